@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# assets.sh builds or fetches the real parts that tests and the demo run on, once, into a cache outside the work tree:
+#
+#   assets.sh controlplane   kube-apiserver, etcd, kube-controller-manager and kubectl, compiled from their Go modules
+#   assets.sh kafka          the jars of Apache Kafka, through Maven
+#   assets.sh lint           golangci-lint, compiled from its Go module
+#
+# It prints the folder that holds the result as its only line on standard output; progress goes to standard error.
+# KUBEBUILDER_ASSETS (control plane) and KAFKA_HOME (Kafka) name a folder of one's own instead.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${KAFKA_OPERATORS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kafka-operators}
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "assets: $*"; exit 1; }
+
+# need COMMAND PACKAGE: installs the Debian package that holds the command, or names it.
+need() {
+  command -v "$1" >/dev/null 2>&1 && return
+  if [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then
+    say "assets: installing $2 (for $1)"
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2"; } >&2
+  fi
+  command -v "$1" >/dev/null 2>&1 || die "$1 is missing: install it (Debian: apt-get install $2)"
+}
+
+# pulse PID WHAT: says every 15 s that a long step is still alive.
+pulse() {
+  local began=$SECONDS
+  while kill -0 "$1" 2>/dev/null; do
+    for _ in $(seq 15); do kill -0 "$1" 2>/dev/null || return 0; sleep 1; done
+    say "assets: $2 ... $((SECONDS - began)) s"
+  done
+}
+
+# once NAME VERSION FUNCTION: runs FUNCTION with an empty folder unless cache/NAME-VERSION is already complete.
+# Concurrent callers wait for each other; a half-made folder is never used.
+once() {
+  local dir=$cache/$1-$2
+  mkdir -p "$cache"
+  exec 9>"$cache/.$1.lock"
+  need flock util-linux
+  flock 9
+  if [ ! -f "$dir/.complete" ]; then
+    rm -rf "$dir" "$dir.part"
+    mkdir -p "$dir.part"
+    say "assets: preparing $1 $2 (once; kept in $cache)"
+    "$3" "$dir.part" >&2 9>&- &
+    local job=$!
+    pulse "$job" "preparing $1" 9>&- &
+    local watcher=$!
+    if ! wait "$job"; then kill "$watcher" 2>/dev/null; die "preparing $1 failed, see above"; fi
+    kill "$watcher" 2>/dev/null || true
+    touch "$dir.part/.complete"
+    mv "$dir.part" "$dir"
+  fi
+  flock -u 9
+  printf '%s\n' "$dir"
+}
+
+build_controlplane() {
+  local out=$1 version
+  need go golang
+  version=$(cd "$here/controlplane" && GOWORK=off go list -m -f '{{.Version}}' k8s.io/kubernetes)
+  local minor=${version#v1.}; minor=${minor%%.*}
+  local ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
+  cd "$here/controlplane"
+  export GOWORK=off CGO_ENABLED=0
+  go build -trimpath -ldflags "$ldflags" -o "$out/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl
+  go build -trimpath -ldflags '-s -w' -o "$out/etcd" go.etcd.io/etcd/server/v3
+}
+
+fetch_kafka() {
+  need java openjdk-17-jre-headless
+  need mvn maven
+  mkdir -p "$1/libs"
+  mvn -q -B -f "$here/kafka/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$1/libs"
+  ls "$1"/libs/kafka_2.13-*.jar >/dev/null
+}
+
+build_lint() {
+  need go golang
+  (cd "$here/tools/lint" && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$1/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+}
+
+# stamp FILE...: a version that changes when the pins do.
+stamp() { cat "$@" | sha256sum | cut -c1-12; }
+
+case ${1:-} in
+  controlplane)
+    if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
+      for p in kube-apiserver etcd; do [ -x "$KUBEBUILDER_ASSETS/$p" ] || die "KUBEBUILDER_ASSETS=$KUBEBUILDER_ASSETS holds no $p"; done
+      printf '%s\n' "$KUBEBUILDER_ASSETS"
+    else
+      once controlplane "$(stamp "$here/controlplane/go.mod" "$here/controlplane/controlplane.go")" build_controlplane
+    fi ;;
+  kafka)
+    if [ -n "${KAFKA_HOME:-}" ]; then
+      [ -d "$KAFKA_HOME/libs" ] || die "KAFKA_HOME=$KAFKA_HOME holds no libs folder"
+      need java openjdk-17-jre-headless
+      printf '%s\n' "$KAFKA_HOME"
+    else
+      need java openjdk-17-jre-headless
+      once kafka "$(stamp "$here/kafka/pom.xml")" fetch_kafka
+    fi ;;
+  lint) once golangci-lint "$(stamp "$here/tools/lint/go.mod")" build_lint ;;
+  *) die "usage: assets.sh controlplane|kafka|lint" ;;
+esac

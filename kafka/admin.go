@@ -1,0 +1,70 @@
+package kafka
+
+import "context"
+
+// The contract that holds for every method of this file:
+//
+//   - It returns by the context's deadline; a context without one is given the adapter's own. Cancelling abandons the
+//     request: a write may or may not have happened, and the caller reads before it writes again.
+//   - A result map holds exactly one entry for each distinct item asked for. An entry's error says why this item has no answer;
+//     the other entries stand.
+//   - The method's own error means that no item could be asked at all; the map is then nil. An implementation that splits a
+//     batch into several requests puts the failure of one of them into the entries of its items.
+//   - An empty batch makes no request.
+//   - Errors from Kafka and from the way to Kafka are *Error values (see ClassOf).
+//   - Batches may have any size: implementations split them by what one request may carry.
+
+// ClusterReader tells which cluster answers, and of what nodes it consists.
+type ClusterReader interface {
+	// DescribeCluster returns the cluster's identity and its live brokers.
+	DescribeCluster(ctx context.Context) (Cluster, error)
+}
+
+// TopicReader reads topics and configurations. It never creates a topic: auto-creation is disallowed in each request (ruling T13).
+type TopicReader interface {
+	// DescribeTopics describes topics by name. A topic that does not exist has an entry whose error is of ClassNotFound.
+	//
+	// The answer comes from one broker's view, which may lag behind a write that was just acknowledged.
+	DescribeTopics(ctx context.Context, names []string) (map[string]TopicResult, error)
+	// ListTopics describes every topic that the client may see, internal ones included.
+	ListTopics(ctx context.Context) ([]Topic, error)
+	// DescribeConfigs returns the effective configuration of each resource: all keys, or only those named in keys.
+	// A resource that does not exist has an entry of ClassNotFound.
+	DescribeConfigs(ctx context.Context, resources []ConfigResource, keys []string) (map[ConfigResource]ConfigResult, error)
+}
+
+// TopicWriter changes topics. None of its methods retries a request that may have been carried out.
+type TopicWriter interface {
+	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists.
+	CreateTopics(ctx context.Context, topics []NewTopic, validateOnly bool) (map[string]CreateResult, error)
+	// DeleteTopics deletes by topic id: a topic of the same name but another id is never touched. An id that no topic
+	// has is an entry of ClassNotFound; the controller answers, so that this is authoritative. A zero id is refused (ClassInvalid).
+	DeleteTopics(ctx context.Context, ids []TopicID) (map[TopicID]error, error)
+	// CreatePartitions raises topics to the given total number of partitions, or with validateOnly checks whether it could.
+	// Kafka refuses a number that is not larger than the present one (ClassInvalid).
+	CreatePartitions(ctx context.Context, topics []PartitionIncrease, validateOnly bool) (map[string]error, error)
+	// AlterConfigs sets and deletes single keys (incremental alter); keys that are not named stay as they are.
+	AlterConfigs(ctx context.Context, changes []ConfigChange, validateOnly bool) (map[ConfigResource]error, error)
+}
+
+// ReassignmentReader reads the partition reassignments that are in progress.
+type ReassignmentReader interface {
+	// ListReassignments returns the ongoing reassignments of the named topics, or of all topics when topics is nil.
+	// Partitions that are not being reassigned have no entry.
+	ListReassignments(ctx context.Context, topics []string) (map[TopicPartition]Reassignment, error)
+}
+
+// QuorumReader reads the state of the KRaft metadata quorum.
+type QuorumReader interface {
+	// DescribeQuorum returns the quorum's leader, voters and observers (KIP-595, KIP-836).
+	DescribeQuorum(ctx context.Context) (Quorum, error)
+}
+
+// Admin is the whole port.
+type Admin interface {
+	ClusterReader
+	TopicReader
+	TopicWriter
+	ReassignmentReader
+	QuorumReader
+}

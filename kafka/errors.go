@@ -1,0 +1,105 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Class tells what a caller can do about an error.
+type Class int
+
+// The classes. What the class alone can't say stands in the error's code and message.
+const (
+	// ClassUnknown is an error that Kafka itself could not explain, or one that this module does not know. Trying again later may help.
+	ClassUnknown Class = iota
+	// ClassRetriable is a passing state of the cluster, or of the way to it: no broker answered, an election, a full request queue,
+	// a deadline. A write that failed so may have been carried out nevertheless: read before writing again.
+	ClassRetriable
+	// ClassThrottled is a quota that was exceeded (KIP-599): later, not sooner.
+	ClassThrottled
+	// ClassForbidden is a lack of authorization. Final until somebody grants it.
+	ClassForbidden
+	// ClassAuthentication is a refused login or TLS handshake. Final until the credentials change.
+	ClassAuthentication
+	// ClassInvalid is a request that Kafka refuses for what it asks, by its own rules or by a policy. Final until the request changes.
+	ClassInvalid
+	// ClassNotFound is a topic or resource that does not exist.
+	ClassNotFound
+	// ClassExists is a topic that exists already.
+	ClassExists
+	// ClassDisabled is an operation that the cluster has switched off (delete.topic.enable=false).
+	ClassDisabled
+	// ClassUnsupported is an operation that this version of Kafka lacks.
+	ClassUnsupported
+)
+
+// String names the class for logs and metrics.
+func (c Class) String() string {
+	names := [...]string{"unknown", "retriable", "throttled", "forbidden", "authentication", "invalid", "not-found", "exists", "disabled", "unsupported"}
+	if c < 0 || int(c) >= len(names) {
+		return fmt.Sprintf("class-%d", int(c))
+	}
+	return names[c]
+}
+
+// Error is what Kafka, or the way to it, answered instead of a result.
+type Error struct {
+	// Code is Kafka's error code, or CodeTransport when no broker answered.
+	Code int16
+	// Name is the exception's name as Kafka's own clients print it, such as TopicAuthorizationException (ruling T16).
+	Name string
+	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it says what failed
+	// without naming what differs from attempt to attempt; the cause is wrapped.
+	Message string
+	// Class tells what to do about it.
+	Class Class
+
+	cause error
+}
+
+// CodeTransport is the code of an Error that no broker sent.
+const CodeTransport int16 = -2
+
+// Error returns "Name: Message", the form that users' alerts know (ruling T16).
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return e.Name
+	}
+	return e.Name + ": " + e.Message
+}
+
+// Unwrap returns the cause of a transport error.
+func (e *Error) Unwrap() error { return e.cause }
+
+// NewTransportError wraps a failure to reach a broker or to read its answer. Its class is ClassRetriable.
+func NewTransportError(message string, cause error) *Error {
+	return &Error{Code: CodeTransport, Name: "TimeoutException", Message: message, Class: ClassRetriable, cause: cause}
+}
+
+// ClassOf returns the class of the first *Error in err's chain. A context's end is ClassRetriable; anything else is ClassUnknown.
+func ClassOf(err error) Class {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Class
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return ClassRetriable
+	}
+	return ClassUnknown
+}
+
+// IsNotFound reports whether the topic or resource does not exist.
+func IsNotFound(err error) bool { return err != nil && ClassOf(err) == ClassNotFound }
+
+// IsExists reports whether the topic exists already.
+func IsExists(err error) bool { return err != nil && ClassOf(err) == ClassExists }
+
+// IsRetriable reports whether trying again later, with the same request, may succeed.
+func IsRetriable(err error) bool {
+	if err == nil {
+		return false
+	}
+	c := ClassOf(err)
+	return c == ClassRetriable || c == ClassThrottled || c == ClassUnknown
+}

@@ -1,0 +1,199 @@
+package kafka
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+)
+
+// TopicID is a topic's unique id (KIP-516). Unlike a name it is never reused. The zero value means "no id".
+type TopicID [16]byte
+
+// String returns Kafka's own text form: URL-safe base64 without padding, 22 characters.
+func (id TopicID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+
+// IsZero reports whether there is no id.
+func (id TopicID) IsZero() bool { return id == TopicID{} }
+
+// ParseTopicID reads the text form of String.
+func ParseTopicID(s string) (TopicID, error) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) != len(TopicID{}) {
+		return TopicID{}, fmt.Errorf("%q is not a topic id: want 22 characters of URL-safe base64", s)
+	}
+	return TopicID(b), nil
+}
+
+// Cluster is a Kafka cluster as one of its brokers describes it.
+type Cluster struct {
+	// ID is the cluster's id, generated when its storage was formatted.
+	ID string
+	// Brokers are the registered brokers, sorted by id; fenced ones only where the broker reports them.
+	Brokers []Node
+}
+
+// Node is a broker's or controller's address.
+type Node struct {
+	ID   int32
+	Host string
+	Port int32
+	// Rack is empty where none is configured.
+	Rack string
+	// Fenced is true for a registered broker that is not in service (KIP-1073; false where the broker can't tell).
+	Fenced bool
+}
+
+// Topic is a topic as the brokers see it.
+type Topic struct {
+	Name     string
+	ID       TopicID
+	Internal bool
+	// Partitions are sorted by their index.
+	Partitions []Partition
+}
+
+// Partition is the placement and health of one partition.
+type Partition struct {
+	Index int32
+	// Leader is -1 while there is none.
+	Leader      int32
+	LeaderEpoch int32
+	// Replicas hold, during a reassignment, the old and the new replicas.
+	Replicas []int32
+	ISR      []int32
+	Offline  []int32
+}
+
+// TopicResult is the answer for one topic; Topic is valid only if Err is nil.
+type TopicResult struct {
+	Topic Topic
+	Err   error
+}
+
+// ResourceType is the kind of thing that has a configuration.
+type ResourceType int8
+
+// The resource types of the port, with Kafka's own codes.
+const (
+	ResourceTopic  ResourceType = 2
+	ResourceBroker ResourceType = 4
+)
+
+// ConfigResource names a thing that has a configuration: a topic by name, a broker by id. The broker with the empty name
+// stands for the dynamic defaults of the whole cluster.
+type ConfigResource struct {
+	Type ResourceType
+	Name string
+}
+
+// TopicResource names a topic's configuration.
+func TopicResource(name string) ConfigResource { return ConfigResource{ResourceTopic, name} }
+
+// BrokerResource names a broker's configuration.
+func BrokerResource(id int32) ConfigResource {
+	return ConfigResource{ResourceBroker, fmt.Sprint(id)}
+}
+
+// ConfigSource says where the effective value of a key comes from (KIP-226).
+type ConfigSource int8
+
+// The sources, with Kafka's own codes.
+const (
+	SourceUnknown              ConfigSource = 0
+	SourceTopic                ConfigSource = 1
+	SourceDynamicBroker        ConfigSource = 2
+	SourceDynamicBrokerDefault ConfigSource = 3
+	SourceStaticBroker         ConfigSource = 4
+	SourceDefault              ConfigSource = 5
+)
+
+// ConfigEntry is the effective value of one key.
+type ConfigEntry struct {
+	Value     string
+	Source    ConfigSource
+	ReadOnly  bool
+	Sensitive bool
+}
+
+// ConfigResult is the answer for one resource; Entries, by key, is valid only if Err is nil.
+type ConfigResult struct {
+	Entries map[string]ConfigEntry
+	Err     error
+}
+
+// NewTopic asks for a topic.
+type NewTopic struct {
+	Name string
+	// Partitions and ReplicationFactor: -1 takes the broker's default.
+	Partitions        int32
+	ReplicationFactor int16
+	// Assignments, if not nil, places the replicas of each partition; Partitions and ReplicationFactor must then be -1.
+	Assignments map[int32][]int32
+	// Configs are the topic's own settings. A nil value is what Kafka calls null, and it refuses it.
+	Configs map[string]*string
+}
+
+// CreateResult is the answer for one topic to create; all else is valid only if Err is nil. ID is zero after a validation.
+type CreateResult struct {
+	ID                TopicID
+	Partitions        int32
+	ReplicationFactor int16
+	Err               error
+}
+
+// PartitionIncrease asks for more partitions.
+type PartitionIncrease struct {
+	Topic string
+	// Total is the number of partitions afterwards.
+	Total int32
+}
+
+// ConfigChange asks for a change of single keys of one resource. A key may stand in Set or in Delete, not in both.
+type ConfigChange struct {
+	Resource ConfigResource
+	Set      map[string]string
+	// Delete returns keys to their inherited value.
+	Delete []string
+}
+
+// TopicPartition names one partition.
+type TopicPartition struct {
+	Topic     string
+	Partition int32
+}
+
+// Reassignment is an ongoing move of one partition's replicas.
+type Reassignment struct {
+	// Replicas are all replicas of the moment; Adding and Removing are among them.
+	Replicas, Adding, Removing []int32
+}
+
+// Target returns the replicas that remain when the reassignment is complete.
+func (r Reassignment) Target() []int32 {
+	var target []int32
+	for _, id := range r.Replicas {
+		if !slices.Contains(r.Removing, id) {
+			target = append(target, id)
+		}
+	}
+	return target
+}
+
+// Quorum is the KRaft metadata quorum. Leader is below 0 where no leader is known (ruling R2).
+type Quorum struct {
+	Leader        int32
+	LeaderEpoch   int32
+	HighWatermark int64
+	Voters        []Replica
+	Observers     []Replica
+}
+
+// Replica is a voter or observer of the quorum.
+type Replica struct {
+	ID int32
+	// DirectoryID is the id of the metadata log's directory (KIP-853), zero where the quorum is static.
+	DirectoryID  TopicID
+	LogEndOffset int64
+	// LastFetch and LastCaughtUp are in milliseconds since the epoch; negative means unknown (ruling R2).
+	LastFetch, LastCaughtUp int64
+}
