@@ -1,0 +1,99 @@
+package v1
+
+// Condition is one thing that is known about an object. It is Strimzi's shape, not metav1.Condition: every field is
+// optional, several conditions may share a type (Warning), and the time is text, so that whatever Strimzi wrote
+// is read and written back unchanged.
+type Condition struct {
+	// The type of the condition, such as Ready or Warning.
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// The status of the condition: True, False or Unknown.
+	// +optional
+	Status string `json:"status,omitempty"`
+
+	// When the condition last changed its status, as an RFC 3339 time in UTC.
+	// +optional
+	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
+
+	// The reason for the last transition, one word in CamelCase.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// The details of the last transition, for people.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// The values of Condition.Status.
+const (
+	// ConditionTrue says that what the condition's type states holds.
+	ConditionTrue = "True"
+	// ConditionFalse says that it does not hold.
+	ConditionFalse = "False"
+	// ConditionUnknown says that it could not be found out. Strimzi never writes it for topics.
+	ConditionUnknown = "Unknown"
+)
+
+// The types of conditions on a KafkaTopic. On success exactly one of Ready, Unmanaged and ReconciliationPaused is True,
+// possibly with Warnings; on failure there is Ready=False alone.
+const (
+	// ConditionReady says whether Kafka follows the resource. True is good. The topic operator sets it on every pass
+	// over a managed topic that is not paused. `kubectl wait --for=condition=Ready` and users' alerts rely on it.
+	// Source: seeds 000 and 001; Strimzi.
+	ConditionReady = "Ready"
+
+	// ConditionUnmanaged says that the topic is not managed through this resource: Kafka is left alone and deleting the
+	// resource leaves the topic in place. It is only ever True and neither good nor bad. The topic operator sets it
+	// instead of Ready. Source: seed 001 (spec.managed), Strimzi (the annotation), ruling T3.
+	ConditionUnmanaged = "Unmanaged"
+
+	// ConditionReconciliationPaused says that the user has paused reconciliation by annotation. It is only ever True and
+	// neither good nor bad. The topic operator sets it instead of Ready. Source: seed 000; Strimzi; ruling T4.
+	ConditionReconciliationPaused = "ReconciliationPaused"
+
+	// ConditionWarning tells of something the user should look at although the topic is Ready. It is only ever True; True
+	// is bad but not a failure. The topic operator sets one for each finding, next to Ready. Source: Strimzi.
+	ConditionWarning = "Warning"
+)
+
+// The reasons of conditions on a KafkaTopic. Each belongs to Ready=False unless it says otherwise. The topic operator
+// sets them all.
+const (
+	// ReasonResourceConflict says that another KafkaTopic claims the same topic. Nothing is changed in Kafka until
+	// one of the claimants goes. The message names the others. Source: seed 001; ruling T1.
+	ReasonResourceConflict = "ResourceConflict"
+
+	// ReasonNotSupported says that the spec asks for what Kafka or the operator cannot do to an existing topic: fewer
+	// partitions, another replication factor, another name. Source: seed 001; Strimzi; ruling T11.
+	ReasonNotSupported = "NotSupported"
+
+	// ReasonKafkaError says that Kafka refused or failed to answer. The message carries Kafka's exception name and text,
+	// as users' alerts expect. Source: seed 001; Strimzi; rulings T8 and T16.
+	ReasonKafkaError = "KafkaError"
+
+	// ReasonInternalError says that the operator itself failed, or that a configuration value has no form that Kafka
+	// could be given. Source: Strimzi.
+	ReasonInternalError = "InternalError"
+
+	// ReasonInvalidConfig says that a configuration key was ignored or is questionable. It belongs to Warning=True.
+	// Source: Strimzi.
+	ReasonInvalidConfig = "InvalidConfig"
+
+	// ReasonClusterMismatch says that status.clusterId names another Kafka cluster than the operator's. Neither the
+	// topic nor the rest of the status is touched, and deletion is blocked. Source: seed 000; rulings T5 and T7.
+	ReasonClusterMismatch = "ClusterMismatch"
+
+	// ReasonTopicIDMismatch says that the resource is being deleted while Kafka has, under its topic's name, a topic of
+	// another id, which is somebody else's. Deletion is blocked. Source: seed 000; ruling T7.
+	ReasonTopicIDMismatch = "TopicIdMismatch"
+
+	// ReasonNotReadyForDeletion says that the resource is being deleted but was never claimed for a Kafka cluster, so
+	// that deleting the topic could hit somebody else's. Deletion is blocked; the message says how to get out.
+	// Source: seed 000; ruling T7.
+	ReasonNotReadyForDeletion = "NotReadyForDeletion"
+
+	// ReasonPolicyViolation says that the namespace policy gives the topic to another namespace. Source: seed 001;
+	// ruling T12.
+	ReasonPolicyViolation = "PolicyViolation"
+)
