@@ -1,0 +1,148 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// credentialsMissing is Strimzi's text.
+const credentialsMissing = "SASL credentials are not set"
+
+// completeSASL turns the raw settings into a login.
+func (d *draft) completeSASL() {
+	if !d.ok(envSASLEnabled) {
+		return
+	}
+	if !d.saslEnabled {
+		for _, env := range []string{envSASLMechanism, envSASLUsername, envSASLPassword, envSASLSecret, envSASLCustom} {
+			if d.given[env] {
+				d.warn("%s has no effect: %s is not true, so the operator does not log in", env, envSASLEnabled)
+			}
+		}
+		d.SASL = SASL{}
+		return
+	}
+	if d.given[envSASLCustom] {
+		d.completeCustomSASL()
+		return
+	}
+	d.completeMechanism()
+	switch {
+	case d.SASL.Secret != "" && d.SASL.Password != "":
+		d.contradiction(envSASLPassword, mask, envSASLSecret+" is set too", "keep the password in one place: unset "+envSASLPassword)
+	case d.SASL.Secret == "" && d.ok(envSASLSecret):
+		d.requireCredentials()
+	}
+}
+
+func (d *draft) completeMechanism() {
+	switch strings.ToLower(d.mechanism) {
+	case "plain":
+		d.SASL.Mechanism = kafka.SASLPlain
+	case "scram-sha-256":
+		d.SASL.Mechanism = kafka.SASLScramSHA256
+	case "scram-sha-512":
+		d.SASL.Mechanism = kafka.SASLScramSHA512
+	default:
+		d.contradiction(envSASLMechanism, d.mechanism, "Invalid SASL_MECHANISM type: "+d.mechanism,
+			"use plain, scram-sha-256 or scram-sha-512; for OAUTHBEARER use "+envSASLCustom)
+	}
+}
+
+func (d *draft) requireCredentials() {
+	if d.SASL.Username == "" {
+		d.contradiction(envSASLUsername, "", credentialsMissing, "set it, or name a Secret with "+envSASLSecret)
+	}
+	if d.SASL.Password == "" {
+		d.contradiction(envSASLPassword, "", credentialsMissing, "set it, or name a Secret with "+envSASLSecret)
+	}
+}
+
+// completeCustomSASL lets STRIMZI_SASL_CUSTOM_CONFIG_JSON replace the simple settings. Strimzi ignores those silently then.
+func (d *draft) completeCustomSASL() {
+	ignored := []string{envSASLMechanism, envSASLPassword}
+	if d.SASL.Secret == "" {
+		ignored = append(ignored, envSASLUsername)
+	}
+	for _, env := range ignored {
+		if d.given[env] {
+			d.warn("%s has no effect beside %s", env, envSASLCustom)
+		}
+	}
+	custom, err := parseCustomSASL(string(d.customJSON))
+	if err != nil {
+		for _, e := range flatten(err) {
+			d.fail(envSASLCustom, settingError(envSASLCustom, mask, e))
+		}
+		return
+	}
+	has := custom.hasCredentials()
+	switch {
+	case d.SASL.Secret != "" && has != noCredentials:
+		d.contradiction(envSASLCustom, mask, "it holds credentials, but "+envSASLSecret+" is set too", "keep them in one place")
+	case d.SASL.Secret == "" && d.ok(envSASLSecret) && has != allCredentials:
+		d.contradiction(envSASLCustom, mask, credentialsMissing,
+			"put them in sasl.jaas.config, for OAUTHBEARER in "+propertyClientID+" and "+propertyClientSecret+", or name a Secret with "+envSASLSecret)
+	}
+	if d.SASL.Secret != "" {
+		custom.Username, custom.Secret = d.SASL.Username, d.SASL.Secret
+	}
+	d.SASL = custom
+}
+
+type credentialSet int
+
+const (
+	noCredentials credentialSet = iota
+	someCredentials
+	allCredentials
+)
+
+// hasCredentials tells how much of name and secret is there.
+func (s SASL) hasCredentials() credentialSet {
+	name, secret := s.Username, s.Password
+	if s.OAuth != nil {
+		name, secret = s.OAuth.ClientID, s.OAuth.ClientSecret
+	}
+	switch {
+	case name == "" && secret == "":
+		return noCredentials
+	case name == "" || secret == "":
+		return someCredentials
+	}
+	return allCredentials
+}
+
+// warnOfClearText tells about a login that anyone on the way can read. SCRAM does not send the password.
+func (d *draft) warnOfClearText() {
+	if d.SecurityProtocol != ProtocolSASLPlaintext {
+		return
+	}
+	switch d.SASL.Mechanism {
+	case kafka.SASLPlain:
+		d.warn("the password crosses the network in the clear: %s is %s; use %s", envProtocol, d.SecurityProtocol, ProtocolSASLSSL)
+	case kafka.SASLOAuthBearer:
+		d.warn("the token crosses the network in the clear: %s is %s; use %s", envProtocol, d.SecurityProtocol, ProtocolSASLSSL)
+	case kafka.SASLScramSHA256, kafka.SASLScramSHA512:
+	}
+}
+
+// flatten returns the errors that were joined.
+func flatten(err error) []error {
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, flatten(e)...)
+	}
+	return all
+}
+
+func supportedMechanisms() string {
+	return fmt.Sprintf("%s, %s, %s and %s", kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512, kafka.SASLOAuthBearer)
+}
