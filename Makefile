@@ -1,0 +1,75 @@
+# Thin: what takes more than a line is a script in hack/make. Everything works in a fresh clone with Go, make, git and bash;
+# what else is needed is built or installed by hack/assets.sh, or named in one line.
+SHELL := bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+MODULES := $(shell sed -n 's|^[[:space:]]*\./||p' go.work)
+PACKAGES := $(MODULES:%=./%/...)
+IMAGE ?= kafka-operators/topic-operator:latest
+# Where `make run` finds what to follow.
+STRIMZI_NAMESPACE ?= default
+STRIMZI_KAFKA_BOOTSTRAP_SERVERS ?= localhost:9092
+
+##@ Every day
+
+.PHONY: help
+help: ## Show this.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
+
+.PHONY: generate
+generate: bin/controller-gen bin/crd-ref-docs ## Generate deepcopy, CRDs, roles and docs/api.md from the Go types and their markers.
+	hack/make/generate.sh
+
+.PHONY: build
+build: ## Build bin/topic-operator.
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/topic-operator ./topic-operator/cmd
+
+.PHONY: run
+run: ## Run the topic operator here, against the current kubeconfig (STRIMZI_NAMESPACE, STRIMZI_KAFKA_BOOTSTRAP_SERVERS, ...).
+	STRIMZI_LEADER_ELECTION_ENABLED=false \
+	STRIMZI_NAMESPACE='$(STRIMZI_NAMESPACE)' STRIMZI_KAFKA_BOOTSTRAP_SERVERS='$(STRIMZI_KAFKA_BOOTSTRAP_SERVERS)' \
+	go run ./topic-operator/cmd
+
+.PHONY: demo
+demo: ## Show it all on this machine: a control plane, a Kafka (KAFKA=real for the real one), the operator, the samples.
+	go run ./e2e/cmd/demo up
+
+.PHONY: demo-down
+demo-down: ## End the demo.
+	go run ./e2e/cmd/demo down
+
+##@ Proof
+
+.PHONY: verify
+verify: bin/controller-gen bin/crd-ref-docs bin/kustomize ## Check that generated files are up to date, PROJECT is true, and every module stands alone.
+	hack/make/verify.sh $(MODULES)
+
+.PHONY: lint
+lint: ## Check style and the direction of imports in all modules, and the shell scripts.
+	hack/make/lint.sh $(PACKAGES)
+
+.PHONY: test
+test: bin/gotestsum ## Run all tests of all modules, those on real Kafka and a real API server included; say what could not run.
+	hack/make/test.sh $(PACKAGES)
+
+.PHONY: bench
+bench: ## Measure, on the real parts; BENCH_OUT names the file for the figures.
+	go run ./e2e/cmd/bench
+
+##@ Release
+
+.PHONY: docker-build
+docker-build: ## Build the image (IMAGE=name:tag).
+	@command -v docker >/dev/null || { echo 'docker is missing: install it, or build the Dockerfile with another builder' >&2; exit 1; }
+	docker build -t '$(IMAGE)' .
+
+# Tools are pinned in hack/tools/go.mod, outside of the workspace, so that they cannot move the products' versions.
+bin/controller-gen: TOOL = sigs.k8s.io/controller-tools/cmd/controller-gen
+bin/crd-ref-docs: TOOL = github.com/elastic/crd-ref-docs
+bin/kustomize: TOOL = sigs.k8s.io/kustomize/kustomize/v5
+bin/gotestsum: TOOL = gotest.tools/gotestsum
+bin/%: hack/tools/go.mod hack/tools/go.sum
+	@mkdir -p bin
+	GOWORK=off go -C hack/tools build -o '$(CURDIR)/bin/' $(TOOL)
+	@touch $@

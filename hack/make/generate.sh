@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# generate.sh writes everything that follows from the Go types and their markers. bin/controller-gen and bin/crd-ref-docs
+# must exist (make generate).
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+export GOWORK=off # as its users will see each module
+unset GOOS GOARCH # the tools run here
+
+# Stale files of kinds that are gone would survive.
+rm -f "$root"/config/crd/bases/*.yaml
+cd "$root/api"
+"$root/bin/controller-gen" object paths=./... crd:maxDescLen=1024 "output:crd:artifacts:config=$root/config/crd/bases"
+
+cd "$root/topic-operator"
+"$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/rbac"
+
+mkdir -p "$root/docs"
+cd "$root/api"
+"$root/bin/crd-ref-docs" --log-level=ERROR --source-path=./kafka --config="$root/hack/make/crd-ref-docs.yaml" \
+  --renderer=markdown --output-path="$root/docs/api.md"

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# test.sh PACKAGE... runs the tests on all real parts that can be had, and says in its last lines what could not run and
+# why. With CI=true that is a failure. TEST_ARGS adds arguments to go test, such as -run or -count.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root" || exit 1
+
+unrun=() # what cannot even be tried
+if folder=$(hack/assets.sh controlplane); then
+  export KUBEBUILDER_ASSETS=$folder
+else
+  unrun+=("tests on a real API server: hack/assets.sh controlplane failed, see above")
+fi
+if folder=$(hack/assets.sh kafka); then
+  export KAFKA_HOME=$folder
+else
+  unrun+=("tests on real Kafka: hack/assets.sh kafka failed, see above")
+fi
+
+# One set of flags for everything: each further one would compile Kubernetes' libraries once more.
+flags=(-timeout 25m -p "${TEST_P:-2}")
+if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; then
+  flags+=(-race)
+else
+  unrun+=("the race detector: it needs a C compiler (Debian: apt-get install gcc libc6-dev)")
+fi
+
+events=bin/test.json
+rm -f "$events"
+# shellcheck disable=SC2086 # TEST_ARGS holds several arguments
+bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped --jsonfile "$events" --junitfile bin/junit.xml -- \
+  "${flags[@]}" ${TEST_ARGS:-} "$@"
+status=$?
+
+strict=()
+[ "${CI:-}" != true ] || strict=(-strict)
+printf '%s\n' "${unrun[@]}" | GOWORK=off go -C hack/tools run ./testreport "${strict[@]}" "$root/$events" || status=1
+exit $status

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# verify.sh MODULE... checks what can be checked without running anything: generated files are what the generators write and
+# are committed, PROJECT is true, the manifests build, and every module is tidy and builds without the workspace.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+
+failures=()
+fail() { printf 'verify: %s\n' "$*" >&2; failures+=("$*"); }
+
+# The files themselves are compared, before and after, rather than with git: work in progress is no failure.
+generated() { find config/crd/bases config/rbac/role.yaml docs/api.md api -type f \( -name '*.yaml' -o -name 'zz_generated*' -o -name api.md \) ! -path '*/testdata/*' -exec sha256sum {} + | sort -k2; }
+before=$(generated)
+hack/make/generate.sh
+after=$(generated)
+if ! changed=$(diff <(printf '%s\n' "$before") <(printf '%s\n' "$after")); then
+  printf '%s\n' "$changed" >&2
+  fail "generated files were out of date; make generate has been run, commit the result"
+fi
+untracked=$(git ls-files --others --exclude-standard -- config/crd/bases config/rbac docs/api.md 'api/**/zz_generated*')
+[ -z "$untracked" ] || fail "generated files are not committed: $untracked"
+
+GOWORK=off go -C hack/tools run ./verify "$root" || fail "PROJECT and the CRDs are not true to the code, see above"
+for folder in crd default prometheus samples overlays/all-namespaces overlays/tls; do
+  bin/kustomize build "config/$folder" >/dev/null || fail "config/$folder does not build"
+done
+
+for module in "$@" hack/tools; do
+  GOWORK=off go -C "$module" mod tidy -diff || fail "$module/go.mod is not tidy: run GOWORK=off go -C $module mod tidy"
+done
+for module in "$@"; do
+  GOWORK=off go -C "$module" build ./... || fail "$module does not build without the workspace"
+done
+
+if [ ${#failures[@]} -gt 0 ]; then
+  printf 'verify: FAILED\n' >&2
+  printf '  %s\n' "${failures[@]}" >&2
+  exit 1
+fi
+echo "verify: generated files, PROJECT, manifests and modules are in order"
