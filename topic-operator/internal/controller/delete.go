@@ -1,0 +1,77 @@
+package controller
+
+import (
+	"context"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// delete deletes the topic of an object that is being deleted, and lets the object go.
+func (r *Reconciler) delete(ctx context.Context, p *pass) (verdict, error) {
+	name := topic.ClaimedName(p.kt)
+	err := r.deleteTopic(ctx, p.kt)
+	switch {
+	case err == nil:
+		p.log.Info("Deleted topic", "topic", name)
+		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+name+"'")
+	case kafka.IsNotFound(err):
+		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", name)
+	case kafka.ClassOf(err) == kafka.ClassDisabled && !r.options.KeepWhenDeletionDisabled:
+		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka because topic deletion is disabled on the Kafka controller.")
+		r.events.Warning(reference(p.kt), "DeletionDisabled", "Delete",
+			"Topic '"+name+"' stays in Kafka, unmanaged: topic deletion is disabled there (delete.topic.enable=false)")
+	case kafka.ClassOf(err) == kafka.ClassDisabled:
+		return r.failed(p, nil, err), nil
+	default:
+		v := r.failed(p, nil, err)
+		v.outcome.Failure.Message = "Deletion failed: " + v.outcome.Failure.Message
+		return v, nil
+	}
+	return verdict{done: true}, r.removeFinalizer(ctx, p)
+}
+
+// deleteTopic deletes the topic that the object stands for, by its id. kafka.ClassNotFound means that there is none.
+func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
+	actual, err := r.kafka.Describe(ctx, topic.ClaimedName(kt), false)
+	id := actual.Topic.ID
+	if kafka.IsNotFound(err) {
+		// This broker may be behind. The controller, asked by the id that we know to be ours, is not.
+		known, parseErr := kafka.ParseTopicID(kt.Status.TopicID)
+		if parseErr != nil {
+			return err
+		}
+		id, err = known, nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.kafka.Delete(ctx, id); err != nil {
+		return err
+	}
+	r.memory.topicDeleted(id)
+	return nil
+}
+
+// deleteAfterwards deletes the topic of an object that is gone already, as the mode without finalizers has it. It returns whether to
+// try again: there is no object left to tell the failure on.
+func (r *Reconciler) deleteAfterwards(ctx context.Context, p *pass) (again bool) {
+	name := topic.ClaimedName(p.kt)
+	err := r.deleteTopic(ctx, p.kt)
+	switch {
+	case err == nil:
+		p.log.Info("Deleted topic", "topic", name)
+	case kafka.IsNotFound(err):
+		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", name)
+	case kafka.ClassOf(err) == kafka.ClassDisabled:
+		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka because topic deletion is disabled on the Kafka controller.")
+	case kafka.IsRetriable(err):
+		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka, trying again", "error", err.Error())
+		return true
+	default:
+		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka.", "error", err.Error())
+	}
+	return false
+}

@@ -1,0 +1,198 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// follow makes the topic as the object wants it.
+func (r *Reconciler) follow(ctx context.Context, p *pass) (verdict, error) {
+	desired, refusal := topic.DesiredOf(p.kt)
+	if refusal != nil {
+		return says(topic.Outcome{State: topic.Failed, Failure: *refusal}), nil
+	}
+	// The finalizer comes before anything that it protects.
+	if err := r.adjustFinalizer(ctx, p); err != nil {
+		return verdict{}, err
+	}
+	actual, err := r.kafka.Describe(ctx, desired.Name, p.wasReady)
+	switch {
+	case kafka.IsNotFound(err):
+		return r.create(ctx, p, desired)
+	case err != nil:
+		return r.failed(p, nil, err), nil
+	case r.memory.isDeleted(actual.Topic.ID):
+		return verdict{soon: firstRetry}, nil // a broker that is behind still shows the topic that we deleted
+	}
+	return r.align(ctx, p, desired, actual)
+}
+
+// create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is aligned instead.
+func (r *Reconciler) create(ctx context.Context, p *pass, desired topic.Desired) (verdict, error) {
+	made, err := r.kafka.Create(ctx, desired.NewTopic())
+	if kafka.IsExists(err) {
+		actual, err := r.kafka.Describe(ctx, desired.Name, false)
+		switch {
+		case kafka.IsNotFound(err):
+			return verdict{soon: firstRetry}, nil // the controller has it, this broker has not heard yet
+		case err != nil:
+			return r.failed(p, nil, err), nil
+		}
+		return r.align(ctx, p, desired, actual)
+	}
+	if err != nil {
+		return r.failed(p, nil, err), nil
+	}
+	r.memory.wrote(p.key)
+	r.tellCreated(p, desired, made)
+	return says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(desired, r.options.Rules),
+		Claimed: &topic.Claim{Name: desired.Name, ID: made.ID}}), nil
+}
+
+func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
+	shape := fmt.Sprintf("topic '%s' with %d partitions and replication factor %d", desired.Name, made.Partitions, made.ReplicationFactor)
+	if p.kt.Status.TopicID != "" {
+		logging.Warn(p.log, "Created again a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId", p.kt.Status.TopicID, "topicId", made.ID.String())
+		r.metrics.DriftReverted(p.key.Namespace)
+		r.events.Warning(reference(p.kt), "Recreated", "Create", "Created again, empty, "+shape+": it had been deleted outside of Kubernetes")
+		return
+	}
+	p.log.Info("Created topic", "topic", desired.Name, "topicId", made.ID.String(), "partitions", made.Partitions)
+	r.events.Normal(reference(p.kt), "Created", "Create", "Created "+shape)
+}
+
+// align changes an existing topic where it differs.
+func (r *Reconciler) align(ctx context.Context, p *pass, desired topic.Desired, actual topic.Actual) (verdict, error) {
+	claim := &topic.Claim{Name: desired.Name, ID: actual.Topic.ID}
+	if actual.NeedsReassignments(desired) {
+		moves, err := r.kafka.Reassignments(ctx, desired.Name)
+		if err != nil {
+			return r.failed(p, claim, err), nil
+		}
+		actual.Reassignments = moves
+	}
+	plan := topic.Compare(desired, actual, r.options.Rules)
+	if err := r.carryOut(ctx, p, plan, actual); err != nil {
+		return r.failed(p, claim, err), nil
+	}
+	if len(plan.Refusals) > 0 {
+		return says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Claimed: claim}), nil
+	}
+	v := says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(desired, r.options.Rules), Claimed: claim})
+	if plan.Empty() && r.memory.settling(p.key) {
+		// We changed the topic a moment ago, and what we read may be from before. Only a later look proves that nothing is left to do.
+		v.soon = settle
+	}
+	return v, nil
+}
+
+// carryOut makes the plan's changes. All are tried, so that a refused one holds no other up.
+func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, actual topic.Actual) error {
+	if !plan.Acts() {
+		return nil
+	}
+	var errs []error
+	var done []string
+	if plan.Alter != nil {
+		if err := r.kafka.Alter(ctx, *plan.Alter); err != nil {
+			errs = append(errs, err)
+		} else {
+			done = append(done, "configuration changed: "+changeList(*plan.Alter))
+		}
+	}
+	if plan.Increase != nil {
+		if err := r.kafka.Increase(ctx, *plan.Increase); err != nil {
+			errs = append(errs, err)
+		} else {
+			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(actual.Topic.Partitions), plan.Increase.Total))
+		}
+	}
+	if len(done) > 0 {
+		r.memory.wrote(p.key)
+		r.tellChanged(p, strings.Join(done, "; "))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Reconciler) tellChanged(p *pass, what string) {
+	name := topic.ClaimedName(p.kt)
+	if p.wasReady {
+		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
+		r.metrics.DriftReverted(p.key.Namespace)
+		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; put back: "+what)
+		return
+	}
+	p.log.Info("Changed topic", "topic", name, "what", what)
+	r.events.Normal(reference(p.kt), "Changed", "Update", "Topic '"+name+"': "+what)
+}
+
+// failed tells of an error of Kafka.
+func (r *Reconciler) failed(p *pass, claim *topic.Claim, err error) verdict {
+	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
+	o.Claimed = claim
+	v := says(o)
+	v.retry = kafka.IsRetriable(err)
+	if v.retry {
+		logging.Warn(p.log, "Kafka could not be asked or did not answer, trying again", "topic", topic.ClaimedName(p.kt), "error", err.Error(), "cause", causeOf(err))
+	} else {
+		logging.Warn(p.log, "Reconciliation failed", "topic", topic.ClaimedName(p.kt), "reason", o.Failure.Reason, "message", o.Failure.Message)
+	}
+	return v
+}
+
+// reasonOf tells Kafka's errors from the operator's own.
+func reasonOf(err error) string {
+	var e *kafka.Error
+	if errors.As(err, &e) || kafka.ClassOf(err) == kafka.ClassRetriable {
+		return v1.ReasonKafkaError
+	}
+	return v1.ReasonInternalError
+}
+
+// messageOf returns a message that does not change from attempt to attempt, or every attempt would write the status anew.
+func messageOf(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		var e *kafka.Error
+		if !errors.As(err, &e) {
+			return "TimeoutException: Kafka did not answer in time"
+		}
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors come in lines
+}
+
+// causeOf returns what lies under a transport error, for the log.
+func causeOf(err error) string {
+	var e *kafka.Error
+	if errors.As(err, &e) && e.Unwrap() != nil {
+		return e.Unwrap().Error()
+	}
+	return ""
+}
+
+func joined(refusals []topic.Refusal) topic.Refusal {
+	messages := make([]string, len(refusals))
+	for i, refusal := range refusals {
+		messages[i] = refusal.Message
+	}
+	return topic.Refusal{Reason: refusals[0].Reason, Message: strings.Join(messages, "; ")}
+}
+
+func changeList(c kafka.ConfigChange) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
+		parts = append(parts, key+"="+c.Set[key])
+	}
+	for _, key := range c.Delete {
+		parts = append(parts, key+" removed")
+	}
+	return strings.Join(parts, ", ")
+}

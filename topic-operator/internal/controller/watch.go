@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// passTimeout bounds one pass; a pass that hangs would keep its object from being looked at for ever.
+const passTimeout = 2 * time.Minute
+
+// SetupWithManager registers the reconciler. Workers are cheap, since they mostly wait for Kafka together; they give the batches their size.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	if workers < 1 || r.options.Interval <= 0 || r.options.Now == nil {
+		return fmt.Errorf("the KafkaTopic controller needs at least one worker (%d), a positive interval (%s) and a clock", workers, r.options.Interval)
+	}
+	warm := true
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("kafkatopic").
+		For(&v1.KafkaTopic{}, builder.WithPredicates(r.watched())).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			ReconciliationTimeout:   passTimeout,
+			EnableWarmup:            &warm, // a standby has its cache filled when it is elected
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry/4, 2*lastRetry),
+			NewQueue:                r.newQueue,
+		}).
+		Complete(r)
+}
+
+// newQueue returns controller-runtime's own queue, and shows the metrics how long it gets.
+func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	q := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
+	r.queued = q.Len
+	return q
+}
+
+// watched lets through the events that ask for a pass: not the operator's own writes, which change nothing that it acts on. It also
+// keeps the count of objects, since it sees every event.
+func (r *Reconciler) watched() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return r.seen(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return r.seen(e.ObjectNew) && asksForPass(e.ObjectOld, e.ObjectNew, r.options.UseFinalizers)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			r.metrics.ResourceGone(client.ObjectKeyFromObject(e.Object))
+			if kt, ok := e.Object.(*v1.KafkaTopic); ok && !r.options.UseFinalizers && r.ownsTopicOf(kt) {
+				r.vanish.put(client.ObjectKeyFromObject(kt), kt)
+			}
+			return true
+		},
+		GenericFunc: func(event.GenericEvent) bool { return true },
+	}
+}
+
+// ownsTopicOf reports whether the topic of an object that vanished has to go with it.
+func (r *Reconciler) ownsTopicOf(kt *v1.KafkaTopic) bool {
+	return r.options.Selects(kt.Labels) && kt.IsManaged()
+}
+
+func (r *Reconciler) seen(o client.Object) bool {
+	key := client.ObjectKeyFromObject(o)
+	if kt, ok := o.(*v1.KafkaTopic); ok {
+		r.metrics.ResourceSeen(key, kt.IsPaused())
+	}
+	if r.busy.has(key) {
+		r.metrics.Locked(key.Namespace)
+	}
+	return true
+}
+
+// asksForPass tells the changes that matter from the others. The generation counts changes of the specification, and the start of a deletion.
+func asksForPass(before, after client.Object, useFinalizers bool) bool {
+	switch {
+	case before.GetUID() != after.GetUID(),
+		before.GetGeneration() != after.GetGeneration(),
+		before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero(),
+		!maps.Equal(before.GetLabels(), after.GetLabels()),
+		!maps.Equal(before.GetAnnotations(), after.GetAnnotations()):
+		return true
+	}
+	kb, okBefore := before.(*v1.KafkaTopic)
+	ka, okAfter := after.(*v1.KafkaTopic)
+	if !okBefore || !okAfter {
+		return true
+	}
+	// Somebody took the finalizer away, or brought one where none is wanted.
+	return topic.HasFinalizer(kb) != topic.HasFinalizer(ka) && topic.HasFinalizer(ka) != useFinalizers
+}
+
+// busyKeys are the objects that are being worked on.
+type busyKeys struct {
+	mu   sync.Mutex
+	keys map[types.NamespacedName]struct{}
+}
+
+func newBusyKeys() *busyKeys {
+	return &busyKeys{keys: map[types.NamespacedName]struct{}{}}
+}
+
+func (b *busyKeys) start(key types.NamespacedName) (end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keys[key] = struct{}{}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.keys, key)
+	}
+}
+
+func (b *busyKeys) has(key types.NamespacedName) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, ok := b.keys[key]
+	return ok
+}
+
+// tombstones are objects that vanished, and whose topics have to go too (STRIMZI_USE_FINALIZERS=false).
+type tombstones struct {
+	mu      sync.Mutex
+	objects map[types.NamespacedName]*v1.KafkaTopic
+}
+
+func newTombstones() *tombstones {
+	return &tombstones{objects: map[types.NamespacedName]*v1.KafkaTopic{}}
+}
+
+func (t *tombstones) put(key types.NamespacedName, kt *v1.KafkaTopic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.objects[key] = kt
+}
+
+func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.objects[key]
+}
+
+// drop forgets the tombstone; an object that is there again keeps its topic.
+func (t *tombstones) drop(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.objects, key)
+}

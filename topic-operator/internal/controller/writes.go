@@ -1,0 +1,103 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// adjustFinalizer adds the finalizer, or removes it in the mode without finalizers.
+func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
+	switch has := topic.HasFinalizer(p.kt); {
+	case has == r.options.UseFinalizers:
+		return nil
+	case has:
+		return r.removeFinalizer(ctx, p)
+	}
+	began := r.options.Now()
+	err := r.patchFinalizers(ctx, p, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
+	r.metrics.Timed(metrics.TimerAddFinalizer, r.options.Now().Sub(began))
+	return err
+}
+
+// removeFinalizer lets the object go. It does nothing if the finalizer is not there.
+func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
+	if !topic.HasFinalizer(p.kt) {
+		return nil
+	}
+	began := r.options.Now()
+	rest := slices.DeleteFunc(slices.Clone(p.kt.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
+	err := r.patchFinalizers(ctx, p, rest)
+	r.metrics.Timed(metrics.TimerRemoveFinalizer, r.options.Now().Sub(began))
+	return err
+}
+
+// patchFinalizers replaces the finalizers, unless somebody changed the object meanwhile: the patch holds the whole list.
+func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.kt.ResourceVersion, "finalizers": finalizers}})
+	if err != nil {
+		return fmt.Errorf("encode the finalizers: %w", err)
+	}
+	return r.client.Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
+}
+
+// writeStatus writes the status if it changes, and tells of a change for the worse.
+func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) error {
+	after := topic.StatusAfter(p.kt, o, r.options.Now())
+	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, after)
+	if err != nil || patch == nil {
+		return err
+	}
+	before := p.kt.Status
+	ref := reference(p.kt)
+	began := r.options.Now()
+	err = r.client.Status().Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
+	r.metrics.Timed(metrics.TimerUpdateStatus, r.options.Now().Sub(began))
+	if err != nil {
+		return err
+	}
+	r.tellTransition(p, ref, before, o)
+	return nil
+}
+
+// tellTransition makes an Event of a state that is new. Successes have told of themselves where they happened.
+func (r *Reconciler) tellTransition(p *pass, ref *corev1.ObjectReference, before v1.KafkaTopicStatus, o topic.Outcome) {
+	switch {
+	case o.State == topic.Failed && !hasCondition(before, v1.ConditionReady, v1.ConditionFalse, o.Failure):
+		r.events.Warning(ref, o.Failure.Reason, "Reconcile", o.Failure.Message)
+	case o.State == topic.Paused && !hasCondition(before, v1.ConditionReconciliationPaused, v1.ConditionTrue, topic.Refusal{}):
+		r.events.Normal(ref, v1.ConditionReconciliationPaused, "Pause", "Reconciliation is paused by the annotation "+v1.AnnotationPauseReconciliation)
+	case o.State == topic.Unmanaged && !hasCondition(before, v1.ConditionUnmanaged, v1.ConditionTrue, topic.Refusal{}):
+		r.events.Normal(ref, v1.ConditionUnmanaged, "Unmanage", "The topic is not managed by this KafkaTopic and stays as it is in Kafka")
+	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
+		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())
+	}
+	for _, w := range o.Warnings {
+		if !hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w) {
+			r.events.Warning(ref, w.Reason, "Reconcile", w.Message)
+		}
+	}
+}
+
+func hasCondition(s v1.KafkaTopicStatus, kind, status string, why topic.Refusal) bool {
+	return slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool {
+		return c.Type == kind && c.Status == status && c.Reason == why.Reason && c.Message == why.Message
+	})
+}
+
+// reference names the object in Events. It is small, since many Events may wait.
+func reference(kt *v1.KafkaTopic) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: v1.GroupVersion.String(), Kind: "KafkaTopic",
+		Namespace: kt.Namespace, Name: kt.Name, UID: kt.UID, ResourceVersion: kt.ResourceVersion,
+	}
+}

@@ -1,0 +1,137 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/batch"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// errUnanswered means that an implementation of the port broke its contract. It is nobody's answer: least of all "not found".
+var errUnanswered = errors.New("the Kafka client did not answer for this item")
+
+// call runs one request of the port within the time limit, and tells the observer how long it took.
+func call[R any](ctx context.Context, e *Executor, operation string, request func(context.Context) (R, error)) (R, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	began := time.Now()
+	answer, err := request(ctx)
+	e.observer.BatchDone(operation, time.Since(began))
+	return answer, err
+}
+
+// answers puts a map of answers into the items' order.
+func answers[K comparable, I, A, O any](items []I, key func(I) K, got map[K]A, convert func(A) (O, error)) []batch.Result[O] {
+	results := make([]batch.Result[O], len(items))
+	for i, item := range items {
+		answer, ok := got[key(item)]
+		if !ok {
+			results[i].Err = errUnanswered
+			continue
+		}
+		results[i].Value, results[i].Err = convert(answer)
+	}
+	return results
+}
+
+func onlyError(err error) (struct{}, error) { return struct{}{}, err }
+
+// describeBatch asks for the topics first, and for the configurations of those that exist.
+func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.Result[topic.Actual], error) {
+	topics, err := call(ctx, e, OperationDescribeTopics, func(ctx context.Context) (map[string]kafka.TopicResult, error) {
+		return e.admin.DescribeTopics(ctx, names)
+	})
+	if err != nil {
+		return nil, err
+	}
+	resources := make([]kafka.ConfigResource, 0, len(names))
+	for _, name := range names {
+		if t, ok := topics[name]; ok && t.Err == nil {
+			resources = append(resources, kafka.TopicResource(name))
+		}
+	}
+	var configs map[kafka.ConfigResource]kafka.ConfigResult
+	if len(resources) > 0 {
+		configs, err = call(ctx, e, OperationDescribeConfigs, func(ctx context.Context) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+			return e.admin.DescribeConfigs(ctx, resources, nil)
+		})
+	}
+	return answers(names, self[string], topics, func(t kafka.TopicResult) (topic.Actual, error) {
+		if t.Err != nil {
+			return topic.Actual{}, t.Err
+		}
+		if err != nil {
+			return topic.Actual{}, err
+		}
+		config, ok := configs[kafka.TopicResource(t.Topic.Name)]
+		if !ok {
+			return topic.Actual{}, errUnanswered
+		}
+		return topic.Actual{Topic: t.Topic, Config: config.Entries}, config.Err
+	}), nil
+}
+
+func (e *Executor) createBatch(ctx context.Context, topics []kafka.NewTopic) ([]batch.Result[kafka.CreateResult], error) {
+	got, err := call(ctx, e, OperationCreateTopics, func(ctx context.Context) (map[string]kafka.CreateResult, error) {
+		return e.admin.CreateTopics(ctx, topics, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers(topics, func(t kafka.NewTopic) string { return t.Name }, got, func(r kafka.CreateResult) (kafka.CreateResult, error) { return r, r.Err }), nil
+}
+
+func (e *Executor) alterBatch(ctx context.Context, changes []kafka.ConfigChange) ([]batch.Result[struct{}], error) {
+	got, err := call(ctx, e, OperationAlterConfigs, func(ctx context.Context) (map[kafka.ConfigResource]error, error) {
+		return e.admin.AlterConfigs(ctx, changes, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers(changes, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, got, onlyError), nil
+}
+
+func (e *Executor) increaseBatch(ctx context.Context, increases []kafka.PartitionIncrease) ([]batch.Result[struct{}], error) {
+	got, err := call(ctx, e, OperationCreatePartitions, func(ctx context.Context) (map[string]error, error) {
+		return e.admin.CreatePartitions(ctx, increases, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers(increases, func(p kafka.PartitionIncrease) string { return p.Topic }, got, onlyError), nil
+}
+
+func (e *Executor) removeBatch(ctx context.Context, ids []kafka.TopicID) ([]batch.Result[struct{}], error) {
+	got, err := call(ctx, e, OperationDeleteTopics, func(ctx context.Context) (map[kafka.TopicID]error, error) {
+		return e.admin.DeleteTopics(ctx, ids)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers(ids, self[kafka.TopicID], got, onlyError), nil
+}
+
+// reassignmentsBatch differs from the others in that a topic without an entry has an answer: nothing moves.
+func (e *Executor) reassignmentsBatch(ctx context.Context, names []string) ([]batch.Result[map[int32]kafka.Reassignment], error) {
+	got, err := call(ctx, e, OperationListReassignments, func(ctx context.Context) (map[kafka.TopicPartition]kafka.Reassignment, error) {
+		return e.admin.ListReassignments(ctx, names)
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]batch.Result[map[int32]kafka.Reassignment], len(names))
+	place := make(map[string]int, len(names))
+	for i, name := range names {
+		place[name] = i
+		results[i].Value = map[int32]kafka.Reassignment{}
+	}
+	for p, r := range got {
+		if i, asked := place[p.Topic]; asked {
+			results[i].Value[p.Partition] = r
+		}
+	}
+	return results, nil
+}

@@ -1,0 +1,116 @@
+package executor
+
+import (
+	"context"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/batch"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// Admin is what the executor needs of the port.
+type Admin interface {
+	kafka.TopicReader
+	kafka.TopicWriter
+	kafka.ReassignmentReader
+}
+
+// Observer is told what the executor does, for metrics. Its methods must not block.
+type Observer interface {
+	// BatchSent is called with the size of each batch. The operation is one of the Operation constants.
+	BatchSent(operation string, size int)
+	// BatchDone is called when a batch is answered.
+	BatchDone(operation string, took time.Duration)
+}
+
+// The operations, by the names of Strimzi's timers (reference: MetricsHolder).
+const (
+	OperationDescribeTopics    = "describe_topics"
+	OperationDescribeConfigs   = "describe_configs"
+	OperationCreateTopics      = "create_topics"
+	OperationAlterConfigs      = "alter_configs"
+	OperationCreatePartitions  = "create_partitions"
+	OperationListReassignments = "list_reassignments"
+	OperationDeleteTopics      = "delete_topics"
+)
+
+// Options tune the batches.
+type Options struct {
+	// MaxBatch is the largest number of topics in a batch (STRIMZI_MAX_BATCH_SIZE).
+	MaxBatch int
+	// Linger is the longest that a change waits for company (STRIMZI_MAX_BATCH_LINGER_MS).
+	Linger time.Duration
+	// PatientLinger is the same for the timed check of a topic that is believed to be in order.
+	PatientLinger time.Duration
+	// CallTimeout bounds one batch.
+	CallTimeout time.Duration
+}
+
+// Executor makes single calls travel together. All its methods may be called by many goroutines at once.
+type Executor struct {
+	admin    Admin
+	observer Observer
+	timeout  time.Duration
+
+	describe      *batch.Batcher[string, string, topic.Actual]
+	create        *batch.Batcher[string, kafka.NewTopic, kafka.CreateResult]
+	alter         *batch.Batcher[kafka.ConfigResource, kafka.ConfigChange, struct{}]
+	increase      *batch.Batcher[string, kafka.PartitionIncrease, struct{}]
+	reassignments *batch.Batcher[string, string, map[int32]kafka.Reassignment]
+	remove        *batch.Batcher[kafka.TopicID, kafka.TopicID, struct{}]
+}
+
+// New returns an Executor whose calls live at most as long as ctx.
+func New(ctx context.Context, admin Admin, observer Observer, o Options) *Executor {
+	e := &Executor{admin: admin, observer: observer, timeout: o.CallTimeout}
+	opts := func(operation string) batch.Options {
+		return batch.Options{MaxItems: o.MaxBatch, Linger: o.Linger, PatientLinger: o.PatientLinger, Observe: func(n int) { observer.BatchSent(operation, n) }}
+	}
+	e.describe = batch.New(ctx, self[string], e.describeBatch, opts(OperationDescribeTopics))
+	e.create = batch.New(ctx, func(t kafka.NewTopic) string { return t.Name }, e.createBatch, opts(OperationCreateTopics))
+	e.alter = batch.New(ctx, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, e.alterBatch, opts(OperationAlterConfigs))
+	e.increase = batch.New(ctx, func(p kafka.PartitionIncrease) string { return p.Topic }, e.increaseBatch, opts(OperationCreatePartitions))
+	e.reassignments = batch.New(ctx, self[string], e.reassignmentsBatch, opts(OperationListReassignments))
+	e.remove = batch.New(ctx, self[kafka.TopicID], e.removeBatch, opts(OperationDeleteTopics))
+	return e
+}
+
+func self[T any](t T) T { return t }
+
+// Describe returns a topic and its configuration. A topic that does not exist is an error of kafka.ClassNotFound. A patient caller waits
+// a little, so that timed checks share their requests.
+func (e *Executor) Describe(ctx context.Context, name string, patient bool) (topic.Actual, error) {
+	if patient {
+		return e.describe.DoPatiently(ctx, name)
+	}
+	return e.describe.Do(ctx, name)
+}
+
+// Create creates a topic.
+func (e *Executor) Create(ctx context.Context, t kafka.NewTopic) (kafka.CreateResult, error) {
+	return e.create.Do(ctx, t)
+}
+
+// Alter changes a topic's configuration.
+func (e *Executor) Alter(ctx context.Context, c kafka.ConfigChange) error {
+	_, err := e.alter.Do(ctx, c)
+	return err
+}
+
+// Increase raises a topic's number of partitions.
+func (e *Executor) Increase(ctx context.Context, p kafka.PartitionIncrease) error {
+	_, err := e.increase.Do(ctx, p)
+	return err
+}
+
+// Reassignments returns the ongoing reassignments of a topic by partition.
+func (e *Executor) Reassignments(ctx context.Context, name string) (map[int32]kafka.Reassignment, error) {
+	return e.reassignments.Do(ctx, name)
+}
+
+// Delete deletes a topic by its id. An id that no topic has is an error of kafka.ClassNotFound.
+func (e *Executor) Delete(ctx context.Context, id kafka.TopicID) error {
+	_, err := e.remove.Do(ctx, id)
+	return err
+}

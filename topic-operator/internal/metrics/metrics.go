@@ -1,0 +1,245 @@
+// Package metrics are the topic-operator's figures: Strimzi's by their names, so that dashboards and alerts keep working, and what they lack.
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// kind is the value of Strimzi's kind label.
+const kind = "KafkaTopic"
+
+// Metrics holds every figure. All of them exist from the first scrape on, at zero (Strimzi issue 9612).
+type Metrics struct {
+	namespaces namespaces
+	selector   string
+
+	reconciliations *prometheus.CounterVec
+	successful      *prometheus.CounterVec
+	failed          *prometheus.CounterVec
+	locked          *prometheus.CounterVec
+	periodical      *prometheus.CounterVec
+	duration        *prometheus.HistogramVec
+	maxQueue        *peak
+	maxBatch        *peak
+
+	resources *resourceGauges
+
+	errors        *prometheus.CounterVec
+	drift         *prometheus.CounterVec
+	batchSize     *prometheus.HistogramVec
+	requests      *prometheus.HistogramVec
+	requestErrors *prometheus.CounterVec
+	eventsDropped prometheus.Counter
+
+	timers map[string]prometheus.Observer
+}
+
+// Options say what the figures are labelled with.
+type Options struct {
+	// Namespaces are the watched ones; none means all, and all figures are then labelled namespace="*".
+	Namespaces []string
+	// Selector is the label selector as configured.
+	Selector string
+	// Additional adds Strimzi's timers of single operations (STRIMZI_ENABLE_ADDITIONAL_METRICS).
+	Additional bool
+	// Operations and Requests name the operations and Kafka requests to show from the start.
+	Operations, Requests, Reasons []string
+}
+
+// Timers of Strimzi that do not belong to a Kafka operation.
+const (
+	TimerAddFinalizer    = "add_finalizer"
+	TimerRemoveFinalizer = "remove_finalizer"
+	TimerUpdateStatus    = "update_status"
+)
+
+var (
+	// Strimzi's buckets reach from 1 s up; ours begin where our passes are.
+	reconcileBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120, 300}
+	operationBuckets = []float64{.01, .02, .05, .1, .5, 1, 5}
+	requestBuckets   = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	batchBuckets     = []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}
+)
+
+// New creates the figures and registers them.
+func New(registry prometheus.Registerer, o Options) *Metrics {
+	common := []string{"kind", "namespace", "selector"}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		namespaces:      newNamespaces(o.Namespaces),
+		selector:        o.Selector,
+		reconciliations: counter("strimzi_reconciliations_total", "Passes over a resource", common...),
+		successful:      counter("strimzi_reconciliations_successful_total", "Passes that ended as the resource wants it", common...),
+		failed:          counter("strimzi_reconciliations_failed_total", "Passes that did not", common...),
+		locked:          counter("strimzi_reconciliations_locked_total", "Events that arrived while a pass over the same resource was running", common...),
+		periodical:      counter("strimzi_reconciliations_periodical_total", "Passes over resources that were in order before, as the timer makes them", common...),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
+			Help: "How long a pass takes", Buckets: reconcileBuckets}, common),
+		resources:     newResourceGauges(o),
+		errors:        counter("strimzi_reconciliation_errors_total", "Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself", append(common, "reason")...),
+		drift:         counter("strimzi_drift_reverted_total", "Topics that were changed or deleted behind the operator's back and put back", common...),
+		batchSize:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_batch_size", Help: "Topics in one batch", Buckets: batchBuckets}, []string{"operation"}),
+		requests:      prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_kafka_request_duration_seconds", Help: "How long Kafka takes to answer one request", Buckets: requestBuckets}, []string{"request"}),
+		requestErrors: counter("strimzi_kafka_request_errors_total", "Requests that no broker answered", "request"),
+		eventsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "strimzi_kubernetes_events_dropped_total", Help: "Kubernetes Events that were dropped because too many were waiting"}),
+		timers:        map[string]prometheus.Observer{},
+	}
+	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size", "The longest that the work queue has been", o)
+	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "The largest batch so far", o)
+	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.maxQueue.gauge, m.maxBatch.gauge,
+		m.resources.all, m.resources.paused, m.errors, m.drift, m.batchSize, m.requests, m.requestErrors, m.eventsDropped)
+	m.registerTimers(registry, o)
+	m.showFromTheStart(o)
+	return m
+}
+
+func (m *Metrics) registerTimers(registry prometheus.Registerer, o Options) {
+	if !o.Additional {
+		return
+	}
+	for _, name := range append([]string{TimerAddFinalizer, TimerRemoveFinalizer, TimerUpdateStatus}, o.Operations...) {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "strimzi_" + name + "_duration_seconds",
+			Help: "How long one such call takes", Buckets: operationBuckets,
+			ConstLabels: prometheus.Labels{"kind": kind, "namespace": m.namespaces.only(), "selector": m.selector}})
+		registry.MustRegister(h)
+		m.timers[name] = h
+	}
+}
+
+func (m *Metrics) showFromTheStart(o Options) {
+	for _, ns := range m.namespaces.labels() {
+		for _, vec := range []*prometheus.CounterVec{m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.drift} {
+			vec.WithLabelValues(kind, ns, m.selector)
+		}
+		m.duration.WithLabelValues(kind, ns, m.selector)
+		for _, reason := range o.Reasons {
+			m.errors.WithLabelValues(kind, ns, m.selector, reason)
+		}
+	}
+	for _, operation := range o.Operations {
+		m.batchSize.WithLabelValues(operation)
+	}
+	for _, request := range o.Requests {
+		m.requests.WithLabelValues(request)
+		m.requestErrors.WithLabelValues(request)
+	}
+}
+
+// Pass is one pass over a resource.
+type Pass struct {
+	Namespace string
+	// Periodical: the resource was in order before.
+	Periodical bool
+	// Reason is empty for a pass that succeeded.
+	Reason string
+	Took   time.Duration
+}
+
+// Reconciled counts a pass.
+func (m *Metrics) Reconciled(p Pass) {
+	labels := []string{kind, m.namespaces.label(p.Namespace), m.selector}
+	m.reconciliations.WithLabelValues(labels...).Inc()
+	m.duration.WithLabelValues(labels...).Observe(p.Took.Seconds())
+	if p.Periodical {
+		m.periodical.WithLabelValues(labels...).Inc()
+	}
+	if p.Reason == "" {
+		m.successful.WithLabelValues(labels...).Inc()
+		return
+	}
+	m.failed.WithLabelValues(labels...).Inc()
+	m.errors.WithLabelValues(append(labels, p.Reason)...).Inc()
+}
+
+// DriftReverted counts a topic that was put back.
+func (m *Metrics) DriftReverted(namespace string) {
+	m.drift.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
+}
+
+// Locked counts an event for a resource that is being worked on.
+func (m *Metrics) Locked(namespace string) {
+	m.locked.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
+}
+
+// QueueLength records how long the work queue is.
+func (m *Metrics) QueueLength(n int) { m.maxQueue.see(n) }
+
+// BatchSent implements executor.Observer.
+func (m *Metrics) BatchSent(operation string, size int) {
+	m.batchSize.WithLabelValues(operation).Observe(float64(size))
+	m.maxBatch.see(size)
+}
+
+// BatchDone implements executor.Observer.
+func (m *Metrics) BatchDone(operation string, took time.Duration) { m.Timed(operation, took) }
+
+// Timed records how long one call took, if additional metrics are enabled.
+func (m *Metrics) Timed(timer string, took time.Duration) {
+	if h, ok := m.timers[timer]; ok {
+		h.Observe(took.Seconds())
+	}
+}
+
+// Requested records one request to a Kafka broker.
+func (m *Metrics) Requested(request string, took time.Duration, err error) {
+	m.requests.WithLabelValues(request).Observe(took.Seconds())
+	if err != nil {
+		m.requestErrors.WithLabelValues(request).Inc()
+	}
+}
+
+// EventDropped counts a Kubernetes Event that was not written.
+func (m *Metrics) EventDropped() { m.eventsDropped.Inc() }
+
+// peak is a gauge that only rises.
+type peak struct {
+	gauge prometheus.Gauge
+	mu    sync.Mutex
+	most  int
+}
+
+func newPeak(name, help string, o Options) *peak {
+	return &peak{gauge: prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help,
+		ConstLabels: prometheus.Labels{"kind": kind, "namespace": newNamespaces(o.Namespaces).only(), "selector": o.Selector}})}
+}
+
+func (p *peak) see(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n > p.most {
+		p.most = n
+		p.gauge.Set(float64(n))
+	}
+}
+
+// namespaces bounds the label's values: the watched ones by name, or "*" for all.
+type namespaces []string
+
+func newNamespaces(watched []string) namespaces { return watched }
+
+func (n namespaces) label(namespace string) string {
+	if len(n) == 0 {
+		return "*"
+	}
+	return namespace
+}
+
+func (n namespaces) labels() []string {
+	if len(n) == 0 {
+		return []string{"*"}
+	}
+	return n
+}
+
+// only is the label of a figure that is not split by namespace.
+func (n namespaces) only() string {
+	if len(n) == 1 {
+		return n[0]
+	}
+	return "*"
+}

@@ -1,0 +1,25 @@
+// Package schedule says when a converged KafkaTopic is looked at again. It is pure: it reads no clock.
+package schedule
+
+import (
+	"hash/fnv"
+	"time"
+)
+
+// slots is the number of moments within an interval at which topics fall due. Spreading smooths the load (seed 001); falling due together
+// in slots lets the checks of many topics share two requests.
+const slots = 60
+
+// Next returns how long after now the object named by key falls due again: at its own fixed moment of each interval, which depends on
+// the key alone, so that it survives restarts and no two passes are further apart than the interval.
+func Next(key string, interval time.Duration, now time.Time) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key)) // a hash never fails
+	slot := interval / slots * time.Duration(h.Sum32()%slots)
+	phase := time.Duration(now.UnixNano()) % interval
+	wait := slot - phase
+	if wait <= 0 {
+		wait += interval
+	}
+	return wait
+}

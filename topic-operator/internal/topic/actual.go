@@ -1,0 +1,49 @@
+package topic
+
+import (
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// Actual is a topic as Kafka has it.
+type Actual struct {
+	Topic  kafka.Topic
+	Config map[string]kafka.ConfigEntry
+	// Reassignments of the topic's partitions, by index; they matter only where the replication factor differs (NeedsReassignments).
+	Reassignments map[int32]kafka.Reassignment
+}
+
+// NeedsReassignments reports whether the replication factor seems to differ from the desired one, so that ongoing reassignments
+// have to be known before anything is said about it.
+func (a Actual) NeedsReassignments(d Desired) bool { return len(a.differingReplicas(d)) > 0 }
+
+// differingReplicas returns the partitions whose replication factor, once ongoing reassignments are complete, is not the desired one.
+func (a Actual) differingReplicas(d Desired) []int32 {
+	if d.Replicas == brokerDefault {
+		return nil
+	}
+	var differing []int32
+	for _, p := range a.Topic.Partitions {
+		if a.targetReplicas(p) != int(d.Replicas) {
+			differing = append(differing, p.Index)
+		}
+	}
+	return differing
+}
+
+// targetReplicas returns how many replicas the partition has once its reassignment, if any, is complete.
+func (a Actual) targetReplicas(p kafka.Partition) int {
+	if r, moving := a.Reassignments[p.Index]; moving {
+		return len(r.Target())
+	}
+	return len(p.Replicas)
+}
+
+// replicas is targetReplicas by index, for messages.
+func (a Actual) replicas(index int32) int {
+	for _, p := range a.Topic.Partitions {
+		if p.Index == index {
+			return a.targetReplicas(p)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,60 @@
+package topic
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// brokerDefault is what Kafka takes for "as the broker is configured" in the number of partitions and replicas.
+const brokerDefault = -1
+
+// Desired is what a KafkaTopic asks for, in Kafka's terms.
+type Desired struct {
+	Name string
+	// Partitions and Replicas are -1 where the KafkaTopic leaves them to Kafka.
+	Partitions int32
+	Replicas   int16
+	// Config are the values in Kafka's text form.
+	Config map[string]string
+}
+
+// DesiredOf reads the specification of a KafkaTopic. A specification that can't be put in Kafka's terms is a Refusal.
+func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
+	if kt.Spec == nil {
+		return Desired{}, &Refusal{v1.ReasonNotSupported, "Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"}
+	}
+	d := Desired{Name: kt.TopicName(), Partitions: brokerDefault, Replicas: brokerDefault, Config: make(map[string]string, len(kt.Spec.Config))}
+	if kt.Spec.Partitions != nil {
+		d.Partitions = *kt.Spec.Partitions
+	}
+	if kt.Spec.Replicas != nil {
+		d.Replicas = int16(*kt.Spec.Replicas) //nolint:gosec // the schema bounds it to 1..32767
+	}
+	for _, key := range slices.Sorted(maps.Keys(kt.Spec.Config)) {
+		value := kt.Spec.Config[key]
+		text, err := value.Text()
+		switch {
+		case errors.Is(err, v1.ErrNullConfigValue):
+			// Kafka's own answer to a null value; not asking saves the round trip and the half-applied change.
+			return Desired{}, &Refusal{v1.ReasonKafkaError, "InvalidConfigurationException: Null value not supported for topic configs: " + key}
+		case err != nil:
+			return Desired{}, &Refusal{v1.ReasonInternalError, fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
+		}
+		d.Config[key] = text
+	}
+	return d, nil
+}
+
+// NewTopic returns the request that creates the topic.
+func (d Desired) NewTopic() kafka.NewTopic {
+	configs := make(map[string]*string, len(d.Config))
+	for key, value := range d.Config {
+		configs[key] = &value
+	}
+	return kafka.NewTopic{Name: d.Name, Partitions: d.Partitions, ReplicationFactor: d.Replicas, Configs: configs}
+}

@@ -1,0 +1,75 @@
+package topic
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+func topicFrom(t testing.TB, spec string) *v1.KafkaTopic {
+	t.Helper()
+	kt := &v1.KafkaTopic{}
+	if err := json.Unmarshal([]byte(`{"metadata":{"name":"orders","namespace":"ns","generation":3},"spec":`+spec+`}`), kt); err != nil {
+		t.Fatal(err)
+	}
+	return kt
+}
+
+func TestDesired(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec string
+		want Desired
+	}{
+		"an empty spec takes Kafka's defaults": {`{}`, Desired{Name: "orders", Partitions: -1, Replicas: -1}},
+		"everything":                           {`{"topicName":"__x","partitions":3,"replicas":2}`, Desired{Name: "__x", Partitions: 3, Replicas: 2}},
+		"values of every type": {`{"config":{"s":"text","i":7200000,"l":9223372036854775807,"d":0.5,"b":true,"a":["compact","delete"]}}`,
+			Desired{Name: "orders", Partitions: -1, Replicas: -1, Config: map[string]string{"s": "text", "i": "7200000", "l": "9223372036854775807", "d": "0.5", "b": "true", "a": "compact,delete"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			if c.want.Config == nil {
+				c.want.Config = map[string]string{}
+			}
+			d, refusal := DesiredOf(topicFrom(t, c.spec))
+			g.Expect(refusal).To(BeNil())
+			g.Expect(d).To(Equal(c.want))
+		})
+	}
+}
+
+func TestDesiredRefusals(t *testing.T) {
+	for name, c := range map[string]struct{ spec, want string }{
+		"shouldFailTheReconciliationWithNullConfig":       {`{"config":{"retention.ms":null}}`, "KafkaError: InvalidConfigurationException: Null value not supported for topic configs: retention.ms"},
+		"shouldFailTheReconciliationWithUnexpectedConfig": {`{"config":{"retention.ms":{"a":1}}}`, `InternalError: Invalid value for topic config 'retention.ms': {"a":1}`},
+		"no spec": {`null`, "NotSupported: Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, refusal := DesiredOf(topicFrom(t, c.spec))
+			g.Expect(refusal).NotTo(BeNil())
+			g.Expect(refusal.String()).To(Equal(c.want))
+		})
+	}
+}
+
+func FuzzDesiredNeverPanicsAndNeverInventsAName(f *testing.F) {
+	for _, seed := range []string{`{}`, `null`, `{"topicName":""}`, `{"config":{"a":[1,[2]]}}`, `{"partitions":0,"replicas":-1}`, `{"config":{"":1e400}}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Name: "orders"}}
+		if json.Unmarshal([]byte(spec), &kt.Spec) != nil {
+			return
+		}
+		d, refusal := DesiredOf(kt)
+		if refusal == nil && d.Name != kt.TopicName() {
+			t.Fatalf("%q became topic %q", spec, d.Name)
+		}
+		_ = d.NewTopic()
+		_ = Compare(d, have([]int32{1}), Rules{}).String()
+	})
+}

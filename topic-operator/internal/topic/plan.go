@@ -1,0 +1,159 @@
+package topic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// Refusal is what the operator, or Kafka, will not do, as a condition's reason and message.
+type Refusal struct {
+	Reason  string
+	Message string
+}
+
+// String returns "Reason: message".
+func (r Refusal) String() string { return r.Reason + ": " + r.Message }
+
+// Rules are the operator's settings that bear on a plan.
+type Rules struct {
+	// Alterable says which keys may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG); nil allows all. It does not limit creation.
+	Alterable func(key string) bool
+}
+
+func (r Rules) alterable(key string) bool { return r.Alterable == nil || r.Alterable(key) }
+
+// throttleKeys are written by whoever moves partitions, to slow the move down.
+var throttleKeys = []string{"follower.replication.throttled.replicas", "leader.replication.throttled.replicas"}
+
+// Plan is what has to be done so that a topic becomes what its KafkaTopic asks for.
+type Plan struct {
+	// Alter is nil if the configuration is as desired.
+	Alter *kafka.ConfigChange
+	// Increase is nil if there are enough partitions.
+	Increase *kafka.PartitionIncrease
+	// Refusals are the differences that stay. They hold nothing else up (ruling T11).
+	Refusals []Refusal
+}
+
+// Empty reports whether there is nothing to do and nothing to refuse.
+func (p Plan) Empty() bool { return !p.Acts() && len(p.Refusals) == 0 }
+
+// Acts reports whether the plan changes the topic.
+func (p Plan) Acts() bool { return p.Alter != nil || p.Increase != nil }
+
+// String says what the plan does, for logs and Events.
+func (p Plan) String() string {
+	var parts []string
+	if p.Alter != nil {
+		parts = append(parts, describeChange(*p.Alter))
+	}
+	if p.Increase != nil {
+		parts = append(parts, fmt.Sprintf("raise partitions to %d", p.Increase.Total))
+	}
+	for _, r := range p.Refusals {
+		parts = append(parts, "refuse ("+r.Message+")")
+	}
+	if len(parts) == 0 {
+		return "nothing to do"
+	}
+	return strings.Join(parts, "; ")
+}
+
+func describeChange(c kafka.ConfigChange) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
+		parts = append(parts, fmt.Sprintf("set %s=%s", key, c.Set[key]))
+	}
+	for _, key := range slices.Sorted(slices.Values(c.Delete)) {
+		parts = append(parts, "unset "+key)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Compare plans the way from an existing topic to the desired one.
+func Compare(d Desired, a Actual, rules Rules) Plan {
+	p := Plan{Alter: compareConfig(d, a, rules)}
+	switch have := int32(len(a.Topic.Partitions)); { //nolint:gosec // Kafka counts partitions in 32 bits
+	case d.Partitions == brokerDefault || d.Partitions == have:
+	case d.Partitions > have:
+		p.Increase = &kafka.PartitionIncrease{Topic: d.Name, Total: d.Partitions}
+	default:
+		p.Refusals = append(p.Refusals, Refusal{v1.ReasonNotSupported, "Decrease of spec.partitions is not supported by Kafka"})
+	}
+	if differing := a.differingReplicas(d); len(differing) > 0 {
+		p.Refusals = append(p.Refusals, Refusal{v1.ReasonNotSupported, fmt.Sprintf(
+			"Changing spec.replicas is not supported by the operator: partitions %s have %d replicas, not %d",
+			listIndexes(differing), a.replicas(differing[0]), d.Replicas)})
+	}
+	return p
+}
+
+// compareConfig sets what differs, and deletes what was set on the topic itself and is not desired (ruling T10). Inherited values
+// are never touched; nor are throttles that the KafkaTopic does not name, since whoever moves partitions set them and will
+// remove them.
+func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
+	change := kafka.ConfigChange{Resource: kafka.TopicResource(d.Name)}
+	for key, want := range d.Config {
+		have, known := a.Config[key]
+		if known && have.Value == want || !isThrottle(key) && !rules.alterable(key) {
+			continue
+		}
+		if change.Set == nil {
+			change.Set = map[string]string{}
+		}
+		change.Set[key] = want
+	}
+	for key, have := range a.Config {
+		if _, desired := d.Config[key]; desired || have.Source != kafka.SourceTopic || isThrottle(key) || !rules.alterable(key) {
+			continue
+		}
+		change.Delete = append(change.Delete, key)
+	}
+	if len(change.Set) == 0 && len(change.Delete) == 0 {
+		return nil
+	}
+	slices.Sort(change.Delete)
+	return &change
+}
+
+func isThrottle(key string) bool { return slices.Contains(throttleKeys, key) }
+
+// Warnings returns what the user should know though the topic is ready: keys that the operator may not alter, and throttles that
+// get in the way of rebalances.
+func Warnings(d Desired, rules Rules) []Refusal {
+	var warnings []Refusal
+	for _, key := range slices.Sorted(maps.Keys(d.Config)) {
+		switch {
+		case isThrottle(key):
+			warnings = append(warnings, Refusal{v1.ReasonInvalidConfig, fmt.Sprintf("Property %s may conflict with throttled rebalances", key)})
+		case !rules.alterable(key):
+			warnings = append(warnings, Refusal{v1.ReasonInvalidConfig, fmt.Sprintf("Property %s is ignored according to alterable config", key)})
+		}
+	}
+	return warnings
+}
+
+// maxListed bounds how many partitions a message names; a status must stay small.
+const maxListed = 20
+
+func listIndexes(indexes []int32) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, index := range indexes {
+		if i == maxListed {
+			fmt.Fprintf(&b, ", and %d more", len(indexes)-maxListed)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, index)
+	}
+	b.WriteByte(']')
+	return b.String()
+}

@@ -1,0 +1,147 @@
+package topic
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// State is how a pass over a KafkaTopic ended, as its status tells it.
+type State int
+
+// The states.
+const (
+	// Ready means that the topic is as desired.
+	Ready State = iota
+	// Failed means that it is not, for the reason in Outcome.Failure.
+	Failed
+	// Paused means that nobody looked, because the user said so (ruling T4).
+	Paused
+	// Unmanaged means that the topic is not the operator's business (ruling T3).
+	Unmanaged
+)
+
+// Outcome is the result of one pass over a KafkaTopic.
+type Outcome struct {
+	State State
+	// Failure is set with Failed.
+	Failure Refusal
+	// Warnings accompany Ready.
+	Warnings []Refusal
+	// Claimed is the topic that the pass found or made; nil if it found out nothing about it.
+	Claimed *Claim
+}
+
+// Claim is the topic that a KafkaTopic stands for.
+type Claim struct {
+	Name string
+	ID   kafka.TopicID
+}
+
+// Failure returns the outcome of a pass that failed.
+func Failure(reason, format string, args ...any) Outcome {
+	return Outcome{State: Failed, Failure: Refusal{reason, fmt.Sprintf(format, args...)}}
+}
+
+// StatusAfter returns the status of a KafkaTopic after a pass with the given outcome. What the pass found out nothing about stays as it
+// was; in particular no error ever clears the identity of the topic (ruling T6).
+func StatusAfter(kt *v1.KafkaTopic, o Outcome, now time.Time) v1.KafkaTopicStatus {
+	status := *kt.Status.DeepCopy()
+	status.ObservedGeneration = kt.Generation
+	status.Conditions = conditions(kt.Status.Conditions, o, now)
+	if o.Claimed != nil {
+		status.TopicName = o.Claimed.Name
+		if !o.Claimed.ID.IsZero() {
+			status.TopicID = o.Claimed.ID.String()
+		}
+	}
+	switch o.State {
+	case Paused:
+		// The name stays known, the id does not: the topic may be recreated while nobody looks (ruling T4).
+		status.TopicID = ""
+	case Unmanaged:
+		status.TopicName, status.TopicID, status.ClusterID = "", "", ""
+	case Ready, Failed:
+	}
+	return status
+}
+
+func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition {
+	var after []v1.Condition
+	add := func(kind, status string, why Refusal) {
+		c := v1.Condition{Type: kind, Status: status, Reason: why.Reason, Message: why.Message}
+		c.LastTransitionTime = transitionTime(before, c, now)
+		after = append(after, c)
+	}
+	switch o.State {
+	case Ready:
+		add(v1.ConditionReady, v1.ConditionTrue, Refusal{})
+		for _, w := range o.Warnings {
+			add(v1.ConditionWarning, v1.ConditionTrue, w)
+		}
+	case Failed:
+		add(v1.ConditionReady, v1.ConditionFalse, o.Failure)
+	case Paused:
+		add(v1.ConditionReconciliationPaused, v1.ConditionTrue, Refusal{})
+	case Unmanaged:
+		add(v1.ConditionUnmanaged, v1.ConditionTrue, Refusal{})
+	}
+	return after
+}
+
+// transitionTime keeps the time of a condition whose status did not change. Warnings share their type, so that only the message
+// tells them apart.
+func transitionTime(before []v1.Condition, c v1.Condition, now time.Time) string {
+	for _, old := range before {
+		if old.Type == c.Type && old.Status == c.Status && (c.Type != v1.ConditionWarning || old.Message == c.Message) && old.LastTransitionTime != "" {
+			return old.LastTransitionTime
+		}
+	}
+	return now.UTC().Format(time.RFC3339Nano)
+}
+
+// IsReady reports whether the status says that the topic is as the present specification wants it.
+func IsReady(kt *v1.KafkaTopic) bool {
+	return kt.Status.ObservedGeneration == kt.Generation && slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
+		return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue
+	})
+}
+
+// StatusPatch returns the JSON merge patch that turns one status into the other, or nil if they are equal. The patch is bound to the
+// object's resource version: whoever wrote in between wins, and the pass is repeated on what he wrote.
+func StatusPatch(resourceVersion string, before, after v1.KafkaTopicStatus) ([]byte, error) {
+	changes := map[string]any{}
+	text := func(key, old, new string) {
+		switch {
+		case old == new:
+		case new == "":
+			changes[key] = nil
+		default:
+			changes[key] = new
+		}
+	}
+	text("topicName", before.TopicName, after.TopicName)
+	text("topicId", before.TopicID, after.TopicID)
+	text("clusterId", before.ClusterID, after.ClusterID)
+	if before.ObservedGeneration != after.ObservedGeneration {
+		changes["observedGeneration"] = after.ObservedGeneration
+	}
+	if !slices.Equal(before.Conditions, after.Conditions) {
+		changes["conditions"] = after.Conditions
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": resourceVersion},
+		"status":   changes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the status: %w", err)
+	}
+	return patch, nil
+}
