@@ -1,0 +1,89 @@
+package realkafka
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"time"
+)
+
+// Authority is a certificate authority for tests.
+type Authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+}
+
+// Certificate is a certificate with its key, both PEM (the key as PKCS #8, which Java insists on).
+type Certificate struct {
+	Cert, Key []byte
+}
+
+// NewAuthority makes a certificate authority. Tests need a second one to prove that its clients are refused.
+func NewAuthority(commonName string) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := certificateTemplate(commonName)
+	template.IsCA, template.BasicConstraintsValid = true, true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{cert: cert, key: key, pem: pemBlock("CERTIFICATE", der)}, nil
+}
+
+// PEM returns the authority's own certificate.
+func (a *Authority) PEM() []byte { return a.pem }
+
+// Issue makes a certificate for clients and servers. Kafka knows its holder as User:CN=<commonName>.
+func (a *Authority) Issue(commonName string) (Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Certificate{}, err
+	}
+	template := certificateTemplate(commonName)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	template.DNSNames = []string{"localhost"}
+	template.IPAddresses = []net.IP{net.ParseIP(loopback), net.IPv6loopback}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		return Certificate{}, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Certificate{}, err
+	}
+	return Certificate{Cert: pemBlock("CERTIFICATE", der), Key: pemBlock("PRIVATE KEY", pkcs8)}, nil
+}
+
+func certificateTemplate(commonName string) *x509.Certificate {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		panic(err) // documented never to happen
+	}
+	now := time.Now()
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: commonName},
+		// Yesterday, for clocks that differ.
+		NotBefore: now.AddDate(0, 0, -1),
+		NotAfter:  now.AddDate(1, 0, 0),
+	}
+}
+
+func pemBlock(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}

@@ -1,0 +1,25 @@
+package realkafka
+
+import (
+	"os"
+	"syscall"
+)
+
+// lockFile takes a lock that the kernel gives back when this process ends, however it ends.
+func lockFile(path string, how int) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), how)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,72 @@
+package realkafka
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// reserved are the ports handed out by this process, so that two clusters that start at once don't get the same.
+var reserved = struct {
+	sync.Mutex
+	ports map[int]bool
+}{ports: map[int]bool{}}
+
+const lowestPort = 15000
+
+// freePorts returns n ports that nobody listens on. They lie below the range from which the kernel serves outgoing
+// connections and ":0": a node that is down for a while would otherwise lose its port to some client's connection.
+func freePorts(n int) ([]int, error) {
+	reserved.Lock()
+	defer reserved.Unlock()
+	var ports []int
+	for range 1000 {
+		port := lowestPort + rand.IntN(ephemeralStart()-lowestPort)
+		if reserved.ports[port] {
+			continue
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		// Closed on return only, so that one port isn't found twice.
+		defer l.Close()
+		ports = append(ports, port)
+		if len(ports) == n {
+			for _, p := range ports {
+				reserved.ports[p] = true
+			}
+			return ports, nil
+		}
+	}
+	return nil, errors.New("no free ports")
+}
+
+func releasePorts(ports []int) {
+	reserved.Lock()
+	defer reserved.Unlock()
+	for _, p := range ports {
+		delete(reserved.ports, p)
+	}
+}
+
+// ephemeralStart is where the kernel's own range begins.
+func ephemeralStart() int {
+	const usual = 32768
+	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return usual
+	}
+	fields := strings.Fields(string(b))
+	if len(fields) == 0 {
+		return usual
+	}
+	if low, err := strconv.Atoi(fields[0]); err == nil && low > lowestPort+5000 {
+		return low
+	}
+	return usual
+}
