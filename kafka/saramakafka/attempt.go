@@ -1,0 +1,342 @@
+package saramakafka
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+const (
+	// firstAttempt bounds the first attempt of a request that may be repeated. Later ones get most of what is left, so that an
+	// answer that really takes long arrives in the end.
+	firstAttempt = 10 * time.Second
+	// hungAfter is the silence after which a broker is suspected.
+	hungAfter = time.Second
+
+	minPause = 50 * time.Millisecond
+	maxPause = time.Second
+)
+
+// repeat says what may be done when a request was sent and no answer came.
+type repeat int
+
+const (
+	// repeatable requests are sent again, to another broker: reads, and changes that are the same when done twice.
+	repeatable repeat = iota
+	// once requests are not: nobody knows whether they were carried out.
+	once
+)
+
+// request is what do needs to know about a request.
+type request struct {
+	// name is the request's name in Kafka's documentation.
+	name   string
+	repeat repeat
+	// mutation requests count against the controller's quota and may need the controller.
+	mutation bool
+	// run sends the request and keeps the answer. It returns errNotController if the request, or a part of it, must be sent again to another
+	// broker; any other error means that there is no answer.
+	run func(ctx context.Context, c *conn) error
+}
+
+// errNotController is a broker's refusal that another broker may not share.
+var errNotController = errors.New("the broker is not the controller")
+
+// trial is the state of one request over its attempts.
+type trial struct {
+	request  *request
+	tried    map[*node]bool // in this round
+	rounds   int
+	attempts int   // that were sent
+	last     error // why the last attempt failed
+	refused  error // a login or certificate that a broker refused in this round
+	aborted  int   // attempts that ended in the middle of the login
+	failures int
+	misses   int // NOT_CONTROLLER answers
+}
+
+// do sends the request until a broker answers, ctx ends, or it becomes pointless. The error is a *kafka.Error or errNotController; sent tells
+// whether a broker may have received the request.
+func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
+	t := &trial{request: req, tried: map[*node]bool{}}
+	for {
+		n, c, err := r.connect(ctx, t)
+		if err != nil {
+			return t.attempts > 0, err
+		}
+		outcome, err := r.attempt(ctx, t, n, c)
+		switch outcome {
+		case answered:
+			return true, nil
+		case pointless:
+			return t.attempts > 0, err
+		case unanswered:
+			return true, r.gaveUp(ctx, t)
+		case refused:
+			if !t.missed(ctx, n) {
+				return true, errNotController
+			}
+		case failed:
+		}
+	}
+}
+
+// outcome is what became of one attempt.
+type outcome int
+
+const (
+	answered   outcome = iota
+	refused            // NOT_CONTROLLER
+	failed             // try another broker
+	unanswered         // sent, no answer, and not to be sent again
+	pointless          // no broker will answer otherwise
+)
+
+// attempt sends the request over one connection, after whatever the connection needs first.
+func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outcome, error) {
+	defer r.release(n, c, t.request.mutation)
+	if err := r.prepare(ctx, t, c); err != nil {
+		return r.lost(ctx, t, n, c, err), nil
+	}
+	attemptCtx, cancel := r.attemptContext(ctx, t)
+	defer cancel()
+	t.attempts++
+	start := time.Now()
+	err := t.request.run(attemptCtx, c)
+	transport := err
+	if errors.Is(err, errNotController) {
+		transport = nil
+	}
+	if !unsent(err) {
+		r.settings.observe(t.request.name, time.Since(start), transport)
+	}
+	switch {
+	case err == nil:
+		r.worked(n)
+		return answered, nil
+	case transport == nil:
+		r.worked(n)
+		r.notController()
+		t.last = err
+		return refused, nil
+	case unsent(err):
+		return pointless, unsupported(t.request.name, err)
+	}
+	out := r.lost(ctx, t, n, c, err)
+	var login *loginRefused
+	if errors.As(err, &login) {
+		t.attempts-- // the login ended before the request was sent
+		return out, nil
+	}
+	if t.request.repeat == once {
+		if time.Since(start) > hungAfter {
+			r.failed(n) // although it was the caller's deadline that ended the wait
+		}
+		return unanswered, nil
+	}
+	return out, nil
+}
+
+// prepare brings the table of brokers up to date, if it is time, and makes sure that the connection is alive before a request that could
+// not be repeated goes out on it.
+func (r *router) prepare(ctx context.Context, t *trial, c *conn) error {
+	ctx, cancel := r.probeContext(ctx)
+	defer cancel()
+	if t.request.name != requestDescribeCluster && r.startLearning() {
+		defer r.stopLearning()
+		start := time.Now()
+		_, err := r.describeCluster(ctx, c)
+		r.settings.observe(requestDescribeCluster, time.Since(start), err)
+		if err != nil && !unsent(err) {
+			return err
+		}
+		c.fresh = true
+	}
+	if t.request.repeat == once && !c.fresh {
+		return c.probe(ctx)
+	}
+	return nil
+}
+
+// lost notes that a connection failed before an answer came.
+func (r *router) lost(ctx context.Context, t *trial, n *node, c *conn, err error) outcome {
+	stale := !c.fresh && !isTimeout(err)
+	c.broken = true
+	if ctx.Err() != nil && t.known(err) {
+		return failed // the caller's end, not the broker's fault
+	}
+	if stale {
+		// The broker, or something between us, closed an idle connection. The others to this broker are no better.
+		r.purge(n)
+		t.last = err
+		return failed
+	}
+	r.failed(n)
+	t.failed(n, err)
+	return failed
+}
+
+// known keeps the first cause of a failure that ctx's end would hide; it reports whether err is that end.
+func (t *trial) known(err error) bool {
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if !ended || t.last == nil {
+		t.last = err
+	}
+	return ended
+}
+
+// failed notes a broker's failure.
+func (t *trial) failed(n *node, err error) {
+	var (
+		login   *loginRefused
+		aborted *loginAborted
+	)
+	t.tried[n] = true
+	t.failures++
+	t.last = err
+	switch {
+	case errors.As(err, &login), isTLSRefusal(err):
+		t.refused = err
+	case errors.As(err, &aborted):
+		t.aborted++
+	}
+}
+
+// missed notes a NOT_CONTROLLER answer and pauses; it reports whether to go on.
+func (t *trial) missed(ctx context.Context, n *node) bool {
+	clear(t.tried)
+	t.tried[n] = true
+	t.misses++
+	return sleep(ctx, pause(t.misses-1))
+}
+
+// connect returns a connection for the next attempt, opening one if need be.
+func (r *router) connect(ctx context.Context, t *trial) (*node, *conn, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, nil, r.gaveUp(ctx, t)
+		}
+		choice := r.pick(t.tried, t.request.mutation)
+		switch {
+		case choice.node != nil && choice.conn != nil:
+			return choice.node, choice.conn, nil
+		case choice.node != nil:
+			c, err := r.openOn(ctx, choice.node)
+			if err == nil {
+				return choice.node, c, nil
+			}
+			r.unreachable(ctx, t, choice.node, err)
+		case choice.none:
+			if err := r.nextRound(ctx, t); err != nil {
+				return nil, nil, err
+			}
+		default:
+			if err := await(ctx, t, choice); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+}
+
+// unreachable notes that a connection could not be opened.
+func (r *router) unreachable(ctx context.Context, t *trial, n *node, err error) {
+	if ctx.Err() != nil && t.known(err) {
+		return
+	}
+	r.failed(n)
+	t.failed(n, err)
+}
+
+// await waits for a connection to be released or a throttle to end. A throttle that outlasts the call ends it at once.
+func await(ctx context.Context, t *trial, c choice) error {
+	if c.wait <= 0 {
+		select {
+		case <-c.released:
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < c.wait {
+		return throttled(t.request.name)
+	}
+	sleep(ctx, c.wait)
+	return nil
+}
+
+// nextRound is called when all brokers were tried. It ends the call if a login was refused: more attempts would only lock the account.
+func (r *router) nextRound(ctx context.Context, t *trial) error {
+	t.rounds++
+	if t.refused != nil {
+		return r.notLoggedIn(t.refused)
+	}
+	if t.rounds > 1 && t.aborted > 0 && t.aborted == t.failures {
+		return r.notLoggedIn(t.last)
+	}
+	clear(t.tried)
+	sleep(ctx, pause(t.rounds-1))
+	return nil
+}
+
+// attemptContext bounds one attempt so that a broker that hangs leaves time for others.
+func (r *router) attemptContext(ctx context.Context, t *trial) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok || t.request.repeat == once || r.known() < 2 {
+		return context.WithCancel(ctx)
+	}
+	left := time.Until(deadline)
+	if t.attempts == 0 {
+		return context.WithTimeout(ctx, min(firstAttempt, left/2))
+	}
+	return context.WithTimeout(ctx, left*3/4)
+}
+
+// probeContext bounds the cheap requests that precede others.
+func (r *router) probeContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := r.settings.dialTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)/2)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// brokerTimeout is how long a broker may take for a request: a little less than we wait, so that its answer arrives.
+func brokerTimeout(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return defaultRequestTimeout
+	}
+	return max(time.Until(deadline)*9/10, time.Millisecond)
+}
+
+// isTimeout reports whether err says that a broker was silent, rather than that the connection was closed.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// pause is how long to wait after the given number of pauses, with jitter.
+func pause(before int) time.Duration {
+	d := min(maxPause, minPause<<min(before, 10))
+	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter
+}
+
+// sleep reports whether it was not cut short.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// authenticationFailed reports whether sarama's error is a refused renewal of the login.
+func authenticationFailed(err error) bool {
+	return errors.Is(err, sarama.ErrSASLAuthenticationFailed) || errors.Is(err, sarama.ErrUnsupportedSASLMechanism) || errors.Is(err, sarama.ErrIllegalSASLState)
+}

@@ -1,0 +1,9 @@
+// Package saramakafka implements the admin port over the network.
+//
+// Sarama's Broker dials nothing and routes nothing here: it negotiates versions, logs in, and encodes and decodes the
+// requests it knows, on a connection that this package opened. The requests it lacks travel as franz-go's kmsg frames over the same
+// connection. Choosing a broker, retrying, deadlines and health are this package's own (router.go), because sarama's Client keeps
+// dead controllers and poisoned connections.
+//
+// It imports nothing of Kubernetes and nothing of ours but the port.
+package saramakafka

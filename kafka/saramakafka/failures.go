@@ -1,0 +1,103 @@
+package saramakafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// gaveUp is the error of a call without an answer. Its message never tells attempts apart: it ends up in conditions, which
+// must not change while nothing changes.
+func (r *router) gaveUp(ctx context.Context, t *trial) error {
+	if errors.Is(t.last, errNotController) {
+		return errNotController // each broker answered, and none carried it out
+	}
+	var explained *kafka.Error
+	var token *tokenFailed
+	if errors.As(t.last, &token) && errors.As(token.cause, &explained) {
+		return explained // the source of tokens knows better
+	}
+	cause := t.last
+	if ctx.Err() != nil {
+		cause = errors.Join(context.Cause(ctx), t.last)
+	}
+	message := fmt.Sprintf("no broker answered (%s)", r.settings.addresses())
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		message = fmt.Sprintf("the call was cancelled before a broker answered (%s)", r.settings.addresses())
+	case t.attempts > 0 && t.request.repeat == once:
+		message = fmt.Sprintf("no answer to %s, which may have been carried out (%s)", t.request.name, r.settings.addresses())
+	case errors.As(t.last, &token):
+		message = fmt.Sprintf("no OAUTHBEARER token (%s)", r.settings.addresses())
+	}
+	return kafka.NewTransportError(message, cause)
+}
+
+// notLoggedIn is the error of a refused login or TLS handshake.
+func (r *router) notLoggedIn(cause error) error {
+	var (
+		login   *loginRefused
+		aborted *loginAborted
+		out     = &kafka.Error{Code: kafka.CodeSASLAuthenticationFailed, Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication}
+		s       = r.settings
+	)
+	switch {
+	case errors.As(cause, &login):
+		out.Message = fmt.Sprintf("%s; check the %s (%s)", serverText(login.cause), s.login.what(), s.addresses())
+	case errors.As(cause, &aborted):
+		out.Message = fmt.Sprintf("every broker closed the connection during login; check the %s (%s)", s.login.what(), s.addresses())
+	default:
+		out.Name = "SslAuthenticationException"
+		out.Code = kafka.CodeTransport
+		out.Message = fmt.Sprintf("SSL handshake failed: %s; check the trusted certificates, the client certificate and the listener's protocol (%s)", tlsText(cause), s.addresses())
+	}
+	return out
+}
+
+// what names the credentials that a person would check.
+func (l *login) what() string {
+	if l.token != nil {
+		return "OAUTHBEARER token"
+	}
+	return fmt.Sprintf("username, the password and the mechanism %s", l.mechanism)
+}
+
+// serverText strips sarama's own words from what the broker said.
+func serverText(err error) string {
+	const ours = "kafka server: SASL Authentication failed"
+	if text, ok := strings.CutPrefix(err.Error(), ours); ok {
+		text = strings.TrimLeft(text, ".: ")
+		if text == "" {
+			return "Authentication failed"
+		}
+		return text
+	}
+	return err.Error()
+}
+
+// tlsText is the part of a TLS error that does not name addresses.
+func tlsText(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+// throttled is the error of a call that would end before its throttle.
+func throttled(request string) error {
+	return kafka.NewError(kafka.CodeThrottlingQuotaExceeded, fmt.Sprintf("The brokers throttle this client: %s was not sent.", request))
+}
+
+// unsupported is the error of a request that the broker lacks, or that cannot be encoded.
+func unsupported(request string, cause error) error {
+	if strings.Contains(cause.Error(), "encoding") {
+		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("%s cannot be expressed: %v.", request, cause))
+	}
+	return kafka.NewError(kafka.CodeUnsupportedVersion, fmt.Sprintf("The broker does not support %s as this client needs it.", request))
+}

@@ -1,0 +1,172 @@
+package saramakafka
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// maxConns is how many connections to one broker may be open. A connection carries one request at a time, so this is
+	// how many slow requests it takes to make others wait, or go to another broker.
+	maxConns = 4
+	// maxIdle is well below connections.max.idle.ms (10 minutes), so that it is we who close, and never in the middle of a request.
+	maxIdle = 4 * time.Minute
+	// maxHonoured is the longest throttle that is waited for. Longer ones, which brokers have been seen to ask for, are answered with a
+	// new connection and one request in this time.
+	maxHonoured = 30 * time.Second
+
+	minDown = 100 * time.Millisecond
+	maxDown = 10 * time.Second
+)
+
+// node is one broker by its address, with the connections to it. The router's lock guards it.
+type node struct {
+	addr string
+	id   int32 // -1 as long as only the address is known
+
+	idle []*conn // the most recently used last
+	open int     // idle, in use, or being opened
+
+	failures  int
+	down      time.Time // not tried before, while others are there
+	throttled time.Time // asked to be left alone before (KIP-219)
+}
+
+// take returns an idle connection, or leave to open one (a nil connection and true), or false when all are busy.
+func (n *node) take(now time.Time) (*conn, bool) {
+	for i := len(n.idle) - 1; i >= 0; i-- {
+		if c := n.idle[i]; now.After(c.muted) {
+			n.idle = append(n.idle[:i], n.idle[i+1:]...)
+			return c, true
+		}
+	}
+	if n.open < maxConns {
+		n.open++
+		return nil, true
+	}
+	return nil, false
+}
+
+// purge removes and returns all idle connections.
+func (n *node) purge() []*conn {
+	gone := n.idle
+	n.idle = nil
+	n.open -= len(gone)
+	return gone
+}
+
+// failed postpones the next use of the broker, the longer the more often it failed in a row.
+func (n *node) failed(now time.Time) {
+	n.down = now.Add(min(maxDown, minDown<<min(n.failures, 10)))
+	n.failures++
+}
+
+// worked forgets failures.
+func (n *node) worked() { n.failures, n.down = 0, time.Time{} }
+
+// release takes a connection back after a request.
+func (r *router) release(n *node, c *conn, mutation bool) {
+	now := time.Now()
+	c.call, c.fresh, c.idleSince = nil, false, now
+	r.mu.Lock()
+	if throttle := c.muted.Sub(now); throttle > 0 {
+		until := now.Add(min(throttle, maxHonoured))
+		if mutation {
+			// The quota for changes is the cluster's (KIP-599); reads need not wait for it.
+			r.mutationsThrottled = until
+		} else {
+			n.throttled = until
+		}
+		c.broken = c.broken || throttle > maxHonoured
+	}
+	var gone []*conn
+	if c.broken || r.retired || r.nodes[n.addr] != n {
+		n.open--
+		gone = append(gone, c)
+	} else {
+		n.idle = append(n.idle, c)
+		r.scheduleSweep()
+	}
+	r.wake()
+	r.mu.Unlock()
+	closeAll(gone)
+}
+
+// openOn opens a connection for which take gave leave.
+func (r *router) openOn(ctx context.Context, n *node) (*conn, error) {
+	limit := r.settings.dialTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)*3/4)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := openConn(ctx, r.settings, n.addr)
+	if err != nil {
+		r.mu.Lock()
+		n.open--
+		n.failed(time.Now())
+		r.wake()
+		r.mu.Unlock()
+	}
+	return c, err
+}
+
+// wake tells those who wait for a connection that there may be one. The lock is held.
+func (r *router) wake() {
+	close(r.released)
+	r.released = make(chan struct{})
+}
+
+// scheduleSweep makes sure that idle connections are closed some time. The lock is held.
+func (r *router) scheduleSweep() {
+	if r.sweeper == nil {
+		r.sweeper = time.AfterFunc(maxIdle, r.sweep)
+	}
+}
+
+// sweep closes connections that were idle for too long, and comes again while there are others.
+func (r *router) sweep() {
+	var gone []*conn
+	r.mu.Lock()
+	r.sweeper = nil
+	oldest := time.Now().Add(-maxIdle)
+	for _, n := range r.nodes {
+		kept := n.idle[:0]
+		for _, c := range n.idle {
+			if c.idleSince.After(oldest) {
+				kept = append(kept, c)
+			} else {
+				gone = append(gone, c)
+				n.open--
+			}
+		}
+		clear(n.idle[len(kept):])
+		n.idle = kept
+		if len(kept) > 0 && !r.retired {
+			r.scheduleSweep()
+		}
+	}
+	r.mu.Unlock()
+	closeAll(gone)
+}
+
+// retire closes idle connections now and all others as they are released. Calls in flight may still open new ones.
+func (r *router) retire() {
+	var gone []*conn
+	r.mu.Lock()
+	r.retired = true
+	if r.sweeper != nil {
+		r.sweeper.Stop()
+	}
+	for _, n := range r.nodes {
+		gone = append(gone, n.purge()...)
+	}
+	r.mu.Unlock()
+	closeAll(gone)
+}
+
+func closeAll(conns []*conn) {
+	for _, c := range conns {
+		c.close()
+	}
+}

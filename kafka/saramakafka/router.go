@@ -1,0 +1,248 @@
+package saramakafka
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+// requestDescribeCluster is the request that also keeps the table up to date.
+const requestDescribeCluster = "DescribeCluster"
+
+// maxTableAge is how long the table of brokers is believed without a failure.
+const maxTableAge = 5 * time.Minute
+
+// router knows the brokers of one cluster and chooses one for each request.
+//
+// In KRaft every broker forwards what only the controller can do, so requests stay with one broker, whichever works, and move on when it fails:
+// few connections, and no time lost with brokers known to be away. The bootstrap addresses are the way back
+// when none of the known brokers is where it was.
+type router struct {
+	settings *settings
+
+	mu       sync.Mutex
+	nodes    map[string]*node // by address; known brokers and bootstrap addresses
+	table    []*node          // the known brokers
+	seeds    []*node          // the bootstrap addresses
+	cursor   int              // where in the table to start
+	learned  time.Time        // when the table was learned; zero: it must be
+	learning bool
+
+	controller        int32
+	controllerMatters bool // some broker answered NOT_CONTROLLER: changes go to the controller first
+
+	mutationsThrottled time.Time
+	released           chan struct{} // closed, and replaced, when a connection was released
+	sweeper            *time.Timer
+	retired            bool
+}
+
+func newRouter(s *settings) *router {
+	r := &router{settings: s, nodes: map[string]*node{}, controller: -1, released: make(chan struct{})}
+	for _, addr := range s.bootstrap {
+		if r.nodes[addr] == nil {
+			n := &node{addr: addr, id: -1}
+			r.nodes[addr] = n
+			r.seeds = append(r.seeds, n)
+		}
+	}
+	return r
+}
+
+// choice is what pick decided: a node with a connection or with leave to open one; or a wait; or that none is left.
+type choice struct {
+	node     *node
+	conn     *conn
+	released <-chan struct{} // wait for this ...
+	wait     time.Duration   // ... or for so long
+	none     bool
+}
+
+// pick chooses a broker among those that were not tried.
+func (r *router) pick(tried map[*node]bool, mutation bool) choice {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	c := choice{released: r.released, none: true}
+	if wait := r.mutationsThrottled.Sub(now); mutation && wait > 0 {
+		return choice{released: r.released, wait: wait}
+	}
+	var down []*node
+	for _, n := range r.candidates(mutation) {
+		if tried[n] {
+			continue
+		}
+		if wait := n.throttled.Sub(now); wait > 0 {
+			if c.none || c.wait > 0 && wait < c.wait {
+				c.none, c.wait = false, wait
+			}
+			continue
+		}
+		if now.Before(n.down) {
+			down = append(down, n)
+			continue
+		}
+		if conn, ok := n.take(now); ok {
+			return choice{node: n, conn: conn}
+		}
+		c.none, c.wait = false, 0 // busy: wait for a release
+	}
+	if !c.none && c.wait == 0 {
+		return c
+	}
+	for _, n := range down {
+		if conn, ok := n.take(now); ok {
+			return choice{node: n, conn: conn}
+		}
+		c.none, c.wait = false, 0
+	}
+	return c
+}
+
+// candidates lists all brokers in the order in which to try them. The lock is held.
+func (r *router) candidates(mutation bool) []*node {
+	out := make([]*node, 0, len(r.table)+len(r.seeds)+1)
+	if mutation && r.controllerMatters {
+		for _, n := range r.table {
+			if n.id == r.controller {
+				out = append(out, n)
+			}
+		}
+	}
+	for i := range r.table {
+		out = append(out, r.table[(r.cursor+i)%len(r.table)])
+	}
+	for _, n := range r.seeds {
+		if n.id < 0 { // else it stands in the table
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// known counts the brokers.
+func (r *router) known() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(len(r.table), len(r.seeds))
+}
+
+// failed notes that a broker did not answer.
+func (r *router) failed(n *node) {
+	r.mu.Lock()
+	n.failed(time.Now())
+	r.learned = time.Time{}
+	if len(r.table) > 0 && r.table[r.cursor%len(r.table)] == n {
+		r.cursor = (r.cursor + 1) % len(r.table)
+	}
+	gone := n.purge()
+	r.mu.Unlock()
+	closeAll(gone)
+}
+
+// worked notes that a broker answered.
+func (r *router) worked(n *node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n.worked()
+}
+
+// purge closes a broker's idle connections, because one of them turned out to be stale.
+func (r *router) purge(n *node) {
+	r.mu.Lock()
+	gone := n.purge()
+	r.mu.Unlock()
+	closeAll(gone)
+}
+
+// notController notes that a broker refused a change for not being the controller, which brokers of KRaft don't do while they
+// can forward. The table must be learned again.
+func (r *router) notController() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.controllerMatters = true
+	r.learned = time.Time{}
+}
+
+// startLearning reports whether the caller is to learn the table; it must then call learn or stopLearning.
+func (r *router) startLearning() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.learning || time.Since(r.learned) < maxTableAge {
+		return false
+	}
+	r.learning = true
+	return true
+}
+
+func (r *router) stopLearning() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.learning = false
+}
+
+// describeCluster asks a broker for all brokers, and learns them.
+func (r *router) describeCluster(ctx context.Context, c *conn) (*sarama.DescribeClusterResponse, error) {
+	var resp *sarama.DescribeClusterResponse
+	err := c.typed(ctx, func(b *sarama.Broker) (err error) {
+		resp, err = b.DescribeCluster(sarama.NewDescribeClusterRequest(sarama.MaxVersion))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.mute(time.Duration(resp.ThrottleTimeMs) * time.Millisecond)
+	if resp.Err == sarama.ErrNoError {
+		r.learn(resp)
+	}
+	return resp, nil
+}
+
+// learn takes over a description of the cluster. Brokers that are gone lose their idle connections.
+func (r *router) learn(resp *sarama.DescribeClusterResponse) {
+	var gone []*conn
+	r.mu.Lock()
+	before := len(r.table)
+	r.controller = resp.ControllerID
+	keep := make(map[string]bool, len(resp.Brokers)+len(r.seeds))
+	for _, n := range r.seeds {
+		keep[n.addr], n.id = true, -1
+	}
+	r.table = make([]*node, 0, len(resp.Brokers))
+	for _, b := range resp.Brokers {
+		if b.IsFenced {
+			continue
+		}
+		addr := net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+		n := r.nodes[addr]
+		if n == nil {
+			n = &node{addr: addr}
+			r.nodes[addr] = n
+		}
+		n.id, keep[addr] = b.BrokerID, true
+		r.table = append(r.table, n)
+	}
+	for addr, n := range r.nodes {
+		if !keep[addr] {
+			gone = append(gone, n.purge()...)
+			delete(r.nodes, addr)
+		}
+	}
+	slices.SortFunc(r.table, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
+	if before == 0 && len(r.table) > 0 {
+		r.cursor = rand.IntN(len(r.table)) //nolint:gosec // spreads clients over brokers
+	}
+	if r.cursor >= len(r.table) {
+		r.cursor = 0
+	}
+	r.learned = time.Now()
+	r.mu.Unlock()
+	closeAll(gone)
+}

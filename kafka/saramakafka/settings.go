@@ -1,0 +1,100 @@
+package saramakafka
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+const (
+	defaultDialTimeout    = 5 * time.Second
+	defaultRequestTimeout = 40 * time.Second
+	defaultClientID       = "kafka-operators"
+)
+
+// settings are a kafka.Config that was checked and made ready for use. They never change.
+type settings struct {
+	bootstrap      []string
+	clientID       string
+	tls            *tls.Config
+	login          *login
+	sarama         *sarama.Config // copied for each connection
+	dialTimeout    time.Duration
+	requestTimeout time.Duration
+	observe        func(request string, took time.Duration, err error)
+}
+
+// newSettings checks cfg.
+func newSettings(cfg kafka.Config) (*settings, error) {
+	s := &settings{
+		bootstrap:   slices.Clone(cfg.Bootstrap),
+		clientID:    cfg.ClientID,
+		dialTimeout: cfg.DialTimeout, requestTimeout: cfg.RequestTimeout,
+		observe: cfg.ObserveRequest,
+	}
+	if len(s.bootstrap) == 0 {
+		return nil, errors.New("no bootstrap address")
+	}
+	for _, addr := range s.bootstrap {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("bootstrap address %q is not host:port: %w", addr, err)
+		}
+	}
+	var err error
+	if s.tls, err = tlsConfig(cfg.TLS); err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	if s.login, err = newLogin(cfg.SASL); err != nil {
+		return nil, fmt.Errorf("sasl: %w", err)
+	}
+	if s.clientID == "" {
+		s.clientID = defaultClientID
+	}
+	if s.dialTimeout <= 0 {
+		s.dialTimeout = defaultDialTimeout
+	}
+	if s.requestTimeout <= 0 {
+		s.requestTimeout = defaultRequestTimeout
+	}
+	if s.observe == nil {
+		s.observe = func(string, time.Duration, error) {}
+	}
+	s.sarama = saramaConfig(s.clientID)
+	return s, s.validateSarama()
+}
+
+// saramaConfig is the configuration that all connections share. TLS is not in it: the stream that sarama gets is open already.
+func saramaConfig(clientID string) *sarama.Config {
+	conf := sarama.NewConfig()
+	conf.ClientID = clientID
+	// An upper bound only: each request is reduced to what the broker serves.
+	conf.Version = sarama.MaxVersion
+	conf.ApiVersionsRequest = true
+	conf.Net.MaxOpenRequests = 1
+	conf.Net.DialTimeout = socketTimeout
+	conf.Net.ReadTimeout = socketTimeout
+	conf.Net.WriteTimeout = socketTimeout
+	conf.Net.Proxy.Enable = true
+	return conf
+}
+
+// validateSarama finds at the start what sarama would otherwise refuse at each connection.
+func (s *settings) validateSarama() error {
+	conf := *s.sarama
+	if s.login != nil {
+		s.login.apply(&conf, &conn{})
+	}
+	conf.Net.Proxy.Dialer = readyStream{}
+	return conf.Validate()
+}
+
+// addresses names the bootstrap addresses for messages.
+func (s *settings) addresses() string { return "bootstrap " + strings.Join(s.bootstrap, ",") }

@@ -1,0 +1,207 @@
+package saramakafka
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+const (
+	// maxRecords is the weight of one request that changes something. A KRaft controller writes the records of one request as one batch of
+	// at most 10,000 (KAFKA-17870), and refuses or, before 3.9, dies of more. The margin is for records that we don't foresee.
+	maxRecords = 2000
+	// maxChanges bounds the items of such a request.
+	maxChanges = 500
+	// unknownPartitions is what a topic weighs whose number of partitions is the broker's default.
+	unknownPartitions = 50
+	// maxNames and maxConfigs bound the answers to reads: about 1 MB each.
+	maxNames   = 1000
+	maxConfigs = 500
+)
+
+// batch describes a request that carries many items of type I, each of which is answered on its own by an R. Items are told apart by K.
+type batch[K comparable, I, R any] struct {
+	name      string
+	repeat    repeat
+	mutation  bool
+	maxItems  int
+	maxWeight int // zero for reads: unlimited
+
+	key    func(I) K
+	weight func(I) int
+	// equal tells whether two items with one key ask for the same. If not, neither is sent.
+	equal func(a, b I) bool
+	// refuse, if set, returns why an item can't be sent.
+	refuse func(I) error
+	// send sends one request and returns the answers.
+	send func(ctx context.Context, c *conn, items []I) (map[K]R, error)
+	// failure makes an answer of an error, and reason takes it out again.
+	failure func(error) R
+	reason  func(R) error
+}
+
+// run sends all items, in as many requests as it takes, and returns one answer for each key.
+func (b *batch[K, I, R]) run(ctx context.Context, a *Admin, items []I) (map[K]R, error) {
+	out := make(map[K]R, len(items))
+	pending := b.distinct(items, out)
+	if len(pending) == 0 {
+		return out, nil
+	}
+	ctx, r, done, err := a.call(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	asked := false
+	var first error
+	for _, part := range b.split(pending) {
+		sent, err := b.part(ctx, r, part, out)
+		asked = asked || err == nil || sent && b.changes()
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	if first != nil && !asked && len(pending) == len(out) {
+		return nil, first
+	}
+	return out, nil
+}
+
+// changes tells requests that change something from reads, for which it makes no difference whether they arrived.
+func (b *batch[K, I, R]) changes() bool { return b.maxWeight > 0 }
+
+// distinct returns the items to send: each key once, and none that is refused here. The others are answered in out.
+func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
+	at := make(map[K]int, len(items))
+	kept := make([]I, 0, len(items))
+	conflicts := false
+	for _, item := range items {
+		key := b.key(item)
+		if i, ok := at[key]; ok {
+			if b.equal != nil && !b.equal(kept[i], item) {
+				conflicts = true
+				out[key] = b.failure(kafka.NewError(kafka.CodeInvalidRequest, "The batch names this item twice, with different wishes; none was carried out."))
+			}
+			continue
+		}
+		at[key] = len(kept)
+		kept = append(kept, item)
+		if b.refuse != nil {
+			if err := b.refuse(item); err != nil {
+				conflicts = true
+				out[key] = b.failure(err)
+			}
+		}
+	}
+	if !conflicts {
+		return kept
+	}
+	pending := kept[:0]
+	for _, item := range kept {
+		if _, answered := out[b.key(item)]; !answered {
+			pending = append(pending, item)
+		}
+	}
+	return pending
+}
+
+// split cuts items into parts that one request may carry.
+func (b *batch[K, I, R]) split(items []I) [][]I {
+	var parts [][]I
+	start, weight := 0, 0
+	for i, item := range items {
+		w := 0
+		if b.weight != nil {
+			w = b.weight(item)
+		}
+		if i > start && (i-start >= b.maxItems || b.maxWeight > 0 && weight+w > b.maxWeight) {
+			parts = append(parts, items[start:i])
+			start, weight = i, 0
+		}
+		weight += w
+	}
+	return append(parts, items[start:])
+}
+
+// part sends one part and answers its items in out. The error, if any, stands in the answers as well.
+func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map[K]R) (sent bool, err error) {
+	pending := items
+	var notController map[K]R
+	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, mutation: b.mutation, run: func(ctx context.Context, c *conn) error {
+		answers, err := b.send(ctx, c, pending)
+		if err != nil {
+			return err
+		}
+		notController = answers
+		pending = b.accept(pending, answers, out)
+		if len(pending) > 0 {
+			return errNotController
+		}
+		return nil
+	}})
+	if err != nil {
+		for _, item := range pending {
+			key := b.key(item)
+			answer, ok := notController[key]
+			if !ok || !errors.Is(err, errNotController) {
+				answer = b.failure(err)
+			}
+			out[key] = answer
+		}
+		return sent, err
+	}
+	if b.tooLarge(items, out) {
+		half := len(items) / 2
+		_, err1 := b.part(ctx, r, items[:half], out)
+		_, err2 := b.part(ctx, r, items[half:], out)
+		return true, errors.Join(err1, err2)
+	}
+	return sent, nil
+}
+
+// accept moves answers to out, and returns the items that must be asked again because the broker was not the controller.
+func (b *batch[K, I, R]) accept(items []I, answers, out map[K]R) []I {
+	var again []I
+	for _, item := range items {
+		key := b.key(item)
+		answer, ok := answers[key]
+		if !ok {
+			answer = b.failure(kafka.NewError(kafka.CodeUnknownServer, "The broker's answer does not mention this item."))
+		}
+		var kafkaErr *kafka.Error
+		if errors.As(b.reason(answer), &kafkaErr) && kafkaErr.Code == kafka.CodeNotController {
+			again = append(again, item)
+			continue
+		}
+		out[key] = answer
+	}
+	return again
+}
+
+// tooLarge reports whether the controller refused all items because together they were too many. A policy may use the same code, so the
+// text decides.
+func (b *batch[K, I, R]) tooLarge(items []I, out map[K]R) bool {
+	if !b.changes() || len(items) < 2 {
+		return false
+	}
+	for _, item := range items {
+		var err *kafka.Error
+		if !errors.As(b.reason(out[b.key(item)]), &err) || !isTooLarge(err) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTooLarge recognizes the controller's words: "Excessively large number of partitions per request." and its kin.
+func isTooLarge(err *kafka.Error) bool {
+	text := strings.ToLower(err.Message)
+	switch err.Code {
+	case kafka.CodePolicyViolation, kafka.CodeInvalidRequest, kafka.CodeUnknownServer:
+		return strings.Contains(text, "excessively large number") || strings.Contains(text, "too many records") ||
+			strings.Contains(text, "too large to fit") || strings.Contains(text, "maximum number of records")
+	}
+	return false
+}

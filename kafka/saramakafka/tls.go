@@ -1,0 +1,95 @@
+package saramakafka
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// tlsConfig turns the port's PEM into a tls.Config without a server name, or returns nil for plain connections.
+func tlsConfig(cfg *kafka.TLS) (*tls.Config, error) {
+	if cfg == nil {
+		return nil, nil
+	}
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(cfg.TrustedCertificates) > 0 {
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(cfg.TrustedCertificates) {
+			return nil, errors.New("the trusted certificates hold no certificate in PEM form")
+		}
+	}
+	if (len(cfg.Certificate) > 0) != (len(cfg.Key) > 0) {
+		return nil, errors.New("a client certificate needs its key, and a key its certificate")
+	}
+	if len(cfg.Certificate) > 0 {
+		pair, err := tls.X509KeyPair(cfg.Certificate, cfg.Key)
+		if err != nil {
+			return nil, fmt.Errorf("the client certificate or its key: %w", err)
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	if cfg.SkipHostnameVerification {
+		// crypto/tls can only skip everything, so the chain is verified here.
+		out.InsecureSkipVerify = true //nolint:gosec // VerifyConnection verifies the chain
+		out.VerifyConnection = verifyChain(out.RootCAs)
+	}
+	return out, nil
+}
+
+// verifyChain verifies a server's certificate against roots (nil: the system's) for any name.
+func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
+	return func(state tls.ConnectionState) error {
+		intermediates := x509.NewCertPool()
+		for _, c := range state.PeerCertificates[1:] {
+			intermediates.AddCert(c)
+		}
+		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates})
+		return err
+	}
+}
+
+// dial opens a TCP connection and, where configured, TLS on it. It returns both, because closing the TCP connection is what
+// aborts a call at once: closing a tls.Conn first tries to send an alert.
+func dial(ctx context.Context, addr string, config *tls.Config) (tcp, stream net.Conn, err error) {
+	var dialer net.Dialer
+	tcp, err = dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config == nil {
+		return tcp, tcp, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, nil, errors.Join(err, tcp.Close())
+	}
+	config = config.Clone()
+	config.ServerName = host
+	secure := tls.Client(tcp, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = tcp.Close() // the handshake's error says why
+		return nil, nil, err
+	}
+	return tcp, secure, nil
+}
+
+// isTLSRefusal reports whether err is a certificate or handshake that one side refused, as opposed to a network failure.
+func isTLSRefusal(err error) bool {
+	var (
+		verification *tls.CertificateVerificationError
+		record       tls.RecordHeaderError
+		operation    *net.OpError
+	)
+	if errors.As(err, &verification) || errors.As(err, &record) {
+		return true
+	}
+	// The alert that the peer sent has no exported type. In TLS 1.3 the refusal of a client certificate arrives
+	// after the handshake, with the first read.
+	return errors.As(err, &operation) && operation.Op == "remote error" && strings.HasPrefix(operation.Err.Error(), "tls: ")
+}
