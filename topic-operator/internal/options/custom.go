@@ -202,7 +202,7 @@ func readUser(properties map[string]string, module loginModule) (string, Masked,
 			errs = append(errs, invalid(key+" does not belong to mechanism "+properties[propertyMechanism], "remove it, or use "+string(kafka.SASLOAuthBearer)))
 		}
 	}
-	username, password := module.take("username"), Masked(module.take("password"))
+	username, password := module.take("username"), Conceal(module.take("password"))
 	return username, password, errors.Join(append(errs, module.rest("username and password"))...)
 }
 
@@ -229,7 +229,7 @@ func readOAuth(properties map[string]string, module loginModule) (*OAuth, error)
 	oauth := &OAuth{
 		TokenEndpoint: pick(propertyTokenEndpoint, "oauth.token.endpoint.uri"),
 		ClientID:      pick(propertyClientID, "clientId", "oauth.client.id"),
-		ClientSecret:  Masked(pick(propertyClientSecret, "clientSecret", "oauth.client.secret")),
+		ClientSecret:  Conceal(pick(propertyClientSecret, "clientSecret", "oauth.client.secret")),
 		Scope:         pick(propertyScope, "scope", "oauth.scope"),
 		Extensions:    map[string]string{},
 	}

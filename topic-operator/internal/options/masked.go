@@ -8,18 +8,40 @@ import (
 // mask stands for a secret in everything that is printed.
 const mask = "********"
 
-// Masked is a secret text. It prints as asterisks, however it is printed; string(m) is the secret itself.
-type Masked string
+// Masked is a secret text that prints as asterisks. The zero value is the empty text.
+//
+// The text is behind a pointer because fmt, where a verb does not fit or a field is not exported, prints what it finds without asking for
+// methods; it prints a pointer as an address.
+type Masked struct{ text *string }
+
+// Conceal makes a Masked of a secret.
+func Conceal(text string) Masked {
+	if text == "" {
+		return Masked{}
+	}
+	return Masked{&text}
+}
+
+// Reveal returns the secret itself.
+func (m Masked) Reveal() string {
+	if m.text == nil {
+		return ""
+	}
+	return *m.text
+}
+
+// IsEmpty reports whether there is no secret.
+func (m Masked) IsEmpty() bool { return m.text == nil }
 
 // String returns asterisks, or nothing if there is no secret.
 func (m Masked) String() string {
-	if m == "" {
+	if m.IsEmpty() {
 		return ""
 	}
 	return mask
 }
 
-// Format prints asterisks for every verb: fmt would show the secret for verbs that don't fit, such as %d.
+// Format prints asterisks for every verb.
 func (m Masked) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, m.String()) }
 
 // MarshalText returns asterisks, for JSON, YAML and structured logs.

@@ -118,7 +118,7 @@ func (d *draft) read(s setting, flags map[string]string) {
 	if s.secret {
 		shown = mask
 	}
-	d.settings = append(d.settings, fmt.Sprintf("%s=%q", s.env, shown))
+	d.record(s.env, shown)
 	if err := s.parse(text); err != nil {
 		d.fail(s.env, settingError(name, shown, err))
 	}
@@ -154,13 +154,8 @@ func duplicates(environ []string) []error {
 // complete derives what was not given, and checks what belongs together.
 func (d *draft) complete() {
 	home := d.home()
-	if d.SecretNamespace == "" {
-		d.SecretNamespace = home
-	}
-	if d.ClientID == "" {
-		d.ClientID = "strimzi-topic-operator-" + uuid()
-		d.settings = append(d.settings, fmt.Sprintf("%s=%q", envClientID, d.ClientID))
-	}
+	d.derive(envClusterNamespace, &d.SecretNamespace, home)
+	d.derive(envClientID, &d.ClientID, "strimzi-topic-operator-"+uuid())
 	d.completeTLS()
 	d.completeSASL()
 	d.completeProtocol()
@@ -169,6 +164,19 @@ func (d *draft) complete() {
 	if d.PprofAddress != "" && d.PprofAddress == d.HTTPAddress {
 		d.contradiction(envPprofAddress, d.PprofAddress, "the same as "+envHTTPAddress, "use another port")
 	}
+}
+
+// derive sets what was not given to what follows from other settings.
+func (d *draft) derive(env string, place *string, value string) {
+	if *place == "" {
+		*place = value
+		d.record(env, value)
+	}
+}
+
+// record keeps a setting's text for String.
+func (d *draft) record(env, shown string) {
+	d.settings = append(d.settings, fmt.Sprintf("%s=%q", env, shown))
 }
 
 // home is the namespace of what belongs to the operator itself.
@@ -184,13 +192,9 @@ func (d *draft) home() string {
 
 func (d *draft) completeLeaderElection(home string) {
 	e := &d.LeaderElection
-	if e.Namespace == "" {
-		e.Namespace = home
-	}
-	if e.Name == "" {
-		sum := sha256.Sum256([]byte(d.Namespaces.String() + "\n" + d.Selector.String()))
-		e.Name = "strimzi-topic-operator-" + hex.EncodeToString(sum[:4])
-	}
+	sum := sha256.Sum256([]byte(d.Namespaces.String() + "\n" + d.Selector.String()))
+	d.derive(envLeaseName, &e.Name, "strimzi-topic-operator-"+hex.EncodeToString(sum[:4]))
+	d.derive(envLeaseNamespace, &e.Namespace, home)
 	if d.ok(envLeaseDuration, envRenewDeadline) && e.LeaseDuration <= e.RenewDeadline {
 		d.contradiction(envRenewDeadline, fmt.Sprint(e.RenewDeadline.Milliseconds()),
 			fmt.Sprintf("not less than %s (%d)", envLeaseDuration, e.LeaseDuration.Milliseconds()), "a leader must stop before others take over: lower it")

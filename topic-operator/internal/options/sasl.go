@@ -31,7 +31,7 @@ func (d *draft) completeSASL() {
 	}
 	d.completeMechanism()
 	switch {
-	case d.SASL.Secret != "" && d.SASL.Password != "":
+	case d.SASL.Secret != "" && !d.SASL.Password.IsEmpty():
 		d.contradiction(envSASLPassword, mask, envSASLSecret+" is set too", "keep the password in one place: unset "+envSASLPassword)
 	case d.SASL.Secret == "" && d.ok(envSASLSecret):
 		d.requireCredentials()
@@ -56,7 +56,7 @@ func (d *draft) requireCredentials() {
 	if d.SASL.Username == "" {
 		d.contradiction(envSASLUsername, "", credentialsMissing, "set it, or name a Secret with "+envSASLSecret)
 	}
-	if d.SASL.Password == "" {
+	if d.SASL.Password.IsEmpty() {
 		d.contradiction(envSASLPassword, "", credentialsMissing, "set it, or name a Secret with "+envSASLSecret)
 	}
 }
@@ -72,48 +72,29 @@ func (d *draft) completeCustomSASL() {
 			d.warn("%s has no effect beside %s", env, envSASLCustom)
 		}
 	}
-	custom, err := parseCustomSASL(string(d.customJSON))
+	custom, err := parseCustomSASL(d.customJSON.Reveal())
 	if err != nil {
 		for _, e := range flatten(err) {
 			d.fail(envSASLCustom, settingError(envSASLCustom, mask, e))
 		}
 		return
 	}
-	has := custom.hasCredentials()
+	name, secret := &custom.Username, &custom.Password
+	if custom.OAuth != nil {
+		name, secret = &custom.OAuth.ClientID, &custom.OAuth.ClientSecret
+	}
 	switch {
-	case d.SASL.Secret != "" && has != noCredentials:
-		d.contradiction(envSASLCustom, mask, "it holds credentials, but "+envSASLSecret+" is set too", "keep them in one place")
-	case d.SASL.Secret == "" && d.ok(envSASLSecret) && has != allCredentials:
+	case d.SASL.Secret != "" && !secret.IsEmpty():
+		d.contradiction(envSASLCustom, mask, "it holds a password or client secret, but "+envSASLSecret+" is set too", "keep it in one place")
+	case d.SASL.Secret == "" && d.ok(envSASLSecret) && (*name == "" || secret.IsEmpty()):
 		d.contradiction(envSASLCustom, mask, credentialsMissing,
 			"put them in sasl.jaas.config, for OAUTHBEARER in "+propertyClientID+" and "+propertyClientSecret+", or name a Secret with "+envSASLSecret)
 	}
-	if d.SASL.Secret != "" {
-		custom.Username, custom.Secret = d.SASL.Username, d.SASL.Secret
+	if d.SASL.Secret != "" && *name == "" {
+		*name = d.SASL.Username
 	}
+	custom.Secret = d.SASL.Secret
 	d.SASL = custom
-}
-
-type credentialSet int
-
-const (
-	noCredentials credentialSet = iota
-	someCredentials
-	allCredentials
-)
-
-// hasCredentials tells how much of name and secret is there.
-func (s SASL) hasCredentials() credentialSet {
-	name, secret := s.Username, s.Password
-	if s.OAuth != nil {
-		name, secret = s.OAuth.ClientID, s.OAuth.ClientSecret
-	}
-	switch {
-	case name == "" && secret == "":
-		return noCredentials
-	case name == "" || secret == "":
-		return someCredentials
-	}
-	return allCredentials
 }
 
 // warnOfClearText tells about a login that anyone on the way can read. SCRAM does not send the password.

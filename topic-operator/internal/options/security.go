@@ -47,6 +47,7 @@ func (d *draft) completeProtocol() {
 	given := d.SecurityProtocol
 	if given == "" {
 		d.SecurityProtocol = protocolOf(certificates, d.saslEnabled)
+		d.record(envProtocol, string(d.SecurityProtocol))
 		return
 	}
 	if certificates && !given.TLS() {

@@ -30,7 +30,7 @@ func ignored(string) error { return nil }
 func readText(text string) (string, error) { return strings.TrimSpace(text), nil }
 
 // readSecret keeps blanks: they may be part of a password.
-func readSecret(text string) (Masked, error) { return Masked(text), nil }
+func readSecret(text string) (Masked, error) { return Conceal(text), nil }
 
 // readBool is stricter than Java's, for which everything but true is false: a misspelt true must not switch a protection off.
 func readBool(text string) (bool, error) {

@@ -1,0 +1,299 @@
+package options
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// environment is a set of variables, as a test writes them.
+type environment map[string]string
+
+func (e environment) lookup(name string) (string, bool) {
+	value, ok := e[name]
+	return value, ok
+}
+
+func (e environment) list() []string {
+	var all []string
+	for name, value := range e {
+		all = append(all, name+"="+value)
+	}
+	return all
+}
+
+// with returns the least that is needed, and more.
+func with(more ...string) environment {
+	e := environment{"STRIMZI_NAMESPACE": "my-namespace", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "localhost:1234"}
+	for i := 0; i < len(more); i += 2 {
+		e[more[i]] = more[i+1]
+	}
+	return e
+}
+
+func (e environment) parse(t *testing.T, args ...string) (Options, []string) {
+	t.Helper()
+	o, warnings, err := Parse(args, e.lookup, e.list())
+	if err != nil {
+		t.Fatalf("Parse: %v", err)
+	}
+	return o, warnings
+}
+
+func (e environment) fails(t *testing.T, texts ...string) {
+	t.Helper()
+	_, _, err := Parse(nil, e.lookup, e.list())
+	if err == nil {
+		t.Fatalf("no error, want one with %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("the error does not hold %q:\n%v", text, err)
+		}
+	}
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s = %#v, want %#v", what, got, want)
+	}
+}
+
+const (
+	plainJAAS = `org.apache.kafka.common.security.plain.PlainLoginModule required username=\"foo\" password=\"bar\";`
+	oauthJAAS = `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=\"me\" clientSecret=\"hush\" scope=\"a b\" extension_logicalCluster=\"lc\";`
+)
+
+// The cases of Strimzi's TopicOperatorConfigTest, by their names. Where this operator deviates, the case says so.
+func TestStrimziConfig(t *testing.T) {
+	tls := []string{"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME", "ca"}
+	login := func(mechanism string, more ...string) environment {
+		return with(append([]string{"STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_MECHANISM", mechanism, "STRIMZI_SASL_USERNAME", "foo", "STRIMZI_SASL_PASSWORD", "bar"}, more...)...)
+	}
+	custom := func(text string) environment {
+		return with("STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON", text)
+	}
+	acceptsSCRAM := func(mechanism string, want kafka.SASLMechanism) func(*testing.T) {
+		return func(t *testing.T) {
+			o, _ := login(mechanism, tls...).parse(t)
+			equal(t, "mechanism", o.SASL.Mechanism, want)
+			equal(t, "protocol", o.SecurityProtocol, ProtocolSASLSSL)
+		}
+	}
+	cases := map[string]func(*testing.T){
+		"shouldConnectWithPlaintextAndNotAuthn": func(t *testing.T) {
+			o, warnings := with().parse(t)
+			equal(t, "protocol", o.SecurityProtocol, ProtocolPlaintext)
+			equal(t, "bootstrap", o.Bootstrap, []string{"localhost:1234"})
+			equal(t, "login", o.SASL, SASL{})
+			equal(t, "warnings", len(warnings), 0)
+			if !regexp.MustCompile(`^strimzi-topic-operator-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(o.ClientID) {
+				t.Errorf("client id %s", o.ClientID)
+			}
+		},
+		"shouldConnectWithSaslPlain": func(t *testing.T) {
+			// Strimzi leaves the protocol at PLAINTEXT, which does not log in at all. Here it is derived.
+			o, warnings := login("plain").parse(t)
+			equal(t, "protocol", o.SecurityProtocol, ProtocolSASLPlaintext)
+			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")})
+			if len(warnings) != 1 || !strings.Contains(warnings[0], "in the clear") {
+				t.Errorf("warnings: %q", warnings)
+			}
+		},
+		"shouldConnectWithSaslPlainWithTls": func(t *testing.T) {
+			o, _ := login("plain", append(tls, "STRIMZI_SECURITY_PROTOCOL", "SASL_SSL")...).parse(t)
+			equal(t, "protocol", o.SecurityProtocol, ProtocolSASLSSL)
+			equal(t, "host names unverified", o.TLS.SkipHostnameVerification, false)
+			equal(t, "Secrets", o.SecretNames(), []string{"ca"})
+		},
+		"shouldAcceptSaslScramSha256": acceptsSCRAM("scram-sha-256", kafka.SASLScramSHA256),
+		"shouldAcceptSaslScramSha512": acceptsSCRAM("scram-sha-512", kafka.SASLScramSHA512),
+		"shouldThrowWithDuplicateConfig": func(t *testing.T) {
+			twice := append(with().list(), "STRIMZI_KAFKA_BOOTSTRAP_SERVERS=my-kafka:9093")
+			_, _, err := Parse(nil, with().lookup, twice)
+			if err == nil || !strings.Contains(err.Error(), "duplicate key: STRIMZI_KAFKA_BOOTSTRAP_SERVERS") {
+				t.Errorf("a variable given twice: %v", err)
+			}
+			_, _, err = Parse([]string{"--namespace=a", "--namespace", "b"}, with().lookup, nil)
+			if err == nil || !strings.Contains(err.Error(), "duplicate key: --namespace") {
+				t.Errorf("a flag given twice: %v", err)
+			}
+			with("STRIMZI_RESOURCE_LABELS", "a=1,a=2").fails(t, "duplicate key: a")
+			custom(`{"sasl.mechanism":"PLAIN","sasl.mechanism":"PLAIN"}`).fails(t, "duplicate key: sasl.mechanism")
+			custom(`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"`+strings.Replace(plainJAAS, ";", ` username=x;`, 1)+`"}`).fails(t, "duplicate key")
+		},
+		"shouldThrowWithMissingRequired": func(t *testing.T) {
+			environment{}.fails(t, "Config value: STRIMZI_NAMESPACE is mandatory", "Config value: STRIMZI_KAFKA_BOOTSTRAP_SERVERS is mandatory")
+			with("STRIMZI_NAMESPACE", " ").fails(t, "Config value: STRIMZI_NAMESPACE is mandatory")
+		},
+		"shouldRejectInvalidSaslMechanism": func(t *testing.T) {
+			login("foo").fails(t, "Invalid SASL_MECHANISM type: foo")
+		},
+		"shouldThrowIfSaslButNotCredentials": func(t *testing.T) {
+			with("STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_MECHANISM", "plain").fails(t, "SASL credentials are not set")
+			login("plain", "STRIMZI_SASL_PASSWORD", "").fails(t, `STRIMZI_SASL_PASSWORD="": SASL credentials are not set`)
+		},
+		"shouldMaskSecuritySensitiveConfigsInToString": func(t *testing.T) {
+			o, _ := login("plain", "STRIMZI_SASL_PASSWORD", "FORBIDDEN").parse(t)
+			assertMasked(t, o)
+			o, _ = custom(`{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"https://idp/token","sasl.jaas.config":"` +
+				strings.Replace(oauthJAAS, "hush", "FORBIDDEN", 1) + `"}`).parse(t)
+			equal(t, "secret", o.SASL.OAuth.ClientSecret.Reveal(), "FORBIDDEN")
+			assertMasked(t, o)
+		},
+		"shouldConfigureCustomSasl": func(t *testing.T) {
+			// Strimzi hands anything to Java. Here the mechanism must be one that the operator has.
+			o, _ := custom(`{ // why
+				"sasl.mechanism": "PLAIN", /* how */ "sasl.jaas.config": "` + plainJAAS + `" }`).parse(t)
+			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")})
+			custom(`{"sasl.mechanism":"AWS_MSK_IAM","sasl.jaas.config":"software.amazon.msk.auth.iam.IAMLoginModule required;",`+
+				`"sasl.client.callback.handler.class":"software.amazon.msk.auth.iam.IAMClientCallbackHandler"}`).
+				fails(t, "AWS_MSK_IAM is not supported", "sasl.client.callback.handler.class is not supported", "SCRAM-SHA-512")
+		},
+		"shouldThrowIfCustomConfigPropertyEmpty": func(t *testing.T) {
+			custom("{}").fails(t, "SASL custom config properties empty")
+		},
+		"shouldThrowIfCustomConfigPropertyInvalid": func(t *testing.T) {
+			custom("{").fails(t, "SASL custom config properties deserialize failed")
+		},
+		"shouldThrowIfCustomConfigPropertyHasNonSaslProperties": func(t *testing.T) {
+			custom(`{ "a": "b" }`).fails(t, "SASL custom config properties not SASL properties. customProperty: 'a'")
+		},
+		"shouldThrowIfCustomConfigPropertyHasEmptyProperties": func(t *testing.T) {
+			custom(`{ "": "b" }`).fails(t, "SASL custom config properties not SASL properties. customProperty: ''")
+		},
+		"shouldDefaultToFalseForSkipClusterConfigCheck": func(t *testing.T) {
+			o, _ := with().parse(t)
+			equal(t, "skip", o.SkipClusterConfigReview, false)
+		},
+		"shouldDefaultToAllForAlterableTopicConfig": func(t *testing.T) {
+			o, _ := with().parse(t)
+			equal(t, "all", o.Alterable.IsAll(), true)
+			equal(t, "text", o.Alterable.String(), "ALL")
+		},
+		"testDefaultFeatureGates": func(t *testing.T) {
+			o, _ := with().parse(t)
+			equal(t, "gates", len(o.FeatureGates), 0)
+		},
+		"testFeatureGatesParsing": func(t *testing.T) {
+			with("STRIMZI_FEATURE_GATES", "-NonExistingGate").fails(t, "Unknown feature gate NonExistingGate found in the configuration")
+			with("STRIMZI_FEATURE_GATES", "Gate").fails(t, "Gate is not a valid feature gate configuration")
+		},
+		// Cruise Control is refused as a whole, so its files are never looked at.
+		"shouldConfigureCruiseControl": func(t *testing.T) {
+			with("STRIMZI_CRUISE_CONTROL_ENABLED", "true").fails(t, "STRIMZI_CRUISE_CONTROL_ENABLED", "not supported yet")
+			_, warnings := with("STRIMZI_CRUISE_CONTROL_ENABLED", "false", "STRIMZI_CRUISE_CONTROL_HOSTNAME", "my-cruise-control",
+				"STRIMZI_CRUISE_CONTROL_PORT", "9090", "STRIMZI_CRUISE_CONTROL_RACK_AWARE", "true").parse(t)
+			equal(t, "warnings", len(warnings), 0)
+		},
+		"shouldThrowIfCruiseControlConfigHasNonExistentCertificate":  cruiseControlFile("STRIMZI_CRUISE_CONTROL_CRT_FILE_PATH"),
+		"shouldThrowIfCruiseControlConfigHasNonExistentUsernamePath": cruiseControlFile("STRIMZI_CRUISE_CONTROL_API_USER_PATH"),
+		"shouldThrowIfCruiseControlConfigHasNonExistentPasswordFile": cruiseControlFile("STRIMZI_CRUISE_CONTROL_API_PASS_PATH"),
+		"shouldThrowIfCruiseControlClientHasNegativePort": func(t *testing.T) {
+			with("STRIMZI_CRUISE_CONTROL_PORT", "-7000").fails(t, `STRIMZI_CRUISE_CONTROL_PORT="-7000": Failed to parse. Negative value is not supported for this configuration`)
+		},
+	}
+	for name, test := range cases {
+		t.Run(name, test)
+	}
+}
+
+func cruiseControlFile(env string) func(*testing.T) {
+	return func(t *testing.T) {
+		with("STRIMZI_CRUISE_CONTROL_ENABLED", "true", env, "/no/such/file").fails(t, "not supported yet")
+		with(env, "/no/such/file").parse(t)
+	}
+}
+
+func assertMasked(t *testing.T, o Options) {
+	t.Helper()
+	asJSON, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := []string{string(asJSON), o.String()}
+	for _, verb := range []string{"v", "+v", "#v", "s", "q", "x", "X", "d"} {
+		for _, value := range []any{o, o.SASL, o.SASL.Password, o.SASL.OAuth} {
+			printed = append(printed, fmt.Sprintf("%"+verb, value))
+		}
+		if o.SASL.OAuth != nil {
+			printed = append(printed, fmt.Sprintf("%"+verb, *o.SASL.OAuth))
+		}
+	}
+	for _, text := range printed {
+		if strings.Contains(text, "FORBIDDEN") || strings.Contains(strings.ToLower(text), fmt.Sprintf("%x", "FORBIDDEN")) {
+			t.Errorf("a secret was printed: %s", text)
+		}
+	}
+	if !strings.Contains(o.String(), mask) {
+		t.Errorf("nothing says that there is a secret: %s", o)
+	}
+}
+
+func TestAllErrorsAtOnce(t *testing.T) {
+	e := environment{
+		"STRIMZI_MAX_BATCH_SIZE":                  "0",
+		"STRIMZI_USE_FINALIZERS":                  "yes",
+		"STRIMZI_LOG_LEVEL":                       "loud",
+		"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "2m",
+		"STRIMZI_SASL_ENABLED":                    "true",
+		"STRIMZI_SASL_CUSTOM_CONFIG_JSON":         `{"sasl.mechanism":"OAUTHBEARER","sasl.kerberos.service.name":"SECRET-VALUE","sasl.jaas.config":"` + oauthJAAS + `"}`,
+		"STRIMZI_KAFKA_BOOTSTRAPSERVERS":          "localhost:9092",
+	}
+	_, warnings, err := Parse([]string{"--concurrency=none"}, e.lookup, e.list())
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, text := range []string{
+		"Config value: STRIMZI_NAMESPACE is mandatory; set the variable or --namespace",
+		"Config value: STRIMZI_KAFKA_BOOTSTRAP_SERVERS is mandatory",
+		`STRIMZI_MAX_BATCH_SIZE="0": Failed to parse. Negative value is not supported for this configuration; use a whole number from 1`,
+		`STRIMZI_USE_FINALIZERS="yes": neither true nor false`,
+		`STRIMZI_LOG_LEVEL="loud"`, `STRIMZI_FULL_RECONCILIATION_INTERVAL_MS="2m"`, `--concurrency="none"`,
+		"sasl.kerberos.service.name is not supported; supported are ", "sasl.oauthbearer.token.endpoint.url is not set",
+	} {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("missing: %s", text)
+		}
+	}
+	if strings.Contains(err.Error(), "SECRET-VALUE") || strings.Contains(err.Error(), "hush") {
+		t.Errorf("the error quotes a secret")
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "did you mean STRIMZI_KAFKA_BOOTSTRAP_SERVERS?") {
+		t.Errorf("warnings: %q", warnings)
+	}
+	if t.Failed() {
+		t.Log(err)
+	}
+	var setting *SettingError
+	if !errors.As(err, &setting) || setting.Remedy == "" {
+		t.Errorf("no SettingError with a remedy in %v", err)
+	}
+}
+
+func TestHelpIsAskedFor(t *testing.T) {
+	for _, arg := range []string{"--help", "-h"} {
+		if _, _, err := Parse([]string{arg}, environment{}.lookup, nil); !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+	help := Help()
+	for _, g := range table(&draft{}) {
+		for _, s := range g.settings {
+			if !strings.Contains(help, "\n  "+s.env) {
+				t.Errorf("--help does not show %s", s.env)
+			}
+		}
+	}
+	if strings.Contains(help, "--sasl-password") {
+		t.Error("--help shows a flag for a secret")
+	}
+}

@@ -1,0 +1,156 @@
+package options
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+const endpoint = `"sasl.oauthbearer.token.endpoint.url":"https://idp:8443/token"`
+
+func TestCustomSASL(t *testing.T) {
+	oauth := func(o OAuth) SASL {
+		if o.TokenEndpoint == "" {
+			o.TokenEndpoint = "https://idp:8443/token"
+		}
+		if o.Extensions == nil {
+			o.Extensions = map[string]string{}
+		}
+		return SASL{Mechanism: kafka.SASLOAuthBearer, OAuth: &o}
+	}
+	cases := map[string]struct {
+		json string
+		want SASL
+	}{
+		"PLAIN": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")}},
+		"SCRAM": {`{"sasl.mechanism":"SCRAM-SHA-512","sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=foo password='b;a\"r';"}`,
+			SASL{Mechanism: kafka.SASLScramSHA512, Username: "foo", Password: Conceal(`b;a"r`)}},
+		"a distribution's own prefix": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"kafkashaded.` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")}},
+		"OAUTHBEARER by JAAS": {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.jaas.config":"` + oauthJAAS + `"}`,
+			oauth(OAuth{ClientID: "me", ClientSecret: Conceal("hush"), Scope: "a b", Extensions: map[string]string{"logicalCluster": "lc"}})},
+		"OAUTHBEARER by KIP-1139": {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.oauthbearer.client.credentials.client.id":"me",
+			"sasl.oauthbearer.client.credentials.client.secret":"hush","sasl.oauthbearer.scope":"s",
+			"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required ;",
+			"sasl.login.callback.handler.class":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"}`,
+			oauth(OAuth{ClientID: "me", ClientSecret: Conceal("hush"), Scope: "s"})},
+		"OAUTHBEARER as Strimzi's library has it": {`{"sasl.mechanism":"OAUTHBEARER","sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required` +
+			` oauth.token.endpoint.uri=\"https://keycloak/token\" oauth.client.id=\"me\" oauth.client.secret=\"hush\";",
+			"sasl.login.callback.handler.class":"io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"}`,
+			oauth(OAuth{TokenEndpoint: "https://keycloak/token", ClientID: "me", ClientSecret: Conceal("hush")})},
+		"slashes in values are no comments": {`{"sasl.mechanism":"OAUTHBEARER"/**/,"sasl.oauthbearer.token.endpoint.url":"https://x/*y*/",` +
+			`"sasl.oauthbearer.client.credentials.client.id":"a\"//b","sasl.oauthbearer.client.credentials.client.secret":"c" // end
+			}`, oauth(OAuth{TokenEndpoint: "https://x/*y*/", ClientID: `a"//b`, ClientSecret: Conceal("c")})},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, _ := with("STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON", c.json).parse(t)
+			if c.want.OAuth != nil && o.SASL.OAuth != nil {
+				equal(t, "OAuth", *o.SASL.OAuth, *c.want.OAuth)
+				equal(t, "secret", o.SASL.OAuth.ClientSecret.Reveal(), c.want.OAuth.ClientSecret.Reveal())
+			}
+			equal(t, "login", o.SASL, c.want)
+		})
+	}
+}
+
+func TestCustomSASLRefused(t *testing.T) {
+	scram := `"sasl.mechanism":"SCRAM-SHA-256"`
+	oauth := `"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.oauthbearer.client.credentials.client.id":"me","sasl.oauthbearer.client.credentials.client.secret":"hush"`
+	cases := map[string]struct{ json, want string }{
+		"Kerberos":                    {`{"sasl.mechanism":"GSSAPI"}`, "GSSAPI (Kerberos) is not supported; supported are PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER"},
+		"Kerberos's module":           {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"com.sun.security.auth.module.Krb5LoginModule required;"}`, "the login module is not supported; supported are org.apache"},
+		"MSK":                         {`{"sasl.mechanism":"AWS_MSK_IAM"}`, "AWS_MSK_IAM is not supported"},
+		"no mechanism":                {`{"sasl.jaas.config":"` + plainJAAS + `"}`, "sasl.mechanism is not set"},
+		"unknown mechanism":           {`{"sasl.mechanism":"plain"}`, "Invalid SASL_MECHANISM type: plain"},
+		"unknown key":                 {`{` + scram + `,"sasl.login.refresh.buffer.seconds":300}`, "sasl.login.refresh.buffer.seconds is not supported; supported are "},
+		"other login's module":        {`{` + scram + `,"sasl.jaas.config":"` + plainJAAS + `"}`, "PlainLoginModule does not belong to mechanism SCRAM-SHA-256; use org.apache.kafka.common.security.scram.ScramLoginModule"},
+		"other login's key":           {`{` + scram + `,"sasl.oauthbearer.scope":"x"}`, "sasl.oauthbearer.scope does not belong to mechanism SCRAM-SHA-256"},
+		"unknown class":               {`{` + oauth + `,"sasl.login.callback.handler.class":"my.Handler"}`, "sasl.login.callback.handler.class names a Java class"},
+		"unknown option":              {`{` + scram + `,"sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=a password=b tokenauth=true;"}`, "not supported: tokenauth"},
+		"no credentials":              {`{` + scram + `}`, "SASL credentials are not set"},
+		"half of the credentials":     {`{` + scram + `,"sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=a;"}`, "SASL credentials are not set"},
+		"no secret":                   {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.oauthbearer.client.credentials.client.id":"me"}`, "SASL credentials are not set"},
+		"no endpoint":                 {`{"sasl.mechanism":"OAUTHBEARER"}`, "sasl.oauthbearer.token.endpoint.url is not set"},
+		"endpoint in the clear":       {`{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"http://idp/token"}`, "use https"},
+		"endpoint in a file":          {`{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"file:///token"}`, "is not a URL"},
+		"the client twice":            {`{` + oauth + `,"sasl.jaas.config":"` + strings.Replace(oauthJAAS, "hush", "other", 1) + `"}`, "duplicate key: sasl.oauthbearer.client.credentials.client.secret and clientSecret"},
+		"reserved extension":          {`{` + oauth + `,"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required extension_auth=x;"}`, "not a valid SASL extension"},
+		"nested":                      {`{"sasl.mechanism":{"a":1}}`, "the value of sasl.mechanism is not a text"},
+		"null":                        {`{"sasl.mechanism":null}`, "the value of sasl.mechanism is not a text"},
+		"array":                       {`["sasl.mechanism"]`, "not a JSON object"},
+		"more after the object":       {`{` + scram + `} {}`, "something follows"},
+		"a comment that does not end": {`{` + scram + `} /*`, "SASL credentials are not set"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			with("STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON", c.json).fails(t, "STRIMZI_SASL_CUSTOM_CONFIG_JSON", c.want)
+		})
+	}
+}
+
+func TestSASLSecret(t *testing.T) {
+	enabled := func(more ...string) environment {
+		return with(append([]string{"STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_SECRET_NAME", "login"}, more...)...)
+	}
+	o, _ := enabled("STRIMZI_SASL_MECHANISM", "scram-sha-512").parse(t)
+	equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLScramSHA512, Secret: "login"})
+	equal(t, "Secrets", o.SecretNames(), []string{"login"})
+
+	o, _ = enabled("STRIMZI_SASL_MECHANISM", "scram-sha-512", "STRIMZI_SASL_USERNAME", "me").parse(t)
+	equal(t, "name beside a KafkaUser's Secret", o.SASL.Username, "me")
+
+	enabled("STRIMZI_SASL_MECHANISM", "plain", "STRIMZI_SASL_PASSWORD", "hunter2").fails(t, "keep the password in one place")
+	enabled("STRIMZI_SASL_CUSTOM_CONFIG_JSON", `{"sasl.mechanism":"PLAIN","sasl.jaas.config":"`+plainJAAS+`"}`).fails(t, "keep it in one place")
+
+	o, warnings := enabled("STRIMZI_SASL_CUSTOM_CONFIG_JSON", `{"sasl.mechanism":"OAUTHBEARER",`+endpoint+`}`, "STRIMZI_SASL_MECHANISM", "plain",
+		"STRIMZI_SECURITY_PROTOCOL", "SASL_SSL").parse(t)
+	equal(t, "Secret", o.SASL.Secret, "login")
+	equal(t, "endpoint", o.SASL.OAuth.TokenEndpoint, "https://idp:8443/token")
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "STRIMZI_SASL_MECHANISM has no effect beside") {
+		t.Errorf("warnings: %q", warnings)
+	}
+}
+
+func TestJAAS(t *testing.T) {
+	const class = "a.B required"
+	cases := map[string]struct {
+		text string
+		want map[string]string
+	}{
+		"no options":         {class + ";", map[string]string{}},
+		"blanks and lines":   {" a.B\n\tREQUIRED\n a = b\n c=\"d\" ; ", map[string]string{"a": "b", "c": "d"}},
+		"quotes":             {class + ` a="b 'c'" d='e "f"';`, map[string]string{"a": "b 'c'", "d": `e "f"`}},
+		"escapes":            {class + ` a="\"\\\t\n\x\101\0601\477";`, map[string]string{"a": "\"\\\t\nxA01'7"}},
+		"letters":            {class + ` a="pässwörd" ü=x;`, map[string]string{"a": "pässwörd", "ü": "x"}},
+		"empty value":        {class + ` a="";`, map[string]string{"a": ""}},
+		"comments":           {class + " // one\n a=b /* two */ c=d;// three", map[string]string{"a": "b", "c": "d"}},
+		"signs in a value":   {class + ` a="=;,//";`, map[string]string{"a": "=;,//"}},
+		"dots and underline": {class + ` oauth.client.id=x user_a=y;`, map[string]string{"oauth.client.id": "x", "user_a": "y"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			m, err := parseJAAS(c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "class", m.class, "a.B")
+			equal(t, "options", m.options, c.want)
+		})
+	}
+	for name, text := range map[string]string{
+		"empty": "", "class only": "a.B", "no flag": "a.B;", "unknown flag": "a.B perhaps;", "no end": class, "no end after options": class + " a=b",
+		"no value": class + " a=;", "no equals": class + " a b;", "no name": class + " =b;", "open quote": class + ` a="b;`, "open comment": class + " /* a=b;",
+		"line in a quote": class + " a=\"b\nc\";", "two modules": class + ";" + class + ";", "twice": class + " a=b a=b;", "backslash at the end": class + ` a="\`,
+	} {
+		t.Run("refuse "+name, func(t *testing.T) {
+			if m, err := parseJAAS(text); err == nil {
+				t.Errorf("read as %v", m.options)
+			}
+		})
+	}
+	_, err := parseJAAS(class + ` username=me password=hun"ter2";`)
+	if err == nil || strings.Contains(err.Error(), "hun") || strings.Contains(err.Error(), "ter2") {
+		t.Errorf("the error quotes a secret: %v", err)
+	}
+}

@@ -1,0 +1,358 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// Every setting, with values that are read and values that are refused. TestEverySettingHasACase keeps it whole.
+var settingCases = map[string]struct {
+	get func(Options) any
+	// unset is the value without the setting; with the mandatory ones of the function with.
+	unset any
+	read  map[string]any
+	wrong []string
+}{
+	"STRIMZI_NAMESPACE": {func(o Options) any { return o.Namespaces }, Namespaces{Names: []string{"my-namespace"}},
+		map[string]any{"*": Namespaces{All: true}, " b , a,a": Namespaces{Names: []string{"a", "b"}}}, []string{"*,a", "A", "a_b", ",", "a;b", strings.Repeat("a", 64)}},
+	"STRIMZI_RESOURCE_LABELS": {func(o Options) any { return o.Selector }, Selector(nil),
+		map[string]any{"strimzi.io/cluster=a, x=": Selector{"strimzi.io/cluster": "a", "x": ""}}, []string{"a", "=b", "a=b=c", "a in (b)", "a!=b", "-/a=b", "a=b,a=b"}},
+	"STRIMZI_CLUSTER_NAMESPACE": {func(o Options) any { return o.SecretNamespace }, "my-namespace", map[string]any{"kafka": "kafka"}, []string{"*", "A"}},
+	"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": {func(o Options) any { return o.Bootstrap }, []string{"localhost:1234"},
+		map[string]any{"a:1, b.c:2 ,": []string{"a:1", "b.c:2"}, "[::1]:9092": []string{"[::1]:9092"}, "SSL://a:1": []string{"a:1"}},
+		[]string{"a", ":1", "a:0", "a:65536", "a:b", "a:1;b:1", "::1:9092", ","}},
+	"STRIMZI_CLIENT_ID": {nil, nil, map[string]any{"me": nil}, nil},
+	"STRIMZI_SECURITY_PROTOCOL": {func(o Options) any { return o.SecurityProtocol }, ProtocolPlaintext,
+		map[string]any{"SSL": ProtocolSSL, "plaintext": ProtocolPlaintext}, []string{"TLS", "SASL_SSL", "SASL_PLAINTEXT"}},
+	"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": {func(o Options) any { return o.TLS.TrustSecret }, "", map[string]any{"ca.x-1": "ca.x-1"}, []string{"A", "a/b"}},
+	"STRIMZI_TLS_SECRET_NAME": {func(o Options) any { return o.TLS }, TLS{},
+		map[string]any{"me": TLS{IdentitySecret: "me", KeyEntry: "tls.key", CertEntry: "tls.crt"}}, []string{"A"}},
+	"STRIMZI_TLS_KEY_NAME":  {func(o Options) any { return o.TLS.KeyEntry }, "", map[string]any{"a.key": ""}, nil},
+	"STRIMZI_TLS_CERT_NAME": {func(o Options) any { return o.TLS.CertEntry }, "", map[string]any{"a.crt": ""}, nil},
+	"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": {func(o Options) any { return o.TLS.SkipHostnameVerification }, false,
+		map[string]any{"": true, "https": false, "HTTPS": false}, []string{"LDAPS", "none"}},
+	"STRIMZI_SASL_ENABLED":            {func(o Options) any { return o.SASL.Mechanism }, kafka.SASLMechanism(""), map[string]any{"False": kafka.SASLMechanism("")}, []string{"true", "no", "0"}},
+	"STRIMZI_SASL_MECHANISM":          {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"plain": SASL{}}, nil},
+	"STRIMZI_SASL_USERNAME":           {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"me": SASL{}}, nil},
+	"STRIMZI_SASL_PASSWORD":           {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"secret": SASL{}}, nil},
+	"STRIMZI_SASL_SECRET_NAME":        {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"login": SASL{}}, []string{"A"}},
+	"STRIMZI_SASL_CUSTOM_CONFIG_JSON": {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"{}": SASL{}}, nil},
+	"STRIMZI_USE_FINALIZERS":          {func(o Options) any { return o.UseFinalizers }, true, map[string]any{"false": false, " TRUE ": true}, []string{"1", "flase"}},
+	"STRIMZI_DELETION_DISABLED_POLICY": {func(o Options) any { return o.DeletionDisabled }, DeletionDisabledRelease,
+		map[string]any{"keep": DeletionDisabledKeep, "Release": DeletionDisabledRelease}, []string{"delete"}},
+	"STRIMZI_ALTERABLE_TOPIC_CONFIG": {func(o Options) any { return o.Alterable.String() }, "ALL",
+		map[string]any{"": "ALL", "NONE": "NONE", "b, a": "a,b", "all": "ALL"}, nil},
+	"STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW": {func(o Options) any { return o.SkipClusterConfigReview }, false, map[string]any{"true": true}, []string{"y"}},
+	"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": {func(o Options) any { return o.ReconciliationInterval }, 2 * time.Minute,
+		map[string]any{"1500": 1500 * time.Millisecond}, []string{"0", "-1", "2m", "9223372036854775807", "99999999999999999999"}},
+	"STRIMZI_FEATURE_GATES":           {func(o Options) any { return len(o.FeatureGates) }, 0, map[string]any{" , ": 0}, []string{"+A", "A", "+A,-B"}},
+	"STRIMZI_CONCURRENCY":             {func(o Options) any { return o.Concurrency }, 256, map[string]any{"1": 1}, []string{"0", "-1", "1.5", "2147483648"}},
+	"STRIMZI_MAX_BATCH_SIZE":          {func(o Options) any { return o.Batch.MaxSize }, 500, map[string]any{"100": 100}, []string{"0", "-1", "x"}},
+	"STRIMZI_MAX_BATCH_LINGER_MS":     {func(o Options) any { return o.Batch.MaxLinger }, time.Duration(0), map[string]any{"100": 100 * time.Millisecond, "0": time.Duration(0)}, []string{"-1"}},
+	"STRIMZI_LEADER_ELECTION_ENABLED": {func(o Options) any { return o.LeaderElection.Enabled }, true, map[string]any{"false": false}, []string{"off"}},
+	"STRIMZI_LEADER_ELECTION_LEASE_NAME": {func(o Options) any { return o.LeaderElection.Name }, "strimzi-topic-operator-277c4bf6",
+		map[string]any{"mine": "mine"}, []string{"Mine", "a..b"}},
+	"STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE":   {func(o Options) any { return o.LeaderElection.Namespace }, "my-namespace", map[string]any{"ops": "ops"}, []string{"a.b"}},
+	"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": {func(o Options) any { return o.LeaderElection.LeaseDuration }, 15 * time.Second, map[string]any{"20000": 20 * time.Second}, []string{"10000", "0"}},
+	"STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS": {func(o Options) any { return o.LeaderElection.RenewDeadline }, 10 * time.Second, map[string]any{"9000": 9 * time.Second}, []string{"15000", "2400"}},
+	"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS":   {func(o Options) any { return o.LeaderElection.RetryPeriod }, 2 * time.Second, map[string]any{"1000": time.Second}, []string{"9000"}},
+	"STRIMZI_LOG_LEVEL": {func(o Options) any { return o.Log.Level }, slog.LevelInfo,
+		map[string]any{"TRACE": slog.Level(-8), "debug": slog.LevelDebug, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "OFF": slog.Level(12)}, []string{"5"}},
+	"STRIMZI_LOG_FORMAT":                {func(o Options) any { return o.Log.JSON }, false, map[string]any{"json": true, "TEXT": false}, []string{"xml"}},
+	"STRIMZI_ENABLE_ADDITIONAL_METRICS": {func(o Options) any { return o.AdditionalMetrics }, false, map[string]any{"true": true}, []string{"on"}},
+	"STRIMZI_HTTP_ADDRESS":              {func(o Options) any { return o.HTTPAddress }, ":8080", map[string]any{"127.0.0.1:0": "127.0.0.1:0"}, []string{"8080", ":http", ":70000", "a b:1"}},
+	"STRIMZI_PPROF_ADDRESS":             {func(o Options) any { return o.PprofAddress }, "", map[string]any{"0": "", "localhost:6060": "localhost:6060"}, []string{":8080", "6060"}},
+	"STRIMZI_CRUISE_CONTROL_ENABLED":    {nil, nil, map[string]any{"false": nil}, []string{"true", "perhaps"}},
+	"STRIMZI_CRUISE_CONTROL_PORT":       {nil, nil, map[string]any{"9090": nil, "tcp://10.0.0.1:9090": nil}, []string{"-7000", "0", "x"}},
+	"STRIMZI_MAX_QUEUE_SIZE":            {nil, nil, map[string]any{"1024": nil}, []string{"0", "x"}},
+}
+
+func TestSettings(t *testing.T) {
+	for env, c := range settingCases {
+		t.Run(env, func(t *testing.T) {
+			if c.get != nil {
+				o, _ := with().parse(t)
+				equal(t, "unset", c.get(o), c.unset)
+			}
+			for text, want := range c.read {
+				o, warnings := with(env, text).parse(t)
+				if c.get != nil {
+					equal(t, fmt.Sprintf("from %q", text), c.get(o), want)
+				}
+				for _, w := range warnings {
+					if strings.Contains(w, "no such setting") {
+						t.Errorf("warning: %s", w)
+					}
+				}
+			}
+			for _, text := range c.wrong {
+				_, _, err := Parse(nil, with(env, text).lookup, nil)
+				if err == nil {
+					t.Errorf("%q was accepted", text)
+				} else if !strings.Contains(err.Error(), env) && !strings.Contains(err.Error(), "STRIMZI_") {
+					t.Errorf("%q: the error names no variable: %v", text, err)
+				}
+			}
+		})
+	}
+}
+
+func TestFlagsWinOverEnvironment(t *testing.T) {
+	for env, c := range settingCases {
+		for text, want := range c.read {
+			s := find(t, env)
+			if s.secret || text == "" || c.get == nil {
+				continue
+			}
+			e := with()
+			for _, other := range c.wrong[:min(1, len(c.wrong))] {
+				e[env] = other // would fail if it were read
+			}
+			o, _, err := Parse([]string{"--" + s.flagName() + "=" + text}, e.lookup, e.list())
+			if err != nil {
+				t.Errorf("--%s=%s: %v", s.flagName(), text, err)
+				continue
+			}
+			equal(t, "--"+s.flagName(), c.get(o), want)
+		}
+	}
+}
+
+func find(t *testing.T, env string) setting {
+	t.Helper()
+	for _, g := range table(&draft{}) {
+		for _, s := range g.settings {
+			if s.env == env {
+				return s
+			}
+		}
+	}
+	t.Fatalf("no setting %s", env)
+	return setting{}
+}
+
+func TestTableIsSound(t *testing.T) {
+	seen := map[string]bool{}
+	for _, g := range table(&draft{}) {
+		for _, s := range g.settings {
+			for _, name := range []string{s.env, s.flagName()} {
+				if seen[name] {
+					t.Errorf("%s stands twice", name)
+				}
+				seen[name] = true
+			}
+			if _, ok := settingCases[s.env]; !ok && g.title != "Accepted without effect" {
+				t.Errorf("%s has no case in settingCases", s.env)
+			}
+			if !strings.HasPrefix(s.env, "STRIMZI_") || s.help == "" || s.parse == nil {
+				t.Errorf("%s is incomplete", s.env)
+			}
+		}
+	}
+	for env := range hints() {
+		if seen[env] {
+			t.Errorf("%s is a setting and has a hint that it has no effect", env)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	refused := map[string][]string{
+		"--no-such-flag":            {"--no-such-flag=1"},
+		"argument without a flag":   {"--leader-elect", "false"},
+		"no flag for a secret":      {"--sasl-password=x"},
+		"no flag for the JSON":      {"--sasl-custom-config-json={}"},
+		"value missing":             {"--namespace"},
+		"same flag twice, as equal": {"--concurrency=1", "--concurrency=1"},
+	}
+	for name, args := range refused {
+		if _, _, err := Parse(args, with().lookup, nil); err == nil {
+			t.Errorf("%s: %q was accepted", name, args)
+		}
+	}
+	_, _, err := Parse([]string{"--sasl-password", "hunter2"}, with().lookup, nil)
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a password on the command line: %v", err)
+	}
+	o, _ := with("STRIMZI_LEADER_ELECTION_ENABLED", "false").parse(t, "--leader-elect", "-namespace", "other")
+	equal(t, "leader election", o.LeaderElection.Enabled, true)
+	equal(t, "namespaces", o.Namespaces.String(), "other")
+}
+
+func TestProtocol(t *testing.T) {
+	trust := []string{"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME", "ca"}
+	identity := []string{"STRIMZI_TLS_SECRET_NAME", "me"}
+	login := []string{"STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_MECHANISM", "SCRAM-SHA-512", "STRIMZI_SASL_SECRET_NAME", "login"}
+	cases := []struct {
+		name  string
+		given string
+		more  []string
+		want  SecurityProtocol
+		wrong string
+	}{
+		{"nothing", "", nil, ProtocolPlaintext, ""},
+		{"trust", "", trust, ProtocolSSL, ""},
+		{"identity", "", identity, ProtocolSSL, ""},
+		{"login", "", login, ProtocolSASLPlaintext, ""},
+		{"trust and login", "", append(slices.Clone(trust), login...), ProtocolSASLSSL, ""},
+		{"SSL with the system's authorities", "SSL", nil, ProtocolSSL, ""},
+		{"SASL_SSL with the system's authorities", "SASL_SSL", login, ProtocolSASLSSL, ""},
+		{"PLAINTEXT with trust", "PLAINTEXT", trust, "", "use SSL, or unset the Secrets"},
+		{"SASL_PLAINTEXT with trust", "SASL_PLAINTEXT", append(slices.Clone(trust), login...), "", "use SASL_SSL, or unset the Secrets"},
+		{"PLAINTEXT with login", "PLAINTEXT", login, "", "use SASL_PLAINTEXT, or set STRIMZI_SASL_ENABLED=false"},
+		{"SSL with login", "SSL", login, "", "use SASL_SSL"},
+		{"SASL_SSL without login", "SASL_SSL", nil, "", "set STRIMZI_SASL_ENABLED=true, or use SSL"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			e := with(append([]string{"STRIMZI_SECURITY_PROTOCOL", c.given}, c.more...)...)
+			if c.wrong != "" {
+				e.fails(t, "STRIMZI_SECURITY_PROTOCOL=", c.wrong)
+				return
+			}
+			o, _ := e.parse(t)
+			equal(t, "protocol", o.SecurityProtocol, c.want)
+			if !strings.Contains(o.String(), fmt.Sprintf("STRIMZI_SECURITY_PROTOCOL=%q", c.want)) {
+				t.Errorf("String hides the protocol: %s", o)
+			}
+		})
+	}
+}
+
+func TestIdentityEntries(t *testing.T) {
+	o, _ := with("STRIMZI_TLS_SECRET_NAME", "me", "STRIMZI_TLS_KEY_NAME", "user.key", "STRIMZI_TLS_CERT_NAME", "user.crt").parse(t)
+	equal(t, "TLS", o.TLS, TLS{IdentitySecret: "me", KeyEntry: "user.key", CertEntry: "user.crt"})
+	with("STRIMZI_TLS_SECRET_NAME", "me", "STRIMZI_TLS_KEY_NAME", "user.key").fails(t, "STRIMZI_TLS_CERT_NAME is not set")
+	with("STRIMZI_TLS_SECRET_NAME", "me", "STRIMZI_TLS_CERT_NAME", "user.crt").fails(t, "STRIMZI_TLS_KEY_NAME is not set")
+	_, warnings := with("STRIMZI_TLS_KEY_NAME", "user.key").parse(t)
+	equal(t, "warnings", len(warnings), 1)
+}
+
+func TestHomeNamespace(t *testing.T) {
+	pod := func(content string, err error) func(string) ([]byte, error) {
+		return func(string) ([]byte, error) { return []byte(content), err }
+	}
+	none := errors.New("no such file")
+	cases := []struct {
+		name, namespaces, variable string
+		file                       func(string) ([]byte, error)
+		want                       string
+	}{
+		{"the pod's namespace", "b,a", "", pod("ops\n", nil), "ops"},
+		{"the variable before the file", "b,a", "mine", pod("ops", nil), "mine"},
+		{"outside of a pod, the first one watched", "b,a", "", pod("", none), "a"},
+		{"outside of a pod, all watched", "*", "", pod("", none), "default"},
+		{"a file with nonsense", "a", "", pod("not a namespace", nil), "a"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			o, _, err := Parse(nil, InPod(with("STRIMZI_NAMESPACE", c.namespaces, PodNamespace, c.variable).lookup, c.file), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "Secrets", o.SecretNamespace, c.want)
+			equal(t, "Lease", o.LeaderElection.Namespace, c.want)
+		})
+	}
+	if _, ok := InPod(environment{}.lookup, pod("x", nil))("STRIMZI_NAMESPACE"); ok {
+		t.Error("the file answers for other variables")
+	}
+}
+
+func TestLeaseNameFollowsWhatIsManaged(t *testing.T) {
+	lease := func(more ...string) string {
+		o, _ := with(more...).parse(t)
+		return o.LeaderElection.Name
+	}
+	same := lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1,y=2")
+	equal(t, "order of entries", lease("STRIMZI_NAMESPACE", "b, a", "STRIMZI_RESOURCE_LABELS", "y=2,x=1"), same)
+	for _, other := range []string{lease("STRIMZI_NAMESPACE", "a,b"), lease("STRIMZI_NAMESPACE", "*", "STRIMZI_RESOURCE_LABELS", "x=1,y=2"),
+		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1")} {
+		if other == same {
+			t.Errorf("operators for different KafkaTopics share the Lease %s", same)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	cases := map[string]struct {
+		entry string
+		want  string
+	}{
+		"shipped by Strimzi":           {"STRIMZI_TLS_ENABLED=false", "STRIMZI_TLS_ENABLED has no effect: TLS is switched on by naming a Secret"},
+		"in Strimzi's documentation":   {"STRIMZI_TRUSTSTORE_SECRET_NAME=x", "use STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME"},
+		"without prefix":               {"MAX_BATCH_LINGER_MS=10", "MAX_BATCH_LINGER_MS has no effect: use STRIMZI_MAX_BATCH_LINGER_MS"},
+		"stores":                       {"STRIMZI_KEYSTORE_LOCATION=/x", "PKCS12 stores are not read"},
+		"bidirectional":                {"STRIMZI_ZOOKEEPER_CONNECT=x", "remove it"},
+		"misspelt":                     {"STRIMZI_USE_FINALISERS=false", "did you mean STRIMZI_USE_FINALIZERS?"},
+		"unknown":                      {"STRIMZI_SOMETHING_ELSE_ALTOGETHER=1", "there is no such setting"},
+		"a Service's host":             {"STRIMZI_KAFKA_SERVICE_HOST=10.0.0.1", ""},
+		"a Service's port":             {"STRIMZI_KAFKA_PORT=tcp://10.0.0.1:9092", ""},
+		"a Service's port, by number":  {"STRIMZI_KAFKA_PORT_9092_TCP_ADDR=10.0.0.1", ""},
+		"a Service's port, by name":    {"STRIMZI_KAFKA_SERVICE_PORT_TCP_CLIENTS=9092", ""},
+		"accepted":                     {"STRIMZI_JAVA_OPTS=-Xmx1g", ""},
+		"others'":                      {"PATH=/bin", ""},
+		"a port that is not a Service": {"STRIMZI_KAFKA_PORT=9092", "there is no such setting"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, warnings, err := Parse(nil, with().lookup, []string{c.entry})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(warnings, "\n")
+			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("warnings %q, want %q", warnings, c.want)
+			}
+		})
+	}
+	_, warnings := with("STRIMZI_SASL_USERNAME", "me", "STRIMZI_SASL_PASSWORD", "x").parse(t)
+	equal(t, "credentials without login", len(warnings), 2)
+}
+
+func TestSelector(t *testing.T) {
+	s := Selector{"a": "1", "b": ""}
+	equal(t, "text", s.String(), "a=1,b=")
+	for _, c := range []struct {
+		labels map[string]string
+		want   bool
+	}{
+		{map[string]string{"a": "1", "b": "", "c": "3"}, true},
+		{map[string]string{"a": "1"}, false},
+		{map[string]string{"a": "2", "b": ""}, false},
+		{nil, false},
+	} {
+		equal(t, fmt.Sprint(c.labels), s.Matches(c.labels), c.want)
+	}
+	equal(t, "no selector", Selector(nil).Matches(nil), true)
+}
+
+func TestNamespaces(t *testing.T) {
+	equal(t, "all", Namespaces{All: true}.Contains("x"), true)
+	equal(t, "one", Namespaces{Names: []string{"x"}}.Contains("x"), true)
+	equal(t, "other", Namespaces{Names: []string{"x"}}.Contains("y"), false)
+	equal(t, "zero value", Namespaces{}.Contains("x"), false)
+}
+
+func TestAlterableConfig(t *testing.T) {
+	for _, c := range []struct {
+		text, key string
+		want      bool
+	}{
+		{"ALL", "a", true}, {"", "a", true}, {" ", "a", true}, {"NONE", "a", false}, {"a, b", "b", true}, {"a,b", "c", false},
+		{"re ten\ttion.ms", "retention.ms", true}, {"a;b", "a", false}, {"nonsense", "a", false}, {",", "a", false},
+	} {
+		a := ParseAlterableConfig(c.text)
+		equal(t, fmt.Sprintf("%q allows %s", c.text, c.key), a.Allows(c.key), c.want)
+		equal(t, "again", ParseAlterableConfig(a.String()).Allows(c.key), c.want)
+	}
+	equal(t, "zero value", AlterableConfig{}.IsAll(), true)
+	equal(t, "NONE is all", ParseAlterableConfig("NONE").IsAll(), false)
+}
