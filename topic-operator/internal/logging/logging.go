@@ -18,7 +18,10 @@ func New(w io.Writer, level slog.Level, json bool) logr.Logger {
 	return logr.FromSlogHandler(slog.NewTextHandler(w, settings))
 }
 
+// Slog returns the same logger as slog has it.
+func Slog(log logr.Logger) *slog.Logger { return slog.New(logr.ToSlogHandler(log)) }
+
 // Warn logs at WARN, which people search logs for and logr has no name for.
 func Warn(log logr.Logger, message string, keysAndValues ...any) {
-	slog.New(logr.ToSlogHandler(log)).Log(context.Background(), slog.LevelWarn, message, keysAndValues...) //nolint:forbidigo // logging has no context to respect
+	Slog(log).Log(context.Background(), slog.LevelWarn, message, keysAndValues...) //nolint:forbidigo // logging has no context to respect
 }

@@ -28,10 +28,10 @@ func TestAssess(t *testing.T) {
 		with []func(*v1.KafkaTopic)
 		want Verdict
 	}{
-		"an ordinary one":                                   {nil, Reconcile},
-		"an unselected one":                                 {[]func(*v1.KafkaTopic){unselected}, Ignore},
-		"an unselected one is ignored even when deleted":    {[]func(*v1.KafkaTopic){unselected, deleting, finalizer}, Ignore},
-		"deleted":                                           {[]func(*v1.KafkaTopic){deleting, finalizer}, Delete},
+		"an ordinary one":   {nil, Reconcile},
+		"an unselected one": {[]func(*v1.KafkaTopic){unselected}, Ignore},
+		"an unselected one is ignored even when deleted": {[]func(*v1.KafkaTopic){unselected, deleting, finalizer}, Ignore},
+		"deleted": {[]func(*v1.KafkaTopic){deleting, finalizer}, Delete},
 		"deleted and held by somebody else's finalizer":     {[]func(*v1.KafkaTopic){deleting}, Gone},
 		"deleted while paused":                              {[]func(*v1.KafkaTopic){deleting, finalizer, annotate(v1.AnnotationPauseReconciliation, "true")}, Delete},
 		"deleted while unmanaged by annotation":             {[]func(*v1.KafkaTopic){deleting, finalizer, annotate(v1.AnnotationManaged, "false")}, Release},

@@ -1,0 +1,39 @@
+// Command topic-operator makes the topics of one Apache Kafka cluster follow the KafkaTopic objects of a Kubernetes cluster.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/app"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
+)
+
+func main() {
+	o, warnings, err := options.Parse(os.Args[1:], os.LookupEnv, os.Environ())
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(options.Help())
+		return
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "topic-operator: %v\n", err)
+		os.Exit(2)
+	}
+	log := logging.New(os.Stdout, o.Log.Level, o.Log.JSON)
+	for _, w := range warnings {
+		logging.Warn(log, w)
+	}
+	config, err := ctrl.GetConfig()
+	if err == nil {
+		err = app.Run(ctrl.SetupSignalHandler(), config, o, log)
+	}
+	if err != nil {
+		log.Error(err, "The topic-operator stops")
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+)
+
+// autoCreateWarning is Strimzi's text (ruling T13).
+const autoCreateWarning = "It is recommended that auto.create.topics.enable is set to 'false' to avoid races between the operator and Kafka applications auto-creating topics"
+
+const autoCreateKey = "auto.create.topics.enable"
+
+// review looks at the brokers' configuration once, when Kafka first answers.
+type review struct {
+	admin interface {
+		kafka.ClusterReader
+		kafka.TopicReader
+	}
+	log logr.Logger
+}
+
+// Start implements manager.Runnable. It runs on the leader only.
+func (r *review) Start(ctx context.Context) error {
+	wait := time.Second
+	for {
+		brokers, err := r.autoCreating(ctx)
+		switch {
+		case err == nil && len(brokers) > 0:
+			logging.Warn(r.log, autoCreateWarning, "brokers", brokers)
+			return nil
+		case err == nil:
+			return nil
+		case !kafka.IsRetriable(err):
+			logging.Warn(r.log, "The configuration of the brokers could not be reviewed; set STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW=true if it is not meant to be", "error", err.Error())
+			return nil
+		}
+		logging.Warn(r.log, "Kafka does not answer yet, waiting for it", "error", err.Error(), "nextTry", wait.String())
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 30*time.Second)
+	}
+}
+
+// autoCreating returns the brokers that create topics by themselves.
+func (r *review) autoCreating(ctx context.Context) ([]string, error) {
+	cluster, err := r.admin.DescribeCluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resources := make([]kafka.ConfigResource, 0, len(cluster.Brokers))
+	for _, b := range cluster.Brokers {
+		if !b.Fenced { // nobody is there to answer for a fenced one
+			resources = append(resources, kafka.BrokerResource(b.ID))
+		}
+	}
+	configs, err := r.admin.DescribeConfigs(ctx, resources, []string{autoCreateKey})
+	if err != nil {
+		return nil, err
+	}
+	var brokers []string
+	for _, resource := range resources {
+		result := configs[resource]
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		if result.Entries[autoCreateKey].Value == "true" {
+			brokers = append(brokers, resource.Name)
+		}
+	}
+	return brokers, nil
+}
