@@ -1,19 +1,17 @@
 package realkafka
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // minJava is the oldest Java that runs a Kafka 4 broker.
@@ -40,8 +38,8 @@ func install(ctx context.Context, log io.Writer) (*installation, error) {
 	}
 	home := os.Getenv("KAFKA_HOME")
 	if home == "" {
-		if home, err = fetch(ctx, log); err != nil {
-			return nil, err
+		if home, err = assets.Dir(ctx, "kafka", log); err != nil {
+			return nil, fmt.Errorf("no Kafka: KAFKA_HOME is not set, and %w", err)
 		}
 	}
 	jars, err := filepath.Glob(filepath.Join(home, "libs", "*.jar"))
@@ -75,52 +73,9 @@ func findJava(ctx context.Context) (path, version string, err error) {
 	return path, string(out), nil
 }
 
-// fetch lets the repository's own script provide the jars.
-func fetch(ctx context.Context, log io.Writer) (string, error) {
-	script, err := assetsScript()
-	if err != nil {
-		return "", fmt.Errorf("no Kafka: KAFKA_HOME is not set and %w", err)
-	}
-	var out, progress bytes.Buffer
-	cmd := exec.CommandContext(ctx, script, "kafka")
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&progress, log)
-	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("no Kafka: hack/assets.sh kafka: %w: %s", err, lastLine(progress.String()))
-	}
-	return strings.TrimSpace(out.String()), nil
-}
-
-// assetsScript looks for the root of the workspace above the working directory, then above this source file (which tests
-// of another checkout may have in their module cache).
-func assetsScript() (string, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	_, source, _, _ := runtime.Caller(0)
-	for _, start := range []string{wd, filepath.Dir(source)} {
-		for dir := start; ; dir = filepath.Dir(dir) {
-			script := filepath.Join(dir, "hack", "assets.sh")
-			if isFile(filepath.Join(dir, "go.work")) && isFile(script) {
-				return script, nil
-			}
-			if dir == filepath.Dir(dir) {
-				break
-			}
-		}
-	}
-	return "", errors.New("there is no workspace with hack/assets.sh above the working directory")
-}
-
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
 // classpath is spelt out because the order of a wildcard is that of the folder, and a class archive binds to the order.

@@ -1,0 +1,63 @@
+// Package assets finds the workspace that a test runs in, and has its script hack/assets.sh provide the real programs that
+// tests and the demo run: Kafka's jars, the programs of a Kubernetes control plane.
+package assets
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Root returns the root of the workspace: the first folder with a go.work above the working directory, else above this
+// source file (for a test binary that runs elsewhere).
+func Root() (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	_, source, _, _ := runtime.Caller(0)
+	for _, start := range []string{wd, filepath.Dir(source)} {
+		for dir := start; ; dir = filepath.Dir(dir) {
+			if isFile(filepath.Join(dir, "go.work")) && isFile(filepath.Join(dir, "hack", "assets.sh")) {
+				return dir, nil
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return "", errors.New("there is no workspace with hack/assets.sh above the working directory")
+}
+
+// Dir returns the folder of an asset (controlplane, kafka), which takes a while if this machine does not have it yet. The
+// script's progress goes to the writer.
+func Dir(ctx context.Context, asset string, progress io.Writer) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "assets.sh"), asset)
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said, progress)
+	// The script ends its own children when it is asked to.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		return "", fmt.Errorf("hack/assets.sh %s: %w: %s", asset, err, lines[len(lines)-1])
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
