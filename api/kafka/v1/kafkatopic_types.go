@@ -60,7 +60,7 @@ type KafkaTopicSpec struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
-	Config map[string]ConfigValue `json:"config,omitempty"`
+	Config map[string]ConfigValue `json:"config,omitzero"`
 
 	// Whether the operator manages the topic; true when absent. With false the operator leaves Kafka alone, and deleting
 	// the resource leaves the topic in place. The annotation strimzi.io/managed: "false" does the same; either one

@@ -1,0 +1,205 @@
+package apitest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	kafkav1beta2 "github.com/kafka-operators/kafka-operators/api/kafka/v1beta2"
+)
+
+var versions = []schema.GroupVersion{kafkav1.GroupVersion, kafkav1beta2.GroupVersion}
+
+// manifest is one KafkaTopic of a file.
+type manifest struct {
+	file   string
+	object *unstructured.Unstructured
+}
+
+func (m manifest) String() string { return filepath.Base(m.file) + "/" + m.object.GetName() }
+
+// manifests reads all KafkaTopics: those of the seeds and of Strimzi's users here, and our samples.
+func manifests(t *testing.T) []manifest {
+	t.Helper()
+	var all []manifest
+	for _, pattern := range []string{
+		"testdata/*.yaml", "../../config/samples/*.yaml", "../../config/samples/extra/*.yaml",
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no files (%v)", pattern, err)
+		}
+		for _, file := range files {
+			all = append(all, read(t, file)...)
+		}
+	}
+	return all
+}
+
+func read(t *testing.T, file string) []manifest {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []manifest
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		text, err := utilyaml.ToJSON(document)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if strings.Contains(string(text), `"kind":"Kustomization"`) {
+			continue
+		}
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(text); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		found = append(found, manifest{file: file, object: object})
+	}
+}
+
+// TestManifestsApplyUnchanged writes each manifest through the version it is written in, its status as the operator would,
+// and reads both back through both versions, as JSON and through our types.
+func TestManifestsApplyUnchanged(t *testing.T) {
+	s := needServer(t)
+	for _, m := range manifests(t) {
+		t.Run(m.String(), func(t *testing.T) {
+			ctx := t.Context()
+			namespace := s.namespace(ctx, t)
+			written := m.object.DeepCopy()
+			written.SetNamespace(namespace)
+			if err := s.strict().Create(ctx, written); err != nil {
+				t.Fatalf("create: %v", err)
+			}
+			if status, found := m.object.Object["status"]; found {
+				written.Object["status"] = runtime.DeepCopyJSONValue(status)
+				if err := s.strict().Status().Update(ctx, written); err != nil {
+					t.Fatalf("update of the status: %v", err)
+				}
+			}
+			for _, version := range versions {
+				got := get(t, s, version, namespace, m.object.GetName())
+				compare(t, version.Version, m.object, got)
+				compare(t, version.Version+" through the Go types", m.object, throughTypes(t, got))
+			}
+		})
+	}
+}
+
+// TestServerSideApply applies each manifest twice: the first time makes it, the second changes nothing. The same owner can go
+// on through the other version without a conflict, and nothing is lost.
+func TestServerSideApply(t *testing.T) {
+	s := needServer(t)
+	for _, m := range manifests(t) {
+		t.Run(m.String(), func(t *testing.T) {
+			namespace := s.namespace(t.Context(), t)
+			apply := func(version schema.GroupVersion) *unstructured.Unstructured {
+				object := m.object.DeepCopy()
+				object.SetNamespace(namespace)
+				object.SetAPIVersion(version.String())
+				delete(object.Object, "status")
+				unstructured.RemoveNestedField(object.Object, "metadata", "generation")
+				if err := s.strict().Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("apitest")); err != nil {
+					t.Fatalf("apply through %s: %v", version, err)
+				}
+				return get(t, s, version, namespace, m.object.GetName())
+			}
+			own := m.object.GroupVersionKind().GroupVersion()
+			first := apply(own)
+			compareSpecs(t, "first", m.object, first)
+			if again := apply(own); again.GetResourceVersion() != first.GetResourceVersion() {
+				t.Error("applying the same again changed it")
+			}
+			for _, version := range versions {
+				compareSpecs(t, version.Version, m.object, apply(version))
+			}
+		})
+	}
+}
+
+func get(t *testing.T, s *server, version schema.GroupVersion, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(version.WithKind("KafkaTopic"))
+	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, object); err != nil {
+		t.Fatalf("get through %s: %v", version, err)
+	}
+	return object
+}
+
+// throughTypes decodes an object into our Go type of its version, and encodes that again.
+func throughTypes(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	text, err := object.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typed any = &kafkav1.KafkaTopic{}
+	if object.GetAPIVersion() == kafkav1beta2.GroupVersion.String() {
+		typed = &kafkav1beta2.KafkaTopic{}
+	}
+	return reencode(t, text, typed)
+}
+
+// compare holds what was read against what was written; what the server adds to the metadata does not count.
+func compare(t *testing.T, what string, want, got *unstructured.Unstructured) {
+	t.Helper()
+	compareSpecs(t, what, want, got)
+	if !reflect.DeepEqual(want.Object["status"], got.Object["status"]) {
+		t.Errorf("%s: status:\nwant %v\ngot  %v", what, want.Object["status"], got.Object["status"])
+	}
+}
+
+func compareSpecs(t *testing.T, what string, want, got *unstructured.Unstructured) {
+	t.Helper()
+	for name, pair := range map[string][2]any{
+		"spec":        {want.Object["spec"], got.Object["spec"]},
+		"labels":      {want.GetLabels(), got.GetLabels()},
+		"annotations": {want.GetAnnotations(), got.GetAnnotations()},
+		"finalizers":  {want.GetFinalizers(), got.GetFinalizers()},
+	} {
+		if !reflect.DeepEqual(pair[0], pair[1]) {
+			t.Errorf("%s: %s:\nwant %v\ngot  %v", what, name, pair[0], pair[1])
+		}
+	}
+}
+
+// reencode decodes JSON into a Go type and gives back what that encodes to.
+func reencode(t *testing.T, text []byte, typed any) *unstructured.Unstructured {
+	t.Helper()
+	if err := json.Unmarshal(text, typed); err != nil {
+		t.Fatalf("decoding: %v", err)
+	}
+	again, err := json.Marshal(typed)
+	if err != nil {
+		t.Fatalf("encoding: %v", err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(again); err != nil {
+		t.Fatalf("decoding again: %v", err)
+	}
+	return object
+}

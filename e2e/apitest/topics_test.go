@@ -1,0 +1,374 @@
+package apitest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	kafkav1beta2 "github.com/kafka-operators/kafka-operators/api/kafka/v1beta2"
+)
+
+const crdName = "kafkatopics.kafka.strimzi.io"
+
+// TestCRD looks at how the server took the kind: names, versions, and that it complains of nothing.
+func TestCRD(t *testing.T) {
+	s := needServer(t)
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
+		t.Fatal(err)
+	}
+	want := map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.ConditionStatus{
+		apiextensionsv1.Established:                           apiextensionsv1.ConditionTrue,
+		apiextensionsv1.NamesAccepted:                         apiextensionsv1.ConditionTrue,
+		apiextensionsv1.NonStructuralSchema:                   apiextensionsv1.ConditionFalse,
+		apiextensionsv1.KubernetesAPIApprovalPolicyConformant: apiextensionsv1.ConditionFalse,
+	}
+	for _, condition := range crd.Status.Conditions {
+		if status, known := want[condition.Type]; known && status != condition.Status {
+			t.Errorf("condition %s is %s: %s", condition.Type, condition.Status, condition.Message)
+		}
+		if condition.Type == apiextensionsv1.Established {
+			delete(want, condition.Type)
+		}
+	}
+	if _, missing := want[apiextensionsv1.Established]; missing {
+		t.Error("the CRD is not established")
+	}
+	if got := crd.Status.StoredVersions; !slices.Equal(got, []string{"v1"}) {
+		t.Errorf("stored versions = %v, want [v1]", got)
+	}
+	for _, version := range crd.Spec.Versions {
+		if !version.Served || version.Storage != (version.Name == "v1") {
+			t.Errorf("%s: served %t, stored %t", version.Name, version.Served, version.Storage)
+		}
+	}
+	if got := crd.Spec.Names; !slices.Equal(got.ShortNames, []string{"kt"}) || !slices.Equal(got.Categories, []string{"strimzi"}) {
+		t.Errorf("names = %+v", got)
+	}
+	// kubectl apply without --server-side keeps a copy of the object in an annotation, which may have 256 KiB.
+	if text, err := json.Marshal(crd); err != nil || len(text) > 200<<10 {
+		t.Errorf("the CRD has %d bytes (%v)", len(text), err)
+	}
+}
+
+// TestInvalid writes what no topic can be; the message has to name the field.
+func TestInvalid(t *testing.T) {
+	s := needServer(t)
+	cases := map[string]struct {
+		spec   string
+		status string
+		want   string
+	}{
+		"no partitions":            {spec: `{"partitions":0}`, want: "spec.partitions in body should be greater than or equal to 1"},
+		"negative partitions":      {spec: `{"partitions":-1}`, want: "spec.partitions in body should be greater than or equal to 1"},
+		"no replicas":              {spec: `{"replicas":0}`, want: "spec.replicas in body should be greater than or equal to 1"},
+		"too many replicas":        {spec: `{"replicas":32768}`, want: "spec.replicas in body should be less than or equal to 32767"},
+		"partitions as text":       {spec: `{"partitions":"12"}`, want: `spec.partitions in body must be of type integer: "string"`},
+		"partitions as fraction":   {spec: `{"partitions":1.5}`, want: "spec.partitions in body must be of type int"},
+		"more than 32 bits":        {spec: `{"partitions":2147483648}`, want: "spec.partitions"},
+		"config as list":           {spec: `{"config":["a"]}`, want: `spec.config in body must be of type object: "array"`},
+		"config as text":           {spec: `{"config":"a"}`, want: `spec.config in body must be of type object: "string"`},
+		"topicName as number":      {spec: `{"topicName":1}`, want: `spec.topicName in body must be of type string: "integer"`},
+		"managed as text":          {spec: `{"managed":"false"}`, want: `spec.managed in body must be of type boolean: "string"`},
+		"spec as list":             {spec: `[]`, want: `spec in body must be of type object: "array"`},
+		"unknown field":            {spec: `{"partition":1}`, want: `unknown field "spec.partition"`},
+		"condition without quotes": {status: `{"conditions":[{"type":"Ready","status":true}]}`, want: `status.conditions[0].status: Invalid value: "boolean"`},
+		"replicasChange state":     {status: `{"replicasChange":{"state":"done"}}`, want: `Unsupported value: "done"`},
+	}
+	for name, tc := range cases {
+		for _, version := range versions {
+			t.Run(name+"/"+version.Version, func(t *testing.T) {
+				object := &unstructured.Unstructured{}
+				text := fmt.Sprintf(`{"apiVersion":%q,"kind":"KafkaTopic","metadata":{"name":"invalid","namespace":"default"}}`, version)
+				if err := object.UnmarshalJSON([]byte(text)); err != nil {
+					t.Fatal(err)
+				}
+				c := s.strict()
+				var err error
+				if tc.spec != "" {
+					object.Object["spec"] = value(t, tc.spec)
+					err = c.Create(t.Context(), object)
+				} else {
+					object.SetName("")
+					object.SetGenerateName("valid-")
+					if err := c.Create(t.Context(), object); err != nil {
+						t.Fatal(err)
+					}
+					object.Object["status"] = value(t, tc.status)
+					err = c.Status().Update(t.Context(), object)
+				}
+				if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+					t.Fatalf("error = %v, want it to be refused", err)
+				}
+				if !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("message = %q, want it to say %q", err, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// TestLargeNumbers sends numbers that a float64 would round through the server and through our types.
+func TestLargeNumbers(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	namespace := s.namespace(ctx, t)
+	written := &kafkav1.KafkaTopic{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "large"},
+		Spec: &kafkav1.KafkaTopicSpec{Config: map[string]kafkav1.ConfigValue{
+			"beyond-53": {Raw: json.RawMessage("9007199254740993")},
+			"largest":   {Raw: json.RawMessage("9223372036854775807")},
+			"smallest":  {Raw: json.RawMessage("-9223372036854775808")},
+			"exponent":  {Raw: json.RawMessage("6e5")},
+			"fraction":  {Raw: json.RawMessage("0.1")},
+			"list":      {Raw: json.RawMessage("[9007199254740993,1]")},
+		}},
+	}
+	if err := s.client.Create(ctx, written); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"beyond-53": "9007199254740993", "largest": "9223372036854775807", "smallest": "-9223372036854775808",
+		"exponent": "600000", "fraction": "0.1", "list": "9007199254740993,1",
+	}
+	v1, v1beta2 := &kafkav1.KafkaTopic{}, &kafkav1beta2.KafkaTopic{}
+	for _, object := range []client.Object{v1, v1beta2} {
+		if err := s.client.Get(ctx, client.ObjectKeyFromObject(written), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for version, spec := range map[string]*kafkav1.KafkaTopicSpec{"v1": v1.Spec, "v1beta2": v1beta2.Spec} {
+		for key, text := range want {
+			if got, err := spec.Config[key].Text(); got != text || err != nil {
+				t.Errorf("%s: %s = %q (%v), want %q", version, key, got, err, text)
+			}
+		}
+	}
+	// Nothing was changed, so a patch between the versions of our types must be empty, and change nothing.
+	patch := client.MergeFrom(v1.DeepCopy())
+	if data, err := patch.Data(v1); err != nil || string(data) != "{}" {
+		t.Errorf("a patch without changes = %s (%v)", data, err)
+	}
+}
+
+// TestStatusFieldsCanBeRemoved unclaims a topic, as unmanaging does, with a merge patch by hand and by our types.
+func TestStatusFieldsCanBeRemoved(t *testing.T) {
+	s := needServer(t)
+	patches := map[string]func(*kafkav1.KafkaTopic) client.Patch{
+		"null": func(*kafkav1.KafkaTopic) client.Patch {
+			return client.RawPatch(types.MergePatchType, []byte(`{"status":{"topicName":null,"topicId":null,"clusterId":null}}`))
+		},
+		"types": func(topic *kafkav1.KafkaTopic) client.Patch {
+			before := topic.DeepCopy()
+			topic.Status.TopicName, topic.Status.TopicID, topic.Status.ClusterID = "", "", ""
+			return client.MergeFrom(before)
+		},
+	}
+	for name, patch := range patches {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			topic := claimed(ctx, t, s)
+			if err := s.client.Status().Patch(ctx, topic, patch(topic)); err != nil {
+				t.Fatal(err)
+			}
+			for _, version := range versions {
+				got := get(t, s, version, topic.Namespace, topic.Name)
+				status, _, err := unstructured.NestedMap(got.Object, "status")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, field := range []string{"topicName", "topicId", "clusterId"} {
+					if value, found := status[field]; found {
+						t.Errorf("%s: %s is still there: %v", version.Version, field, value)
+					}
+				}
+				if status["observedGeneration"] != int64(1) || len(status["conditions"].([]any)) != 3 {
+					t.Errorf("%s: the rest of the status suffered: %v", version.Version, status)
+				}
+			}
+		})
+	}
+}
+
+// TestStatusIsSeparate makes sure that users cannot claim a topic by writing a status, nor the operator change a spec by it.
+func TestStatusIsSeparate(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	topic := &kafkav1.KafkaTopic{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(ctx, t), Name: "topic"},
+		Spec:       &kafkav1.KafkaTopicSpec{Partitions: new(int32(3))},
+		Status:     kafkav1.KafkaTopicStatus{ClusterID: "mine"},
+	}
+	if err := s.client.Create(ctx, topic); err != nil {
+		t.Fatal(err)
+	}
+	if topic.Status.ClusterID != "" {
+		t.Errorf("a status was written with the object: %+v", topic.Status)
+	}
+	topic.Status.ClusterID = "theirs"
+	topic.Spec.Partitions = new(int32(9))
+	if err := s.client.Status().Update(ctx, topic); err != nil {
+		t.Fatal(err)
+	}
+	if *topic.Spec.Partitions != 3 || topic.Status.ClusterID != "theirs" || topic.Generation != 1 {
+		t.Errorf("after a status update: partitions %d, clusterId %q, generation %d", *topic.Spec.Partitions, topic.Status.ClusterID, topic.Generation)
+	}
+}
+
+// TestColumns asks for the table that kubectl prints.
+func TestColumns(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	topic := claimed(ctx, t, s)
+	for _, version := range versions {
+		config := rest.CopyConfig(s.env.Config)
+		config.GroupVersion = &version
+		config.APIPath = "/apis"
+		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+		c, err := rest.RESTClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.Get().Namespace(topic.Namespace).Resource("kafkatopics").
+			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := &metav1.Table{}
+		if err := json.Unmarshal(text, table); err != nil {
+			t.Fatal(err)
+		}
+		var columns []string
+		for i, column := range table.ColumnDefinitions {
+			cell := fmt.Sprint(table.Rows[0].Cells[i])
+			if column.Name == "Age" {
+				cell = "-"
+			}
+			columns = append(columns, fmt.Sprintf("%s/%d=%s", column.Name, column.Priority, cell))
+		}
+		want := []string{
+			"Name/0=claimed", "Cluster/0=my-cluster", "Partitions/0=12", "Replication factor/0=3", "Ready/0=False", "Age/0=-",
+			"Topic ID/1=7SnvzO8GQE2Al5oIAxLhVg", "Reason/1=KafkaError",
+		}
+		if !slices.Equal(columns, want) {
+			t.Errorf("%s:\nwant %v\ngot  %v", version.Version, want, columns)
+		}
+	}
+}
+
+// TestKubectl uses the tool that people use: apply of both kinds, the short name, the category, and wait.
+func TestKubectl(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	kubectl := filepath.Join(os.Getenv(assetsVariable), "kubectl")
+	if _, err := exec.LookPath(kubectl); err != nil {
+		t.Skipf("%s holds no kubectl", assetsVariable)
+	}
+	user, err := s.env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctl, err := user.Kubectl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctl.Path = kubectl
+	run := func(args ...string) string {
+		t.Helper()
+		stdout, stderr, err := ctl.Run(args...)
+		out, errText := readAll(t, stdout), readAll(t, stderr)
+		if err != nil {
+			t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, errText)
+		}
+		if errText != "" {
+			t.Errorf("kubectl %s warns: %s", strings.Join(args, " "), errText)
+		}
+		return out
+	}
+	for _, mode := range []string{"--server-side=false", "--server-side=true"} {
+		namespace := s.namespace(ctx, t)
+		first := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml")
+		if again := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml"); mode == "--server-side=false" && strings.Contains(again, "configured") {
+			t.Errorf("apply %s: the second time changed something:\n%s", mode, again)
+		}
+		if got := strings.Count(first, "kafkatopic.kafka.strimzi.io/"); got != len(read(t, "testdata/strimzi-examples.yaml")) {
+			t.Errorf("apply %s:\n%s", mode, first)
+		}
+		if got := run("get", "strimzi", "-n", namespace, "-o", "name"); !strings.Contains(got, "kafkatopic.kafka.strimzi.io/my-topic\n") {
+			t.Errorf("get strimzi = %q", got)
+		}
+	}
+	topic := claimed(ctx, t, s)
+	if got := strings.Fields(run("get", "kt", "-n", topic.Namespace, "--no-headers")); !slices.Equal(got[:5], []string{"claimed", "my-cluster", "12", "3", "False"}) {
+		t.Errorf("get kt = %v", got)
+	}
+	run("wait", "--for=condition=Ready=false", "--timeout=10s", "-n", topic.Namespace, "kt/claimed")
+	if got := run("explain", "kafkatopic.spec.config"); !strings.Contains(got, "lists of these, which Kafka gets joined by commas") {
+		t.Errorf("explain = %s", got)
+	}
+}
+
+// claimed makes a topic with a status as Strimzi leaves it, and our additions.
+func claimed(ctx context.Context, t *testing.T, s *server) *kafkav1.KafkaTopic {
+	t.Helper()
+	topic := &kafkav1.KafkaTopic{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.namespace(ctx, t), Name: "claimed", Labels: map[string]string{kafkav1.LabelCluster: "my-cluster"},
+		},
+		Spec: &kafkav1.KafkaTopicSpec{Partitions: new(int32(12)), Replicas: new(int32(3))},
+	}
+	if err := s.client.Create(ctx, topic); err != nil {
+		t.Fatal(err)
+	}
+	warning := kafkav1.Condition{
+		Type: kafkav1.ConditionWarning, Status: kafkav1.ConditionTrue, Reason: kafkav1.ReasonInvalidConfig,
+		LastTransitionTime: "2023-03-01T10:30:00.123456789Z",
+	}
+	topic.Status = kafkav1.KafkaTopicStatus{
+		Conditions: []kafkav1.Condition{
+			{Type: kafkav1.ConditionReady, Status: kafkav1.ConditionFalse, Reason: kafkav1.ReasonKafkaError, Message: "none"}, warning, warning,
+		},
+		ObservedGeneration: 1, TopicName: "claimed", TopicID: "7SnvzO8GQE2Al5oIAxLhVg", ClusterID: "5L6g3nShT-eMCtK--X86sw",
+	}
+	if err := s.client.Status().Update(ctx, topic); err != nil {
+		t.Fatal(err)
+	}
+	return topic
+}
+
+func readAll(t *testing.T, reader io.Reader) string {
+	t.Helper()
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// value decodes JSON as the server's clients do: whole numbers to int64.
+func value(t *testing.T, text string) any {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"X","value":` + text + `}`)); err != nil {
+		t.Fatal(err)
+	}
+	return object.Object["value"]
+}

@@ -1,0 +1,95 @@
+package apitest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	kafkav1beta2 "github.com/kafka-operators/kafka-operators/api/kafka/v1beta2"
+)
+
+// TestUpgradeFromStrimzi replaces a CRD that stores v1beta2, as Strimzi's did, by ours under existing topics: they stay what they
+// were, through both versions, and writing one again stores it as v1.
+func TestUpgradeFromStrimzi(t *testing.T) {
+	needServer(t)
+	s, err := start([]string{"testdata/strimzi-crd"})
+	if err != nil {
+		t.Fatalf("starting an API server: %v", err)
+	}
+	t.Cleanup(s.stop)
+	ctx := t.Context()
+	namespace := s.namespace(ctx, t)
+	var stored []manifest
+	for _, m := range append(read(t, "testdata/strimzi-examples.yaml"), read(t, "testdata/strimzi-status.yaml")...) {
+		object := m.object.DeepCopy()
+		object.SetAPIVersion(kafkav1beta2.GroupVersion.String())
+		object.SetNamespace(namespace)
+		if err := s.strict().Create(ctx, object); err != nil {
+			t.Fatalf("%s: create under Strimzi's CRD: %v", m, err)
+		}
+		if status, found := m.object.Object["status"]; found {
+			object.Object["status"] = status
+			if err := s.strict().Status().Update(ctx, object); err != nil {
+				t.Fatalf("%s: status under Strimzi's CRD: %v", m, err)
+			}
+		}
+		stored = append(stored, m)
+	}
+
+	replaceCRD(t, s, shared.crds[0])
+
+	for _, m := range stored {
+		for _, version := range versions {
+			compare(t, m.String()+" "+version.Version, m.object, get(t, s, version, namespace, m.object.GetName()))
+		}
+		object := get(t, s, kafkav1.GroupVersion, namespace, m.object.GetName())
+		object.SetLabels(map[string]string{"written": "again"})
+		if err := s.strict().Update(ctx, object); err != nil {
+			t.Errorf("%s: writing it again: %v", m, err)
+		}
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := s.client.Get(ctx, client.ObjectKey{Name: crdName}, crd); err != nil {
+		t.Fatal(err)
+	}
+	if got := crd.Status.StoredVersions; !slices.Equal(got, []string{"v1beta2", "v1"}) {
+		t.Errorf("stored versions = %v, want [v1beta2 v1]", got)
+	}
+}
+
+// eventually asks until the answer is yes, or half a minute is over.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline, tick := time.After(30*time.Second), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("after 30 s it is not so that %s", what)
+		}
+	}
+}
+
+// replaceCRD puts our CRD in the place of the one that is there, and waits until the server serves it.
+func replaceCRD(t *testing.T, s *server, ours *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
+		t.Fatal(err)
+	}
+	crd.Spec = *ours.Spec.DeepCopy()
+	if err := s.client.Update(t.Context(), crd); err != nil {
+		t.Fatalf("replacing the CRD: %v", err)
+	}
+	eventually(t, "v1 is served", func() bool {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kafkav1.GroupVersion.WithKind("KafkaTopicList"))
+		return s.client.List(t.Context(), list) == nil && len(list.Items) > 0
+	})
+}
