@@ -3,11 +3,14 @@ package saramakafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"time"
 
 	"github.com/IBM/sarama"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 const (
@@ -38,10 +41,15 @@ type request struct {
 	repeat repeat
 	// mutation requests count against the controller's quota and may need the controller.
 	mutation bool
+	// broker is the id of the only broker that can answer, or anyBroker.
+	broker int32
 	// run sends the request and keeps the answer. It returns errNotController if the request, or a part of it, must be sent again to another
 	// broker; any other error means that there is no answer.
 	run func(ctx context.Context, c *conn) error
 }
+
+// anyBroker stands for a request that every broker can answer.
+const anyBroker int32 = -1
 
 // errNotController is a broker's refusal that another broker may not share.
 var errNotController = errors.New("the broker is not the controller")
@@ -63,6 +71,11 @@ type trial struct {
 // whether a broker may have received the request.
 func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
 	t := &trial{request: req, tried: map[*node]bool{}}
+	if req.broker != anyBroker && !r.knows(req.broker) {
+		if err := r.find(ctx, req.broker); err != nil {
+			return false, err
+		}
+	}
 	for {
 		n, c, err := r.connect(ctx, t)
 		if err != nil {
@@ -220,7 +233,7 @@ func (r *router) connect(ctx context.Context, t *trial) (*node, *conn, error) {
 		if ctx.Err() != nil {
 			return nil, nil, r.gaveUp(ctx, t)
 		}
-		choice := r.pick(t.tried, t.request.mutation)
+		choice := r.pick(t)
 		switch {
 		case choice.node != nil && choice.conn != nil:
 			return choice.node, choice.conn, nil
@@ -278,13 +291,28 @@ func (r *router) nextRound(ctx context.Context, t *trial) error {
 	}
 	clear(t.tried)
 	sleep(ctx, pause(t.rounds-1))
+	if t.request.broker != anyBroker {
+		return r.find(ctx, t.request.broker) // it may have moved
+	}
 	return nil
+}
+
+// find asks any broker where the one with this id is.
+func (r *router) find(ctx context.Context, id int32) error {
+	_, err := r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, run: func(ctx context.Context, c *conn) error {
+		_, err := r.describeCluster(ctx, c)
+		return err
+	}})
+	if err == nil && !r.knows(id) {
+		return kafka.NewTransportError(fmt.Sprintf("broker %d is not in service (%s)", id, r.settings.addresses()), nil)
+	}
+	return err
 }
 
 // attemptContext bounds one attempt so that a broker that hangs leaves time for others.
 func (r *router) attemptContext(ctx context.Context, t *trial) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
-	if !ok || t.request.repeat == once || r.known() < 2 {
+	if !ok || t.request.repeat == once || t.request.broker != anyBroker || r.known() < 2 {
 		return context.WithCancel(ctx)
 	}
 	left := time.Until(deadline)

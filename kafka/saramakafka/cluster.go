@@ -34,7 +34,7 @@ func (a *Admin) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 	}
 	defer done()
 	var resp *sarama.DescribeClusterResponse
-	_, err = r.do(ctx, &request{name: requestDescribeCluster, run: func(ctx context.Context, c *conn) (err error) {
+	_, err = r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, run: func(ctx context.Context, c *conn) (err error) {
 		resp, err = r.describeCluster(ctx, c)
 		return err
 	}})
@@ -56,7 +56,7 @@ func (a *Admin) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 func (a *Admin) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	const log = "__cluster_metadata"
 	var answer *kmsg.DescribeQuorumResponse
-	err := a.ask(ctx, &request{name: "DescribeQuorum", run: func(ctx context.Context, c *conn) error {
+	err := a.ask(ctx, &request{name: "DescribeQuorum", broker: anyBroker, run: func(ctx context.Context, c *conn) error {
 		req := kmsg.NewPtrDescribeQuorumRequest()
 		topic := kmsg.NewDescribeQuorumRequestTopic()
 		topic.Topic = log
@@ -115,7 +115,7 @@ func (a *Admin) ListReassignments(ctx context.Context, topics []string) (map[kaf
 		return out, nil
 	}
 	var answer *kmsg.ListPartitionReassignmentsResponse
-	err := a.ask(ctx, &request{name: "ListPartitionReassignments", run: func(ctx context.Context, c *conn) error {
+	err := a.ask(ctx, &request{name: "ListPartitionReassignments", broker: anyBroker, run: func(ctx context.Context, c *conn) error {
 		req := kmsg.NewPtrListPartitionReassignmentsRequest()
 		req.Topics = nil                                             // all
 		req.TimeoutMillis = int32(brokerTimeout(ctx).Milliseconds()) //nolint:gosec // at most days

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"unique"
 
 	"github.com/IBM/sarama"
@@ -15,7 +16,8 @@ import (
 func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	b := batch[kafka.ConfigResource, kafka.ConfigResource, kafka.ConfigResult]{
 		name: "DescribeConfigs", maxItems: maxConfigs,
-		key: func(r kafka.ConfigResource) kafka.ConfigResource { return r },
+		key:    func(r kafka.ConfigResource) kafka.ConfigResource { return r },
+		broker: brokerOf,
 		send: func(ctx context.Context, c *conn, resources []kafka.ConfigResource) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 			return describeConfigs(ctx, c, resources, keys)
 		},
@@ -23,6 +25,14 @@ func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigRes
 		reason:  func(r kafka.ConfigResult) error { return r.Err },
 	}
 	return b.run(ctx, a, resources)
+}
+
+// brokerOf returns the broker that a resource stands for: only that broker answers for its own configuration.
+func brokerOf(r kafka.ConfigResource) int32 {
+	if id, err := strconv.ParseInt(r.Name, 10, 32); r.Type == kafka.ResourceBroker && err == nil {
+		return int32(id)
+	}
+	return anyBroker
 }
 
 func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
@@ -72,6 +82,7 @@ func (a *Admin) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, 
 			return maps.Equal(a.Set, b.Set) && slices.Equal(a.Delete, b.Delete)
 		},
 		refuse: contradiction,
+		broker: func(c kafka.ConfigChange) int32 { return brokerOf(c.Resource) },
 		send: func(ctx context.Context, c *conn, changes []kafka.ConfigChange) (map[kafka.ConfigResource]error, error) {
 			return alterConfigs(ctx, c, changes, validateOnly)
 		},

@@ -66,17 +66,17 @@ type choice struct {
 }
 
 // pick chooses a broker among those that were not tried.
-func (r *router) pick(tried map[*node]bool, mutation bool) choice {
+func (r *router) pick(t *trial) choice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	c := choice{released: r.released, none: true}
-	if wait := r.mutationsThrottled.Sub(now); mutation && wait > 0 {
+	if wait := r.mutationsThrottled.Sub(now); t.request.mutation && wait > 0 {
 		return choice{released: r.released, wait: wait}
 	}
 	var down []*node
-	for _, n := range r.candidates(mutation) {
-		if tried[n] {
+	for _, n := range r.candidates(t.request) {
+		if t.tried[n] {
 			continue
 		}
 		if wait := n.throttled.Sub(now); wait > 0 {
@@ -106,15 +106,20 @@ func (r *router) pick(tried map[*node]bool, mutation bool) choice {
 	return c
 }
 
-// candidates lists all brokers in the order in which to try them. The lock is held.
-func (r *router) candidates(mutation bool) []*node {
+// candidates lists all brokers that can answer, in the order in which to try them. The lock is held.
+func (r *router) candidates(req *request) []*node {
 	out := make([]*node, 0, len(r.table)+len(r.seeds)+1)
-	if mutation && r.controllerMatters {
-		for _, n := range r.table {
-			if n.id == r.controller {
-				out = append(out, n)
-			}
+	first := req.broker
+	if first == anyBroker && req.mutation && r.controllerMatters {
+		first = r.controller
+	}
+	for _, n := range r.table {
+		if n.id == first && first != anyBroker {
+			out = append(out, n)
 		}
+	}
+	if req.broker != anyBroker {
+		return out
 	}
 	for i := range r.table {
 		out = append(out, r.table[(r.cursor+i)%len(r.table)])
@@ -125,6 +130,13 @@ func (r *router) candidates(mutation bool) []*node {
 		}
 	}
 	return out
+}
+
+// knows reports whether the table has a broker of this id.
+func (r *router) knows(id int32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.table, func(n *node) bool { return n.id == id })
 }
 
 // known counts the brokers.

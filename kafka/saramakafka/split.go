@@ -3,6 +3,8 @@ package saramakafka
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -35,6 +37,8 @@ type batch[K comparable, I, R any] struct {
 	equal func(a, b I) bool
 	// refuse, if set, returns why an item can't be sent.
 	refuse func(I) error
+	// broker, if set, names the broker that alone can answer for an item, or anyBroker.
+	broker func(I) int32
 	// send sends one request and returns the answers.
 	send func(ctx context.Context, c *conn, items []I) (map[K]R, error)
 	// failure makes an answer of an error, and reason takes it out again.
@@ -56,7 +60,7 @@ func (b *batch[K, I, R]) run(ctx context.Context, a *Admin, items []I) (map[K]R,
 	defer done()
 	asked := false
 	var first error
-	for _, part := range b.split(pending) {
+	for _, part := range b.parts(pending) {
 		sent, err := b.part(ctx, r, part, out)
 		asked = asked || err == nil || sent && b.changes()
 		if err != nil && first == nil {
@@ -107,6 +111,23 @@ func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 	return pending
 }
 
+// parts cuts items into requests, each of which goes to one broker.
+func (b *batch[K, I, R]) parts(items []I) [][]I {
+	if b.broker == nil {
+		return b.split(items)
+	}
+	groups := map[int32][]I{}
+	for _, item := range items {
+		id := b.broker(item)
+		groups[id] = append(groups[id], item)
+	}
+	var parts [][]I
+	for _, id := range slices.Sorted(maps.Keys(groups)) {
+		parts = append(parts, b.split(groups[id])...)
+	}
+	return parts
+}
+
 // split cuts items into parts that one request may carry.
 func (b *batch[K, I, R]) split(items []I) [][]I {
 	var parts [][]I
@@ -129,7 +150,11 @@ func (b *batch[K, I, R]) split(items []I) [][]I {
 func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map[K]R) (sent bool, err error) {
 	pending := items
 	var notController map[K]R
-	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, mutation: b.mutation, run: func(ctx context.Context, c *conn) error {
+	broker := anyBroker
+	if b.broker != nil {
+		broker = b.broker(items[0])
+	}
+	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, mutation: b.mutation, broker: broker, run: func(ctx context.Context, c *conn) error {
 		answers, err := b.send(ctx, c, pending)
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ func (a *Admin) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
 	}
 	defer done()
 	var out []kafka.Topic
-	_, err = r.do(ctx, &request{name: "Metadata", run: func(ctx context.Context, c *conn) error {
+	_, err = r.do(ctx, &request{name: "Metadata", broker: anyBroker, run: func(ctx context.Context, c *conn) error {
 		resp, err := metadata(ctx, c, nil) // nil means all
 		if err != nil {
 			return err
