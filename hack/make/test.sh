@@ -34,5 +34,6 @@ status=$?
 
 strict=()
 [ "${CI:-}" != true ] || strict=(-strict)
-printf '%s\n' "${unrun[@]}" | GOWORK=off go -C hack/tools run ./testreport "${strict[@]}" "$root/$events" || status=1
+GOWORK=off go -C hack/tools build -o "$root/bin/" ./testreport || exit 1
+printf '%s\n' "${unrun[@]}" | bin/testreport "${strict[@]}" "$events" || status=1
 exit $status

@@ -20,7 +20,8 @@ fi
 untracked=$(git ls-files --others --exclude-standard -- config/crd/bases config/rbac docs/api.md 'api/**/zz_generated*')
 [ -z "$untracked" ] || fail "generated files are not committed: $untracked"
 
-GOWORK=off go -C hack/tools run ./verify "$root" || fail "PROJECT and the CRDs are not true to the code, see above"
+GOWORK=off go -C hack/tools build -o "$root/bin/" ./verify
+bin/verify . || fail "PROJECT and the CRDs are not true to the code, see above"
 for folder in crd default prometheus samples overlays/all-namespaces overlays/tls; do
   bin/kustomize build "config/$folder" >/dev/null || fail "config/$folder does not build"
 done

@@ -120,6 +120,8 @@ func skips(stream io.Reader) ([]string, error) {
 		line := short(pkg) + ": " + summaries[pkg]
 		if reason := reasons[pkg]; reason != "" {
 			line += ", for example: " + reason
+		} else {
+			line += " (go test " + pkg + " -ginkgo.v says why)"
 		}
 		unrun = append(unrun, line)
 	}
