@@ -1,0 +1,178 @@
+package credentials
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
+)
+
+// The entries of the Secret that STRIMZI_SASL_SECRET_NAME names.
+const (
+	entryUsername     = "username"
+	entryPassword     = "password"
+	entryClientID     = "client-id"
+	entryClientSecret = "client-secret"
+)
+
+// material is everything from Secrets that a connection depends on. It is comparable: equal material means that nothing has to change.
+type material struct {
+	// trust, certificate and key are PEM.
+	trust, certificate, key string
+	// name and secret are username and password, or client id and client secret.
+	name, secret string
+}
+
+// read takes from the Secrets, by name, what the options ask for, and finds everything that is wrong with it.
+func read(opts options.Options, secrets map[string]*corev1.Secret) (material, error) {
+	r := reader{namespace: opts.SecretNamespace, secrets: secrets}
+	var m material
+	if opts.SecurityProtocol.TLS() {
+		if name := opts.TLS.TrustSecret; name != "" {
+			m.trust = r.trust(name)
+		}
+		if name := opts.TLS.IdentitySecret; name != "" {
+			m.certificate, m.key = r.identity(name, opts.TLS.CertEntry, opts.TLS.KeyEntry)
+		}
+	}
+	if opts.SecurityProtocol.SASL() {
+		m.name, m.secret = r.login(opts.SASL)
+	}
+	if err := errors.Join(r.errs...); err != nil {
+		return material{}, err
+	}
+	return m, nil
+}
+
+// reader collects errors, so that all of them are told at once.
+type reader struct {
+	namespace string
+	secrets   map[string]*corev1.Secret
+	errs      []error
+}
+
+func (r *reader) fail(name, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("Secret %s in namespace %s: %s", name, r.namespace, fmt.Sprintf(format, args...))) //nolint:staticcheck // Secret is a name
+}
+
+// get returns the Secret's data, or nil if there is none. The text is Strimzi's.
+func (r *reader) get(name, with string) map[string][]byte {
+	secret := r.secrets[name]
+	if secret == nil {
+		r.errs = append(r.errs, fmt.Errorf("Secret %s in namespace %s with %s was configured but is missing.", name, r.namespace, with)) //nolint:staticcheck,revive // Strimzi's text
+		return nil
+	}
+	if secret.Data == nil {
+		return map[string][]byte{}
+	}
+	return secret.Data
+}
+
+// trust returns all .crt entries, one after the other.
+func (r *reader) trust(name string) string {
+	data := r.get(name, "certificates")
+	if data == nil {
+		return ""
+	}
+	var all strings.Builder
+	for _, entry := range slices.Sorted(maps.Keys(data)) {
+		if !strings.HasSuffix(entry, ".crt") {
+			continue
+		}
+		if err := checkCertificates(data[entry]); err != nil {
+			r.fail(name, "entry %s: %v", entry, err)
+		}
+		all.Write(data[entry])
+		all.WriteByte('\n')
+	}
+	if all.Len() == 0 {
+		r.fail(name, "it has no entry that ends in .crt")
+	}
+	return all.String()
+}
+
+// checkCertificates demands at least one certificate, and nothing that is none: half a file would show only at a handshake.
+func checkCertificates(text []byte) error {
+	found := false
+	for {
+		block, rest := pem.Decode(text)
+		switch {
+		case block == nil && !found:
+			return errors.New("it holds no certificate in PEM")
+		case block == nil && strings.Contains(string(rest), "-----BEGIN"):
+			return errors.New("it holds a malformed PEM block")
+		case block == nil:
+			return nil
+		case block.Type != "CERTIFICATE":
+			return errors.New("it holds something else than certificates")
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("it holds a malformed certificate: %w", err)
+		}
+		found, text = true, rest
+	}
+}
+
+// identity returns the certificate and key, after checking that they belong together.
+func (r *reader) identity(name, certEntry, keyEntry string) (certificate, key string) {
+	data := r.get(name, "certificates")
+	if data == nil {
+		return "", ""
+	}
+	complete := true
+	for _, entry := range []string{certEntry, keyEntry} {
+		if len(data[entry]) == 0 {
+			r.fail(name, "it has no entry %s", entry)
+			complete = false
+		}
+	}
+	if !complete {
+		return "", ""
+	}
+	if _, err := tls.X509KeyPair(data[certEntry], data[keyEntry]); err != nil {
+		r.fail(name, "entries %s and %s: %v", certEntry, keyEntry, err)
+	}
+	return string(data[certEntry]), string(data[keyEntry])
+}
+
+// login returns name and secret of the options, or of the Secret they name.
+func (r *reader) login(sasl options.SASL) (name, secret string) {
+	nameEntry, secretEntry := entryUsername, entryPassword
+	name, secret = sasl.Username, sasl.Password.Reveal()
+	if sasl.Mechanism == kafka.SASLOAuthBearer && sasl.OAuth != nil {
+		nameEntry, secretEntry = entryClientID, entryClientSecret
+		name, secret = sasl.OAuth.ClientID, sasl.OAuth.ClientSecret.Reveal()
+	}
+	if sasl.Secret == "" {
+		return name, secret
+	}
+	data := r.get(sasl.Secret, "credentials")
+	if data == nil {
+		return "", ""
+	}
+	if given := line(data[nameEntry]); given != "" {
+		name = given
+	}
+	secret = line(data[secretEntry])
+	if name == "" {
+		r.fail(sasl.Secret, "it has no entry %s, and no setting gives the name", nameEntry)
+	}
+	if secret == "" {
+		r.fail(sasl.Secret, "it has no entry %s", secretEntry)
+	}
+	return name, secret
+}
+
+// line returns a text without the newline that editors and kubectl create secret --from-file leave at the end.
+func line(text []byte) string {
+	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+}

@@ -1,0 +1,170 @@
+package credentials
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
+)
+
+const (
+	// tokenTimeout bounds one request for a token, for callers that would wait for ever.
+	tokenTimeout = 30 * time.Second
+	// tokenSize bounds what is read of an answer, in bytes. Tokens with many roles have some 10 kB.
+	tokenSize = 1 << 20
+	// renewBefore is how long before its end a token is renewed at the latest; shorter ones when a fifth of their life is left.
+	renewBefore = time.Minute
+)
+
+// tokenSource fetches tokens by OAuth 2.0's client credentials grant, and keeps the last one while it is good.
+type tokenSource struct {
+	oauth      options.OAuth
+	id, secret string
+	trust      string
+	clientOnce sync.Once
+	client     *http.Client
+	now        func() time.Time
+	// turn holds one value while somebody fetches: a mutex on which one can stop waiting.
+	turn chan struct{}
+	last bearer
+}
+
+// bearer is a token with its life.
+type bearer struct {
+	text           string
+	renew, expires time.Time
+}
+
+func newTokenSource(oauth options.OAuth, m material) *tokenSource {
+	return &tokenSource{oauth: oauth, id: m.name, secret: m.secret, trust: m.trust, now: time.Now, turn: make(chan struct{}, 1)}
+}
+
+// token is a kafka.SASL's Token. Callers at the same time share one request.
+func (s *tokenSource) token(ctx context.Context) (string, map[string]string, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return "", nil, ctx.Err()
+	}
+	if !s.now().Before(s.last.renew) {
+		fresh, err := s.fetch(ctx)
+		switch {
+		case err == nil:
+			s.last = fresh
+		case !s.now().Before(s.last.expires):
+			return "", nil, err
+		}
+		// A failure to renew in time is none yet: the old token is still good.
+	}
+	return s.last.text, maps.Clone(s.oauth.Extensions), nil
+}
+
+// fetch asks the token endpoint.
+func (s *tokenSource) fetch(ctx context.Context) (bearer, error) {
+	form := url.Values{"grant_type": {"client_credentials"}}
+	if s.oauth.Scope != "" {
+		form.Set("scope", s.oauth.Scope)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.oauth.TokenEndpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return bearer{}, errors.New("the token endpoint is not a URL")
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Accept", "application/json")
+	request.SetBasicAuth(s.id, s.secret)
+	asked := s.now()
+	response, err := s.httpClient().Do(request)
+	if err != nil {
+		// The URL in a url.Error may hold a query; its host is enough.
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		return bearer{}, fmt.Errorf("token endpoint at %s: %w", request.URL.Host, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, tokenSize))
+	if err != nil {
+		return bearer{}, fmt.Errorf("token endpoint at %s: %w", request.URL.Host, err)
+	}
+	fresh, err := s.answer(response.StatusCode, body, asked)
+	if err != nil {
+		return bearer{}, fmt.Errorf("token endpoint at %s: %w", request.URL.Host, err)
+	}
+	return fresh, nil
+}
+
+// answer reads what the token endpoint said (RFC 6749, 5.1 and 5.2).
+func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, error) {
+	var answer struct {
+		Token       string      `json:"access_token"`
+		Type        string      `json:"token_type"`
+		ExpiresIn   json.Number `json:"expires_in"`
+		Error       string      `json:"error"`
+		Description string      `json:"error_description"`
+	}
+	malformed := json.Unmarshal(body, &answer) != nil
+	if status != http.StatusOK {
+		return bearer{}, fmt.Errorf("HTTP status %d %s", status, s.clean(answer.Error+" "+answer.Description))
+	}
+	if malformed || answer.Token == "" {
+		return bearer{}, errors.New("the answer holds no access_token")
+	}
+	if answer.Type != "" && !strings.EqualFold(answer.Type, "bearer") {
+		return bearer{}, errors.New("the token is not of type bearer")
+	}
+	// Without a life the token is used for this login only. Some servers send a fraction, or text.
+	seconds, _ := answer.ExpiresIn.Float64()
+	life := time.Duration(min(max(seconds, 0), 365*24*3600) * float64(time.Second))
+	return bearer{text: answer.Token, renew: asked.Add(life - min(renewBefore, life/5)), expires: asked.Add(life)}, nil
+}
+
+// clean makes a server's text fit for a log: short, on one line, and without the secret that it may quote.
+func (s *tokenSource) clean(text string) string {
+	if s.secret != "" {
+		text = strings.ReplaceAll(text, s.secret, "********")
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 300 {
+		text = text[:300] + "..."
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// httpClient trusts the system's authorities and those of the brokers: token servers are found behind either.
+func (s *tokenSource) httpClient() *http.Client {
+	s.clientOnce.Do(func() {
+		if s.client != nil {
+			return
+		}
+		config := &tls.Config{MinVersion: tls.VersionTLS12}
+		if s.trust != "" {
+			roots, err := x509.SystemCertPool()
+			if err != nil {
+				roots = x509.NewCertPool()
+			}
+			roots.AppendCertsFromPEM([]byte(s.trust))
+			config.RootCAs = roots
+		}
+		s.client = &http.Client{
+			Timeout: tokenTimeout,
+			// Tokens are rare: a connection kept open would only outlive the configuration it belongs to.
+			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+			// The client's secret goes where it was meant to, and nowhere else.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	})
+	return s.client
+}

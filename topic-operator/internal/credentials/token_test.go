@@ -1,0 +1,194 @@
+package credentials
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
+)
+
+// endpoint serves tokens over TLS, and returns how to ask it.
+func endpoint(t *testing.T, serve http.HandlerFunc) *tokenSource {
+	t.Helper()
+	server := httptest.NewTLSServer(serve)
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return newTokenSource(options.OAuth{TokenEndpoint: server.URL + "/token?tenant=t", Scope: "a b", Extensions: map[string]string{"lc": "1"}},
+		material{trust: string(ca), name: "alice", secret: "FORBIDDEN"})
+}
+
+func answer(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
+}
+
+func TestTokenRequest(t *testing.T) {
+	s := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		id, secret, _ := r.BasicAuth()
+		if r.Method != http.MethodPost || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "a b" || id != "alice" || secret != "FORBIDDEN" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_, _ = w.Write([]byte(`{"access_token":"t1","token_type":"Bearer","expires_in":"3600"}`))
+	})
+	text, extensions, err := s.token(t.Context())
+	if err != nil || text != "t1" || extensions["lc"] != "1" {
+		t.Errorf("%q, %v, %v", text, extensions, err)
+	}
+	extensions["lc"] = "changed"
+	if _, again, _ := s.token(t.Context()); again["lc"] != "1" {
+		t.Error("a caller changed the extensions of the others")
+	}
+}
+
+func TestTokenIsKeptWhileItIsGood(t *testing.T) {
+	cases := map[string]struct {
+		life string
+		// kept is how long the first token is given out, of which good is how long it may stand in when the server fails.
+		kept, good time.Duration
+	}{
+		"an hour":    {`3600`, 59 * time.Minute, time.Hour},
+		"a minute":   {`60`, 48 * time.Second, time.Minute},
+		"a fraction": {`10.5`, 8400 * time.Millisecond, 10500 * time.Millisecond},
+		"unknown":    {`0`, 0, 0},
+		"nonsense":   {`-5`, 0, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int32
+			var broken atomic.Bool
+			s := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+				if broken.Load() {
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
+				}
+				_, _ = w.Write([]byte(`{"access_token":"t` + string('0'+byte(calls.Add(1))) + `","expires_in":` + c.life + `}`)) //nolint:gosec // few
+			})
+			now := time.Now()
+			s.now = func() time.Time { return now }
+			began := now
+			at := func(since time.Duration, want string) {
+				t.Helper()
+				now = began.Add(since)
+				if text, _, err := s.token(t.Context()); text != want || (err != nil) != (want == "") {
+					t.Errorf("after %s: %q, %v; want %q", since, text, err, want)
+				}
+			}
+			at(0, "t1")
+			if c.kept > 0 {
+				at(c.kept-time.Millisecond, "t1")
+				broken.Store(true)
+				at(c.kept, "t1") // renewing fails, and the token is still good
+			}
+			broken.Store(true)
+			at(c.good, "")
+			broken.Store(false)
+			at(c.good, "t2")
+		})
+	}
+}
+
+func TestTokenErrors(t *testing.T) {
+	redirected := false
+	cases := map[string]struct {
+		serve http.HandlerFunc
+		want  string
+	}{
+		"refused": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"error":"invalid_client","error_description":"no client with\n secret FORBIDDEN"}`))
+		}, "HTTP status 401 invalid_client no client with secret ********"},
+		"not JSON":     {answer("<html>FORBIDDEN</html>"), "the answer holds no access_token"},
+		"no token":     {answer(`{"expires_in":5}`), "the answer holds no access_token"},
+		"another type": {answer(`{"access_token":"x","token_type":"mac"}`), "not of type bearer"},
+		"redirected": {func(w http.ResponseWriter, r *http.Request) {
+			redirected = redirected || r.URL.Path != "/token"
+			http.Redirect(w, r, "/other", http.StatusTemporaryRedirect)
+		}, "HTTP status 307"},
+		"connection ended": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "token endpoint at 127.0.0.1:"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := endpoint(t, c.serve).token(t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "FORBIDDEN") || strings.Contains(err.Error(), "tenant") {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	if redirected {
+		t.Error("the client's secret was sent to another place")
+	}
+}
+
+func TestTokenEndpointMustBeTrusted(t *testing.T) {
+	s := endpoint(t, answer(`{"access_token":"x"}`))
+	s.trust = ""
+	if _, _, err := s.token(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a server nobody trusts: %v", err)
+	}
+}
+
+// roundTripper answers without a network, so that synctest can tell when everybody waits.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestTokenCallersShareOneRequestAndMayStopWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		calls := 0
+		s := newTokenSource(options.OAuth{TokenEndpoint: "https://idp/token"}, material{name: "a", secret: "b"})
+		s.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			calls++
+			select {
+			case <-release:
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+			recorder := httptest.NewRecorder()
+			recorder.WriteString(`{"access_token":"t","expires_in":60}`)
+			return recorder.Result(), nil
+		})}
+		results := make(chan error, 3)
+		for range 2 {
+			go func() { _, _, err := s.token(t.Context()); results <- err }()
+		}
+		synctest.Wait()
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := s.token(impatient)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiting for others: %v", err)
+		}
+		close(release)
+		for range 2 {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if calls != 1 {
+			t.Errorf("%d requests, want 1", calls)
+		}
+	})
+}
+
+func TestTokenRequestHonoursItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTokenSource(options.OAuth{TokenEndpoint: "https://idp/token"}, material{})
+		s.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := s.token(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
