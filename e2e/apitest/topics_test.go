@@ -278,31 +278,7 @@ func TestColumns(t *testing.T) {
 func TestKubectl(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
-	kubectl := filepath.Join(os.Getenv(assetsVariable), "kubectl")
-	if _, err := exec.LookPath(kubectl); err != nil {
-		t.Skipf("%s holds no kubectl", assetsVariable)
-	}
-	user, err := s.env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctl, err := user.Kubectl()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctl.Path = kubectl
-	run := func(args ...string) string {
-		t.Helper()
-		stdout, stderr, err := ctl.Run(args...)
-		out, errText := readAll(t, stdout), readAll(t, stderr)
-		if err != nil {
-			t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, errText)
-		}
-		if errText != "" {
-			t.Errorf("kubectl %s warns: %s", strings.Join(args, " "), errText)
-		}
-		return out
-	}
+	run := kubectl(t, s)
 	for _, mode := range []string{"--server-side=false", "--server-side=true"} {
 		namespace := s.namespace(ctx, t)
 		first := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml")
@@ -323,6 +299,36 @@ func TestKubectl(t *testing.T) {
 	run("wait", "--for=condition=Ready=false", "--timeout=10s", "-n", topic.Namespace, "kt/claimed")
 	if got := run("explain", "kafkatopic.spec.config"); !strings.Contains(got, "lists of these, which Kafka gets joined by commas") {
 		t.Errorf("explain = %s", got)
+	}
+}
+
+// kubectl returns a function that runs kubectl as an administrator and returns what it prints. A warning is an error.
+func kubectl(t *testing.T, s *server) func(args ...string) string {
+	t.Helper()
+	binary := filepath.Join(os.Getenv(assetsVariable), "kubectl")
+	if _, err := exec.LookPath(binary); err != nil {
+		t.Skipf("%s holds no kubectl", assetsVariable)
+	}
+	user, err := s.env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctl, err := user.Kubectl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctl.Path = binary
+	return func(args ...string) string {
+		t.Helper()
+		stdout, stderr, err := ctl.Run(args...)
+		out, errText := readAll(t, stdout), readAll(t, stderr)
+		if err != nil {
+			t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, errText)
+		}
+		if errText != "" {
+			t.Errorf("kubectl %s warns: %s", strings.Join(args, " "), errText)
+		}
+		return out
 	}
 }
 

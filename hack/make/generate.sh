@@ -6,10 +6,18 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export GOWORK=off # as its users will see each module
 unset GOOS GOARCH # the tools run here
 
-# Stale files of kinds that are gone would survive.
-rm -f "$root"/config/crd/bases/*.yaml
+# Into a folder of its own first: files of kinds that are gone must go, and nobody who reads meanwhile may miss the others.
+crds=$(mktemp -d)
+trap 'rm -rf "$crds"' EXIT
 cd "$root/api"
-"$root/bin/controller-gen" object paths=./... crd:maxDescLen=1024 "output:crd:artifacts:config=$root/config/crd/bases"
+"$root/bin/controller-gen" object paths=./... crd:maxDescLen=1024 "output:crd:artifacts:config=$crds"
+for file in "$crds"/*.yaml; do
+  target=$root/config/crd/bases/${file##*/}
+  cmp -s "$file" "$target" || install -D -m 644 "$file" "$target"
+done
+for file in "$root"/config/crd/bases/*.yaml; do
+  [ -f "$crds/${file##*/}" ] || rm "$file"
+done
 
 cd "$root/topic-operator"
 "$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/rbac"

@@ -1,0 +1,125 @@
+package apitest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const installNamespace = "kafka-topics"
+
+// TestInstall applies what config/ offers, as the README tells people to, and asks the server what the operator may then do.
+// The overlays build on each other, so each one also upgrades the one before.
+func TestInstall(t *testing.T) {
+	s := needServer(t)
+	run := kubectl(t, s)
+	other := s.namespace(t.Context(), t)
+
+	const caSecret = "my-cluster-cluster-ca-cert"
+	everywhere := []review{
+		{verb: "watch", resource: "kafkatopics", namespace: installNamespace, allowed: true},
+		{verb: "patch", resource: "kafkatopics", namespace: installNamespace, allowed: true},
+		{verb: "patch", resource: "kafkatopics/status", namespace: installNamespace, allowed: true},
+		{verb: "create", group: "events.k8s.io", resource: "events", namespace: installNamespace, allowed: true},
+		{verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: installNamespace, allowed: true},
+		{verb: "create", resource: "kafkatopics", namespace: installNamespace},
+		{verb: "delete", resource: "kafkatopics", namespace: installNamespace},
+		{verb: "get", group: core, resource: "secrets", namespace: installNamespace},
+		{verb: "list", group: core, resource: "secrets", namespace: installNamespace},
+		{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: other},
+	}
+	cases := []struct {
+		folder string
+		more   []review
+	}{
+		{folder: "default", more: []review{
+			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace},
+			{verb: "watch", resource: "kafkatopics", namespace: other},
+		}},
+		{folder: "overlays/tls", more: []review{
+			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
+			{verb: "watch", resource: "kafkatopics", namespace: other},
+		}},
+		{folder: "overlays/all-namespaces", more: []review{
+			{verb: "watch", resource: "kafkatopics", namespace: other, allowed: true},
+			{verb: "create", group: "events.k8s.io", resource: "events", namespace: other, allowed: true},
+			{verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: other},
+		}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.folder, func(t *testing.T) {
+			run("apply", "--server-side", "--force-conflicts", "-k", "../../config/"+tc.folder)
+			for _, r := range slices.Concat(everywhere, tc.more) {
+				if got := r.ask(t, s); got != r.allowed {
+					t.Errorf("%+v: allowed = %t", r, got)
+				}
+			}
+			admitPod(t, s)
+		})
+	}
+	run("apply", "--server-side", "-n", other, "-k", "../../config/samples")
+}
+
+// admitPod creates a pod as the Deployment would. The namespace enforces the strictest of the pod security standards.
+func admitPod(t *testing.T, s *server) {
+	t.Helper()
+	deployment := &appsv1.Deployment{}
+	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: installNamespace, Name: "topic-operator"}, deployment); err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{}
+	if err := s.client.Get(t.Context(), client.ObjectKey{Name: installNamespace}, namespace); err != nil {
+		t.Fatal(err)
+	}
+	if got := namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
+		t.Errorf("the namespace enforces %q", got)
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: installNamespace, GenerateName: "topic-operator-", Labels: deployment.Spec.Template.Labels},
+		Spec:       deployment.Spec.Template.Spec,
+	}
+	if err := s.client.Create(t.Context(), pod); err != nil {
+		t.Errorf("the operator's pod is refused: %v", err)
+	}
+}
+
+// core stands for the group without a name, because a review without a group is about our own.
+const core = "core"
+
+// review is a question about what the operator may do.
+type review struct {
+	verb, group, resource, name, namespace string
+	allowed                                bool
+}
+
+func (r review) ask(t *testing.T, s *server) bool {
+	t.Helper()
+	attributes := &authorizationv1.ResourceAttributes{
+		Verb: r.verb, Group: "kafka.strimzi.io", Resource: r.resource, Name: r.name, Namespace: r.namespace,
+	}
+	switch r.group {
+	case "":
+	case core:
+		attributes.Group = ""
+	default:
+		attributes.Group = r.group
+	}
+	if r.resource == "kafkatopics/status" {
+		attributes.Resource, attributes.Subresource = "kafkatopics", "status"
+	}
+	access := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               fmt.Sprintf("system:serviceaccount:%s:topic-operator", installNamespace),
+		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + installNamespace, "system:authenticated"},
+		ResourceAttributes: attributes,
+	}}
+	if err := s.client.Create(t.Context(), access); err != nil {
+		t.Fatal(err)
+	}
+	return access.Status.Allowed
+}
