@@ -1,0 +1,147 @@
+package controlplane
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// auditPolicy logs who asks for what, not the objects. What the API server asks of itself is nobody's request.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: None
+  users: ["system:apiserver"]
+- level: Metadata
+`
+
+// Request is one request that the API server answered.
+type Request struct {
+	Time time.Time
+	// UserAgent is the client's name for itself, User the name it authenticated as.
+	UserAgent, User string
+	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
+	Verb string
+	// Group, Resource, Subresource, Namespace and Name say what was asked for; Path does if that was no resource.
+	Group, Resource, Subresource, Namespace, Name, Path string
+	// Code is the status of the answer.
+	Code int
+}
+
+// String is a line for messages of failed tests.
+func (r Request) String() string {
+	what := r.Path
+	if r.Resource != "" {
+		what = r.Resource
+		if r.Subresource != "" {
+			what += "/" + r.Subresource
+		}
+		what += " " + r.Namespace + "/" + r.Name
+	}
+	return fmt.Sprintf("%s %s %s -> %d by %s (%s)", r.Time.Format("15:04:05.000"), r.Verb, what, r.Code, r.User, r.UserAgent)
+}
+
+func (p *ControlPlane) auditLog() string { return filepath.Join(p.dir, "audit.log") }
+
+func (p *ControlPlane) configureAudit(args *envtest.Arguments) error {
+	policy := filepath.Join(p.dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return err
+	}
+	args.Set("audit-policy-file", policy)
+	args.Set("audit-log-path", p.auditLog())
+	// Written before the request is forgotten, and never rotated away.
+	args.Set("audit-log-mode", "blocking")
+	args.Set("audit-log-maxsize", "1000000")
+	return nil
+}
+
+// Mark is a moment in the log of requests.
+type Mark int64
+
+// Mark returns the present moment, for a later [ControlPlane.Requests].
+func (p *ControlPlane) Mark() (Mark, error) {
+	info, err := os.Stat(p.auditLog())
+	if err != nil {
+		return 0, err
+	}
+	return Mark(info.Size()), nil
+}
+
+// auditEvent is the part of audit.k8s.io/v1 Event that matters here.
+type auditEvent struct {
+	Stage          string
+	RequestURI     string
+	Verb           string
+	UserAgent      string
+	User           struct{ Username string }
+	ObjectRef      struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+	ResponseStatus struct{ Code int }
+	StageTimestamp time.Time
+}
+
+// Requests returns the requests since the mark (0 for all) that match, in order. A watch counts once, when it begins.
+// The API server logs a request just after its answer, so what was answered this very moment may be missing.
+func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request, error) {
+	f, err := os.Open(p.auditLog())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(int64(since), io.SeekStart); err != nil {
+		return nil, err
+	}
+	var requests []Request
+	lines := bufio.NewReader(f)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return requests, nil // and a line that is being written is left for the next time
+		}
+		if err != nil {
+			return nil, err
+		}
+		var e auditEvent
+		if err := json.NewDecoder(bytes.NewReader(line)).Decode(&e); err != nil {
+			return nil, fmt.Errorf("the audit log: %w", err)
+		}
+		if r, ok := e.request(); ok && match(r) {
+			requests = append(requests, r)
+		}
+	}
+}
+
+// request converts the event; a long-running request (a watch) has one at its start and one at its end.
+func (e auditEvent) request() (Request, bool) {
+	started := e.Stage == "ResponseStarted"
+	if (e.Verb == "watch") != started {
+		return Request{}, false
+	}
+	r := Request{
+		Time: e.StageTimestamp, UserAgent: e.UserAgent, User: e.User.Username, Verb: e.Verb,
+		Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
+		Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name, Code: e.ResponseStatus.Code,
+	}
+	if r.Resource == "" {
+		r.Path = e.RequestURI
+	}
+	return r, true
+}
+
+// Tally counts requests by a key, for example the verb and the resource.
+func Tally(requests []Request, key func(Request) string) map[string]int {
+	counts := map[string]int{}
+	for _, r := range requests {
+		counts[key(r)]++
+	}
+	return counts
+}
