@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 status=0
 linter=$(hack/assets.sh lint)/golangci-lint
 "$linter" config verify
-"$linter" run "$@" || status=1
+"$linter" run --allow-serial-runners "$@" || status=1
 
 if ! command -v shellcheck >/dev/null && [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then
   { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends shellcheck; } >/dev/null 2>&1 || true
