@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,7 +20,9 @@ import (
 // endpoint serves tokens over TLS, and returns how to ask it.
 func endpoint(t *testing.T, serve http.HandlerFunc) *tokenSource {
 	t.Helper()
-	server := httptest.NewTLSServer(serve)
+	server := httptest.NewUnstartedServer(serve)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that tests make fail
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return newTokenSource(options.OAuth{TokenEndpoint: server.URL + "/token?tenant=t", Scope: "a b", Extensions: map[string]string{"lc": "1"}},
@@ -68,7 +72,7 @@ func TestTokenIsKeptWhileItIsGood(t *testing.T) {
 					w.WriteHeader(http.StatusServiceUnavailable)
 					return
 				}
-				_, _ = w.Write([]byte(`{"access_token":"t` + string('0'+byte(calls.Add(1))) + `","expires_in":` + c.life + `}`)) //nolint:gosec // few
+				_, _ = w.Write([]byte(`{"access_token":"t` + string('0'+byte(calls.Add(1))) + `","expires_in":` + c.life + `}`))
 			})
 			now := time.Now()
 			s.now = func() time.Time { return now }
@@ -152,7 +156,7 @@ func TestTokenCallersShareOneRequestAndMayStopWaiting(t *testing.T) {
 				return nil, r.Context().Err()
 			}
 			recorder := httptest.NewRecorder()
-			recorder.WriteString(`{"access_token":"t","expires_in":60}`)
+			_, _ = recorder.WriteString(`{"access_token":"t","expires_in":60}`)
 			return recorder.Result(), nil
 		})}
 		results := make(chan error, 3)

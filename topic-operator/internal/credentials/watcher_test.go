@@ -263,7 +263,9 @@ func TestLoadDoesNotApply(t *testing.T) {
 		t.Errorf("applied %+v", got.SASL)
 	}
 	cancel()
-	receive(t, ended, "the end")
+	if err := receive(t, ended, "the end"); err != nil {
+		t.Error(err)
+	}
 	if len(applied) > 0 {
 		t.Error("applied more than once")
 	}
@@ -282,8 +284,8 @@ func TestNothingToFollow(t *testing.T) {
 	go func() { ended <- w.Start(ctx) }()
 	receive(t, applied, "the configuration")
 	select {
-	case <-ended:
-		t.Error("Start returned before its context ended, which would stop the manager")
+	case err := <-ended:
+		t.Errorf("Start returned before its context ended, which would stop the manager: %v", err)
 	default:
 	}
 	cancel()

@@ -21,7 +21,7 @@ const (
 	propertyJAAS          = "sasl.jaas.config"
 	propertyTokenEndpoint = "sasl.oauthbearer.token.endpoint.url"
 	propertyClientID      = "sasl.oauthbearer.client.credentials.client.id"
-	propertyClientSecret  = "sasl.oauthbearer.client.credentials.client.secret" //nolint:gosec // a name
+	propertyClientSecret  = "sasl.oauthbearer.client.credentials.client.secret"
 	propertyScope         = "sasl.oauthbearer.scope"
 )
 

@@ -9,15 +9,15 @@ const (
 	envBootstrap        = "STRIMZI_KAFKA_BOOTSTRAP_SERVERS"
 	envClientID         = "STRIMZI_CLIENT_ID"
 	envProtocol         = "STRIMZI_SECURITY_PROTOCOL"
-	envTrustSecret      = "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME" //nolint:gosec // a name
-	envIdentitySecret   = "STRIMZI_TLS_SECRET_NAME"               //nolint:gosec // a name
+	envTrustSecret      = "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME"
+	envIdentitySecret   = "STRIMZI_TLS_SECRET_NAME"
 	envKeyEntry         = "STRIMZI_TLS_KEY_NAME"
 	envCertEntry        = "STRIMZI_TLS_CERT_NAME"
 	envSASLEnabled      = "STRIMZI_SASL_ENABLED"
 	envSASLMechanism    = "STRIMZI_SASL_MECHANISM"
 	envSASLUsername     = "STRIMZI_SASL_USERNAME"
-	envSASLPassword     = "STRIMZI_SASL_PASSWORD"    //nolint:gosec // a name
-	envSASLSecret       = "STRIMZI_SASL_SECRET_NAME" //nolint:gosec // a name
+	envSASLPassword     = "STRIMZI_SASL_PASSWORD"
+	envSASLSecret       = "STRIMZI_SASL_SECRET_NAME"
 	envSASLCustom       = "STRIMZI_SASL_CUSTOM_CONFIG_JSON"
 	envHTTPAddress      = "STRIMZI_HTTP_ADDRESS"
 	envPprofAddress     = "STRIMZI_PPROF_ADDRESS"
@@ -164,9 +164,9 @@ func topicSettings(d *draft) []setting {
 
 func throughputSettings(d *draft) []setting {
 	return []setting{
-		{env: "STRIMZI_CONCURRENCY", fallback: "256", ours: true, parse: into(&d.Concurrency, readInt(1)),
+		{env: "STRIMZI_CONCURRENCY", fallback: "256", ours: true, parse: into(&d.Concurrency, readPositive),
 			help: "How many KafkaTopics are reconciled at the same time. Fewer than the batch size means smaller batches."},
-		{env: "STRIMZI_MAX_BATCH_SIZE", fallback: "500", parse: into(&d.Batch.MaxSize, readInt(1)),
+		{env: "STRIMZI_MAX_BATCH_SIZE", fallback: "500", parse: into(&d.Batch.MaxSize, readPositive),
 			help: "How many topics go into one Kafka request at most. (Strimzi's default: 100.)"},
 		{env: "STRIMZI_MAX_BATCH_LINGER_MS", fallback: "0", parse: into(&d.Batch.MaxLinger, readMillis(0)),
 			help: "How long a Kafka call waits for company at most, in milliseconds. 0: a lone call never waits, and calls gather only while a request is " +
@@ -222,11 +222,11 @@ func withoutEffect() []setting {
 		{env: "STRIMZI_CRUISE_CONTROL_SSL_ENABLED", parse: ignored, help: cruiseControl},
 		{env: "STRIMZI_CRUISE_CONTROL_AUTH_ENABLED", parse: ignored, help: cruiseControl},
 		{env: "STRIMZI_CRUISE_CONTROL_HOSTNAME", parse: ignored, help: cruiseControl},
-		{env: "STRIMZI_CRUISE_CONTROL_PORT", parse: into(&number, readInt(1)), help: cruiseControl},
+		{env: "STRIMZI_CRUISE_CONTROL_PORT", parse: into(&number, readPositive), help: cruiseControl},
 		{env: "STRIMZI_CRUISE_CONTROL_CRT_FILE_PATH", parse: ignored, help: cruiseControl},
 		{env: "STRIMZI_CRUISE_CONTROL_API_USER_PATH", parse: ignored, help: cruiseControl},
 		{env: "STRIMZI_CRUISE_CONTROL_API_PASS_PATH", parse: ignored, help: cruiseControl},
-		{env: "STRIMZI_MAX_QUEUE_SIZE", parse: into(&number, readInt(1)),
+		{env: "STRIMZI_MAX_QUEUE_SIZE", parse: into(&number, readPositive),
 			help: "Nothing overflows: the queue holds each KafkaTopic at most once, and the operator does not stop when there are many."},
 		{env: "STRIMZI_TOPIC_OPERATIONS_THREAD_POOL_SIZE", parse: ignored, help: "There is no thread pool; see `STRIMZI_CONCURRENCY`."},
 		{env: "STRIMZI_DNS_CACHE_TTL", parse: ignored, help: "Names are looked up at each connection."},

@@ -46,12 +46,10 @@ func readBool(text string) (bool, error) {
 // negative is Strimzi's text for a number that is too small, 0 included where 0 has no meaning.
 const negative = "Failed to parse. Negative value is not supported for this configuration"
 
-// readInt reads whole numbers from least up.
-func readInt(least int) func(string) (int, error) {
-	return func(text string) (int, error) {
-		n, err := readLong(int64(least), math.MaxInt32)(text)
-		return int(n), err
-	}
+// readPositive reads whole numbers from 1 up.
+func readPositive(text string) (int, error) {
+	n, err := readLong(1, math.MaxInt32)(text)
+	return int(n), err
 }
 
 // readMillis reads a duration in milliseconds from least up.
