@@ -34,6 +34,6 @@ status=$?
 
 strict=()
 [ "${CI:-}" != true ] || strict=(-strict)
-GOWORK=off go -C hack/tools build -o "$root/bin/" ./testreport || exit 1
+GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./testreport || exit 1
 printf '%s\n' "${unrun[@]}" | bin/testreport "${strict[@]}" "$events" || status=1
 exit $status
