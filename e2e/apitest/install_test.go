@@ -44,6 +44,8 @@ func TestInstall(t *testing.T) {
 		}},
 		{folder: "overlays/tls", more: []review{
 			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
+			{verb: "watch", group: core, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
+			{verb: "get", group: core, resource: "secrets", name: "another", namespace: installNamespace},
 			{verb: "watch", resource: "kafkatopics", namespace: other},
 		}},
 		{folder: "overlays/all-namespaces", more: []review{
