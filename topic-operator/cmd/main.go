@@ -15,18 +15,18 @@ import (
 )
 
 func main() {
-	o, warnings, err := options.Parse(os.Args[1:], os.LookupEnv, os.Environ())
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	o, warnings, err := options.Parse(os.Args[1:], options.InPod(os.LookupEnv, os.ReadFile), os.Environ())
+	if errors.Is(err, flag.ErrHelp) {
 		fmt.Print(options.Help())
 		return
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "topic-operator: %v\n", err)
-		os.Exit(2)
 	}
 	log := logging.New(os.Stdout, o.Log.Level, o.Log.JSON)
 	for _, w := range warnings {
 		logging.Warn(log, w)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "topic-operator: %v\n", err)
+		os.Exit(2)
 	}
 	config, err := ctrl.GetConfig()
 	if err == nil {
