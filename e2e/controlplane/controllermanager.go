@@ -3,23 +3,17 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-// controllerManager is the running kube-controller-manager.
-type controllerManager struct {
-	cmd    *exec.Cmd
-	exited chan struct{}
-}
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
+)
 
 var defaultControllers = []string{"garbage-collector-controller", "namespace-controller", "serviceaccount-controller"}
 
@@ -36,30 +30,19 @@ func (p *ControlPlane) startControllerManager(ctx context.Context) error {
 	if len(controllers) == 0 {
 		controllers = defaultControllers
 	}
-	log, err := os.Create(p.logFile("kube-controller-manager"))
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	cmd := exec.Command(program,
-		"--kubeconfig="+user.Kubeconfig,
-		"--controllers="+strings.Join(controllers, ","),
+	args := []string{
+		program,
+		"--kubeconfig=" + user.Kubeconfig,
+		"--controllers=" + strings.Join(controllers, ","),
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--service-account-private-key-file="+filepath.Join(p.dir, "certificates", "sa-signer.key"),
+		"--service-account-private-key-file=" + filepath.Join(p.dir, "certificates", "sa-signer.key"),
 		// Garbage follows its owner at once, also if a test deletes a thousand.
 		"--kube-api-qps=500", "--kube-api-burst=1000",
-	)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	}
+	if p.manager, err = process.Start(process.Options{Args: args, Output: p.logFile("kube-controller-manager")}); err != nil {
 		return err
 	}
-	p.manager = &controllerManager{cmd: cmd, exited: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait()
-		close(p.manager.exited)
-	}()
 	if strings.Contains(strings.Join(controllers, ","), "serviceaccount-controller") {
 		return p.awaitServiceAccount(ctx)
 	}
@@ -82,21 +65,11 @@ func (p *ControlPlane) awaitServiceAccount(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-p.manager.exited:
+		case <-p.manager.Exited():
 			return fmt.Errorf("kube-controller-manager ended; its log ends with\n%s", tail(p.logFile("kube-controller-manager"), 20))
 		case <-ctx.Done():
-			return fmt.Errorf("kube-controller-manager makes no service account: %w (%v)", ctx.Err(), last)
+			return fmt.Errorf("kube-controller-manager makes no service account: %w (%w)", ctx.Err(), last)
 		case <-time.After(pause):
 		}
-	}
-}
-
-func (m *controllerManager) stop() {
-	_ = m.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-m.exited:
-	case <-time.After(10 * time.Second):
-		_ = m.cmd.Process.Kill()
-		<-m.exited
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 )
 
 // Options describe a control plane. The zero value is an API server that nobody else works with.
@@ -46,7 +47,7 @@ type ControlPlane struct {
 	dir      string
 	env      *envtest.Environment
 	reaper   *reaper
-	manager  *controllerManager
+	manager  *process.Process
 }
 
 // Available returns nil if Start can work, else one line that says what is missing. It may build the programs, which takes
@@ -178,7 +179,9 @@ func (p *ControlPlane) environment() (*envtest.Environment, error) {
 func (p *ControlPlane) Stop() error {
 	var errs []error
 	if p.manager != nil {
-		p.manager.stop()
+		if err := p.manager.Terminate(10 * time.Second); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			errs = append(errs, err)
+		}
 	}
 	if p.env != nil {
 		errs = append(errs, p.env.Stop())

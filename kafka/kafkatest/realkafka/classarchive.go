@@ -73,7 +73,7 @@ func (in *installation) makeArchive(ctx context.Context, path string, o Options)
 	}
 	defer c.Close()
 	// Dumping takes a few seconds of the exit.
-	if err := c.nodes[0].proc.terminate(2 * time.Minute); err != nil {
+	if err := c.nodes[0].proc.Terminate(2 * time.Minute); err != nil {
 		return err
 	}
 	return os.Rename(part, path)

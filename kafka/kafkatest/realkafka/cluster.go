@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
 )
 
 // Cluster is a running Kafka cluster. Its methods may be called from several goroutines.
@@ -107,7 +109,7 @@ func (c *Cluster) layOut() error {
 	for _, n := range c.nodes {
 		count += len(o.listeners(n.broker, n.controller))
 	}
-	ports, err := freePorts(count)
+	ports, err := freeport.Take(count)
 	if err != nil {
 		return err
 	}
@@ -149,11 +151,11 @@ func (c *Cluster) Close() error {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			if n.proc != nil {
-				n.proc.kill()
+				n.proc.Kill()
 			}
 			return nil
 		})
-		releasePorts(c.ports)
+		freeport.Release(c.ports)
 		err = c.scratch.remove()
 	})
 	return err
@@ -217,7 +219,7 @@ func (c *Cluster) PID(id int32) int {
 	if err != nil {
 		return 0
 	}
-	return proc.cmd.Process.Pid
+	return proc.PID()
 }
 
 // Kill ends a node as a crash does (SIGKILL). It returns when the process is gone.
@@ -230,7 +232,7 @@ func (c *Cluster) Kill(id int32) error {
 	if err != nil {
 		return err
 	}
-	proc.kill()
+	proc.Kill()
 	return nil
 }
 
@@ -245,7 +247,7 @@ func (c *Cluster) Stop(id int32) error {
 	if err != nil {
 		return err
 	}
-	return proc.terminate(time.Minute)
+	return proc.Terminate(time.Minute)
 }
 
 // StartNode starts a stopped node again, with the same ports and data, and waits until it serves. A broker serves once it

@@ -1,6 +1,7 @@
 package realkafka
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -13,13 +14,13 @@ func lockFile(path string, how int) (unlock func(), err error) {
 	}
 	for {
 		err = syscall.Flock(int(f.Fd()), how)
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close() // nothing was written
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() { _ = f.Close() }, nil
 }

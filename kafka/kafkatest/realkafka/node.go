@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 )
 
 // node is one broker, controller or both. Its ports and data stay the same when it is started again.
@@ -20,7 +22,7 @@ type node struct {
 	ports              map[listener]int
 
 	mu   sync.Mutex
-	proc *process // nil before the first start
+	proc *process.Process // nil before the first start
 }
 
 func (n *node) roles() []string {
@@ -46,10 +48,12 @@ func (n *node) keystore() string       { return filepath.Join(n.dir, "keystore.p
 func (n *node) start(c *Cluster) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.proc != nil && n.proc.running() {
+	if n.proc != nil && n.proc.Running() {
 		return fmt.Errorf("node %d is running", n.id)
 	}
-	proc, err := startProcess(n.dir, n.logFile(), c.nodeCommand(n)...)
+	proc, err := process.Start(process.Options{
+		Args: c.nodeCommand(n), Dir: n.dir, Output: n.logFile(), ManyFiles: true, // one per partition
+	})
 	if err != nil {
 		return fmt.Errorf("node %d: %w", n.id, err)
 	}
@@ -58,10 +62,10 @@ func (n *node) start(c *Cluster) error {
 }
 
 // running returns the node's process, if there is one.
-func (n *node) running() (*process, error) {
+func (n *node) running() (*process.Process, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.proc == nil || !n.proc.running() {
+	if n.proc == nil || !n.proc.Running() {
 		return nil, fmt.Errorf("node %d is not running", n.id)
 	}
 	return n.proc, nil
@@ -72,27 +76,27 @@ func (n *node) signal(s syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	return proc.signal(s)
+	return proc.Signal(s)
 }
 
 // await waits until the node serves: a controller that answers, a broker that is in service and sees at least the given
 // number of brokers.
 func (n *node) await(ctx context.Context, brokers int) error {
 	const pause = 20 * time.Millisecond
-	last := fmt.Errorf("no attempt yet")
 	for {
 		proc, err := n.running()
 		if err != nil {
 			return fmt.Errorf("%w: its log ends with\n%s", err, n.tail(40))
 		}
-		if last = n.probe(ctx, brokers); last == nil {
+		last := n.probe(ctx, brokers)
+		if last == nil {
 			return nil
 		}
 		select {
-		case <-proc.exited:
+		case <-proc.Exited():
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("node %d does not serve: %w (%v); its log ends with\n%s", n.id, ctx.Err(), last, n.tail(40))
+			return fmt.Errorf("node %d does not serve: %w (%w); its log ends with\n%s", n.id, ctx.Err(), last, n.tail(40))
 		}
 	}
 }

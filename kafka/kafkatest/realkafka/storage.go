@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 )
 
 const (
@@ -104,7 +106,7 @@ func (c *Cluster) format(ctx context.Context, n *node) error {
 		}
 	}
 	output := filepath.Join(n.dir, "format.log")
-	if err := run(ctx, n.dir, output, c.toolCommand("kafka.tools.StorageTool", args...)...); err != nil {
+	if err := process.Run(ctx, process.Options{Args: c.toolCommand("kafka.tools.StorageTool", args...), Dir: n.dir, Output: output}); err != nil {
 		return fmt.Errorf("formatting node %d: %w: %s", n.id, err, withoutFrames(tailFile(output, 60)))
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 )
 
 // Tool runs one of Kafka's command line tools and returns its output. The tool is named by its
@@ -23,7 +25,7 @@ func (c *Cluster) Tool(ctx context.Context, mainClass string, args ...string) (s
 	}
 	defer os.RemoveAll(dir)
 	output := filepath.Join(dir, "out")
-	err = run(ctx, dir, output, c.toolCommand(mainClass, args...)...)
+	err = process.Run(ctx, process.Options{Args: c.toolCommand(mainClass, args...), Dir: dir, Output: output})
 	b, readErr := os.ReadFile(output)
 	if err != nil {
 		return string(b), fmt.Errorf("%s %s: %w: %s", mainClass, strings.Join(args, " "), err, strings.TrimSpace(string(b)))

@@ -1,4 +1,5 @@
-package realkafka
+// Package freeport chooses ports for programs that can not choose one themselves.
+package freeport
 
 import (
 	"errors"
@@ -10,31 +11,32 @@ import (
 	"sync"
 )
 
-// reserved are the ports handed out by this process, so that two clusters that start at once don't get the same.
+// reserved are the ports handed out by this process, so that two programs that start at once don't get the same.
 var reserved = struct {
 	sync.Mutex
 	ports map[int]bool
 }{ports: map[int]bool{}}
 
+// lowestPort leaves the well-known ports alone.
 const lowestPort = 15000
 
-// freePorts returns n ports that nobody listens on. They lie below the range from which the kernel serves outgoing
+// Take returns n ports that nobody listens on. They lie below the range from which the kernel serves outgoing
 // connections and ":0": a node that is down for a while would otherwise lose its port to some client's connection.
-func freePorts(n int) ([]int, error) {
+func Take(n int) ([]int, error) {
 	reserved.Lock()
 	defer reserved.Unlock()
 	var ports []int
 	for range 1000 {
-		port := lowestPort + rand.IntN(ephemeralStart()-lowestPort)
+		port := lowestPort + rand.IntN(Limit()-lowestPort)
 		if reserved.ports[port] {
 			continue
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue
 		}
 		// Closed on return only, so that one port isn't found twice.
-		defer l.Close()
+		defer func() { _ = l.Close() }()
 		ports = append(ports, port)
 		if len(ports) == n {
 			for _, p := range ports {
@@ -46,7 +48,8 @@ func freePorts(n int) ([]int, error) {
 	return nil, errors.New("no free ports")
 }
 
-func releasePorts(ports []int) {
+// Release gives ports back that Take returned.
+func Release(ports []int) {
 	reserved.Lock()
 	defer reserved.Unlock()
 	for _, p := range ports {
@@ -54,8 +57,8 @@ func releasePorts(ports []int) {
 	}
 }
 
-// ephemeralStart is where the kernel's own range begins.
-func ephemeralStart() int {
+// Limit returns the end of the range that Take chooses from, which is where the kernel's own begins.
+func Limit() int {
 	const usual = 32768
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil {
