@@ -1,0 +1,58 @@
+package operatorproc
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
+)
+
+// Build builds the operator of this checkout, if need be with the race detector (which wants a C compiler), and returns the
+// path of the binary. It is kept in the user's cache; Go's own build cache makes a second build a matter of a second.
+func Build(ctx context.Context, race bool) (string, error) {
+	root, err := assets.Root()
+	if err != nil {
+		return "", err
+	}
+	path, err := binaryPath(root, race)
+	if err != nil {
+		return "", err
+	}
+	// Built beside and renamed, because the old one may be running.
+	part := fmt.Sprintf("%s.%d", path, os.Getpid())
+	defer func() { _ = os.Remove(part) }() // it is gone if all went well
+	args := []string{"build", "-trimpath", "-o", part}
+	if race {
+		args = append(args, "-race")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./topic-operator/cmd")...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the topic-operator: %w\n%s", err, strings.TrimSpace(string(out)))
+	}
+	return path, os.Rename(part, path)
+}
+
+// binaryPath names the binary after its checkout, so that two of them don't exchange theirs.
+func binaryPath(root string, race bool) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "kafka-operators", "bin")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(root)) // documented never to fail
+	name := fmt.Sprintf("topic-operator-%x", h.Sum64())
+	if race {
+		name += "-race"
+	}
+	return filepath.Join(dir, name), nil
+}

@@ -1,0 +1,76 @@
+package operatorproc
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Metrics are the samples of a scrape by their series, as the exposition writes it: name{label="value",...}, with the labels
+// sorted by name.
+type Metrics map[string]float64
+
+// Metrics scrapes the operator.
+func (op *Operator) Metrics(ctx context.Context) (Metrics, error) {
+	body, err := op.get(ctx, "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	return parseMetrics(string(body))
+}
+
+func parseMetrics(text string) (Metrics, error) {
+	metrics := Metrics{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		// A label's value may contain spaces, the sample's value does not; the operator writes no timestamps.
+		split := strings.LastIndexByte(line, ' ')
+		if split < 0 {
+			return nil, fmt.Errorf("the sample %q has no value", line)
+		}
+		value, err := strconv.ParseFloat(line[split+1:], 64)
+		if err != nil {
+			return nil, fmt.Errorf("the sample %q: %w", line, err)
+		}
+		metrics[line[:split]] = value
+	}
+	return metrics, nil
+}
+
+// Sum adds up all series of a name that have all of the given labels, each written as label="value".
+func (m Metrics) Sum(name string, labels ...string) float64 {
+	total := 0.0
+	for series, value := range m {
+		if matches(series, name, labels) {
+			total += value
+		}
+	}
+	return total
+}
+
+// Has reports whether there is a series of the name with all of the given labels.
+func (m Metrics) Has(name string, labels ...string) bool {
+	for series := range m {
+		if matches(series, name, labels) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(series, name string, labels []string) bool {
+	rest, ok := strings.CutPrefix(series, name)
+	if !ok || (rest != "" && rest[0] != '{') {
+		return false
+	}
+	for _, label := range labels {
+		if !strings.Contains(rest, "{"+label) && !strings.Contains(rest, ","+label) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,191 @@
+package operatorproc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
+)
+
+// Options describe an operator process.
+type Options struct {
+	// Binary is the program; this checkout's, built on the spot, if empty.
+	Binary string
+	// Race builds with the race detector. A race that it finds makes the process end with code 66.
+	Race bool
+	// Kubeconfig is the path of the operator's kubeconfig.
+	Kubeconfig string
+	// Namespace is what it watches (STRIMZI_NAMESPACE), default if empty.
+	Namespace string
+	// Bootstrap are the brokers' addresses.
+	Bootstrap []string
+	// Env are further variables; they win over those above and over the defaults: an address of its own for probes and
+	// metrics, and no leader election, which would make the successor of a killed operator wait for the lease to expire.
+	Env map[string]string
+	// LogFile is where it logs to; a temporary file if empty. Either way it outlives the process and is removed by Close.
+	LogFile string
+}
+
+// Operator is a running, or ended, operator process.
+type Operator struct {
+	proc    *process.Process
+	address string
+	port    int
+	logFile string
+	client  *http.Client
+}
+
+// Start starts the operator; [Operator.WaitReady] waits until it works.
+func Start(ctx context.Context, o Options) (*Operator, error) {
+	binary := o.Binary
+	if binary == "" {
+		var err error
+		if binary, err = Build(ctx, o.Race); err != nil {
+			return nil, err
+		}
+	}
+	ports, err := freeport.Take(1)
+	if err != nil {
+		return nil, err
+	}
+	op := &Operator{
+		port:    ports[0],
+		address: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0])),
+		logFile: o.LogFile,
+		client:  &http.Client{Timeout: 10 * time.Second},
+	}
+	env := op.environment(o)
+	op.address = env[addressVariable]
+	if err := op.start(binary, env); err != nil {
+		freeport.Release(ports)
+		return nil, err
+	}
+	return op, nil
+}
+
+func (op *Operator) start(binary string, env map[string]string) error {
+	if op.logFile == "" {
+		f, err := os.CreateTemp("", "topic-operator-*.log")
+		if err != nil {
+			return err
+		}
+		op.logFile = f.Name()
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	lines := inherited()
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		lines = append(lines, name+"="+env[name])
+	}
+	var err error
+	op.proc, err = process.Start(process.Options{Args: []string{binary}, Env: lines, Dir: filepath.Dir(op.logFile), Output: op.logFile})
+	return err
+}
+
+const addressVariable = "STRIMZI_HTTP_ADDRESS"
+
+func (op *Operator) environment(o Options) map[string]string {
+	env := map[string]string{
+		"KUBECONFIG":                      o.Kubeconfig,
+		"STRIMZI_NAMESPACE":               "default",
+		"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": strings.Join(o.Bootstrap, ","),
+		"STRIMZI_LEADER_ELECTION_ENABLED": "false",
+		addressVariable:                   op.address,
+		"GORACE":                          "halt_on_error=0 exitcode=66",
+	}
+	if o.Namespace != "" {
+		env["STRIMZI_NAMESPACE"] = o.Namespace
+	}
+	maps.Copy(env, o.Env)
+	return env
+}
+
+// inherited is this process's environment without what would configure the operator behind the test's back.
+func inherited() []string {
+	return slices.DeleteFunc(os.Environ(), func(line string) bool {
+		return strings.HasPrefix(line, "STRIMZI_") || strings.HasPrefix(line, "KUBE") || strings.HasPrefix(line, "GORACE=")
+	})
+}
+
+// PID returns the process id.
+func (op *Operator) PID() int { return op.proc.PID() }
+
+// Address returns host and port of the probes and the metrics.
+func (op *Operator) Address() string { return op.address }
+
+// Running reports whether the process has not ended.
+func (op *Operator) Running() bool { return op.proc.Running() }
+
+// Exited returns a channel that is closed once the process has ended.
+func (op *Operator) Exited() <-chan struct{} { return op.proc.Exited() }
+
+// ExitCode returns the code the process ended with; -1 while it runs, or if it was killed.
+func (op *Operator) ExitCode() int { return op.proc.ExitCode() }
+
+// Kill ends the process as a crash would (SIGKILL), and waits until it is gone.
+func (op *Operator) Kill() { op.proc.Kill() }
+
+// Terminate asks the process to end (SIGTERM), as the kubelet does, and returns the code it ended with. One that takes
+// longer than Kubernetes' usual grace period of 30 s is killed, which is an error.
+func (op *Operator) Terminate() (int, error) {
+	const gracePeriod = 30 * time.Second
+	if err := op.proc.Terminate(gracePeriod); err != nil {
+		return op.proc.ExitCode(), fmt.Errorf("the topic-operator: %w", err)
+	}
+	return op.proc.ExitCode(), nil
+}
+
+// Close kills the process if it still runs, and removes its log.
+func (op *Operator) Close() error {
+	op.proc.Kill()
+	freeport.Release([]int{op.port})
+	return os.Remove(op.logFile)
+}
+
+// WaitReady waits until the operator says that it is ready.
+func (op *Operator) WaitReady(ctx context.Context) error {
+	const pause = 50 * time.Millisecond
+	for {
+		_, last := op.get(ctx, "/ready")
+		if last == nil {
+			return nil
+		}
+		select {
+		case <-op.proc.Exited():
+			return fmt.Errorf("the topic-operator ended with code %d; its log ends with\n%s", op.ExitCode(), op.LogTail(20))
+		case <-ctx.Done():
+			return fmt.Errorf("the topic-operator is not ready: %w (%w); its log ends with\n%s", ctx.Err(), last, op.LogTail(20))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// get returns the body of an answer 200.
+func (op *Operator) get(ctx context.Context, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+op.address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := op.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", path, response.Status)
+	}
+	return body, err
+}
