@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+const (
+	maxNameLength = 249
+	// MaxRecords is how many metadata records one request may write.
+	MaxRecords = 10_000
+)
+
+// Name checks a topic's name (org.apache.kafka.common.internals.Topic).
+func Name(name string) error {
+	refuse := func(format string, args ...any) error {
+		return kafka.NewError(kafka.CodeInvalidTopic, "Topic name is invalid: "+fmt.Sprintf(format, args...))
+	}
+	switch {
+	case name == "":
+		return refuse("the empty string is not allowed")
+	case name == "." || name == "..":
+		return refuse("'.' or '..' is not allowed")
+	case len(name) > maxNameLength:
+		return refuse("the length of '%s' is longer than the max allowed length %d", name, maxNameLength)
+	}
+	for _, c := range []byte(name) {
+		if !isNameByte(c) {
+			return refuse("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
+		}
+	}
+	return nil
+}
+
+func isNameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
+}
+
+// Collation is the form in which two names collide: metrics can't tell periods from underscores.
+func Collation(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// Collision is the error for a name that collides with an existing one.
+func Collision(name, existing string) error {
+	return kafka.NewError(kafka.CodeInvalidTopic, fmt.Sprintf("Topic '%s' collides with existing topic: %s", name, existing))
+}
+
+// Exists is the error for a name that is taken.
+func Exists(name string) error {
+	return kafka.NewError(kafka.CodeTopicAlreadyExists, fmt.Sprintf("Topic '%s' already exists.", name))
+}
+
+// TooManyPartitions is the error for a request that would write more than MaxRecords.
+func TooManyPartitions() error {
+	return kafka.NewError(kafka.CodePolicyViolation, "Excessively large number of partitions per request.")
+}
+
+// Cluster is what a topic's placement depends on.
+type Cluster struct {
+	Brokers           []int32
+	Partitions        int32 // num.partitions
+	ReplicationFactor int16 // default.replication.factor
+}
+
+// Placement checks a new topic's partitions and replicas, and returns their numbers with defaults applied.
+func (c Cluster) Placement(t kafka.NewTopic) (partitions int32, factor int16, err error) {
+	if len(t.Assignments) > 0 {
+		return c.assigned(t)
+	}
+	partitions, factor = t.Partitions, t.ReplicationFactor
+	if factor == -1 {
+		factor = c.ReplicationFactor
+	}
+	if partitions == -1 {
+		partitions = c.Partitions
+	}
+	switch {
+	case factor <= 0:
+		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+	case partitions <= 0:
+		return 0, 0, kafka.NewError(kafka.CodeInvalidPartitions, "Number of partitions must be larger than 0, or -1 to use the default value.")
+	case int(factor) > len(c.Brokers):
+		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicationFactor, fmt.Sprintf(
+			"Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered.",
+			factor, factor, len(c.Brokers)))
+	}
+	return partitions, factor, nil
+}
+
+func (c Cluster) assigned(t kafka.NewTopic) (int32, int16, error) {
+	if t.ReplicationFactor != -1 {
+		return 0, 0, kafka.NewError(kafka.CodeInvalidRequest, "A manual partition assignment was specified, but replication factor was not set to -1.")
+	}
+	if t.Partitions != -1 {
+		return 0, 0, kafka.NewError(kafka.CodeInvalidRequest, "A manual partition assignment was specified, but numPartitions was not set to -1.")
+	}
+	refuse := func(format string, args ...any) (int32, int16, error) {
+		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicaAssignment, fmt.Sprintf(format, args...))
+	}
+	for i := range int32(len(t.Assignments)) { //nolint:gosec // far fewer than 2^31
+		replicas, ok := t.Assignments[i]
+		switch {
+		case !ok:
+			return refuse("partitions should be a consecutive 0-based integer sequence")
+		case len(replicas) == 0:
+			return refuse("The manual partition assignment includes an empty replica list.")
+		case len(replicas) != len(t.Assignments[0]):
+			return refuse("The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), len(t.Assignments[0]))
+		}
+		for j, id := range replicas {
+			if slices.Contains(replicas[:j], id) {
+				return refuse("The manual partition assignment includes the broker %d more than once.", id)
+			}
+			if !slices.Contains(c.Brokers, id) {
+				return refuse("The manual partition assignment includes broker %d, but no such broker is registered.", id)
+			}
+		}
+	}
+	return int32(len(t.Assignments)), int16(len(t.Assignments[0])), nil //nolint:gosec // far fewer
+}
+
+// Increase checks a topic's new number of partitions.
+func Increase(present, wanted int32) error {
+	refuse := func(format string, args ...any) error {
+		return kafka.NewError(kafka.CodeInvalidPartitions, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case wanted == present:
+		return refuse("Topic already has %d partition(s).", present)
+	case wanted < present:
+		return refuse("The topic currently has %d partition(s); %d would not be an increase.", present, wanted)
+	}
+	return nil
+}
