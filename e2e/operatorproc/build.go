@@ -38,6 +38,12 @@ func Build(ctx context.Context, race bool) (string, error) {
 	return path, os.Rename(part, path)
 }
 
+// RepositoryPath returns a path in the checkout that the operator is built from, for example of its CRDs.
+func RepositoryPath(elements ...string) (string, error) {
+	root, err := assets.Root()
+	return filepath.Join(append([]string{root}, elements...)...), err
+}
+
 // binaryPath names the binary after its checkout, so that two of them don't exchange theirs.
 func binaryPath(root string, race bool) (string, error) {
 	cache, err := os.UserCacheDir()

@@ -6,10 +6,10 @@ import (
 )
 
 // LogFile returns the path of the log.
-func (op *Operator) LogFile() string { return op.logFile }
+func (op *Process) LogFile() string { return op.logFile }
 
 // Log returns all that the operator has logged.
-func (op *Operator) Log() string {
+func (op *Process) Log() string {
 	b, err := os.ReadFile(op.logFile)
 	if err != nil {
 		return err.Error()
@@ -18,7 +18,7 @@ func (op *Operator) Log() string {
 }
 
 // LogLines returns the lines that contain all of the given texts.
-func (op *Operator) LogLines(texts ...string) []string {
+func (op *Process) LogLines(texts ...string) []string {
 	var lines []string
 	for line := range strings.Lines(op.Log()) {
 		if containsAll(line, texts) {
@@ -38,7 +38,7 @@ func containsAll(line string, texts []string) bool {
 }
 
 // LogTail returns the last lines of the log.
-func (op *Operator) LogTail(n int) string {
+func (op *Process) LogTail(n int) string {
 	lines := strings.Split(strings.TrimSpace(op.Log()), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

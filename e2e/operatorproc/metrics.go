@@ -12,7 +12,7 @@ import (
 type Metrics map[string]float64
 
 // Metrics scrapes the operator.
-func (op *Operator) Metrics(ctx context.Context) (Metrics, error) {
+func (op *Process) Metrics(ctx context.Context) (Metrics, error) {
 	body, err := op.get(ctx, "/metrics")
 	if err != nil {
 		return nil, err

@@ -37,8 +37,8 @@ type Options struct {
 	LogFile string
 }
 
-// Operator is a running, or ended, operator process.
-type Operator struct {
+// Process is a running, or ended, operator process.
+type Process struct {
 	proc    *process.Process
 	address string
 	port    int
@@ -46,8 +46,8 @@ type Operator struct {
 	client  *http.Client
 }
 
-// Start starts the operator; [Operator.WaitReady] waits until it works.
-func Start(ctx context.Context, o Options) (*Operator, error) {
+// Start starts the operator; [Process.WaitReady] waits until it works.
+func Start(ctx context.Context, o Options) (*Process, error) {
 	binary := o.Binary
 	if binary == "" {
 		var err error
@@ -59,7 +59,7 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	op := &Operator{
+	op := &Process{
 		port:    ports[0],
 		address: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0])),
 		logFile: o.LogFile,
@@ -74,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	return op, nil
 }
 
-func (op *Operator) start(binary string, env map[string]string) error {
+func (op *Process) start(binary string, env map[string]string) error {
 	if op.logFile == "" {
 		f, err := os.CreateTemp("", "topic-operator-*.log")
 		if err != nil {
@@ -96,7 +96,7 @@ func (op *Operator) start(binary string, env map[string]string) error {
 
 const addressVariable = "STRIMZI_HTTP_ADDRESS"
 
-func (op *Operator) environment(o Options) map[string]string {
+func (op *Process) environment(o Options) map[string]string {
 	env := map[string]string{
 		"KUBECONFIG":                      o.Kubeconfig,
 		"STRIMZI_NAMESPACE":               "default",
@@ -120,26 +120,26 @@ func inherited() []string {
 }
 
 // PID returns the process id.
-func (op *Operator) PID() int { return op.proc.PID() }
+func (op *Process) PID() int { return op.proc.PID() }
 
 // Address returns host and port of the probes and the metrics.
-func (op *Operator) Address() string { return op.address }
+func (op *Process) Address() string { return op.address }
 
 // Running reports whether the process has not ended.
-func (op *Operator) Running() bool { return op.proc.Running() }
+func (op *Process) Running() bool { return op.proc.Running() }
 
 // Exited returns a channel that is closed once the process has ended.
-func (op *Operator) Exited() <-chan struct{} { return op.proc.Exited() }
+func (op *Process) Exited() <-chan struct{} { return op.proc.Exited() }
 
 // ExitCode returns the code the process ended with; -1 while it runs, or if it was killed.
-func (op *Operator) ExitCode() int { return op.proc.ExitCode() }
+func (op *Process) ExitCode() int { return op.proc.ExitCode() }
 
 // Kill ends the process as a crash would (SIGKILL), and waits until it is gone.
-func (op *Operator) Kill() { op.proc.Kill() }
+func (op *Process) Kill() { op.proc.Kill() }
 
 // Terminate asks the process to end (SIGTERM), as the kubelet does, and returns the code it ended with. One that takes
 // longer than Kubernetes' usual grace period of 30 s is killed, which is an error.
-func (op *Operator) Terminate() (int, error) {
+func (op *Process) Terminate() (int, error) {
 	const gracePeriod = 30 * time.Second
 	if err := op.proc.Terminate(gracePeriod); err != nil {
 		return op.proc.ExitCode(), fmt.Errorf("the topic-operator: %w", err)
@@ -148,14 +148,14 @@ func (op *Operator) Terminate() (int, error) {
 }
 
 // Close kills the process if it still runs, and removes its log.
-func (op *Operator) Close() error {
+func (op *Process) Close() error {
 	op.proc.Kill()
 	freeport.Release([]int{op.port})
 	return os.Remove(op.logFile)
 }
 
 // WaitReady waits until the operator says that it is ready.
-func (op *Operator) WaitReady(ctx context.Context) error {
+func (op *Process) WaitReady(ctx context.Context) error {
 	const pause = 50 * time.Millisecond
 	for {
 		_, last := op.get(ctx, "/ready")
@@ -173,7 +173,7 @@ func (op *Operator) WaitReady(ctx context.Context) error {
 }
 
 // get returns the body of an answer 200.
-func (op *Operator) get(ctx context.Context, path string) ([]byte, error) {
+func (op *Process) get(ctx context.Context, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+op.address+path, nil)
 	if err != nil {
 		return nil, err

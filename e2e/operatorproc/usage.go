@@ -19,7 +19,7 @@ type Usage struct {
 }
 
 // Usage reads what the operator has used from /proc.
-func (op *Operator) Usage() (Usage, error) { return UsageOf(op.PID()) }
+func (op *Process) Usage() (Usage, error) { return UsageOf(op.PID()) }
 
 // UsageOf reads what any process has used from /proc; benchmarks also look at the brokers.
 func UsageOf(pid int) (Usage, error) {
