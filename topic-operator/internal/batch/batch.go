@@ -85,7 +85,7 @@ func (b *Batcher[K, I, O]) wait(ctx context.Context, item I, linger time.Duratio
 	case <-ctx.Done():
 		b.withdraw(c)
 		var none O
-		return none, context.Cause(ctx)
+		return none, ctx.Err() // not its cause: the error has to say that this is a context's end, whatever ended it
 	}
 }
 

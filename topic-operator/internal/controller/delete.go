@@ -17,16 +17,16 @@ func (r *Reconciler) delete(ctx context.Context, p *pass) (verdict, error) {
 	case err == nil:
 		p.log.Info("Deleted topic", "topic", name)
 		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+name+"'")
-	case kafka.IsNotFound(err):
+	case isGone(err):
 		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", name)
 	case kafka.ClassOf(err) == kafka.ClassDisabled && !r.options.KeepWhenDeletionDisabled:
 		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka because topic deletion is disabled on the Kafka controller.")
 		r.events.Warning(reference(p.kt), "DeletionDisabled", "Delete",
 			"Topic '"+name+"' stays in Kafka, unmanaged: topic deletion is disabled there (delete.topic.enable=false)")
 	case kafka.ClassOf(err) == kafka.ClassDisabled:
-		return r.failed(p, nil, err), nil
+		return r.failed(nil, err), nil
 	default:
-		v := r.failed(p, nil, err)
+		v := r.failed(nil, err)
 		v.outcome.Failure.Message = "Deletion failed: " + v.outcome.Failure.Message
 		return v, nil
 	}
@@ -37,13 +37,11 @@ func (r *Reconciler) delete(ctx context.Context, p *pass) (verdict, error) {
 func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
 	actual, err := r.kafka.Describe(ctx, topic.ClaimedName(kt), false)
 	id := actual.Topic.ID
-	if kafka.IsNotFound(err) {
+	if kafka.IsNotFound(err) || r.memory.isDeleted(id) {
 		// This broker may be behind. The controller, asked by the id that we know to be ours, is not.
-		known, parseErr := kafka.ParseTopicID(kt.Status.TopicID)
-		if parseErr != nil {
-			return err
+		if known, parseErr := kafka.ParseTopicID(kt.Status.TopicID); parseErr == nil {
+			id, err = known, nil
 		}
-		id, err = known, nil
 	}
 	if err != nil {
 		return err
@@ -55,23 +53,32 @@ func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
 	return nil
 }
 
-// deleteAfterwards deletes the topic of an object that is gone already, as the mode without finalizers has it. It returns whether to
-// try again: there is no object left to tell the failure on.
-func (r *Reconciler) deleteAfterwards(ctx context.Context, p *pass) (again bool) {
+// invalidTopic is the code of Kafka's InvalidTopicException.
+const invalidTopic int16 = 17
+
+// isGone reports whether the error says that there is no such topic. For a name that no topic can have, Kafka says it in its own way; the
+// KafkaTopic with that name must not be held for ever.
+func isGone(err error) bool {
+	return kafka.IsNotFound(err) || hasCode(err, invalidTopic)
+}
+
+// deleteAfterwards deletes the topic of an object that is gone already, as the mode without finalizers has it. There is no object left to
+// tell a failure on.
+func (r *Reconciler) deleteAfterwards(ctx context.Context, p *pass) verdict {
 	name := topic.ClaimedName(p.kt)
 	err := r.deleteTopic(ctx, p.kt)
 	switch {
 	case err == nil:
 		p.log.Info("Deleted topic", "topic", name)
-	case kafka.IsNotFound(err):
+	case isGone(err):
 		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", name)
 	case kafka.ClassOf(err) == kafka.ClassDisabled:
 		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka because topic deletion is disabled on the Kafka controller.")
-	case kafka.IsRetriable(err):
-		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka, trying again", "error", err.Error())
-		return true
 	default:
-		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka.", "error", err.Error())
+		v := r.failed(nil, err)
+		v.done = !v.retry
+		v.outcome.Failure.Message = "Unable to delete topic '" + name + "' from Kafka. " + v.outcome.Failure.Message
+		return v
 	}
-	return false
+	return verdict{done: true}
 }

@@ -29,7 +29,7 @@ func (r *Reconciler) follow(ctx context.Context, p *pass) (verdict, error) {
 	case kafka.IsNotFound(err):
 		return r.create(ctx, p, desired)
 	case err != nil:
-		return r.failed(p, nil, err), nil
+		return r.failed(nil, err), nil
 	case r.memory.isDeleted(actual.Topic.ID):
 		return verdict{soon: firstRetry}, nil // a broker that is behind still shows the topic that we deleted
 	}
@@ -45,12 +45,14 @@ func (r *Reconciler) create(ctx context.Context, p *pass, desired topic.Desired)
 		case kafka.IsNotFound(err):
 			return verdict{soon: firstRetry}, nil // the controller has it, this broker has not heard yet
 		case err != nil:
-			return r.failed(p, nil, err), nil
+			return r.failed(nil, err), nil
+		case r.memory.isDeleted(actual.Topic.ID):
+			return verdict{soon: firstRetry}, nil
 		}
 		return r.align(ctx, p, desired, actual)
 	}
 	if err != nil {
-		return r.failed(p, nil, err), nil
+		return r.failed(nil, err), nil
 	}
 	r.memory.wrote(p.key)
 	r.tellCreated(p, desired, made)
@@ -76,31 +78,26 @@ func (r *Reconciler) align(ctx context.Context, p *pass, desired topic.Desired, 
 	if actual.NeedsReassignments(desired) {
 		moves, err := r.kafka.Reassignments(ctx, desired.Name)
 		if err != nil {
-			return r.failed(p, claim, err), nil
+			return r.failed(claim, err), nil
 		}
 		actual.Reassignments = moves
 	}
 	plan := topic.Compare(desired, actual, r.options.Rules)
-	if err := r.carryOut(ctx, p, plan, actual); err != nil {
-		return r.failed(p, claim, err), nil
-	}
-	if len(plan.Refusals) > 0 {
-		return says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Claimed: claim}), nil
+	if errs := r.carryOut(ctx, p, plan, actual); len(errs) > 0 {
+		return r.failed(claim, errs...), nil
 	}
 	v := says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(desired, r.options.Rules), Claimed: claim})
-	if plan.Empty() && r.memory.settling(p.key) {
-		// We changed the topic a moment ago, and what we read may be from before. Only a later look proves that nothing is left to do.
-		v.soon = settle
+	if len(plan.Refusals) > 0 {
+		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Claimed: claim})
+	}
+	if p.settling {
+		v.soon = settle // only a later look proves that nothing is left to do
 	}
 	return v, nil
 }
 
 // carryOut makes the plan's changes. All are tried, so that a refused one holds no other up.
-func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, actual topic.Actual) error {
-	if !plan.Acts() {
-		return nil
-	}
-	var errs []error
+func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, actual topic.Actual) (errs []error) {
 	var done []string
 	if plan.Alter != nil {
 		if err := r.kafka.Alter(ctx, *plan.Alter); err != nil {
@@ -110,22 +107,25 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, act
 		}
 	}
 	if plan.Increase != nil {
-		if err := r.kafka.Increase(ctx, *plan.Increase); err != nil {
-			errs = append(errs, err)
-		} else {
+		switch err := r.kafka.Increase(ctx, *plan.Increase); {
+		case err == nil:
 			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(actual.Topic.Partitions), plan.Increase.Total))
+		case p.settling && hasCode(err, invalidPartitions):
+			// The topic has them since our last write, and the broker that was asked is behind.
+		default:
+			errs = append(errs, err)
 		}
 	}
 	if len(done) > 0 {
 		r.memory.wrote(p.key)
 		r.tellChanged(p, strings.Join(done, "; "))
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func (r *Reconciler) tellChanged(p *pass, what string) {
 	name := topic.ClaimedName(p.kt)
-	if p.wasReady {
+	if p.wasReady && !p.settling { // while settling, the difference may be one that we have just removed
 		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
 		r.metrics.DriftReverted(p.key.Namespace)
 		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; put back: "+what)
@@ -135,17 +135,16 @@ func (r *Reconciler) tellChanged(p *pass, what string) {
 	r.events.Normal(reference(p.kt), "Changed", "Update", "Topic '"+name+"': "+what)
 }
 
-// failed tells of an error of Kafka.
-func (r *Reconciler) failed(p *pass, claim *topic.Claim, err error) verdict {
+// failed returns the verdict of a pass that Kafka's errors ended. If one of them passes by itself, the pass is repeated for its sake.
+func (r *Reconciler) failed(claim *topic.Claim, errs ...error) verdict {
+	err := errors.Join(errs...)
 	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
 	o.Claimed = claim
 	v := says(o)
-	v.retry = kafka.IsRetriable(err)
-	if v.retry {
-		logging.Warn(p.log, "Kafka could not be asked or did not answer, trying again", "topic", topic.ClaimedName(p.kt), "error", err.Error(), "cause", causeOf(err))
-	} else {
-		logging.Warn(p.log, "Reconciliation failed", "topic", topic.ClaimedName(p.kt), "reason", o.Failure.Reason, "message", o.Failure.Message)
-	}
+	v.cause = causeOf(err)
+	v.retry = slices.ContainsFunc(errs, func(err error) bool {
+		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // it was there a moment ago; the next look makes it again
+	})
 	return v
 }
 
@@ -167,6 +166,14 @@ func messageOf(err error) string {
 		}
 	}
 	return strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors come in lines
+}
+
+// invalidPartitions is the code of Kafka's InvalidPartitionsException.
+const invalidPartitions int16 = 37
+
+func hasCode(err error, code int16) bool {
+	var e *kafka.Error
+	return errors.As(err, &e) && e.Code == code
 }
 
 // causeOf returns what lies under a transport error, for the log.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -14,6 +15,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
@@ -65,12 +67,15 @@ type Reconciler struct {
 	vanish  *tombstones
 	// queued tells how many objects wait; set when the queue is made.
 	queued func() int
+	// elected tells whether this operator is the one that acts, and no standby. A standby takes note of no deletion: by the time it is
+	// elected, the topic's name may be somebody else's.
+	elected func() bool
 }
 
 // NewReconciler returns a Reconciler. The client's reads come from a cache, its writes go to the API server.
 func NewReconciler(c client.Client, k Kafka, events *notify.Recorder, m *metrics.Metrics, o Options) *Reconciler {
 	return &Reconciler{client: c, kafka: k, events: events, metrics: m, options: o,
-		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), queued: func() int { return 0 }}
+		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), queued: func() int { return 0 }, elected: func() bool { return true }}
 }
 
 // pass is all that is known in one pass over one KafkaTopic. It dies with the pass.
@@ -81,6 +86,8 @@ type pass struct {
 	kt *v1.KafkaTopic
 	// wasReady: before the pass, the status said that the present specification was carried out.
 	wasReady bool
+	// settling: the operator wrote to Kafka for the object a moment ago, so that what a broker shows may be from before.
+	settling bool
 	began    time.Time
 }
 
@@ -90,6 +97,8 @@ type verdict struct {
 	outcome *topic.Outcome
 	// retry: the failure passes by itself, so that the pass is repeated with back-off rather than at the timer.
 	retry bool
+	// cause is what lay under a failure on the way to Kafka, for the log.
+	cause string
 	// soon repeats the pass after this time, though nothing failed.
 	soon time.Duration
 	// done: the object is, or is about to be, gone; it is not looked at again.
@@ -105,18 +114,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
 	if err := r.client.Get(ctx, p.key, p.kt); err != nil {
 		if apierrors.IsNotFound(err) {
-			return r.vanished(ctx, p), nil
+			return r.vanished(ctx, p)
 		}
-		return reconcile.Result{}, err
+		return r.conclude(ctx, p, verdict{}, err)
 	}
 	r.vanish.drop(p.key)
 	p.wasReady = topic.IsReady(p.kt)
+	p.settling = r.memory.settling(p.key)
 	v, err := r.act(ctx, p)
-	if err == nil && v.outcome != nil && !r.isNoise(p, v) {
+	if err == nil && v.outcome != nil && !r.isNoise(ctx, p, v) {
+		ctx, cancel := leeway(ctx)
+		defer cancel()
 		err = r.writeStatus(ctx, p, *v.outcome)
 	}
 	return r.conclude(ctx, p, v, err)
 }
+
+// leeway gives a pass that used up its time on Kafka a little more, to tell so.
+func leeway(ctx context.Context) (context.Context, context.CancelFunc) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
+	}
+	return ctx, func() {}
+}
+
+// stopping reports whether the operator ends. A pass that is interrupted so has nothing to tell: the next start begins where it was.
+func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // act carries out what the object asks for.
 func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
@@ -149,8 +172,11 @@ func pausedClaim(kt *v1.KafkaTopic) *topic.Claim { return &topic.Claim{Name: top
 
 // isNoise reports whether a passing failure should not reach the status yet: a topic that was in order most likely still is, and a
 // rolling restart of Kafka must not rewrite every status twice. A failure that outlasts an interval is told.
-func (r *Reconciler) isNoise(p *pass, v verdict) bool {
-	return v.retry && p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval
+func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
+	if !v.retry {
+		return false
+	}
+	return stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval
 }
 
 // conclude counts the pass and says when to look again.
@@ -164,8 +190,8 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 		// Somebody wrote in between: what we know of the object is old. Look again when the watch has caught up.
 		p.log.V(1).Info("The KafkaTopic was changed meanwhile, reconciling it again")
 		return reconcile.Result{RequeueAfter: firstRetry / 2}, nil
-	case err != nil && ctx.Err() != nil:
-		return reconcile.Result{}, nil // shutting down: the next start begins where this pass was
+	case stopping(ctx) && (err != nil || v.retry):
+		return reconcile.Result{}, nil
 	case err != nil:
 		reason = v1.ReasonInternalError
 	case v.retry:
@@ -173,9 +199,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	case v.outcome != nil && v.outcome.State == topic.Failed:
 		reason = v.outcome.Failure.Reason
 	}
-	if v.retry && ctx.Err() != nil {
-		return reconcile.Result{}, nil
-	}
+	tellFailure(p, v)
 	r.metrics.Reconciled(metrics.Pass{Namespace: p.key.Namespace, Periodical: p.wasReady, Reason: reason, Took: r.options.Now().Sub(p.began)})
 	if err != nil {
 		return reconcile.Result{}, err // controller-runtime backs off
@@ -200,18 +224,28 @@ func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	return reconcile.Result{RequeueAfter: wait, Priority: &low}
 }
 
+// tellFailure logs why a pass failed.
+func tellFailure(p *pass, v verdict) {
+	switch {
+	case v.outcome == nil || v.outcome.State != topic.Failed:
+	case v.retry:
+		logging.Warn(p.log, "Kafka could not be asked or did not answer, trying again", "topic", topic.ClaimedName(p.kt), "error", v.outcome.Failure.Message, "cause", v.cause)
+	default:
+		logging.Warn(p.log, "Reconciliation failed", "topic", topic.ClaimedName(p.kt), "reason", v.outcome.Failure.Reason, "message", v.outcome.Failure.Message)
+	}
+}
+
 // vanished deals with an object that is gone: there is nothing left to do, but in the mode without finalizers.
-func (r *Reconciler) vanished(ctx context.Context, p *pass) reconcile.Result {
-	tombstone := r.vanish.get(p.key)
-	if tombstone == nil {
+func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
+	p.kt = r.vanish.get(p.key)
+	if p.kt == nil {
 		r.memory.forget(p.key)
-		return reconcile.Result{}
+		return reconcile.Result{}, nil
 	}
-	p.kt = tombstone
-	if r.deleteAfterwards(ctx, p) {
-		return reconcile.Result{RequeueAfter: r.memory.failed(p.key)}
+	v := r.deleteAfterwards(ctx, p)
+	if v.done {
+		r.vanish.drop(p.key)
+		r.memory.forget(p.key)
 	}
-	r.vanish.drop(p.key)
-	r.memory.forget(p.key)
-	return reconcile.Result{}
+	return r.conclude(ctx, p, v, nil)
 }

@@ -29,6 +29,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	if workers < 1 || r.options.Interval <= 0 || r.options.Now == nil {
 		return fmt.Errorf("the KafkaTopic controller needs at least one worker (%d), a positive interval (%s) and a clock", workers, r.options.Interval)
 	}
+	r.elected = func() bool {
+		select {
+		case <-mgr.Elected():
+			return true
+		default:
+			return false
+		}
+	}
 	warm := true
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("kafkatopic").
@@ -54,13 +62,17 @@ func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[re
 // keeps the count of objects, since it sees every event.
 func (r *Reconciler) watched() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return r.seen(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool {
+			r.seen(e.Object)
+			return r.passes(e.Object, true)
+		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return r.seen(e.ObjectNew) && asksForPass(e.ObjectOld, e.ObjectNew, r.options.UseFinalizers)
+			r.seen(e.ObjectNew)
+			return r.passes(e.ObjectNew, asksForPass(e.ObjectOld, e.ObjectNew, r.options.UseFinalizers))
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.metrics.ResourceGone(client.ObjectKeyFromObject(e.Object))
-			if kt, ok := e.Object.(*v1.KafkaTopic); ok && !r.options.UseFinalizers && r.ownsTopicOf(kt) {
+			if kt, ok := e.Object.(*v1.KafkaTopic); ok && !r.options.UseFinalizers && r.elected() && r.ownsTopicOf(kt) {
 				r.vanish.put(client.ObjectKeyFromObject(kt), kt)
 			}
 			return true
@@ -74,15 +86,18 @@ func (r *Reconciler) ownsTopicOf(kt *v1.KafkaTopic) bool {
 	return r.options.Selects(kt.Labels) && kt.IsManaged()
 }
 
-func (r *Reconciler) seen(o client.Object) bool {
-	key := client.ObjectKeyFromObject(o)
+func (r *Reconciler) seen(o client.Object) {
 	if kt, ok := o.(*v1.KafkaTopic); ok {
-		r.metrics.ResourceSeen(key, kt.IsPaused())
+		r.metrics.ResourceSeen(client.ObjectKeyFromObject(kt), kt.IsPaused())
 	}
-	if r.busy.has(key) {
+}
+
+// passes lets an event through or not, and counts those that have to wait for a pass over their object to end.
+func (r *Reconciler) passes(o client.Object, asked bool) bool {
+	if key := client.ObjectKeyFromObject(o); asked && r.busy.has(key) {
 		r.metrics.Locked(key.Namespace)
 	}
-	return true
+	return asked
 }
 
 // asksForPass tells the changes that matter from the others. The generation counts changes of the specification, and the start of a deletion.

@@ -1,0 +1,225 @@
+package controller
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+const (
+	deletedWasTold     = "Normal Deleted: Deleted topic 'a'"
+	keptWasTold        = "Warning DeletionDisabled: Topic 'a' stays in Kafka, unmanaged: topic deletion is disabled there (delete.topic.enable=false)"
+	deletionIsDisabled = "TopicDeletionDisabledException: Topic deletion is disabled."
+)
+
+// Strimzi: shouldDeleteTopicFromKafkaWhenManagedTopicDeletedFromKube.
+func TestADeletedKafkaTopicTakesItsTopicWithIt(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	id := w.kafka.get("a").Topic.ID.String()
+	w.delete("a")
+	result := w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+	w.Expect(w.kafka.took()).To(Equal([]string{"describe a", "delete " + id}))
+	w.Expect(w.requests.took()).To(Equal([]string{"PATCH a"}))
+	w.Expect(w.sink.took()).To(Equal([]string{deletedWasTold}))
+	w.Expect(result.RequeueAfter).To(BeZero())
+	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+	w.Expect(w.kafka.took()).To(BeEmpty())
+}
+
+// Strimzi: shouldReconcilePausedKafkaTopicOnDelete.
+func TestADeletedPausedKafkaTopicTakesItsTopicWithIt(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.update("a", pause)
+	w.pass("a")
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}
+
+// Strimzi: shouldNotDeleteTopicFromKafkaWhenUnmanagedTopicDeletedFromKube.
+func TestADeletedUnmanagedKafkaTopicLeavesItsTopic(t *testing.T) {
+	for name, unmanage := range map[string]change{"annotation": abandon, "spec": managed(false)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ready("a")
+			w.update("a", unmanage)
+			w.pass("a")
+			w.Expect(w.get("a")).To(haveFinalizer())
+			w.delete("a")
+			w.pass("a")
+			w.Expect(w.exists("a")).To(BeFalse())
+			w.Expect(w.kafka.get("a")).NotTo(BeNil())
+			w.Expect(w.kafka.took()).To(BeEmpty())
+		})
+	}
+}
+
+func TestOtherFinalizersStay(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", finalizers("example.org/other"))
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.get("a").Finalizers).To(Equal([]string{"example.org/other"}))
+	w.Expect(w.kafka.get("a")).To(BeNil())
+	w.forget()
+	w.pass("a")
+	w.Expect(w.kafka.took()).To(BeEmpty())
+	w.Expect(w.requests.took()).To(BeEmpty())
+	w.update("a", finalizers())
+	w.Expect(w.exists("a")).To(BeFalse())
+}
+
+func TestADeletedKafkaTopicWithoutATopicIsReleased(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.kafka.drop("a")
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.sink.took()).To(BeEmpty(), "nothing was deleted")
+}
+
+func TestADeletedKafkaTopicThatNeverGotATopicIsReleased(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", replicas(3))
+	w.kafka.fails(createCall, kafka.NewError(invalidReplicas, ""))
+	w.pass("a")
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+}
+
+// Kafka has no topic of an illegal name, and says so in its own way. Strimzi: shouldFailCreationIfIllegalTopicName.
+func TestADeletedKafkaTopicOfAnIllegalNameIsReleased(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", named(".."))
+	w.kafka.fails(describeCall, kafka.NewError(invalidTopic, "Topic name is invalid: '..' is not allowed"))
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "InvalidTopicException: Topic name is invalid: '..' is not allowed"))
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+}
+
+// Strimzi: shouldNotDeleteTopicWhenTopicDeletionDisabledInKafka; ruling T8.
+func TestWhereKafkaHasDeletionDisabled(t *testing.T) {
+	t.Run("the KafkaTopic goes and the topic stays", func(t *testing.T) {
+		w := newWorld(t)
+		w.ready("a")
+		w.kafka.fails(deleteCall, kafka.NewError(deletionDisabled, ""))
+		w.delete("a")
+		w.pass("a")
+		w.Expect(w.exists("a")).To(BeFalse())
+		w.Expect(w.kafka.get("a")).NotTo(BeNil())
+		w.Expect(w.sink.took()).To(Equal([]string{keptWasTold}))
+		w.Expect(w.logged.took()).To(ConsistOf(ContainSubstring("Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller.")))
+	})
+	t.Run("or both stay, as in Strimzi", func(t *testing.T) {
+		w := newWorld(t, func(s *setup) { s.KeepWhenDeletionDisabled = true })
+		w.ready("a")
+		id := w.kafka.get("a").Topic.ID.String()
+		w.kafka.fails(deleteCall, kafka.NewError(deletionDisabled, ""))
+		w.delete("a")
+		result := w.pass("a")
+		w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, deletionIsDisabled), haveFinalizer(), claim("a", id)))
+		w.Expect(result.RequeueAfter).To(Equal(w.moment("a")))
+		w.kafka.hook(nil)
+		w.pass("a")
+		w.Expect(w.exists("a")).To(BeFalse())
+		w.Expect(w.kafka.get("a")).To(BeNil())
+	})
+}
+
+// Strimzi: shouldFailDeleteIfNoTopicAuthz; rulings T6 and T8.
+func TestAFailedDeletionIsToldAndKeepsEverything(t *testing.T) {
+	for _, c := range []struct {
+		call, message string
+		err           error
+		retry         bool
+	}{
+		{deleteCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(unauthorized, ""), false},
+		{describeCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(unauthorized, ""), false},
+		{deleteCall, "Deletion failed: TimeoutException: The request timed out.", kafka.NewError(timedOut, ""), true},
+		{describeCall, "Deletion failed: TimeoutException: no broker", kafka.NewTransportError("no broker", nil), true},
+		{deleteCall, "Deletion failed: ThrottlingQuotaExceededException: slowly", kafka.NewError(throttlingExceeded, "slowly"), true},
+	} {
+		t.Run(c.call+" "+c.err.Error(), func(t *testing.T) {
+			w := newWorld(t)
+			w.ready("a")
+			id := w.kafka.get("a").Topic.ID.String()
+			w.kafka.fails(c.call, c.err)
+			w.delete("a")
+			for range 3 {
+				result := w.pass("a")
+				w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, c.message), haveFinalizer(), claim("a", id)))
+				w.Expect(result.RequeueAfter <= lastRetry && c.retry || result.RequeueAfter == w.moment("a")).To(BeTrue())
+			}
+			w.Expect(w.requests.took()).To(Equal([]string{"PATCH a/status"}), "told once")
+			w.Expect(w.sink.took()).To(Equal([]string{"Warning KafkaError: " + c.message}))
+			w.kafka.hook(nil)
+			w.pass("a")
+			w.Expect(w.exists("a")).To(BeFalse())
+			w.Expect(w.kafka.get("a")).To(BeNil())
+		})
+	}
+}
+
+func TestATopicThatABrokerDoesNotShowYetIsDeletedByItsID(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.lag()
+	w.create("a")
+	w.pass("a")
+	id := w.kafka.get("a").Topic.ID.String()
+	w.forget()
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+	w.Expect(w.kafka.took()).To(Equal([]string{"describe a", "delete " + id}))
+}
+
+func TestATopicIsMadeAgainOnlyWhenBrokersHaveForgottenTheOldOne(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.kafka.lag()
+	w.delete("a")
+	w.pass("a")
+	w.pass("a")
+	w.create("a", partitions(2))
+	w.forget()
+	for range 3 {
+		w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	}
+	w.Expect(w.kafka.took()).To(HaveEach("describe a"))
+	w.Expect(w.get("a")).To(claim("", ""))
+	w.Expect(w.kafka.get("a")).To(BeNil())
+
+	w.kafka.catchUp()
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(beReady(), claim("a", w.kafka.get("a").Topic.ID.String())))
+	w.Expect(w.kafka.partitions("a")).To(Equal(2))
+}
+
+// Deleted, made, and deleted again while a broker still shows the first topic: it is the second that has to go.
+func TestTheTopicOfTheMomentIsDeletedThoughABrokerShowsTheOneBefore(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	first := w.kafka.get("a")
+	w.delete("a")
+	w.pass("a")
+	w.create("a")
+	w.pass("a")
+	w.kafka.show(first)
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}

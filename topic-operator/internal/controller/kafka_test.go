@@ -1,0 +1,325 @@
+package controller
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// The calls of the Kafka interface.
+const (
+	describeCall      = "describe"
+	createCall        = "create"
+	alterCall         = "alter"
+	increaseCall      = "increase"
+	reassignmentsCall = "reassignments"
+	deleteCall        = "delete"
+)
+
+// Kafka's error codes, as the tests use them.
+const (
+	unknownTopic        = 3
+	timedOut            = 7
+	unauthorized        = 29
+	topicExists         = 36
+	invalidReplicas     = 38
+	invalidConfig       = 40
+	deletionDisabled    = 73
+	throttlingExceeded  = 89
+	unknownTopicID      = 100
+	defaultPartitions   = 1
+	defaultReplicas     = 1
+	inheritedConfigKey  = "segment.bytes"
+	inheritedConfigText = "1073741824"
+)
+
+// fakeKafka is a cluster in memory, with a script of what goes wrong.
+type fakeKafka struct {
+	mu     sync.Mutex
+	topics map[string]*topic.Actual
+	// stale is what brokers that are behind still show; nil while none is.
+	stale map[string]topic.Actual
+	calls []string
+	// before is asked before each call is carried out; an error is the call's answer. after may spoil an answer.
+	before, after func(ctx context.Context, call, what string) error
+	moves         map[string]map[int32]kafka.Reassignment
+	made          uint64
+}
+
+func newFakeKafka() *fakeKafka { return &fakeKafka{topics: map[string]*topic.Actual{}} }
+
+// fails makes the calls of one kind fail.
+func (k *fakeKafka) fails(call string, err error) {
+	k.hook(func(_ context.Context, c, _ string) error {
+		if c == call {
+			return err
+		}
+		return nil
+	})
+}
+
+// hook sets what is asked before each call; nil makes everything work again.
+func (k *fakeKafka) hook(f func(ctx context.Context, call, what string) error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.before, k.after = f, nil
+}
+
+// hookAfter sets what is asked after each call was carried out: an answer that got lost.
+func (k *fakeKafka) hookAfter(f func(ctx context.Context, call, what string) error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.before, k.after = nil, f
+}
+
+// lag makes describe answer with what is there now, until catchUp.
+func (k *fakeKafka) lag() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stale = map[string]topic.Actual{}
+	for name, a := range k.topics {
+		k.stale[name] = clone(a)
+	}
+}
+
+// show makes describe answer with an old topic, until catchUp.
+func (k *fakeKafka) show(old *topic.Actual) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stale = map[string]topic.Actual{old.Topic.Name: *old}
+}
+
+func (k *fakeKafka) catchUp() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stale = nil
+}
+
+// put makes a topic behind the operator's back, and returns its id.
+func (k *fakeKafka) put(name string, partitions int32, replicas int16, config map[string]string) kafka.TopicID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.add(name, partitions, replicas)
+	for key, value := range config {
+		t.Config[key] = kafka.ConfigEntry{Value: value, Source: kafka.SourceTopic}
+	}
+	return t.Topic.ID
+}
+
+// drop deletes a topic behind the operator's back.
+func (k *fakeKafka) drop(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.topics, name)
+}
+
+// set changes a topic's configuration behind the operator's back.
+func (k *fakeKafka) set(name, key, value string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.topics[name].Config[key] = kafka.ConfigEntry{Value: value, Source: kafka.SourceTopic}
+}
+
+// move starts a reassignment of each partition of a topic: partitions show the old and the new replicas meanwhile.
+func (k *fakeKafka) move(name string, adding, removing []int32) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.moves = map[string]map[int32]kafka.Reassignment{name: {}}
+	t := k.topics[name]
+	for i := range t.Topic.Partitions {
+		p := &t.Topic.Partitions[i]
+		p.Replicas = append(slices.Clone(p.Replicas), adding...)
+		k.moves[name][p.Index] = kafka.Reassignment{Replicas: p.Replicas, Adding: adding, Removing: removing}
+	}
+}
+
+// get returns a topic as it is; nil if there is none.
+func (k *fakeKafka) get(name string) *topic.Actual {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, ok := k.topics[name]
+	if !ok {
+		return nil
+	}
+	c := clone(t)
+	return &c
+}
+
+// partitions returns how many partitions a topic has; 0 if there is none.
+func (k *fakeKafka) partitions(name string) int {
+	if t := k.get(name); t != nil {
+		return len(t.Topic.Partitions)
+	}
+	return 0
+}
+
+// config returns what is set on the topic itself.
+func (k *fakeKafka) config(name string) map[string]string {
+	own := map[string]string{}
+	if t := k.get(name); t != nil {
+		for key, entry := range t.Config {
+			if entry.Source == kafka.SourceTopic {
+				own[key] = entry.Value
+			}
+		}
+	}
+	return own
+}
+
+// took returns the calls since the last took.
+func (k *fakeKafka) took() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	calls := k.calls
+	k.calls = nil
+	return calls
+}
+
+func clone(a *topic.Actual) topic.Actual {
+	c := *a
+	c.Topic.Partitions = slices.Clone(a.Topic.Partitions)
+	c.Config = maps.Clone(a.Config)
+	return c
+}
+
+func (k *fakeKafka) add(name string, partitions int32, replicas int16) *topic.Actual {
+	k.made++
+	t := &topic.Actual{Config: map[string]kafka.ConfigEntry{inheritedConfigKey: {Value: inheritedConfigText, Source: kafka.SourceStaticBroker}}}
+	t.Topic.Name = name
+	binary.BigEndian.PutUint64(t.Topic.ID[8:], k.made)
+	grow(t, partitions, replicas)
+	k.topics[name] = t
+	return t
+}
+
+func grow(t *topic.Actual, partitions int32, replicas int16) {
+	for i := int32(len(t.Topic.Partitions)); i < partitions; i++ { //nolint:gosec // small
+		p := kafka.Partition{Index: i}
+		for n := range int32(replicas) {
+			p.Replicas = append(p.Replicas, n)
+		}
+		t.Topic.Partitions = append(t.Topic.Partitions, p)
+	}
+}
+
+// asked records a call, and asks the script before and after it is carried out.
+func (k *fakeKafka) asked(ctx context.Context, call, what string, carryOut func() error) error {
+	k.mu.Lock()
+	k.calls = append(k.calls, call+" "+what)
+	before, after := k.before, k.after
+	k.mu.Unlock()
+	if before != nil {
+		if err := before(ctx, call, what); err != nil {
+			return err
+		}
+	}
+	k.mu.Lock()
+	err := carryOut()
+	k.mu.Unlock()
+	if err == nil && after != nil {
+		err = after(ctx, call, what)
+	}
+	return err
+}
+
+func (k *fakeKafka) Describe(ctx context.Context, name string, _ bool) (a topic.Actual, err error) {
+	err = k.asked(ctx, describeCall, name, func() error {
+		if k.stale != nil {
+			old, ok := k.stale[name]
+			if !ok {
+				return kafka.NewError(unknownTopic, "")
+			}
+			a = clone(&old)
+			return nil
+		}
+		t, ok := k.topics[name]
+		if !ok {
+			return kafka.NewError(unknownTopic, "")
+		}
+		a = clone(t)
+		return nil
+	})
+	return a, err
+}
+
+func (k *fakeKafka) Create(ctx context.Context, n kafka.NewTopic) (made kafka.CreateResult, err error) {
+	err = k.asked(ctx, createCall, n.Name, func() error {
+		if _, ok := k.topics[n.Name]; ok {
+			return kafka.NewError(topicExists, fmt.Sprintf("Topic '%s' already exists.", n.Name))
+		}
+		if n.Partitions < 0 {
+			n.Partitions = defaultPartitions
+		}
+		if n.ReplicationFactor < 0 {
+			n.ReplicationFactor = defaultReplicas
+		}
+		t := k.add(n.Name, n.Partitions, n.ReplicationFactor)
+		for key, value := range n.Configs {
+			t.Config[key] = kafka.ConfigEntry{Value: *value, Source: kafka.SourceTopic}
+		}
+		made = kafka.CreateResult{ID: t.Topic.ID, Partitions: n.Partitions, ReplicationFactor: n.ReplicationFactor}
+		return nil
+	})
+	return made, err
+}
+
+func (k *fakeKafka) Alter(ctx context.Context, c kafka.ConfigChange) error {
+	return k.asked(ctx, alterCall, c.Resource.Name, func() error {
+		t, ok := k.topics[c.Resource.Name]
+		if !ok {
+			return kafka.NewError(unknownTopic, "")
+		}
+		for key, value := range c.Set {
+			t.Config[key] = kafka.ConfigEntry{Value: value, Source: kafka.SourceTopic}
+		}
+		for _, key := range c.Delete {
+			delete(t.Config, key)
+		}
+		return nil
+	})
+}
+
+func (k *fakeKafka) Increase(ctx context.Context, p kafka.PartitionIncrease) error {
+	return k.asked(ctx, increaseCall, p.Topic, func() error {
+		t, ok := k.topics[p.Topic]
+		switch {
+		case !ok:
+			return kafka.NewError(unknownTopic, "")
+		case int(p.Total) <= len(t.Topic.Partitions):
+			return kafka.NewError(invalidPartitions, fmt.Sprintf("Topic already has %d partition(s).", len(t.Topic.Partitions)))
+		}
+		grow(t, p.Total, int16(len(t.Topic.Partitions[0].Replicas))) //nolint:gosec // small
+		return nil
+	})
+}
+
+func (k *fakeKafka) Reassignments(ctx context.Context, name string) (moves map[int32]kafka.Reassignment, err error) {
+	err = k.asked(ctx, reassignmentsCall, name, func() error {
+		moves = maps.Clone(k.moves[name])
+		return nil
+	})
+	return moves, err
+}
+
+func (k *fakeKafka) Delete(ctx context.Context, id kafka.TopicID) error {
+	return k.asked(ctx, deleteCall, id.String(), func() error {
+		for name, t := range k.topics {
+			if t.Topic.ID == id {
+				delete(k.topics, name)
+				return nil
+			}
+		}
+		return kafka.NewError(unknownTopicID, "")
+	})
+}
+
+// answers makes calls fail, each kind with its own error.
+func answers(errs map[string]error) func(context.Context, string, string) error {
+	return func(_ context.Context, call, _ string) error { return errs[call] }
+}

@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// Two quick changes, of which the second takes the first back: a broker that is behind shows what the second wants.
+func TestWhatIsReadRightAfterAWriteIsLookedAtAgain(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", config("k", `1`))
+	w.kafka.lag()
+	w.update("a", config("k", `2`))
+	w.pass("a")
+	w.update("a", config("k", `1`))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "2"}), "the broker hid it")
+
+	w.kafka.catchUp()
+	w.clock.step(settle)
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1"}))
+}
+
+// The same, while the second change also brings something that has to be done.
+func TestWhatIsReadRightAfterAWriteIsLookedAtAgainThoughThereWasSomethingToDo(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", config("k", `1`))
+	w.kafka.lag()
+	w.update("a", config("k", `2`))
+	w.pass("a")
+	w.update("a", config("k", `1`), config("m", `1`))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.kafka.catchUp()
+	w.clock.step(settle)
+	w.pass("a")
+	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1", "m": "1"}))
+}
+
+func TestALoneChangeNeedsNoSecondLook(t *testing.T) {
+	w := newWorld(t)
+	w.create("a")
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+	w.clock.step(settle)
+	w.update("a", config("k", `2`))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+}
+
+func TestABrokerThatShowsAnOldConfigurationIsNoDrift(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", config("k", `1`))
+	w.kafka.lag()
+	w.update("a", config("k", `2`))
+	w.pass("a")
+	w.update("a", label("touched", "yes"))
+	w.pass("a")
+	w.Expect(w.count("strimzi_drift_reverted_total")).To(BeZero())
+	w.Expect(w.sink.took()).To(HaveEach(HavePrefix("Normal Changed")))
+	w.Expect(w.logged.took()).To(BeEmpty())
+}
+
+func TestABrokerThatShowsTooFewPartitionsIsNoFailure(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", partitions(1))
+	w.kafka.lag()
+	w.update("a", partitions(3))
+	w.pass("a")
+	w.update("a", config("k", `1`))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.Expect(w.get("a")).To(beReady())
+	w.Expect(w.kafka.took()).To(Equal([]string{"describe a", "increase a", "describe a", "alter a", "increase a"}))
+	w.Expect(w.logged.took()).To(BeEmpty())
+
+	w.kafka.catchUp()
+	w.clock.step(settle)
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+	w.Expect(w.get("a")).To(beReady())
+}
+
+// A broker that goes on showing the old state must not keep the operator writing all the time.
+func TestLookingAgainEnds(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", config("k", `"1e3"`))
+	w.kafka.lag()
+	w.kafka.stale["a"].Config["k"] = w.kafka.stale["a"].Config[inheritedConfigKey] // never what was written
+	w.update("a", config("k", `"2e3"`))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.clock.step(settle)
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+}
+
+func TestMemoryDoesNotGrow(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"a", "b", "c"} {
+		w.ready(name)
+		w.delete(name)
+		w.pass(name)
+		w.pass(name)
+		w.clock.step(20 * settle)
+	}
+	w.Expect(w.r.memory.writes).To(BeEmpty())
+	w.Expect(len(w.r.memory.deleted)).To(BeNumerically("<=", 1), "the last one is swept with the next write")
+	w.Expect(w.r.memory.failing).To(BeEmpty())
+	w.Expect(w.r.busy.keys).To(BeEmpty())
+}

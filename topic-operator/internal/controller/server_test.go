@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+)
+
+// server is the API server of all tests of this package; without one, missing says why.
+var (
+	server  *envtest.Environment
+	missing error
+	scheme  = runtime.NewScheme()
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(logging.New(io.Discard, 0, false))
+	// What has to come comes soon, but the machine may be busy.
+	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyPollingInterval(5 * time.Millisecond)
+	SetDefaultConsistentlyDuration(300 * time.Millisecond)
+	if missing = startServer(); missing != nil {
+		return m.Run()
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
+		}
+	}()
+	return m.Run()
+}
+
+func startServer() error {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	root, err := assets.Root()
+	if err != nil {
+		return err
+	}
+	binaries := os.Getenv("KUBEBUILDER_ASSETS")
+	if binaries == "" {
+		if binaries, err = assets.Dir(context.Background(), "controlplane", os.Stderr); err != nil {
+			return err
+		}
+	}
+	env := &envtest.Environment{
+		BinaryAssetsDirectory:    binaries,
+		CRDDirectoryPaths:        []string{filepath.Join(root, "config", "crd", "bases")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: 2 * time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+	if _, err := env.Start(); err != nil {
+		return err
+	}
+	server = env
+	return nil
+}
+
+// needServer skips the test without an API server; in CI that is a failure.
+func needServer(t *testing.T) {
+	t.Helper()
+	switch {
+	case missing == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("there is no API server: %v", missing)
+	default:
+		t.Skipf("there is no API server: %v", missing)
+	}
+}
+
+// admin returns a client that may do anything, and reads from the API server itself.
+func admin(t *testing.T) client.Client {
+	t.Helper()
+	needServer(t)
+	return clientOf(t, server.Config)
+}
+
+func clientOf(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatalf("make a client: %v", err)
+	}
+	return c
+}
+
+// newNamespace makes a namespace of the test's own.
+func newNamespace(t *testing.T, c client.Client) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	if err := c.Create(t.Context(), ns); err != nil {
+		t.Fatalf("make a namespace: %v", err)
+	}
+	return ns.Name
+}

@@ -1,0 +1,152 @@
+package controller
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// vanish deletes an object and tells the reconciler, as its watch does.
+func (w *world) vanish(name string) {
+	w.t.Helper()
+	kt := w.get(name)
+	w.delete(name)
+	w.Expect(w.exists(name)).To(BeFalse())
+	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: kt})).To(BeTrue())
+}
+
+// Strimzi: shouldDeleteTopicFromKafkaWhenManagedTopicDeletedFromKubeAndFinalizersDisabled.
+func TestWithoutFinalizersTheTopicGoesAfterItsObject(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.Expect(w.get("a").Finalizers).To(BeEmpty())
+	w.Expect(w.requests.took()).To(Equal([]string{"PATCH a/status"}))
+	w.vanish("a")
+	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+	w.kafka.took()
+	w.pass("a")
+	w.Expect(w.kafka.took()).To(BeEmpty(), "once")
+}
+
+func TestWithoutFinalizersAnOldOneIsRemoved(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a", finalizers("strimzi.io/topic-operator", "example.org/other"))
+	w.pass("a")
+	w.Expect(w.get("a").Finalizers).To(Equal([]string{"example.org/other"}))
+	w.Expect(w.get("a")).To(haveConditions("Ready=True"))
+	w.update("a", finalizers())
+}
+
+func TestWithoutFinalizersAnObjectThatStillHasOneIsDeletedAsUsual(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.kafka.put("a", 1, 1, nil)
+	w.create("a", finalizers("strimzi.io/topic-operator"))
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}
+
+// Strimzi: shouldNotDeleteTopicFromKafkaWhenUnmanagedTopicDeletedAndFinalizersDisabled.
+func TestWithoutFinalizersWhatIsNotOursStays(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		change
+	}{{"unmanaged", abandon}, {"unmanaged by spec", managed(false)}, {"unselected", noLabel("strimzi.io/cluster")}} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, withoutFinalizers, onlySelected)
+			w.create("a", selected)
+			w.pass("a")
+			w.update("a", c.change)
+			w.pass("a")
+			w.vanish("a")
+			w.pass("a")
+			w.Expect(w.kafka.get("a")).NotTo(BeNil())
+		})
+	}
+}
+
+func TestWithoutFinalizersAnObjectThatIsBackKeepsItsTopic(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	id := w.kafka.get("a").Topic.ID
+	w.vanish("a")
+	w.create("a", config("k", `1`))
+	w.pass("a")
+	w.Expect(w.kafka.get("a").Topic.ID).To(Equal(id))
+	w.Expect(w.get("a")).To(And(haveConditions("Ready=True"), claim("a", id.String())))
+
+	// The old object's deletion is not made up for later.
+	w.update("a", abandon)
+	w.pass("a")
+	w.vanish("a")
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+// Strimzi: shouldNotDeleteTopicWhen...FinalizersDisabledButDeletionDisabledInKafka.
+func TestWithoutFinalizersAFinalFailureIsLogged(t *testing.T) {
+	for _, c := range []struct {
+		err  *kafka.Error
+		line string
+	}{
+		{kafka.NewError(deletionDisabled, ""), "Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller."},
+		{kafka.NewError(unauthorized, ""), "Unable to delete topic 'a' from Kafka. TopicAuthorizationException"},
+	} {
+		t.Run(c.err.Name, func(t *testing.T) {
+			w := newWorld(t, withoutFinalizers)
+			w.create("a")
+			w.pass("a")
+			w.vanish("a")
+			w.kafka.fails(deleteCall, c.err)
+			w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+			w.Expect(w.logged.took()).To(ConsistOf(And(ContainSubstring("level=WARN"), ContainSubstring(c.line))))
+			w.kafka.took()
+			w.pass("a")
+			w.Expect(w.kafka.took()).To(BeEmpty())
+			w.Expect(w.kafka.get("a")).NotTo(BeNil())
+		})
+	}
+}
+
+func TestWithoutFinalizersAPassingFailureIsTriedAgain(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.vanish("a")
+	w.kafka.fails(deleteCall, kafka.NewError(timedOut, ""))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(2 * firstRetry))
+	w.kafka.hook(nil)
+	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+	w.Expect(w.r.memory.failing).To(BeEmpty())
+	w.Expect(w.r.vanish.objects).To(BeEmpty())
+}
+
+// By the time a standby is elected, the name may be that of somebody else's topic.
+func TestWithoutFinalizersAStandbyTakesNoNoteOfDeletions(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.r.elected = func() bool { return false }
+	w.vanish("a")
+	w.r.elected = func() bool { return true }
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+func TestWithFinalizersAVanishedObjectLeavesItsTopic(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.update("a", finalizers())
+	w.vanish("a")
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "somebody took the finalizer away and wants just that")
+}

@@ -1,0 +1,339 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
+)
+
+const interval = 2 * time.Minute
+
+// world is a reconciler between a real API server and a Kafka in memory. Nothing happens in it by itself: a test makes each pass.
+type world struct {
+	*WithT
+	t        *testing.T
+	admin    client.Client
+	ns       string
+	kafka    *fakeKafka
+	clock    *clock
+	sink     *sink
+	metrics  *metrics.Metrics
+	registry *prometheus.Registry
+	requests *requests
+	logged   *logged
+	r        *Reconciler
+}
+
+// setup is what a test may want differently.
+type setup struct {
+	Options
+	metrics metrics.Options
+	config  func() *rest.Config
+}
+
+func newWorld(t *testing.T, changes ...func(*setup)) *world {
+	t.Helper()
+	a := admin(t)
+	w := &world{WithT: NewWithT(t), t: t, admin: a, ns: newNamespace(t, a), kafka: newFakeKafka(), clock: newClock(),
+		sink: &sink{}, registry: prometheus.NewRegistry(), requests: &requests{}, logged: &logged{}}
+	s := setup{
+		Options: Options{Selects: func(map[string]string) bool { return true }, Interval: interval, UseFinalizers: true, Now: w.clock.now},
+		config:  func() *rest.Config { return server.Config },
+	}
+	for _, change := range changes {
+		change(&s)
+	}
+	w.metrics = metrics.New(w.registry, s.metrics)
+	recorder := notify.New(w.sink, notify.Limits{PerSecond: 1e6, Burst: 1e6, Waiting: 1e4}, w.metrics.EventDropped)
+	w.sink.flush = func() { recorder.Normal(nil, mark, mark, mark) }
+	go func() { _ = recorder.Start(t.Context()) }()
+	config := rest.CopyConfig(s.config())
+	config.Wrap(w.requests.wrap)
+	w.r = NewReconciler(clientOf(t, config), w.kafka, recorder, w.metrics, s.Options)
+	return w
+}
+
+func withoutFinalizers(s *setup) { s.UseFinalizers = false }
+
+func (w *world) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: w.ns, Name: name}
+}
+
+// pass makes one pass, which must not fail as such.
+func (w *world) pass(name string) reconcile.Result {
+	w.t.Helper()
+	result, err := w.tryPass(w.t.Context(), name)
+	w.Expect(err).NotTo(HaveOccurred())
+	return result
+}
+
+func (w *world) tryPass(ctx context.Context, name string) (reconcile.Result, error) {
+	ctx = log.IntoContext(ctx, logging.New(w.logged, -10, false))
+	return w.r.Reconcile(ctx, reconcile.Request{NamespacedName: w.key(name)})
+}
+
+// create stores an object.
+func (w *world) create(name string, changes ...change) {
+	w.t.Helper()
+	w.Expect(w.admin.Create(w.t.Context(), kafkaTopic(w.ns, name, changes...))).To(Succeed())
+}
+
+// update changes a stored object.
+func (w *world) update(name string, changes ...change) {
+	w.t.Helper()
+	w.Expect(updateTopic(w.t.Context(), w.admin, w.key(name), changes...)).To(Succeed())
+}
+
+// delete asks for an object's deletion.
+func (w *world) delete(name string) {
+	w.t.Helper()
+	w.Expect(w.admin.Delete(w.t.Context(), w.get(name))).To(Succeed())
+}
+
+// get returns a stored object.
+func (w *world) get(name string) *v1.KafkaTopic {
+	w.t.Helper()
+	kt := &v1.KafkaTopic{}
+	w.Expect(w.admin.Get(w.t.Context(), w.key(name), kt)).To(Succeed())
+	return kt
+}
+
+func (w *world) exists(name string) bool {
+	w.t.Helper()
+	err := w.admin.Get(w.t.Context(), w.key(name), &v1.KafkaTopic{})
+	w.Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
+	return !apierrors.IsNotFound(err)
+}
+
+// ready creates an object, makes the pass that makes its topic, lets the settling time go by, and forgets what was recorded.
+func (w *world) ready(name string, changes ...change) {
+	w.t.Helper()
+	w.create(name, changes...)
+	w.pass(name)
+	w.Expect(w.get(name)).To(beReady())
+	w.clock.step(settle)
+	w.forget()
+}
+
+// moment returns how long the timer waits for an object's own moment in the interval.
+func (w *world) moment(name string) time.Duration {
+	return schedule.Next(w.key(name).String(), interval, w.clock.now())
+}
+
+func (w *world) forget() {
+	w.kafka.took()
+	w.requests.took()
+	w.sink.took()
+	w.logged.took()
+}
+
+// clock is a clock that stands still.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func newClock() *clock { return &clock{at: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// mark ends what a test waits for in the line of Events.
+const mark = "Mark"
+
+// sink takes Events.
+type sink struct {
+	mu     sync.Mutex
+	events []string
+	marks  int
+	flush  func()
+}
+
+func (s *sink) Eventf(_, _ runtime.Object, kind, reason, _, _ string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reason == mark {
+		s.marks++
+		return
+	}
+	s.events = append(s.events, kind+" "+reason+": "+args[0].(string))
+}
+
+// took returns the Events since the last took. They leave in the background, warnings first, so a last one is sent behind them.
+func (s *sink) took() []string {
+	s.mu.Lock()
+	want := s.marks + 1
+	s.mu.Unlock()
+	s.flush()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) { //nolint:forbidigo // polls
+		s.mu.Lock()
+		if s.marks >= want {
+			events := s.events
+			s.events = nil
+			s.mu.Unlock()
+			return events
+		}
+		s.mu.Unlock()
+	}
+	return []string{"the Events did not leave"}
+}
+
+// requests records the requests to the API server that are more than reads, and may interfere with them.
+type requests struct {
+	mu     sync.Mutex
+	writes []string
+	before func(write string)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (q *requests) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/kafkatopics") {
+			_, what, _ := strings.Cut(r.URL.Path, "/kafkatopics/")
+			write := r.Method + " " + what
+			q.mu.Lock()
+			q.writes = append(q.writes, write)
+			before := q.before
+			q.mu.Unlock()
+			if before != nil {
+				before(write)
+			}
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// once calls f before the next write of the given kind.
+func (q *requests) once(write string, f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var once sync.Once
+	q.before = func(w string) {
+		if w == write {
+			once.Do(f)
+		}
+	}
+}
+
+// took returns the writes since the last took.
+func (q *requests) took() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	writes := q.writes
+	q.writes = nil
+	return writes
+}
+
+// logged takes the log.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// took returns the lines from WARN up since the last took.
+func (l *logged) took() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(l.b.String()), "\n")
+	l.b.Reset()
+	return slices.DeleteFunc(lines, func(line string) bool {
+		return !strings.Contains(line, "level=WARN") && !strings.Contains(line, "level=ERROR")
+	})
+}
+
+// updateTopic changes a stored object, whoever else does.
+func updateTopic(ctx context.Context, c client.Client, key types.NamespacedName, changes ...change) error {
+	for range 20 {
+		kt := &v1.KafkaTopic{}
+		if err := c.Get(ctx, key, kt); err != nil {
+			return err
+		}
+		for _, change := range changes {
+			change(kt)
+		}
+		if err := c.Update(ctx, kt); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return errors.New("always a conflict")
+}
+
+// count returns a counter or gauge, summed over its labels; labels pick out some of them.
+func (w *world) count(name string, labels ...string) float64 {
+	w.t.Helper()
+	return sum(w.t, w.registry, name, labels...)
+}
+
+// sum adds up the samples of a figure that have the labels, given as name=value. A histogram counts its observations.
+func sum(t *testing.T, registry prometheus.Gatherer, name string, labels ...string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatalf("gather metrics: %v", err)
+	}
+	total := 0.0
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var has []string
+			for _, l := range m.GetLabel() {
+				has = append(has, l.GetName()+"="+l.GetValue())
+			}
+			if slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(has, l) }) {
+				continue
+			}
+			total += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return total
+}
+
+// status writes an object's status as somebody else.
+func (w *world) status(name string, change func(*v1.KafkaTopicStatus)) {
+	w.t.Helper()
+	kt := w.get(name)
+	change(&kt.Status)
+	w.Expect(w.admin.Status().Update(w.t.Context(), kt)).To(Succeed())
+}
