@@ -28,8 +28,8 @@ type Target struct {
 	ClusterID string
 	// Brokers is how many brokers the cluster has.
 	Brokers int
-	// LargeTopics is how many topics of 200 partitions the test of large batches creates in one call; 60 if not set, which
-	// is more than one request may carry.
+	// LargeTopics is how many topics of 200 partitions the test of large batches creates in one call, 60 if not set, which
+	// is more than one request may carry. A real broker takes 10 ms and more for each partition.
 	LargeTopics int
 }
 
