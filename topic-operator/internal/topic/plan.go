@@ -100,7 +100,7 @@ func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	change := kafka.ConfigChange{Resource: kafka.TopicResource(d.Name)}
 	for key, want := range d.Config {
 		have, known := a.Config[key]
-		if known && have.Value == want || !isThrottle(key) && !rules.alterable(key) {
+		if known && sameValue(want, have.Value) || !isThrottle(key) && !rules.alterable(key) {
 			continue
 		}
 		if change.Set == nil {
