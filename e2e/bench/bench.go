@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Options say what to measure.
+type Options struct {
+	// Topics is the size of the bulk measurements; 2,000 in the published figures.
+	Topics int
+	// Rounds is how often floor and operator take turns; the median counts.
+	Rounds int
+	// Burst is the size of the largest set; 0 leaves it out.
+	Burst int
+	// Only names the measurements to make: bulk, latency, scale. None means all.
+	Only []string
+	// OperatorEnv are settings of the operator to measure it with.
+	OperatorEnv map[string]string
+	// Out is the file for one JSON object a line; empty writes none (BENCH_OUT).
+	Out string
+	// Progress is told what goes on, Table gets the result.
+	Progress, Table io.Writer
+}
+
+// Run measures, and writes the figures.
+func Run(ctx context.Context, o Options) (err error) {
+	w, err := newWorld(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	r := &Report{progress: o.Progress}
+	wanted := func(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
+	steps := []struct {
+		name string
+		run  func() error
+	}{
+		{"latency", func() error { return w.latency(ctx, r, 200) }},
+		{"bulk", func() error { return w.bulk(ctx, r, o.Topics, o.Rounds) }},
+		{"scale", func() error { return w.scale(ctx, r, []int{o.Topics, o.Topics * 5 / 2}, o.Burst) }},
+	}
+	for _, step := range steps {
+		if !wanted(step.name) {
+			continue
+		}
+		r.logf("== %s", step.name)
+		if err := step.run(); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", step.name, err), r.write(o))
+		}
+	}
+	return r.write(o)
+}
+
+// write gives out what was measured, also when a later measurement failed.
+func (r *Report) write(o Options) error {
+	if err := r.Table(o.Table); err != nil || o.Out == "" {
+		return err
+	}
+	file, err := os.Create(o.Out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.JSON(file), file.Close())
+}

@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+)
+
+// steadyInterval is short, so that two timed passes fit into a benchmark.
+const steadyInterval = 20 * time.Second
+
+// scale fills one namespace step by step: resident memory at each step, a converged set over two timed passes at the first one, and at the
+// last one everything applied at once.
+func (w *world) scale(ctx context.Context, r *Report, steps []int, most int) (err error) {
+	const namespace = "scale"
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := w.createNamespace(ctx, namespace); err != nil {
+		return err
+	}
+	o, err := w.observe(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	p, err := w.startOperator(ctx, namespace, map[string]string{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": strconv.FormatInt(steadyInterval.Milliseconds(), 10)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	have := 0
+	grow := func(to int) (time.Duration, error) {
+		took, err := timed(func() error {
+			if err := w.post(ctx, namespace, namespace, have, to); err != nil {
+				return err
+			}
+			return o.allReady(ctx, to, 1)
+		})
+		have = to
+		if err != nil {
+			err = fmt.Errorf("growing to %d: %w; the operator's last words:\n%s", to, err, p.LogTail(20))
+		}
+		return took, err
+	}
+	for i, step := range steps {
+		r.logf("scale: %d topics", step)
+		if _, err := grow(step); err != nil {
+			return err
+		}
+		if i == 0 {
+			if err := w.steady(ctx, r, p, step); err != nil {
+				return err
+			}
+		}
+		if err := addMemory(r, p, step); err != nil {
+			return err
+		}
+	}
+	if most <= have {
+		return nil
+	}
+	r.logf("scale: %d topics, %d of them applied at once", most, most-have)
+	added := most - have
+	took, err := grow(most)
+	if err != nil {
+		return err
+	}
+	r.add(fmt.Sprintf("burst_%d", added), took.Seconds(), "s")
+	if err := addMemory(r, p, most); err != nil {
+		return err
+	}
+	return w.countAll(ctx, r, namespace, most)
+}
+
+func addMemory(r *Report, p *operatorproc.Process, n int) error {
+	used, err := p.Usage()
+	if err != nil {
+		return err
+	}
+	r.add(fmt.Sprintf("resident_%d", n), float64(used.RSS)/1e6, "MB")
+	r.add(fmt.Sprintf("resident_peak_%d", n), float64(used.PeakRSS)/1e6, "MB")
+	return nil
+}
+
+// countAll compares what was asked for with what is there, on both sides.
+func (w *world) countAll(ctx context.Context, r *Report, namespace string, want int) error {
+	ready, all, err := w.countReady(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	topics, err := w.admin.ListTopics(ctx)
+	if err != nil {
+		return err
+	}
+	inKafka := 0
+	for _, t := range topics {
+		if strings.HasPrefix(t.Name, namespace+"-") {
+			inKafka++
+		}
+	}
+	r.add(fmt.Sprintf("burst_lost_objects_%d", want), float64(want-ready), "objects")
+	r.add(fmt.Sprintf("burst_lost_topics_%d", want), float64(want-inKafka), "topics")
+	if all != want || inKafka != want || ready != want {
+		return fmt.Errorf("of %d objects %d exist and %d are ready, and Kafka has %d of their topics", want, all, ready, inKafka)
+	}
+	return nil
+}
+
+// steady measures a converged set over two timed passes.
+func (w *world) steady(ctx context.Context, r *Report, p *operatorproc.Process, n int) error {
+	r.logf("scale: a converged set of %d over two timed passes of %s", n, steadyInterval)
+	// The first interval settles what is left of the creation, Events included: every object had its timed pass since.
+	if err := pause(ctx, steadyInterval+steadyInterval/4); err != nil {
+		return err
+	}
+	type reading struct{ kubernetes, kafka, passes float64 }
+	read := func() (v reading, err error) {
+		if v.kubernetes, err = w.kafkaTopicRequests(ctx); err != nil {
+			return v, err
+		}
+		m, err := p.Metrics(ctx)
+		v.kafka, v.passes = m.Sum("strimzi_kafka_request_duration_seconds_count"), m.Sum("strimzi_reconciliations_total")
+		return v, err
+	}
+	before, err := read()
+	if err != nil {
+		return err
+	}
+	usedBefore, err := p.Usage()
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, 2*steadyInterval); err != nil {
+		return err
+	}
+	usedAfter, err := p.Usage()
+	if err != nil {
+		return err
+	}
+	after, err := read()
+	if err != nil {
+		return err
+	}
+	r.add(fmt.Sprintf("converged_%d_passes", n), after.passes-before.passes, "passes")
+	r.add(fmt.Sprintf("converged_%d_kubernetes_requests", n), after.kubernetes-before.kubernetes, "requests")
+	r.add(fmt.Sprintf("converged_%d_kafka_requests", n), after.kafka-before.kafka, "requests")
+	r.add(fmt.Sprintf("converged_%d_cpu", n), (usedAfter.CPU - usedBefore.CPU).Seconds(), "cpu-s")
+	return nil
+}
+
+// kafkaTopicRequests counts all requests for KafkaTopics that the API server has answered, whoever made them. Nobody but the operator
+// makes any while it is read twice.
+func (w *world) kafkaTopicRequests(ctx context.Context) (float64, error) {
+	clients, err := kubernetes.NewForConfig(w.config)
+	if err != nil {
+		return 0, err
+	}
+	text, err := clients.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "apiserver_request_total{") || !strings.Contains(line, `resource="kafkatopics"`) {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:]), 64)
+		if err != nil {
+			return 0, fmt.Errorf("read %q: %w", line, err)
+		}
+		sum += value
+	}
+	return sum, nil
+}
+
+// pause lets time pass; what is measured here is what happens meanwhile.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

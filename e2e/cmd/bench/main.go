@@ -1,0 +1,41 @@
+// Command bench measures the topic-operator beside a floor, and prints the figures. BENCH_OUT names a file for one JSON object a line.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kafka-operators/kafka-operators/e2e/bench"
+)
+
+func main() {
+	o := bench.Options{Out: os.Getenv("BENCH_OUT"), OperatorEnv: map[string]string{}, Progress: os.Stderr, Table: os.Stdout}
+	flag.IntVar(&o.Topics, "topics", 2000, "size of the bulk measurements")
+	flag.IntVar(&o.Rounds, "rounds", 3, "how often floor and operator take turns; the median counts")
+	flag.IntVar(&o.Burst, "burst", 20000, "size of the set in the last measurement; 0 leaves it out")
+	only := flag.String("only", "", "measurements to make, with commas between: latency, bulk, scale (default: all)")
+	flag.Func("env", "a setting of the operator to measure it with, as NAME=value; may be repeated", func(s string) error {
+		name, value, _ := strings.Cut(s, "=")
+		o.OperatorEnv[name] = value
+		return nil
+	})
+	flag.Parse()
+	if *only != "" {
+		o.Only = strings.Split(*only, ",")
+	}
+	ctrl.SetLogger(logr.Discard()) // the figures are the output
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := bench.Run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
