@@ -1,0 +1,293 @@
+package topicoperator
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// apiKey is the number of a request in Kafka's protocol.
+type apiKey int16
+
+// The requests that the operator makes.
+const (
+	apiMetadata            apiKey = 3
+	apiCreateTopics        apiKey = 19
+	apiDeleteTopics        apiKey = 20
+	apiDescribeConfigs     apiKey = 32
+	apiCreatePartitions    apiKey = 37
+	apiAlterConfigs        apiKey = 44
+	apiListReassignments   apiKey = 46
+	apiDescribeCluster     apiKey = 60
+	largestFrame                  = 100 << 20
+	loopback                      = "127.0.0.1"
+	requestHeaderBeginning        = 8 // API key, version, correlation id
+)
+
+// proxy stands between the operator and the brokers. It counts requests, holds them, and plays a Kafka that is away.
+type proxy struct {
+	listeners []net.Listener
+	brokers   []string
+
+	mu     sync.Mutex
+	away   bool
+	conns  map[net.Conn]struct{}
+	counts map[apiKey]int
+	held   []*hold
+}
+
+// side says where a request is held.
+type side int
+
+const (
+	// beforeBroker: the broker does not see it.
+	beforeBroker side = iota
+	// afterBroker: the broker carries it out, and its answer is held.
+	afterBroker
+)
+
+// hold is a request that is waited for, and then held.
+type hold struct {
+	key  apiKey
+	side side
+	// caught is closed when there is one; with afterBroker, when the broker has answered.
+	caught   chan struct{}
+	released chan struct{}
+	once     sync.Once
+	// lost requests, and answers, do not go on when they are released.
+	lost bool
+}
+
+// release lets go what is held, and holds no more.
+func (h *hold) release() { h.once.Do(func() { close(h.released) }) }
+
+// lose drops what is held, with its connection, and holds no more.
+func (h *hold) lose() { h.once.Do(func() { h.lost = true; close(h.released) }) }
+
+// startProxy starts a proxy that lives as long as the spec.
+func startProxy(brokers ...string) *proxy {
+	GinkgoHelper()
+	p := &proxy{brokers: brokers, conns: map[net.Conn]struct{}{}, counts: map[apiKey]int{}}
+	for _, broker := range brokers {
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+		Expect(err).NotTo(HaveOccurred())
+		p.listeners = append(p.listeners, l)
+		go p.accept(l, broker)
+	}
+	DeferCleanup(p.close)
+	return p
+}
+
+func (p *proxy) close() {
+	for _, l := range p.listeners {
+		l.Close()
+	}
+	p.releaseAll()
+	p.leave()
+}
+
+// releaseAll lets everything go that is held.
+func (p *proxy) releaseAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range p.held {
+		h.release()
+	}
+	p.held = nil
+}
+
+// leave breaks all connections, and accepts no others until back: Kafka is away.
+func (p *proxy) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = true
+	for c := range p.conns {
+		c.Close()
+	}
+}
+
+func (p *proxy) back() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = false
+}
+
+// addresses are what a client bootstraps from.
+func (p *proxy) addresses() []string {
+	var all []string
+	for _, l := range p.listeners {
+		all = append(all, l.Addr().String())
+	}
+	return all
+}
+
+// count is how many requests of this kind have come.
+func (p *proxy) count(key apiKey) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.counts[key]
+}
+
+// hold holds all requests of this kind from now on.
+func (p *proxy) hold(key apiKey, where side) *hold {
+	h := &hold{key: key, side: where, caught: make(chan struct{}), released: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = append(p.held, h)
+	return h
+}
+
+func (p *proxy) accept(l net.Listener, broker string) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go p.serve(c, broker)
+	}
+}
+
+// join takes part in leave; it reports false if Kafka is away.
+func (p *proxy) join(c net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.away {
+		c.Close()
+		return false
+	}
+	p.conns[c] = struct{}{}
+	return true
+}
+
+func (p *proxy) part(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+	c.Close()
+}
+
+// serve passes requests and answers on. Kafka answers in order, so that the next answer belongs to the oldest request.
+func (p *proxy) serve(client net.Conn, broker string) {
+	if !p.join(client) {
+		return
+	}
+	defer p.part(client)
+	server, err := net.Dial("tcp", broker)
+	if err != nil || !p.join(server) {
+		return
+	}
+	defer p.part(server)
+	const most = 1000
+	asked := make(chan apiKey, most)
+	go func() {
+		defer client.Close()
+		for key := range asked {
+			answer, err := readFrame(server)
+			if err != nil {
+				return
+			}
+			if !p.pass(key, afterBroker) {
+				return
+			}
+			if writeFrame(client, p.readdress(answer)) != nil {
+				return
+			}
+		}
+	}()
+	defer close(asked)
+	for {
+		request, err := readFrame(client)
+		if err != nil || len(request) < requestHeaderBeginning {
+			return
+		}
+		key := apiKey(binary.BigEndian.Uint16(request)) //nolint:gosec // the protocol's own conversion
+		p.note(key)
+		if !p.pass(key, beforeBroker) {
+			return
+		}
+		asked <- key
+		if writeFrame(server, request) != nil {
+			return
+		}
+	}
+}
+
+func (p *proxy) note(key apiKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[key]++
+}
+
+// pass waits while requests of this kind are held here; it reports whether to go on.
+func (p *proxy) pass(key apiKey, where side) bool {
+	p.mu.Lock()
+	var found *hold
+	for _, h := range p.held {
+		select {
+		case <-h.released:
+		default:
+			if h.key == key && h.side == where {
+				found = h
+			}
+		}
+	}
+	if found != nil {
+		select {
+		case <-found.caught:
+		default:
+			close(found.caught)
+		}
+	}
+	p.mu.Unlock()
+	if found == nil {
+		return true
+	}
+	<-found.released
+	return !found.lost
+}
+
+// readdress replaces the brokers' addresses in an answer by the proxy's, which are as long; or the client would go past it.
+func (p *proxy) readdress(answer []byte) []byte {
+	for i, broker := range p.brokers {
+		answer = bytes.ReplaceAll(answer, wireAddress(broker), wireAddress(p.listeners[i].Addr().String()))
+	}
+	return answer
+}
+
+// wireAddress is an address as Kafka's answers have it: the host, and the port in four bytes.
+func wireAddress(address string) []byte {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		panic(err)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		panic(err)
+	}
+	return binary.BigEndian.AppendUint32([]byte(host), uint32(number))
+}
+
+func readFrame(r io.Reader) ([]byte, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > largestFrame {
+		return nil, io.ErrUnexpectedEOF
+	}
+	frame := make([]byte, n)
+	_, err := io.ReadFull(r, frame)
+	return frame, err
+}
+
+func writeFrame(w io.Writer, frame []byte) error {
+	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) //nolint:gosec // bounded by largestFrame
+	return err
+}
