@@ -52,8 +52,11 @@ type ControlPlane struct {
 
 // Available returns nil if Start can work, else one line that says what is missing. It may build the programs, which takes
 // minutes.
-func Available(ctx context.Context) error {
-	_, err := findBinaries(ctx, io.Discard)
+func Available(ctx context.Context) error { return Prepare(ctx, io.Discard) }
+
+// Prepare is Available for those who want to watch: it tells its progress.
+func Prepare(ctx context.Context, progress io.Writer) error {
+	_, err := findBinaries(ctx, progress)
 	return err
 }
 

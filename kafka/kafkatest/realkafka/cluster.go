@@ -292,6 +292,15 @@ func (c *Cluster) SetConfig(id int32, settings map[string]string) error {
 	return writeFile(n.propertiesFile(), formatProperties(p))
 }
 
+// LogFile returns the path of a node's log; Close removes it.
+func (c *Cluster) LogFile(id int32) string {
+	n, err := c.node(id)
+	if err != nil {
+		return ""
+	}
+	return n.logFile()
+}
+
 // LogTail returns the last hundred lines of a node's log.
 func (c *Cluster) LogTail(id int32) string {
 	n, err := c.node(id)

@@ -25,8 +25,11 @@ type installation struct {
 }
 
 // Available returns nil if Start can work, else one line that says what is missing. It may fetch Kafka's jars.
-func Available(ctx context.Context) error {
-	_, err := install(ctx, io.Discard)
+func Available(ctx context.Context) error { return Prepare(ctx, io.Discard) }
+
+// Prepare is Available for those who want to watch: it tells its progress.
+func Prepare(ctx context.Context, progress io.Writer) error {
+	_, err := install(ctx, progress)
 	return err
 }
 

@@ -1,0 +1,145 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// storyAdmin is what the story asks of Kafka, as somebody who goes behind the operator's back.
+type storyAdmin interface {
+	kafka.TopicReader
+	kafka.TopicWriter
+}
+
+// story is the tour of a demo that runs.
+type story struct {
+	*Demo
+	state *state
+	admin storyAdmin
+}
+
+func (d *Demo) tellStory(ctx context.Context, s *state) error {
+	admin, err := connect(s)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	t := &story{Demo: d, state: s, admin: admin}
+	for _, chapter := range []func(context.Context) error{t.create, t.change, t.drift, t.loss, t.remove} {
+		if err := chapter(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kubectl runs kubectl, and shows both the command and what it says.
+func (t *story) kubectl(ctx context.Context, args ...string) error {
+	t.tell.say("$ kubectl %s", shellLine(args))
+	out, err := t.quietKubectl(ctx, args...)
+	t.tell.quote(out)
+	return err
+}
+
+func (t *story) quietKubectl(ctx context.Context, args ...string) (string, error) {
+	var out, problem bytes.Buffer
+	cmd := exec.CommandContext(ctx, t.state.Kubectl, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = t.root, &out, &problem
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+t.state.Kubeconfig, "KUBECACHEDIR="+t.path("kube-cache"))
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("kubectl %s: %w: %s", shellLine(args), err, strings.TrimSpace(problem.String()))
+	}
+	return out.String(), nil
+}
+
+// shellLine quotes what a shell would take apart.
+func shellLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = arg
+		if strings.ContainsAny(arg, " {}\"$*?") {
+			quoted[i] = "'" + arg + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// inKafka shows all topics, or the named one, as Kafka has them.
+func (t *story) inKafka(ctx context.Context, name string) error {
+	text, err := listTopics(ctx, t.admin)
+	if err != nil {
+		return err
+	}
+	title := "In Kafka:"
+	if name != "" {
+		title = "In Kafka now:"
+		text = onlyTopic(text, name)
+	}
+	t.tell.say("%s", title)
+	t.tell.quote(text)
+	return nil
+}
+
+// onlyTopic keeps the heading and one topic of a list.
+func onlyTopic(list, name string) string {
+	var b strings.Builder
+	for line := range strings.Lines(list) {
+		if strings.HasPrefix(line, "TOPIC ") || strings.HasPrefix(line, name+" ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// await polls until a condition holds, and returns how long that took.
+func (t *story) await(ctx context.Context, what string, condition func(context.Context) (bool, error)) (time.Duration, error) {
+	const pause = 50 * time.Millisecond
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		ok, err := condition(limited)
+		if err == nil && ok {
+			return time.Since(began), nil
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		select {
+		case <-limited.Done():
+			return 0, errors.Join(fmt.Errorf("not within %v: %s", patience, what), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// topic describes one topic and its own settings.
+func (t *story) topic(ctx context.Context, name string) (kafka.Topic, map[string]string, error) {
+	topics, err := t.admin.DescribeTopics(ctx, []string{name})
+	if err != nil {
+		return kafka.Topic{}, nil, err
+	}
+	if err := topics[name].Err; err != nil {
+		return kafka.Topic{}, nil, err
+	}
+	resource := kafka.TopicResource(name)
+	configs, err := t.admin.DescribeConfigs(ctx, []kafka.ConfigResource{resource}, nil)
+	if err != nil {
+		return kafka.Topic{}, nil, err
+	}
+	own := map[string]string{}
+	for key, e := range configs[resource].Entries {
+		if e.Source == kafka.SourceTopic {
+			own[key] = e.Value
+		}
+	}
+	return topics[name].Topic, own, configs[resource].Err
+}
