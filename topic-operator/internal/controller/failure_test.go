@@ -1,0 +1,174 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// attempt fails like a real client, which names another connection each time.
+func attempt(n int) error {
+	return kafka.NewTransportError("no broker of kafka:9092 answered", fmt.Errorf("dial 10.0.0.%d: connection refused", n))
+}
+
+const noBroker = "TimeoutException: no broker of kafka:9092 answered"
+
+func TestAPassingFailureOnATopicThatWasInOrderIsToldOnlyAfterAnInterval(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	n := 0
+	w.kafka.hook(func(context.Context, string, string) error { n++; return attempt(n) })
+	for elapsed := time.Duration(0); elapsed < interval; elapsed += lastRetry {
+		w.Expect(w.pass("a").RequeueAfter).To(And(BeNumerically(">=", firstRetry), BeNumerically("<=", lastRetry)))
+		w.clock.step(lastRetry)
+	}
+	w.Expect(w.requests.took()).To(BeEmpty())
+	w.Expect(w.sink.took()).To(BeEmpty())
+	w.Expect(w.get("a")).To(beReady())
+	w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("dial 10.0.0.1: connection refused")), "the log tells at once")
+
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, noBroker))
+	for range 3 {
+		w.pass("a")
+	}
+	w.Expect(w.requests.took()).To(Equal([]string{"PATCH a/status"}), "the message is the same each time")
+	w.Expect(w.sink.took()).To(Equal([]string{"Warning KafkaError: " + noBroker}))
+	w.Expect(w.count("strimzi_reconciliation_errors_total", "reason=Retry")).To(BeNumerically(">", 8))
+
+	w.kafka.hook(nil)
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+	w.Expect(w.get("a")).To(beReady())
+}
+
+func TestAnotherFailureLaterIsAgainGivenAnInterval(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.kafka.hook(func(context.Context, string, string) error { return attempt(1) })
+	w.pass("a")
+	w.kafka.hook(nil)
+	w.pass("a")
+	w.clock.step(interval)
+	w.kafka.hook(func(context.Context, string, string) error { return attempt(2) })
+	w.pass("a")
+	w.Expect(w.requests.took()).To(BeEmpty())
+}
+
+func TestAPassingFailureOnANewTopicIsToldAtOnceAndOnce(t *testing.T) {
+	w := newWorld(t)
+	w.create("a")
+	n := 0
+	w.kafka.hook(func(context.Context, string, string) error { n++; return attempt(n) })
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, noBroker), haveFinalizer()))
+	w.forget()
+	for range 5 {
+		w.pass("a")
+	}
+	w.Expect(w.requests.took()).To(BeEmpty())
+	w.Expect(w.sink.took()).To(BeEmpty())
+}
+
+func TestAPassingFailureAfterAChangeIsToldAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.update("a", config("k", `1`))
+	w.kafka.fails(alterCall, attempt(1))
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, noBroker), claim("a", w.kafka.get("a").Topic.ID.String())))
+}
+
+// Final for good or not: Kafka said no, and asking faster will not change its mind.
+func TestAFinalFailureIsToldAtOnceOnATopicThatWasInOrder(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", config("k", `1`))
+	w.kafka.set("a", "k", "2")
+	w.kafka.fails(alterCall, kafka.NewError(unauthorized, ""))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "TopicAuthorizationException: Topic authorization failed."))
+	w.Expect(w.count("strimzi_reconciliation_errors_total", "reason=KafkaError")).To(BeEquivalentTo(1))
+}
+
+func TestWhatIsNoAnswerOfKafkaIsAnInternalErrorAndTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.create("a")
+	w.kafka.fails(describeCall, errors.New("a batch did not answer each of its items"))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	w.Expect(w.get("a")).To(failWith(v1.ReasonInternalError, "a batch did not answer each of its items"))
+	w.Expect(w.kafka.get("a")).To(BeNil(), "no answer is not the answer that there is no topic")
+}
+
+func TestTheBackOffGrowsToItsLimitAndBeginsAnew(t *testing.T) {
+	w := newWorld(t)
+	w.create("a")
+	w.create("b")
+	w.kafka.hook(func(context.Context, string, string) error { return attempt(1) })
+	want := firstRetry
+	for range 10 {
+		w.Expect(w.pass("a").RequeueAfter).To(Equal(want))
+		want = min(2*want, lastRetry)
+	}
+	w.Expect(want).To(Equal(lastRetry))
+	w.Expect(w.pass("b").RequeueAfter).To(Equal(firstRetry), "each object has its own")
+	w.kafka.hook(nil)
+	w.pass("a")
+	w.kafka.hook(func(context.Context, string, string) error { return attempt(1) })
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+}
+
+func TestAnAnswerThatGotLostIsMadeUpFor(t *testing.T) {
+	for _, c := range []struct {
+		call   string
+		change change
+	}{{createCall, nil}, {alterCall, config("k", `2`)}, {increaseCall, partitions(3)}} {
+		t.Run(c.call, func(t *testing.T) {
+			w := newWorld(t)
+			if c.change == nil {
+				w.create("a", partitions(2))
+			} else {
+				w.ready("a", partitions(2))
+				w.update("a", c.change)
+			}
+			w.kafka.hookAfter(answers(map[string]error{c.call: attempt(1)}))
+			w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+			w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, noBroker))
+			w.kafka.hook(nil)
+			w.pass("a")
+			w.Expect(w.get("a")).To(And(beReady(), claim("a", w.kafka.get("a").Topic.ID.String())))
+		})
+	}
+	t.Run(deleteCall, func(t *testing.T) {
+		w := newWorld(t)
+		w.ready("a")
+		w.delete("a")
+		w.kafka.hookAfter(answers(map[string]error{deleteCall: attempt(1)}))
+		w.pass("a")
+		w.Expect(w.exists("a")).To(BeTrue())
+		w.kafka.hook(nil)
+		w.pass("a")
+		w.Expect(w.exists("a")).To(BeFalse())
+	})
+}
+
+func TestABrokenObjectHarmsNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.create("bad")
+	w.create("good")
+	w.kafka.hook(func(_ context.Context, _, what string) error {
+		if what == "bad" {
+			return kafka.NewError(invalidConfig, "no")
+		}
+		return nil
+	})
+	w.pass("bad")
+	w.pass("good")
+	w.Expect(w.get("bad")).To(failWith(v1.ReasonKafkaError, "InvalidConfigurationException: no"))
+	w.Expect(w.get("good")).To(beReady())
+}
