@@ -15,9 +15,9 @@ type Options struct {
 	Topics int
 	// Rounds is how often floor and operator take turns; the median counts.
 	Rounds int
-	// Burst is the size of the largest set; 0 leaves it out.
+	// Burst is how many objects are applied at once in the last measurement; 0 leaves it out.
 	Burst int
-	// Only names the measurements to make: bulk, latency, scale. None means all.
+	// Only names the measurements to make: latency, bulk, scale, burst. None means all.
 	Only []string
 	// OperatorEnv are settings of the operator to measure it with.
 	OperatorEnv map[string]string
@@ -42,10 +42,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	}{
 		{"latency", func() error { return w.latency(ctx, r, 200) }},
 		{"bulk", func() error { return w.bulk(ctx, r, o.Topics, o.Rounds) }},
-		{"scale", func() error { return w.scale(ctx, r, []int{o.Topics, o.Topics * 5 / 2}, o.Burst) }},
+		{"scale", func() error { return w.scale(ctx, r, []int{o.Topics, o.Topics * 5 / 2}) }},
+		{"burst", func() error { return w.burst(ctx, r, o.Burst) }},
 	}
 	for _, step := range steps {
-		if !wanted(step.name) {
+		if !wanted(step.name) || step.name == "burst" && o.Burst == 0 {
 			continue
 		}
 		r.logf("== %s", step.name)

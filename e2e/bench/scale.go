@@ -16,66 +16,91 @@ import (
 // steadyInterval is short, so that two timed passes fit into a benchmark.
 const steadyInterval = 20 * time.Second
 
-// scale fills one namespace step by step: resident memory at each step, a converged set over two timed passes at the first one, and at the
-// last one everything applied at once.
-func (w *world) scale(ctx context.Context, r *Report, steps []int, most int) (err error) {
-	const namespace = "scale"
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+// filling is a namespace that grows, with an operator on it.
+type filling struct {
+	*world
+	namespace string
+	observer  *observer
+	operator  *operatorproc.Process
+	have      int
+}
+
+func (w *world) fill(ctx context.Context, namespace string, env map[string]string) (*filling, error) {
 	if err := w.createNamespace(ctx, namespace); err != nil {
-		return err
+		return nil, err
 	}
 	o, err := w.observe(ctx, namespace)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p, err := w.startOperator(ctx, namespace, map[string]string{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": strconv.FormatInt(steadyInterval.Milliseconds(), 10)})
+	p, err := w.startOperator(ctx, namespace, env)
+	return &filling{world: w, namespace: namespace, observer: o, operator: p}, err
+}
+
+// grow applies objects until there are so many, and waits until the last one is ready.
+func (f *filling) grow(ctx context.Context, to int) (time.Duration, error) {
+	took, err := timed(func() error {
+		if err := f.post(ctx, f.namespace, f.namespace, f.have, to); err != nil {
+			return err
+		}
+		return f.observer.allReady(ctx, to, 1)
+	})
+	f.have = to
+	if err != nil {
+		err = fmt.Errorf("growing to %d: %w; the operator's last words:\n%s", to, err, f.operator.LogTail(20))
+	}
+	return took, err
+}
+
+// scale fills one namespace step by step: resident memory at each step, and at the first one a converged set over two timed passes.
+func (w *world) scale(ctx context.Context, r *Report, steps []int) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	f, err := w.fill(ctx, "scale", map[string]string{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": strconv.FormatInt(steadyInterval.Milliseconds(), 10)})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	have := 0
-	grow := func(to int) (time.Duration, error) {
-		took, err := timed(func() error {
-			if err := w.post(ctx, namespace, namespace, have, to); err != nil {
-				return err
-			}
-			return o.allReady(ctx, to, 1)
-		})
-		have = to
-		if err != nil {
-			err = fmt.Errorf("growing to %d: %w; the operator's last words:\n%s", to, err, p.LogTail(20))
-		}
-		return took, err
-	}
+	defer func() { err = errors.Join(err, f.operator.Close()) }()
 	for i, step := range steps {
 		r.logf("scale: %d topics", step)
-		if _, err := grow(step); err != nil {
+		if _, err := f.grow(ctx, step); err != nil {
 			return err
 		}
 		if i == 0 {
-			if err := w.steady(ctx, r, p, step); err != nil {
+			if err := w.steady(ctx, r, f.operator, step); err != nil {
 				return err
 			}
 		}
-		if err := addMemory(r, p, step); err != nil {
+		if err := addMemory(r, f.operator, step); err != nil {
 			return err
 		}
 	}
-	if most <= have {
-		return nil
-	}
-	r.logf("scale: %d topics, %d of them applied at once", most, most-have)
-	added := most - have
-	took, err := grow(most)
+	return w.removeAll(ctx, f.observer, f.namespace, f.have)
+}
+
+// burst applies n objects at once, and then counts what became of them on both sides.
+func (w *world) burst(ctx context.Context, r *Report, n int) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	f, err := w.fill(ctx, "burst", nil)
 	if err != nil {
 		return err
 	}
-	r.add(fmt.Sprintf("burst_%d", added), took.Seconds(), "s")
-	if err := addMemory(r, p, most); err != nil {
+	defer func() { err = errors.Join(err, f.operator.Close()) }()
+	took, err := f.grow(ctx, n)
+	if err != nil {
 		return err
 	}
-	return w.countAll(ctx, r, namespace, most)
+	r.add(fmt.Sprintf("burst_%d", n), took.Seconds(), "s")
+	if err := addMemory(r, f.operator, n); err != nil {
+		return err
+	}
+	m, err := f.operator.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	r.add(fmt.Sprintf("burst_longest_queue_%d", n), m.Sum("strimzi_reconciliations_max_queue_size"), "objects")
+	return w.countAll(ctx, r, f.namespace, n)
 }
 
 func addMemory(r *Report, p *operatorproc.Process, n int) error {

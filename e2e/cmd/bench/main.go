@@ -20,8 +20,8 @@ func main() {
 	o := bench.Options{Out: os.Getenv("BENCH_OUT"), OperatorEnv: map[string]string{}, Progress: os.Stderr, Table: os.Stdout}
 	flag.IntVar(&o.Topics, "topics", 2000, "size of the bulk measurements")
 	flag.IntVar(&o.Rounds, "rounds", 3, "how often floor and operator take turns; the median counts")
-	flag.IntVar(&o.Burst, "burst", 20000, "size of the set in the last measurement; 0 leaves it out")
-	only := flag.String("only", "", "measurements to make, with commas between: latency, bulk, scale (default: all)")
+	flag.IntVar(&o.Burst, "burst", 20000, "how many objects are applied at once in the last measurement; 0 leaves it out")
+	only := flag.String("only", "", "measurements to make, with commas between: latency, bulk, scale, burst (default: all)")
 	flag.Func("env", "a setting of the operator to measure it with, as NAME=value; may be repeated", func(s string) error {
 		name, value, _ := strings.Cut(s, "=")
 		o.OperatorEnv[name] = value
