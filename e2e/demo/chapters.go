@@ -125,14 +125,16 @@ func (t *story) remove(ctx context.Context) error {
 	if err := t.kubectl(ctx, "delete", "kt", removed, "-n", namespace); err != nil {
 		return err
 	}
-	if _, err := t.await(ctx, "the topic is gone", func(ctx context.Context) (bool, error) {
+	took, err := t.await(ctx, "the topic is gone", func(ctx context.Context) (bool, error) {
 		_, _, err := t.topic(ctx, removed)
 		if kafka.ClassOf(err) == kafka.ClassNotFound {
 			return true, nil
 		}
 		return false, err
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	return t.inKafka(ctx, "")
+	t.tell.say("Kafka has no topic %s any more, %s later.", removed, seconds(took))
+	return nil
 }

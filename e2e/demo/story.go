@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ func (t *story) kubectl(ctx context.Context, args ...string) error {
 	t.tell.say("$ kubectl %s", shellLine(args))
 	out, err := t.quietKubectl(ctx, args...)
 	t.tell.quote(out)
+	t.tell.say("")
 	return err
 }
 
@@ -72,31 +74,22 @@ func shellLine(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// inKafka shows all topics, or the named one, as Kafka has them.
+// inKafka shows all topics, or only the named one, as Kafka has them.
 func (t *story) inKafka(ctx context.Context, name string) error {
-	text, err := listTopics(ctx, t.admin)
+	topics, err := t.admin.ListTopics(ctx)
 	if err != nil {
 		return err
 	}
-	title := "In Kafka:"
 	if name != "" {
-		title = "In Kafka now:"
-		text = onlyTopic(text, name)
+		topics = slices.DeleteFunc(topics, func(topic kafka.Topic) bool { return topic.Name != name })
 	}
-	t.tell.say("%s", title)
+	text, err := renderTopics(ctx, t.admin, topics)
+	if err != nil {
+		return err
+	}
+	t.tell.say("In Kafka:")
 	t.tell.quote(text)
 	return nil
-}
-
-// onlyTopic keeps the heading and one topic of a list.
-func onlyTopic(list, name string) string {
-	var b strings.Builder
-	for line := range strings.Lines(list) {
-		if strings.HasPrefix(line, "TOPIC ") || strings.HasPrefix(line, name+" ") {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 // await polls until a condition holds, and returns how long that took.

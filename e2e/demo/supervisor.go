@@ -77,7 +77,7 @@ func (s *supervisor) start(ctx context.Context) error {
 			return err
 		}
 		// Nobody may be reading any more; the demo runs nevertheless.
-		_, _ = fmt.Fprintf(s.progress, "%-68s %7s\n", step.name, seconds(time.Since(began)))
+		_, _ = fmt.Fprintf(s.progress, "%-68s %8s\n", step.name, seconds(time.Since(began)))
 	}
 	s.state.Ready = true
 	return s.demo.save(s.state)

@@ -2,10 +2,13 @@ package demo
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
 )
+
+var trailing = regexp.MustCompile(` +\n`)
 
 func indent(text string) string {
 	var b strings.Builder
@@ -18,7 +21,7 @@ func indent(text string) string {
 	return b.String()
 }
 
-// table aligns rows of cells.
+// table aligns rows of cells, without spaces at the ends of lines.
 func table(rows [][]string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
@@ -26,11 +29,11 @@ func table(rows [][]string) string {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // to memory
-	return b.String()
+	return trailing.ReplaceAllString(b.String(), "\n")
 }
 
 // seconds rounds a duration for the eye.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -27,7 +27,11 @@ func (d *Demo) Topics(ctx context.Context) error {
 		return err
 	}
 	defer admin.Close()
-	text, err := listTopics(ctx, admin)
+	topics, err := admin.ListTopics(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := renderTopics(ctx, admin, topics)
 	if err != nil {
 		return err
 	}
@@ -35,12 +39,8 @@ func (d *Demo) Topics(ctx context.Context) error {
 	return err
 }
 
-// listTopics renders the topics that are not Kafka's own, with the settings that differ from the brokers'.
-func listTopics(ctx context.Context, admin kafka.TopicReader) (string, error) {
-	topics, err := admin.ListTopics(ctx)
-	if err != nil {
-		return "", err
-	}
+// renderTopics makes a table of the topics that are not Kafka's own, with what is set on each.
+func renderTopics(ctx context.Context, admin kafka.TopicReader, topics []kafka.Topic) (string, error) {
 	topics = slices.DeleteFunc(topics, func(t kafka.Topic) bool { return t.Internal })
 	slices.SortFunc(topics, func(a, b kafka.Topic) int { return strings.Compare(a.Name, b.Name) })
 	if len(topics) == 0 {
@@ -64,18 +64,34 @@ func listTopics(ctx context.Context, admin kafka.TopicReader) (string, error) {
 		if len(t.Partitions) > 0 {
 			replicas = len(t.Partitions[0].Replicas)
 		}
-		rows = append(rows, []string{t.Name, fmt.Sprint(len(t.Partitions)), fmt.Sprint(replicas), settings(config.Entries)})
+		name := t.Name
+		partitions, factor := fmt.Sprint(len(t.Partitions)), fmt.Sprint(replicas)
+		for _, line := range settings(config.Entries) {
+			rows = append(rows, []string{name, partitions, factor, line})
+			name, partitions, factor = "", "", ""
+		}
 	}
 	return table(rows), nil
 }
 
-// settings names what is set on the topic itself.
-func settings(entries map[string]kafka.ConfigEntry) string {
-	var own []string
+// settings names what is set on the topic itself, in lines that fit a terminal; there is at least one line.
+func settings(entries map[string]kafka.ConfigEntry) []string {
+	const width = 60
+	lines := []string{""}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		if e := entries[key]; e.Source == kafka.SourceTopic {
-			own = append(own, key+"="+e.Value)
+		e := entries[key]
+		if e.Source != kafka.SourceTopic {
+			continue
+		}
+		setting, last := key+"="+e.Value, len(lines)-1
+		switch {
+		case lines[last] == "":
+			lines[last] = setting
+		case len(lines[last])+1+len(setting) <= width:
+			lines[last] += " " + setting
+		default:
+			lines = append(lines, setting)
 		}
 	}
-	return strings.Join(own, " ")
+	return lines
 }

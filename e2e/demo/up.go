@@ -243,5 +243,5 @@ func (d *Demo) tellHowToGoOn(s *state) {
 		rows = append(rows, []string{p.Name, "log " + d.shown(p.Log)})
 	}
 	d.tell.quote(table(rows))
-	d.tell.say("To end it all: make demo-down")
+	d.tell.say("\nTo end it all: make demo-down")
 }
