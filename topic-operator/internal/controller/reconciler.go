@@ -118,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return r.conclude(ctx, p, verdict{}, err)
 	}
-	r.vanish.drop(p.key)
+	r.vanish.replaced(p.key, p.kt.UID)
 	p.wasReady = topic.IsReady(p.kt)
 	p.settling = r.memory.settling(p.key)
 	v, err := r.act(ctx, p)

@@ -150,3 +150,14 @@ func TestWithFinalizersAVanishedObjectLeavesItsTopic(t *testing.T) {
 	w.pass("a")
 	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "somebody took the finalizer away and wants just that")
 }
+
+func TestWithoutFinalizersAPassThatStillSeesTheObjectForgetsNoDeletion(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: w.get("a")})).To(BeTrue())
+	w.pass("a") // as if it had read the object right before
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}

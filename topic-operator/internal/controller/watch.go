@@ -169,9 +169,19 @@ func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
 	return t.objects[key]
 }
 
-// drop forgets the tombstone; an object that is there again keeps its topic.
+// drop forgets the tombstone.
 func (t *tombstones) drop(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.objects, key)
+}
+
+// replaced forgets the tombstone if an object of that name is there again: it keeps the topic. The object that the tombstone stands for
+// may be seen once more, by a pass that read it just before it vanished.
+func (t *tombstones) replaced(key types.NamespacedName, by types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if kt, ok := t.objects[key]; ok && kt.UID != by {
+		delete(t.objects, key)
+	}
 }

@@ -43,6 +43,8 @@ type world struct {
 	registry *prometheus.Registry
 	requests *requests
 	logged   *logged
+	recorder *notify.Recorder
+	setup    setup
 	r        *Reconciler
 }
 
@@ -57,7 +59,7 @@ func newWorld(t *testing.T, changes ...func(*setup)) *world {
 	t.Helper()
 	a := admin(t)
 	w := &world{WithT: NewWithT(t), t: t, admin: a, ns: newNamespace(t, a), kafka: newFakeKafka(), clock: newClock(),
-		sink: &sink{}, registry: prometheus.NewRegistry(), requests: &requests{}, logged: &logged{}}
+		sink: newSink(), registry: prometheus.NewRegistry(), requests: &requests{}, logged: &logged{}}
 	s := setup{
 		Options: Options{Selects: func(map[string]string) bool { return true }, Interval: interval, UseFinalizers: true, Now: w.clock.now},
 		config:  func() *rest.Config { return server.Config },
@@ -66,13 +68,20 @@ func newWorld(t *testing.T, changes ...func(*setup)) *world {
 		change(&s)
 	}
 	w.metrics = metrics.New(w.registry, s.metrics)
-	recorder := notify.New(w.sink, notify.Limits{PerSecond: 1e6, Burst: 1e6, Waiting: 1e4}, w.metrics.EventDropped)
-	w.sink.flush = func() { recorder.Normal(nil, mark, mark, mark) }
-	go func() { _ = recorder.Start(t.Context()) }()
-	config := rest.CopyConfig(s.config())
-	config.Wrap(w.requests.wrap)
-	w.r = NewReconciler(clientOf(t, config), w.kafka, recorder, w.metrics, s.Options)
+	w.setup = s
+	w.recorder = notify.New(w.sink, notify.Limits{PerSecond: 1e6, Burst: 1e6, Waiting: 1e4}, w.metrics.EventDropped)
+	w.sink.flush = func() { w.recorder.Normal(nil, mark, mark, mark) }
+	go func() { _ = w.recorder.Start(t.Context()) }()
+	w.r = NewReconciler(clientOf(t, w.config()), w.kafka, w.recorder, w.metrics, s.Options)
 	return w
+}
+
+// config is the reconciler's way to the API server.
+func (w *world) config() *rest.Config {
+	config := rest.CopyConfig(w.setup.config())
+	config.QPS = -1
+	config.Wrap(w.requests.wrap)
+	return config
 }
 
 func withoutFinalizers(s *setup) { s.UseFinalizers = false }
@@ -176,37 +185,31 @@ const mark = "Mark"
 type sink struct {
 	mu     sync.Mutex
 	events []string
-	marks  int
+	marks  chan struct{}
 	flush  func()
 }
 
+func newSink() *sink { return &sink{marks: make(chan struct{}, 1)} }
+
 func (s *sink) Eventf(_, _ runtime.Object, kind, reason, _, _ string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if reason == mark {
-		s.marks++
+		s.marks <- struct{}{}
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.events = append(s.events, kind+" "+reason+": "+args[0].(string))
 }
 
 // took returns the Events since the last took. They leave in the background, warnings first, so a last one is sent behind them.
 func (s *sink) took() []string {
-	s.mu.Lock()
-	want := s.marks + 1
-	s.mu.Unlock()
 	s.flush()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) { //nolint:forbidigo // polls
-		s.mu.Lock()
-		if s.marks >= want {
-			events := s.events
-			s.events = nil
-			s.mu.Unlock()
-			return events
-		}
-		s.mu.Unlock()
-	}
-	return []string{"the Events did not leave"}
+	<-s.marks
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events := s.events
+	s.events = nil
+	return events
 }
 
 // requests records the requests to the API server that are more than reads, and may interfere with them.

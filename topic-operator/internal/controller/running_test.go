@@ -1,0 +1,166 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+const workers = 20
+
+// untimed makes the moments of all objects so far off that no timed pass comes in a test: the clock stands at the beginning of an interval.
+func untimed(s *setup) {
+	s.Interval = time.Hour
+	s.Now = func() time.Time { return time.Unix(0, 1) }
+}
+
+// start runs the reconciler in a manager of its own, on real watches. It returns how to stop it.
+func (w *world) start(k Kafka, changes ...func(*manager.Options)) (stop func()) {
+	w.t.Helper()
+	yes := true
+	o := manager.Options{
+		Scheme:     scheme,
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: &yes}, // other tests run the same controller
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.ns: {}}},
+		Logger:     logging.New(w.logged, -10, false),
+	}
+	for _, change := range changes {
+		change(&o)
+	}
+	mgr, err := manager.New(w.config(), o)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.r = NewReconciler(mgr.GetClient(), k, w.recorder, w.metrics, w.setup.Options)
+	w.Expect(w.r.SetupWithManager(mgr, workers)).To(Succeed())
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	stop = func() {
+		w.t.Helper()
+		cancel()
+		w.Eventually(ended).Should(Receive(BeNil()))
+		ended <- nil // for a second stop
+	}
+	w.t.Cleanup(stop)
+	w.Expect(mgr.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
+	return stop
+}
+
+// readyNames returns the names of the objects in the namespace that are ready, sorted.
+func (w *world) readyNames() []string {
+	list := &v1.KafkaTopicList{}
+	w.Expect(w.admin.List(w.t.Context(), list, client.InNamespace(w.ns))).To(Succeed())
+	names := []string{}
+	for i := range list.Items {
+		if topic.IsReady(&list.Items[i]) {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	return names
+}
+
+// asks returns how often Kafka was asked for a topic.
+func (k *fakeKafka) asks(call, name string) func() int {
+	return func() int {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		n := 0
+		for _, c := range k.calls {
+			if c == call+" "+name || name == "" && strings.HasPrefix(c, call+" ") {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+// all returns the writes so far.
+func (q *requests) all() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.writes)
+}
+
+// port is the cluster in memory behind the port, as the executor sees it.
+type port struct {
+	kafka.Admin // what the executor must not use is nil
+	k           *fakeKafka
+}
+
+func (p port) DescribeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error) {
+	results := map[string]kafka.TopicResult{}
+	for _, name := range names {
+		a, err := p.k.Describe(ctx, name, false)
+		results[name] = kafka.TopicResult{Topic: a.Topic, Err: err}
+	}
+	return results, nil
+}
+
+func (p port) DescribeConfigs(_ context.Context, resources []kafka.ConfigResource, _ []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+	results := map[kafka.ConfigResource]kafka.ConfigResult{}
+	for _, r := range resources {
+		results[r] = kafka.ConfigResult{Entries: p.k.get(r.Name).Config}
+	}
+	return results, nil
+}
+
+func (p port) CreateTopics(ctx context.Context, topics []kafka.NewTopic, _ bool) (map[string]kafka.CreateResult, error) {
+	results := map[string]kafka.CreateResult{}
+	for _, t := range topics {
+		made, err := p.k.Create(ctx, t)
+		made.Err = err
+		results[t.Name] = made
+	}
+	return results, nil
+}
+
+func (p port) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, _ bool) (map[kafka.ConfigResource]error, error) {
+	results := map[kafka.ConfigResource]error{}
+	for _, c := range changes {
+		results[c.Resource] = p.k.Alter(ctx, c)
+	}
+	return results, nil
+}
+
+func (p port) CreatePartitions(ctx context.Context, topics []kafka.PartitionIncrease, _ bool) (map[string]error, error) {
+	results := map[string]error{}
+	for _, t := range topics {
+		results[t.Topic] = p.k.Increase(ctx, t)
+	}
+	return results, nil
+}
+
+func (p port) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kafka.TopicID]error, error) {
+	results := map[kafka.TopicID]error{}
+	for _, id := range ids {
+		results[id] = p.k.Delete(ctx, id)
+	}
+	return results, nil
+}
+
+func (p port) ListReassignments(ctx context.Context, topics []string) (map[kafka.TopicPartition]kafka.Reassignment, error) {
+	results := map[kafka.TopicPartition]kafka.Reassignment{}
+	for _, name := range topics {
+		moves, err := p.k.Reassignments(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for partition, move := range moves {
+			results[kafka.TopicPartition{Topic: name, Partition: partition}] = move
+		}
+	}
+	return results, nil
+}
