@@ -9,7 +9,8 @@ import "context"
 //   - A result map holds exactly one entry for each distinct item asked for. An entry's error says why this item has no answer;
 //     the other entries stand.
 //   - The method's own error means that no item could be asked at all; the map is then nil. An implementation that splits a
-//     batch into several requests puts the failure of one of them into the entries of its items.
+//     batch into several requests puts the failure of one of them into the entries of its items. So does one whose request to
+//     change something was sent and never answered.
 //   - An empty batch makes no request.
 //   - Errors from Kafka and from the way to Kafka are *Error values (see ClassOf).
 //   - Batches may have any size: implementations split them by what one request may carry.
@@ -33,7 +34,8 @@ type TopicReader interface {
 	DescribeConfigs(ctx context.Context, resources []ConfigResource, keys []string) (map[ConfigResource]ConfigResult, error)
 }
 
-// TopicWriter changes topics. None of its methods retries a request that may have been carried out.
+// TopicWriter changes topics. CreateTopics and CreatePartitions never repeat a request that may have been carried out; DeleteTopics and
+// AlterConfigs may, because doing the same twice changes nothing more.
 type TopicWriter interface {
 	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists.
 	CreateTopics(ctx context.Context, topics []NewTopic, validateOnly bool) (map[string]CreateResult, error)

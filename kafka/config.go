@@ -21,7 +21,8 @@ type Config struct {
 	// RequestTimeout bounds a call whose context has no deadline. Zero means 40 s, Kafka's default.api.timeout.ms for the operators.
 	RequestTimeout time.Duration
 	// ObserveRequest, if set, is called after each request that was sent to a broker, with the request's name as Kafka documents it
-	// ("CreateTopics"), how long it took, and its transport error if any. It must not block.
+	// ("CreateTopics"), how long it took, and its transport error if any. Requests that open, log in or probe a connection are
+	// left out. It must not block.
 	ObserveRequest func(request string, took time.Duration, err error)
 }
 
@@ -52,6 +53,7 @@ type SASL struct {
 	Mechanism SASLMechanism
 	// Username and Password are for PLAIN and SCRAM.
 	Username, Password string
-	// Token returns a token for OAUTHBEARER, and its SASL extensions, at each login.
+	// Token returns a token for OAUTHBEARER, and its SASL extensions, at each login. Its error is taken for a passing one and tried again,
+	// unless it is an *Error that says otherwise.
 	Token func(ctx context.Context) (token string, extensions map[string]string, err error)
 }

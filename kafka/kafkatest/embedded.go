@@ -23,6 +23,8 @@ type Options struct {
 	ClusterID string
 	// Users can log in; without any, everybody can without login.
 	Users []User
+	// Tokens are the OAUTHBEARER tokens that are accepted, and the users they stand for, who must be among Users.
+	Tokens map[string]string
 	// ACLs restricts users that are not super users to their rules.
 	ACLs bool
 	// Reauthenticate ends each login after this time (connections.max.reauth.ms); zero: never.

@@ -200,9 +200,15 @@ func (s *session) impersonate(backend net.Conn) error {
 func (s *session) logIn(c *call) ([]byte, error) {
 	if handshake, ok := c.req.(*kmsg.SASLHandshakeRequest); ok {
 		s.mechanism = handshake.Mechanism
+		if s.bearer() {
+			return c.encode(handshake.ResponseKind()), nil
+		}
 		return s.forward(s.node.id, c.frame)
 	}
 	req := c.req.(*kmsg.SASLAuthenticateRequest)
+	if s.bearer() {
+		return s.checkToken(c, req)
+	}
 	if user := userOf(req.SASLAuthBytes); user != "" {
 		s.user = user
 	}
@@ -210,6 +216,11 @@ func (s *session) logIn(c *call) ([]byte, error) {
 	if err == nil {
 		return answer, nil
 	}
+	return nil, s.refuseLogin(c, req)
+}
+
+// refuseLogin answers as Kafka does, and ends the connection.
+func (s *session) refuseLogin(c *call, req *kmsg.SASLAuthenticateRequest) error {
 	resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
 	resp.ErrorCode = kafka.CodeSASLAuthenticationFailed
 	message := "Authentication failed during authentication due to invalid credentials with SASL mechanism " + s.mechanism
@@ -218,7 +229,35 @@ func (s *session) logIn(c *call) ([]byte, error) {
 	}
 	resp.ErrorMessage = &message
 	_ = writeFrame(s.client, c.encode(resp)) // the connection ends here either way
-	return nil, err
+	return net.ErrClosed
+}
+
+// bearer reports whether the login is one that this package checks itself.
+func (s *session) bearer() bool {
+	return s.mechanism == string(kafka.SASLOAuthBearer) && s.cluster.options.Tokens != nil
+}
+
+// checkToken ends a login by OAUTHBEARER (n,,^Aauth=Bearer token^A...): kfake gets to see the user who stands behind the token.
+func (s *session) checkToken(c *call, req *kmsg.SASLAuthenticateRequest) ([]byte, error) {
+	_, token, _ := bytes.Cut(req.SASLAuthBytes, []byte("\x01auth=Bearer "))
+	token, _, _ = bytes.Cut(token, []byte{1})
+	user, ok := s.cluster.options.Tokens[string(token)]
+	if !ok {
+		return nil, s.refuseLogin(c, req)
+	}
+	s.user = user
+	backend, err := s.node.inner.dial()
+	if err != nil {
+		return nil, err
+	}
+	if old := s.backends[s.node.id]; old != nil {
+		_ = old.Close() // it was not logged in
+	}
+	s.backends[s.node.id] = backend
+	if err := s.impersonate(backend); err != nil {
+		return nil, err
+	}
+	return c.encode(req.ResponseKind()), nil
 }
 
 // userOf finds the user in the first message of PLAIN (authzid NUL user NUL password) or SCRAM (n,,n=user,r=nonce).

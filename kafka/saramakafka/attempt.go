@@ -212,7 +212,7 @@ func (t *trial) failed(n *node, err error) {
 	t.failures++
 	t.last = err
 	switch {
-	case errors.As(err, &login), isTLSRefusal(err):
+	case errors.As(err, &login), isTLSRefusal(err), explained(err) != nil && !kafka.IsRetriable(explained(err)):
 		t.refused = err
 	case errors.As(err, &aborted):
 		t.aborted++

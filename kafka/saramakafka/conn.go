@@ -83,13 +83,16 @@ func openConn(ctx context.Context, s *settings, addr string) (*conn, error) {
 
 // loginError tells a refused login from a connection that failed while it was opened.
 func loginError(ctx context.Context, lastKey int32, err error) error {
-	var own *loginRefused
+	var (
+		own   *loginRefused
+		token *tokenFailed
+	)
 	switch {
 	case ctx.Err() != nil:
 		return errors.Join(context.Cause(ctx), err)
 	case err == nil:
 		return net.ErrClosed
-	case errors.As(err, &own):
+	case errors.As(err, &own), errors.As(err, &token):
 		return err
 	case authenticationFailed(err):
 		return &loginRefused{err}

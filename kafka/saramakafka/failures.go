@@ -15,11 +15,10 @@ func (r *router) gaveUp(ctx context.Context, t *trial) error {
 	if errors.Is(t.last, errNotController) {
 		return errNotController // each broker answered, and none carried it out
 	}
-	var explained *kafka.Error
-	var token *tokenFailed
-	if errors.As(t.last, &token) && errors.As(token.cause, &explained) {
-		return explained // the source of tokens knows better
+	if known := explained(t.last); known != nil {
+		return known
 	}
+	var token *tokenFailed
 	cause := t.last
 	if ctx.Err() != nil {
 		cause = errors.Join(context.Cause(ctx), t.last)
@@ -36,8 +35,23 @@ func (r *router) gaveUp(ctx context.Context, t *trial) error {
 	return kafka.NewTransportError(message, cause)
 }
 
+// explained is the port's own error that a source of tokens gave as its reason, or nil: it knows better.
+func explained(err error) *kafka.Error {
+	var (
+		token *tokenFailed
+		own   *kafka.Error
+	)
+	if errors.As(err, &token) && errors.As(token.cause, &own) {
+		return own
+	}
+	return nil
+}
+
 // notLoggedIn is the error of a refused login or TLS handshake.
 func (r *router) notLoggedIn(cause error) error {
+	if known := explained(cause); known != nil {
+		return known
+	}
 	var (
 		login   *loginRefused
 		aborted *loginAborted

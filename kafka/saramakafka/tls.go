@@ -49,8 +49,10 @@ func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 		for _, c := range state.PeerCertificates[1:] {
 			intermediates.AddCert(c)
 		}
-		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates})
-		return err
+		if _, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates}); err != nil {
+			return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
+		}
+		return nil
 	}
 }
 

@@ -1,0 +1,320 @@
+package saramakafka_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+func TestLogins(t *testing.T) {
+	for _, mechanism := range []kafka.SASLMechanism{kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512} {
+		t.Run(string(mechanism), func(t *testing.T) {
+			noLeaks(t)
+			e := embed(t, kafkatest.Options{Brokers: 2, Users: []kafkatest.User{{Name: "user", Password: "p,ä=ss", Mechanism: mechanism, Super: true}}})
+			cfg := quick(e)
+			cfg.SASL = &kafka.SASL{Mechanism: mechanism, Username: "user", Password: "p,ä=ss"}
+			works(t, connect(t, cfg), "x")
+			refused(t, cfg, func(s *kafka.SASL) { s.Password = "wrong" })
+			refused(t, cfg, func(s *kafka.SASL) { s.Username = "nobody" })
+		})
+	}
+}
+
+// refused proves that a login fails at once, with an error that says what to check.
+func refused(t *testing.T, cfg kafka.Config, change func(*kafka.SASL)) {
+	t.Helper()
+	login := *cfg.SASL
+	change(&login)
+	cfg.SASL = &login
+	start := time.Now()
+	_, err := connect(t, cfg).ListTopics(within(t, 10*time.Second))
+	var e *kafka.Error
+	if !errors.As(err, &e) || e.Class != kafka.ClassAuthentication || e.Name != "SaslAuthenticationException" {
+		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
+		return
+	}
+	for _, word := range []string{"password", string(login.Mechanism), strings.Join(cfg.Bootstrap, ",")} {
+		if !strings.Contains(e.Message, word) {
+			t.Errorf("the message does not name %q: %s", word, e.Message)
+		}
+	}
+	if strings.Contains(e.Message, login.Password) {
+		t.Errorf("the message shows the password: %s", e.Message)
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestALoginThatBrokersCutOff is what brokers look like that can't explain a refusal.
+func TestALoginThatBrokersCutOff(t *testing.T) {
+	e := embed(t, kafkatest.Options{Brokers: 2, Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain, Super: true}}})
+	cfg := quick(e)
+	cfg.SASL = plain("u", "p")
+	cut := e.Inject(kafkatest.Fault{Requests: []string{"SASLAuthenticate"}, Drop: true})
+	a := connect(t, cfg)
+	if _, err := a.ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
+	}
+	cut.Remove()
+	e.Inject(kafkatest.Fault{Requests: []string{"SASLAuthenticate"}, Drop: true, Count: 1})
+	if _, err := a.ListTopics(within(t, 5*time.Second)); err != nil {
+		t.Errorf("one broker that goes down during a login is not a refusal: %v", err)
+	}
+}
+
+func TestAMechanismThatBrokersLack(t *testing.T) {
+	e := embed(t, kafkatest.Options{Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain}}})
+	cfg := quick(e)
+	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLOAuthBearer, Token: func(context.Context) (string, map[string]string, error) { return "t", nil, nil }}
+	if _, err := connect(t, cfg).ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
+	}
+}
+
+func TestTokens(t *testing.T) {
+	noLeaks(t)
+	e := embed(t, kafkatest.Options{
+		Brokers: 2, Tokens: map[string]string{"good": "u"},
+		Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain, Super: true}},
+	})
+	source := func(token func(context.Context) (string, map[string]string, error)) kafka.Admin {
+		cfg := quick(e)
+		cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLOAuthBearer, Token: token}
+		return connect(t, cfg)
+	}
+	works(t, source(func(context.Context) (string, map[string]string, error) {
+		return "good", map[string]string{"tenant": "a"}, nil
+	}), "x")
+
+	_, err := source(func(context.Context) (string, map[string]string, error) { return "bad", nil, nil }).ListTopics(within(t, 5*time.Second))
+	if kafka.ClassOf(err) != kafka.ClassAuthentication || !strings.Contains(err.Error(), "OAUTHBEARER token") {
+		t.Errorf("a bad token: got %v", err)
+	}
+	down := errors.New("the server of tokens is away")
+	_, err = source(func(context.Context) (string, map[string]string, error) { return "", nil, down }).ListTopics(within(t, 300*time.Millisecond))
+	if kafka.ClassOf(err) != kafka.ClassRetriable || !errors.Is(err, down) || !strings.Contains(err.Error(), "no OAUTHBEARER token") {
+		t.Errorf("no token: got %v", err)
+	}
+	refusal := &kafka.Error{Name: "OAuthException", Message: "unknown client", Class: kafka.ClassAuthentication}
+	_, err = source(func(context.Context) (string, map[string]string, error) { return "", nil, refusal }).ListTopics(within(t, 5*time.Second))
+	if !errors.Is(err, refusal) {
+		t.Errorf("a source that knows better: got %v", err)
+	}
+	release := make(chan struct{})
+	start := time.Now()
+	_, err = source(func(context.Context) (string, map[string]string, error) { <-release; return "", nil, down }).ListTopics(within(t, 300*time.Millisecond))
+	if err == nil || time.Since(start) > 3*time.Second {
+		t.Errorf("a source that hangs: got %v after %s", err, time.Since(start))
+	}
+	close(release)
+}
+
+// TestALoginThatExpires needs the login renewed before a raw request too, which sarama does not know of (KIP-368).
+func TestALoginThatExpires(t *testing.T) {
+	const lifetime = 400 * time.Millisecond
+	e := embed(t, kafkatest.Options{Reauthenticate: lifetime, Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLScramSHA256, Super: true}}})
+	cfg := quick(e)
+	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "u", Password: "p"}
+	a := connect(t, cfg)
+	logins := e.Inject(kafkatest.Fault{Requests: []string{"SASLHandshake"}})
+	if _, err := a.ListReassignments(within(t, 5*time.Second), nil); err != nil {
+		t.Fatal(err)
+	}
+	if logins.Hits() != 1 {
+		t.Fatalf("%d logins for one connection", logins.Hits())
+	}
+	until(t, "the login was renewed by a raw request on the same connection", func() bool {
+		if _, err := a.ListReassignments(within(t, 5*time.Second), nil); err != nil {
+			t.Fatal(err)
+		}
+		return logins.Hits() == 2
+	})
+}
+
+func TestReconfigure(t *testing.T) {
+	noLeaks(t)
+	e := embed(t, kafkatest.Options{Brokers: 2, Users: []kafkatest.User{
+		{Name: "old", Password: "p", Mechanism: kafka.SASLPlain, Super: true}, {Name: "new", Password: "q", Mechanism: kafka.SASLScramSHA512, Super: true},
+	}})
+	cfg := quick(e)
+	cfg.SASL = plain("old", "p")
+	a := connect(t, cfg)
+	works(t, a, "before")
+
+	// A call in flight finishes on its connection.
+	slow := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}, Delay: 300 * time.Millisecond, Count: 1})
+	answer := make(chan error, 1)
+	go func() {
+		results, err := a.CreateTopics(t.Context(), []kafka.NewTopic{{Name: "in-flight", Partitions: 1, ReplicationFactor: 1}}, false)
+		answer <- errors.Join(err, results["in-flight"].Err)
+	}()
+	if err := slow.Wait(within(t, 5*time.Second), 1); err != nil {
+		t.Fatal(err)
+	}
+	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLScramSHA512, Username: "new", Password: "q"}
+	if err := a.Reconfigure(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; err != nil {
+		t.Errorf("the call in flight: %v", err)
+	}
+	works(t, a, "after")
+
+	bad := cfg
+	bad.SASL = &kafka.SASL{Mechanism: "KERBEROS"}
+	if err := a.Reconfigure(bad); err == nil {
+		t.Error("nonsense was accepted")
+	}
+	works(t, a, "still")
+
+	cfg.SASL = plain("old", "wrong")
+	if err := a.Reconfigure(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+		t.Errorf("the old connections are still in use: %v", err)
+	}
+}
+
+func TestConfigurationsThatCannotWork(t *testing.T) {
+	for name, cfg := range map[string]kafka.Config{
+		"no address":      {},
+		"no port":         {Bootstrap: []string{"localhost"}},
+		"no certificates": {Bootstrap: []string{"a:1"}, TLS: &kafka.TLS{TrustedCertificates: []byte("x")}},
+		"half a pair":     {Bootstrap: []string{"a:1"}, TLS: &kafka.TLS{Certificate: []byte("x")}},
+		"no pair":         {Bootstrap: []string{"a:1"}, TLS: &kafka.TLS{Certificate: []byte("x"), Key: []byte("x")}},
+		"no mechanism":    {Bootstrap: []string{"a:1"}, SASL: &kafka.SASL{Username: "u", Password: "p"}},
+		"no password":     {Bootstrap: []string{"a:1"}, SASL: plain("u", "")},
+		"no username":     {Bootstrap: []string{"a:1"}, SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA512, Password: "p"}},
+		"no token":        {Bootstrap: []string{"a:1"}, SASL: &kafka.SASL{Mechanism: kafka.SASLOAuthBearer}},
+	} {
+		if _, err := saramakafka.New(cfg); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// pki is a certificate authority with a server's and a client's certificate.
+type pki struct {
+	authority      *realkafka.Authority
+	server, client realkafka.Certificate
+}
+
+func newPKI(t *testing.T) pki {
+	t.Helper()
+	authority, err := realkafka.NewAuthority("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := authority.Issue("server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := authority.Issue("client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pki{authority, server, client}
+}
+
+func (p pki) serverConfig(t *testing.T, auth tls.ClientAuthType) *tls.Config {
+	t.Helper()
+	pair, err := tls.X509KeyPair(p.server.Cert, p.server.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(p.authority.PEM())
+	return &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: auth}
+}
+
+func TestTLS(t *testing.T) {
+	noLeaks(t)
+	ours, theirs := newPKI(t), newPKI(t)
+	open := embed(t, kafkatest.Options{Brokers: 2, TLS: ours.serverConfig(t, tls.NoClientCert)})
+	mutual := embed(t, kafkatest.Options{
+		Brokers: 2, TLS: ours.serverConfig(t, tls.RequireAndVerifyClientCert),
+		Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain, Super: true}},
+	})
+	unencrypted := embed(t, kafkatest.Options{})
+	trust := ours.authority.PEM()
+	for _, c := range []struct {
+		name    string
+		cluster *kafkatest.Embedded
+		tls     *kafka.TLS
+		works   bool
+	}{
+		{"trusted", open, &kafka.TLS{TrustedCertificates: trust}, true},
+		{"trusted, any name", open, &kafka.TLS{TrustedCertificates: trust, SkipHostnameVerification: true}, true},
+		{"untrusted", open, &kafka.TLS{TrustedCertificates: theirs.authority.PEM()}, false},
+		{"untrusted, any name", open, &kafka.TLS{TrustedCertificates: theirs.authority.PEM(), SkipHostnameVerification: true}, false},
+		{"not trusted by the system", open, &kafka.TLS{}, false},
+		{"mutual", mutual, &kafka.TLS{TrustedCertificates: trust, Certificate: ours.client.Cert, Key: ours.client.Key}, true},
+		{"mutual, no certificate", mutual, &kafka.TLS{TrustedCertificates: trust}, false},
+		{"mutual, foreign certificate", mutual, &kafka.TLS{TrustedCertificates: trust, Certificate: theirs.client.Cert, Key: theirs.client.Key}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := quick(c.cluster)
+			cfg.TLS = c.tls
+			if c.cluster == mutual {
+				cfg.SASL = plain("u", "p")
+			}
+			a := connect(t, cfg)
+			if c.works {
+				works(t, a, "x")
+				return
+			}
+			_, err := a.ListTopics(within(t, 5*time.Second))
+			var e *kafka.Error
+			if !errors.As(err, &e) || e.Class != kafka.ClassAuthentication || e.Name != "SslAuthenticationException" || !strings.Contains(e.Message, "check the trusted certificates") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("a listener without TLS", func(t *testing.T) {
+		cfg := quick(unencrypted)
+		cfg.TLS = &kafka.TLS{TrustedCertificates: trust}
+		if _, err := connect(t, cfg).ListTopics(within(t, 500*time.Millisecond)); err == nil {
+			t.Error("got an answer")
+		}
+	})
+}
+
+func TestAServerOfAnotherName(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"elsewhere"}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := embed(t, kafkatest.Options{TLS: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}})
+	cfg := quick(e)
+	cfg.TLS = &kafka.TLS{TrustedCertificates: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	if _, err := connect(t, cfg).ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+		t.Errorf("got %v", err)
+	}
+	cfg.TLS.SkipHostnameVerification = true
+	if _, err := connect(t, cfg).ListTopics(within(t, 5*time.Second)); err != nil {
+		t.Error(err)
+	}
+}
