@@ -1,0 +1,218 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
+)
+
+// Client implements kafka.Admin for one principal.
+type Client struct {
+	cluster   *Cluster
+	principal string
+	observe   func(request string, took time.Duration, err error)
+}
+
+var _ kafka.Admin = (*Client)(nil)
+
+// do runs one call: hooks around the effect, which runs under the cluster's lock.
+func (c *Client) do(ctx context.Context, request string, call Call, effect func(*Cluster)) error {
+	call.Principal = c.principal
+	cluster := c.cluster
+	if err := ended(ctx); err != nil {
+		return err
+	}
+	cluster.mu.Lock()
+	cluster.log(call)
+	before, after := cluster.before, cluster.after
+	cluster.mu.Unlock()
+	err := run(ctx, before, call)
+	if err == nil {
+		cluster.mu.Lock()
+		effect(cluster)
+		cluster.mu.Unlock()
+		err = run(ctx, after, call)
+	}
+	c.observe(request, 0, err)
+	return err
+}
+
+// run calls a hook. A hook that only waited for ctx's end need not say so.
+func run(ctx context.Context, hook Hook, call Call) error {
+	if hook == nil {
+		return nil
+	}
+	if err := hook(ctx, call); err != nil {
+		return err
+	}
+	return ended(ctx)
+}
+
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return kafka.NewTransportError("the call ended before the cluster answered", context.Cause(ctx))
+}
+
+// refused returns why an item of a call is refused: by the test, or for lack of a right. The cluster's lock is held.
+func (c *Client) refused(call Call, item, topic string, operation Operation) error {
+	if c.cluster.item != nil {
+		call.Principal = c.principal
+		if err := c.cluster.item(call, item); err != nil {
+			return err
+		}
+	}
+	return c.denied(topic, operation)
+}
+
+func (c *Client) denied(topic string, operation Operation) error {
+	if may := c.cluster.options.Authorize; may != nil && !may(c.principal, operation, topic) {
+		return kafka.NewError(kafka.CodeTopicAuthorizationFailed, "")
+	}
+	return nil
+}
+
+// DescribeCluster implements kafka.ClusterReader.
+func (c *Client) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
+	var out kafka.Cluster
+	err := c.do(ctx, "DescribeCluster", Call{Method: "DescribeCluster"}, func(cluster *Cluster) {
+		out.ID = cluster.options.ClusterID
+		for _, id := range cluster.brokers {
+			out.Brokers = append(out.Brokers, kafka.Node{ID: id, Host: "memory", Port: 9092 + id})
+		}
+	})
+	return out, err
+}
+
+// DescribeTopics implements kafka.TopicReader.
+func (c *Client) DescribeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error) {
+	out := make(map[string]kafka.TopicResult, len(names))
+	if len(names) == 0 {
+		return out, nil
+	}
+	call := Call{Method: "DescribeTopics", Items: names}
+	err := c.do(ctx, "Metadata", call, func(cluster *Cluster) {
+		state := cluster.read()
+		for _, name := range names {
+			if _, done := out[name]; done {
+				continue
+			}
+			t := state.topics[name]
+			err := c.refused(call, name, name, Describe)
+			switch {
+			case err != nil:
+				out[name] = kafka.TopicResult{Err: err}
+			case rules.Name(name) != nil:
+				out[name] = kafka.TopicResult{Err: rules.Name(name)}
+			case t == nil:
+				out[name] = kafka.TopicResult{Err: kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")}
+			default:
+				out[name] = kafka.TopicResult{Topic: copied(t)}
+			}
+		}
+	})
+	return answer(out, err)
+}
+
+// answer drops the answers of a call that failed.
+func answer[M ~map[K]V, K comparable, V any](out M, err error) (M, error) {
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// ListTopics implements kafka.TopicReader.
+func (c *Client) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
+	var out []kafka.Topic
+	err := c.do(ctx, "Metadata", Call{Method: "ListTopics"}, func(cluster *Cluster) {
+		for _, t := range cluster.read().topics {
+			if c.denied(t.Name, Describe) == nil {
+				out = append(out, copied(t))
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, func(a, b kafka.Topic) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// DescribeConfigs implements kafka.TopicReader.
+func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+	out := make(map[kafka.ConfigResource]kafka.ConfigResult, len(resources))
+	if len(resources) == 0 {
+		return out, nil
+	}
+	call := Call{Method: "DescribeConfigs", Items: resourceNames(resources)}
+	err := c.do(ctx, "DescribeConfigs", call, func(cluster *Cluster) {
+		for _, r := range resources {
+			if _, done := out[r]; !done {
+				entries, err := c.describeConfig(call, r, keys)
+				out[r] = kafka.ConfigResult{Entries: entries, Err: err}
+			}
+		}
+	})
+	return answer(out, err)
+}
+
+func (c *Client) describeConfig(call Call, r kafka.ConfigResource, keys []string) (map[string]kafka.ConfigEntry, error) {
+	if r.Type == kafka.ResourceBroker {
+		if id, err := strconv.Atoi(r.Name); err != nil || id < 0 || id >= len(c.cluster.brokers) {
+			return nil, kafka.NewError(kafka.CodeInvalidRequest, "Unexpected broker id "+r.Name)
+		}
+		return c.cluster.brokerConfigs(keys), nil
+	}
+	if err := c.refused(call, r.Name, r.Name, DescribeConfigs); err != nil {
+		return nil, err
+	}
+	t := c.cluster.read().topics[r.Name]
+	if t == nil {
+		return nil, kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
+	}
+	return c.cluster.configs(t, keys), nil
+}
+
+// ListReassignments implements kafka.ReassignmentReader.
+func (c *Client) ListReassignments(ctx context.Context, topics []string) (map[kafka.TopicPartition]kafka.Reassignment, error) {
+	out := map[kafka.TopicPartition]kafka.Reassignment{}
+	if topics != nil && len(topics) == 0 {
+		return out, nil
+	}
+	err := c.do(ctx, "ListPartitionReassignments", Call{Method: "ListReassignments", Items: topics}, func(cluster *Cluster) {
+		maps.Copy(out, cluster.state.moves)
+		if topics != nil {
+			maps.DeleteFunc(out, func(p kafka.TopicPartition, _ kafka.Reassignment) bool { return !slices.Contains(topics, p.Topic) })
+		}
+	})
+	return answer(out, err)
+}
+
+// DescribeQuorum implements kafka.QuorumReader: every broker is a voter, and caught up.
+func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
+	var out kafka.Quorum
+	err := c.do(ctx, "DescribeQuorum", Call{Method: "DescribeQuorum"}, func(cluster *Cluster) {
+		end := int64(cluster.state.created) + 1 //nolint:gosec // far fewer
+		out = kafka.Quorum{LeaderEpoch: 1, HighWatermark: end}
+		for _, id := range cluster.brokers {
+			out.Voters = append(out.Voters, kafka.Replica{ID: id, LogEndOffset: end, LastFetch: -1, LastCaughtUp: -1})
+		}
+	})
+	return out, err
+}
+
+func resourceNames(resources []kafka.ConfigResource) []string {
+	names := make([]string, len(resources))
+	for i, r := range resources {
+		names[i] = r.Name
+	}
+	return names
+}

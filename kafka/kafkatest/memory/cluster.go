@@ -1,0 +1,252 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
+)
+
+// Options describe a cluster. The zero value is one broker that allows everything.
+type Options struct {
+	// ClusterID is the cluster's id; a fixed one if empty.
+	ClusterID string
+	// Brokers is the number of brokers, 1 if not set; their ids count from 0.
+	Brokers int
+	// DefaultPartitions and DefaultReplicationFactor are num.partitions and default.replication.factor, 1 if not set.
+	DefaultPartitions        int32
+	DefaultReplicationFactor int16
+	// DeletionDisabled is delete.topic.enable=false.
+	DeletionDisabled bool
+	// Authorize, if set, says whether a principal may do something to a topic.
+	Authorize func(principal string, operation Operation, topic string) bool
+	// KeepCalls is how many calls the log keeps; the oldest go first. Zero keeps none, which is fastest.
+	KeepCalls int
+}
+
+// Operation is what a request does to a topic, as Kafka's rules of access name it.
+type Operation string
+
+// The operations.
+const (
+	Describe        Operation = "Describe"
+	DescribeConfigs Operation = "DescribeConfigs"
+	Create          Operation = "Create"
+	Alter           Operation = "Alter"
+	AlterConfigs    Operation = "AlterConfigs"
+	Delete          Operation = "Delete"
+)
+
+// Call is one call of the port.
+type Call struct {
+	// Method is the method's name in the port ("CreateTopics").
+	Method string
+	// Principal is who called.
+	Principal string
+	// Items are the topics' names, ids or resources' names, in the order of the call.
+	Items []string
+	// ValidateOnly is true for a call that only asks.
+	ValidateOnly bool
+}
+
+// Hook is called with each call of the port. It may wait for ctx's end. An error that it returns becomes the call's own.
+type Hook func(ctx context.Context, call Call) error
+
+// Cluster is a model of a Kafka cluster. Its methods may be called from several goroutines.
+type Cluster struct {
+	options  Options
+	brokers  []int32
+	defaults map[string]string
+
+	mu     sync.Mutex
+	state  state
+	before Hook
+	after  Hook
+	item   func(call Call, item string) error
+	lag    *Snapshot
+	calls  []Call
+}
+
+// New returns an empty cluster.
+func New(o Options) *Cluster {
+	if o.ClusterID == "" {
+		o.ClusterID = "memoryKafkaCluster0000"
+	}
+	o.Brokers = max(o.Brokers, 1)
+	o.DefaultPartitions = max(o.DefaultPartitions, 1)
+	o.DefaultReplicationFactor = max(o.DefaultReplicationFactor, 1)
+	c := &Cluster{options: o, state: newState(), defaults: rules.Defaults()}
+	for id := range int32(o.Brokers) { //nolint:gosec // a few brokers
+		c.brokers = append(c.brokers, id)
+	}
+	return c
+}
+
+// Before sets a hook that runs before a call takes effect: its error means that nothing happened. Nil removes it.
+func (c *Cluster) Before(h Hook) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before = h
+}
+
+// After sets a hook that runs after a call took effect: its error takes the place of the answer, as when a connection breaks. Nil removes it.
+func (c *Cluster) After(h Hook) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.after = h
+}
+
+// Refuse sets a function that is asked about each item (see Call.Items) before it takes effect. Its error becomes the item's. It must not call
+// the cluster. Nil removes it.
+func (c *Cluster) Refuse(f func(call Call, item string) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.item = f
+}
+
+// Lag makes topics and configurations be read from an earlier state, as from a broker that is behind, while changes go to the present one.
+// Nil ends it.
+func (c *Cluster) Lag(s *Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lag = s
+}
+
+// Snapshot returns the present state.
+func (c *Cluster) Snapshot() *Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &Snapshot{c.state.clone()}
+}
+
+// Restore goes back to a state. Ids of topics that were created since may be used again.
+func (c *Cluster) Restore(s *Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = s.state.clone()
+}
+
+// Calls returns the log of calls, the oldest first.
+func (c *Cluster) Calls() []Call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.calls)
+}
+
+// ClusterID returns the cluster's id.
+func (c *Cluster) ClusterID() string { return c.options.ClusterID }
+
+// StartReassignment begins to move a partition. It stays in progress until FinishReassignment.
+func (c *Cluster) StartReassignment(name string, index int32, target []int32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.state.topics[name]
+	if t == nil || index < 0 || int(index) >= len(t.Partitions) {
+		return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
+	}
+	present := t.Partitions[index].Replicas
+	move := kafka.Reassignment{Replicas: slices.Clone(target)}
+	for _, id := range present {
+		if !slices.Contains(target, id) {
+			move.Removing = append(move.Removing, id)
+			move.Replicas = append(move.Replicas, id)
+		}
+	}
+	for _, id := range target {
+		if !slices.Contains(c.brokers, id) {
+			return kafka.NewError(kafka.CodeInvalidReplicaAssignment, fmt.Sprintf("There is no broker %d.", id))
+		}
+		if !slices.Contains(present, id) {
+			move.Adding = append(move.Adding, id)
+		}
+	}
+	c.state.moves[kafka.TopicPartition{Topic: name, Partition: index}] = move
+	c.state.put(t.with(func(t *topic) { t.Partitions[index].Replicas = slices.Clone(move.Replicas) }))
+	return nil
+}
+
+// FinishReassignment completes a move, if there is one.
+func (c *Cluster) FinishReassignment(name string, index int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := kafka.TopicPartition{Topic: name, Partition: index}
+	move, ok := c.state.moves[key]
+	if !ok {
+		return
+	}
+	delete(c.state.moves, key)
+	c.state.put(c.state.topics[name].with(func(t *topic) {
+		t.Partitions[index] = partition(index, move.Target())
+	}))
+}
+
+// Client returns a client of the cluster for a principal, such as User:alice. observe may be nil; it is called as
+// kafka.Config.ObserveRequest documents, with no time taken.
+func (c *Cluster) Client(principal string, observe func(request string, took time.Duration, err error)) *Client {
+	if observe == nil {
+		observe = func(string, time.Duration, error) {}
+	}
+	return &Client{cluster: c, principal: principal, observe: observe}
+}
+
+// read is the state that reads see. The lock is held.
+func (c *Cluster) read() *state {
+	if c.lag != nil {
+		return &c.lag.state
+	}
+	return &c.state
+}
+
+// log keeps a call. The lock is held.
+func (c *Cluster) log(call Call) {
+	if c.options.KeepCalls == 0 {
+		return
+	}
+	if len(c.calls) >= c.options.KeepCalls {
+		c.calls = slices.Delete(c.calls, 0, len(c.calls)-c.options.KeepCalls+1)
+	}
+	c.calls = append(c.calls, call)
+}
+
+// configs returns a topic's effective settings: all, or those named in keys.
+func (c *Cluster) configs(t *topic, keys []string) map[string]kafka.ConfigEntry {
+	entry := func(key string) kafka.ConfigEntry {
+		if value, ok := t.configs[key]; ok {
+			return kafka.ConfigEntry{Value: value, Source: kafka.SourceTopic}
+		}
+		return kafka.ConfigEntry{Value: c.defaults[key], Source: kafka.SourceDefault}
+	}
+	if len(keys) == 0 {
+		out := make(map[string]kafka.ConfigEntry, len(c.defaults))
+		for key := range c.defaults {
+			out[key] = entry(key)
+		}
+		return out
+	}
+	out := make(map[string]kafka.ConfigEntry, len(keys))
+	for _, key := range keys {
+		if _, ok := c.defaults[key]; ok {
+			out[key] = entry(key)
+		}
+	}
+	return out
+}
+
+// brokerConfigs are the few settings that a broker shows.
+func (c *Cluster) brokerConfigs(keys []string) map[string]kafka.ConfigEntry {
+	all := map[string]kafka.ConfigEntry{
+		"auto.create.topics.enable":  {Value: "false", Source: kafka.SourceStaticBroker, ReadOnly: true},
+		"default.replication.factor": {Value: fmt.Sprint(c.options.DefaultReplicationFactor), Source: kafka.SourceStaticBroker, ReadOnly: true},
+		"delete.topic.enable":        {Value: fmt.Sprint(!c.options.DeletionDisabled), Source: kafka.SourceStaticBroker, ReadOnly: true},
+		"num.partitions":             {Value: fmt.Sprint(c.options.DefaultPartitions), Source: kafka.SourceStaticBroker, ReadOnly: true},
+	}
+	if len(keys) > 0 {
+		maps.DeleteFunc(all, func(key string, _ kafka.ConfigEntry) bool { return !slices.Contains(keys, key) })
+	}
+	return all
+}

@@ -1,0 +1,115 @@
+package memory
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
+)
+
+// topic never changes once it stands in a state: changes replace it. So a snapshot need not copy it.
+type topic struct {
+	kafka.Topic
+	configs map[string]string
+}
+
+// state is everything that requests can change.
+type state struct {
+	topics     map[string]*topic
+	ids        map[kafka.TopicID]*topic
+	collations map[string]string // rules.Collation of a name to the name
+	moves      map[kafka.TopicPartition]kafka.Reassignment
+	created    uint64 // topics ever created: the source of ids
+}
+
+func newState() state {
+	return state{
+		topics: map[string]*topic{}, ids: map[kafka.TopicID]*topic{},
+		collations: map[string]string{}, moves: map[kafka.TopicPartition]kafka.Reassignment{},
+	}
+}
+
+func (s *state) clone() state {
+	return state{
+		topics: maps.Clone(s.topics), ids: maps.Clone(s.ids), collations: maps.Clone(s.collations),
+		moves: maps.Clone(s.moves), created: s.created,
+	}
+}
+
+// put adds or replaces a topic.
+func (s *state) put(t *topic) {
+	s.topics[t.Name], s.ids[t.ID] = t, t
+	s.collations[rules.Collation(t.Name)] = t.Name
+}
+
+// remove deletes a topic.
+func (s *state) remove(t *topic) {
+	delete(s.topics, t.Name)
+	delete(s.ids, t.ID)
+	delete(s.collations, rules.Collation(t.Name))
+	for i := range t.Partitions {
+		delete(s.moves, kafka.TopicPartition{Topic: t.Name, Partition: t.Partitions[i].Index})
+	}
+}
+
+// nextID returns an id that no topic had before: the number of the topic, after a mark that tells such ids from real ones.
+func (s *state) nextID() kafka.TopicID {
+	s.created++
+	id := kafka.TopicID{'m', 'e', 'm', 'o', 'r', 'y'}
+	binary.BigEndian.PutUint64(id[8:], s.created)
+	return id
+}
+
+// with returns a copy of the topic that may be changed before it is put into a state. Its partitions are a copy too.
+func (t *topic) with(change func(*topic)) *topic {
+	out := &topic{Topic: t.Topic, configs: t.configs}
+	out.Partitions = slices.Clone(t.Partitions)
+	change(out)
+	return out
+}
+
+// partition places the replicas of a new partition: round the brokers, starting with the partition's own number.
+func partition(index int32, replicas []int32) kafka.Partition {
+	return kafka.Partition{Index: index, Leader: replicas[0], Replicas: replicas, ISR: slices.Clone(replicas)}
+}
+
+func place(brokers []int32, index int32, factor int) []int32 {
+	replicas := make([]int32, factor)
+	for i := range replicas {
+		replicas[i] = brokers[(int(index)+i)%len(brokers)]
+	}
+	return replicas
+}
+
+// Topic is a topic with its own settings, as State lists it.
+type Topic struct {
+	kafka.Topic
+	// Configs are the settings that differ from the defaults, by key.
+	Configs map[string]string
+}
+
+// Snapshot is a cluster's state at one time. It does not change.
+type Snapshot struct{ state state }
+
+// Topics lists the topics of the snapshot, sorted by name. The result is the caller's.
+func (s *Snapshot) Topics() []Topic {
+	out := make([]Topic, 0, len(s.state.topics))
+	for _, name := range slices.Sorted(maps.Keys(s.state.topics)) {
+		t := s.state.topics[name]
+		out = append(out, Topic{Topic: copied(t), Configs: maps.Clone(t.configs)})
+	}
+	return out
+}
+
+// copied returns a topic whose slices are the caller's.
+func copied(t *topic) kafka.Topic {
+	out := t.Topic
+	out.Partitions = slices.Clone(t.Partitions)
+	for i := range out.Partitions {
+		p := &out.Partitions[i]
+		p.Replicas, p.ISR, p.Offline = slices.Clone(p.Replicas), slices.Clone(p.ISR), slices.Clone(p.Offline)
+	}
+	return out
+}
