@@ -25,6 +25,14 @@ need() {
   command -v "$1" >/dev/null 2>&1 || die "$1 is missing: install it (Debian: apt-get install $2)"
 }
 
+# need_java: Kafka 4 runs on Java 17 or later; what Debian calls its default is new enough.
+need_java() {
+  need java default-jre-headless
+  local major
+  major=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+  [ "${major:-0}" -ge 17 ] || die "java is version ${major:-unknown}, Kafka needs 17 or later (Debian: apt-get install default-jre-headless)"
+}
+
 # pulse PID WHAT: says every 15 s that a long step is still alive.
 pulse() {
   local began=$SECONDS
@@ -34,55 +42,80 @@ pulse() {
   done
 }
 
+# exclusive NAME: waits until nobody else prepares the asset. The lock belongs to open file 9, which the preparing job has
+# too: should this script be killed and its job live on, then nobody starts a second one in the same folder.
+exclusive() {
+  need flock util-linux
+  exec 9>"$cache/.$1.lock"
+  flock -n 9 && return
+  say "assets: $1 is being prepared by another process; waiting"
+  # In short waits, because bash handles signals only between commands.
+  until flock -w 2 9; do :; done
+}
+
 # once NAME VERSION FUNCTION: runs FUNCTION with an empty folder unless cache/NAME-VERSION is already complete.
 # Concurrent callers wait for each other; a half-made folder is never used.
 once() {
   local dir=$cache/$1-$2
-  mkdir -p "$cache"
-  exec 9>"$cache/.$1.lock"
-  need flock util-linux
-  flock 9
   if [ ! -f "$dir/.complete" ]; then
-    rm -rf "$dir" "$dir.part"
-    mkdir -p "$dir.part"
-    say "assets: preparing $1 $2 (once; kept in $cache)"
-    "$3" "$dir.part" >&2 9>&- &
-    local job=$!
-    pulse "$job" "preparing $1" 9>&- &
-    local watcher=$!
-    if ! wait "$job"; then kill "$watcher" 2>/dev/null; die "preparing $1 failed, see above"; fi
-    kill "$watcher" 2>/dev/null || true
-    touch "$dir.part/.complete"
-    mv "$dir.part" "$dir"
+    mkdir -p "$cache"
+    exclusive "$1"
+    [ -f "$dir/.complete" ] || make_asset "$dir" "$@"
+    exec 9>&-
   fi
-  flock -u 9
   printf '%s\n' "$dir"
+}
+
+# make_asset DIR NAME VERSION FUNCTION
+make_asset() {
+  rm -rf "$1" "$1.part"
+  mkdir -p "$1.part"
+  say "assets: preparing $2 $3 (once; kept in $cache)"
+  set -m # the job gets a process group of its own, to be ended as a whole
+  "$4" "$1.part" >&2 &
+  local job=$!
+  set +m
+  pulse "$job" "preparing $2" 9>&- &
+  local watcher=$!
+  # shellcheck disable=SC2064 # the job of now
+  trap "kill -TERM -- -$job 2>/dev/null; kill $watcher 2>/dev/null; exit 130" INT TERM HUP
+  if ! wait "$job"; then kill "$watcher" 2>/dev/null || true; die "preparing $2 failed, see above"; fi
+  trap - INT TERM HUP
+  kill "$watcher" 2>/dev/null || true
+  touch "$1.part/.complete"
+  mv "$1.part" "$1"
+}
+
+# for_this_machine: builds for the machine it runs on, whatever the caller is building for, and as pinned.
+for_this_machine() {
+  command -v go >/dev/null || die "go is missing: install Go 1.26 or later (distributions' packages are often older)"
+  GOOS=$(go env GOHOSTOS) GOARCH=$(go env GOHOSTARCH)
+  export GOOS GOARCH GOFLAGS='' GOWORK=off CGO_ENABLED=0
 }
 
 build_controlplane() {
   local out=$1 version
-  need go golang
-  version=$(cd "$here/controlplane" && GOWORK=off go list -m -f '{{.Version}}' k8s.io/kubernetes)
+  for_this_machine
+  cd "$here/controlplane"
+  version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
   local minor=${version#v1.}; minor=${minor%%.*}
   local ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
-  cd "$here/controlplane"
-  export GOWORK=off CGO_ENABLED=0
   go build -trimpath -ldflags "$ldflags" -o "$out/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl
   go build -trimpath -ldflags '-s -w' -o "$out/etcd" go.etcd.io/etcd/server/v3
 }
 
 fetch_kafka() {
-  need java openjdk-17-jre-headless
   need mvn maven
   mkdir -p "$1/libs"
-  mvn -q -B -f "$here/kafka/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+  mvn -q -B -Dstyle.color=never -f "$here/kafka/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$1/libs"
   ls "$1"/libs/kafka_2.13-*.jar >/dev/null
 }
 
 build_lint() {
-  need go golang
-  (cd "$here/tools/lint" && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$1/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+  for_this_machine
+  cd "$here/tools/lint"
+  go build -trimpath -ldflags '-s -w' -o "$1/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 }
 
 # stamp FILE...: a version that changes when the pins do.
@@ -99,10 +132,10 @@ case ${1:-} in
   kafka)
     if [ -n "${KAFKA_HOME:-}" ]; then
       [ -d "$KAFKA_HOME/libs" ] || die "KAFKA_HOME=$KAFKA_HOME holds no libs folder"
-      need java openjdk-17-jre-headless
+      need_java
       printf '%s\n' "$KAFKA_HOME"
     else
-      need java openjdk-17-jre-headless
+      need_java
       once kafka "$(stamp "$here/kafka/pom.xml")" fetch_kafka
     fi ;;
   lint) once golangci-lint "$(stamp "$here/tools/lint/go.mod")" build_lint ;;
