@@ -168,7 +168,7 @@ func (s *session) createPartitions(c *call, req *kmsg.CreatePartitionsRequest) (
 	for _, t := range checked.Topics {
 		if t.ErrorCode == 0 || t.ErrorCode == kafka.CodeInvalidPartitions {
 			present := len(s.cluster.fake.PartitionInfos(t.Topic))
-			if err := rules.Increase(int32(present), wanted[t.Topic].Count); err != nil { //nolint:gosec // small
+			if err := rules.Increase(t.Topic, int32(present), wanted[t.Topic].Count); err != nil { //nolint:gosec // small
 				t.ErrorCode, t.ErrorMessage = codeOf(err)
 			}
 		}
@@ -229,7 +229,11 @@ func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest
 		}
 		resp = answer.(*kmsg.IncrementalAlterConfigsResponse)
 	}
-	for _, r := range resp.Resources {
+	for i := range resp.Resources {
+		r := &resp.Resources[i]
+		if r.ErrorCode == kafka.CodeUnknownTopicOrPartition {
+			_, r.ErrorMessage = codeOf(rules.Missing(r.ResourceName))
+		}
 		if ops, ok := asked[r.ResourceName]; ok && r.ErrorCode == 0 && r.ResourceType == kmsg.ConfigResourceTypeTopic && !req.ValidateOnly {
 			if info := s.cluster.fake.TopicInfo(r.ResourceName); info != nil {
 				s.cluster.configs.alter(info.TopicID, ops)

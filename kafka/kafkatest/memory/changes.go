@@ -192,7 +192,7 @@ func (c *Client) increase(call Call, p kafka.PartitionIncrease) error {
 	if t == nil {
 		return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 	}
-	if err := rules.Increase(int32(len(t.Partitions)), p.Total); err != nil { //nolint:gosec // far fewer
+	if err := rules.Increase(p.Topic, int32(len(t.Partitions)), p.Total); err != nil { //nolint:gosec // far fewer
 		return err
 	}
 	if int(p.Total)-len(t.Partitions) > rules.MaxRecords {
@@ -250,7 +250,7 @@ func (c *Client) alter(call Call, change kafka.ConfigChange) error {
 	}
 	t := c.cluster.state.topics[name]
 	if t == nil {
-		return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
+		return rules.Missing(name)
 	}
 	for _, key := range slices.Sorted(maps.Keys(change.Set)) {
 		if err := rules.Config(key, change.Set[key]); err != nil {

@@ -103,50 +103,66 @@ func Config(key, value string) error {
 	if err := Key(key); err != nil {
 		return err
 	}
-	if why := definitions[key].refuse(value); why != "" {
-		return kafka.NewError(kafka.CodeInvalidConfig, fmt.Sprintf("Invalid value %s for configuration %s: %s", value, key, why))
+	if culprit, why := definitions[key].refuse(value); why != "" {
+		return kafka.NewError(kafka.CodeInvalidConfig, fmt.Sprintf("Invalid value %s for configuration %s: %s", culprit, key, why))
 	}
 	return nil
 }
 
-// refuse says why a value is not of the kind, or nothing.
-func (d definition) refuse(value string) string {
+// refuse says why a value is not of the kind, and which part of it is to blame; or nothing.
+func (d definition) refuse(value string) (culprit, why string) {
 	switch d.kind {
 	case boolean:
 		if lower := strings.ToLower(value); lower != "true" && lower != "false" {
-			return "Expected value to be either true or false"
+			return value, "Expected value to be either true or false"
 		}
 	case integer:
 		return d.number(value, 32, "INT")
 	case long:
 		return d.number(value, 64, "LONG")
 	case fraction:
-		if f, err := strconv.ParseFloat(value, 64); err != nil || f < 0 || f > 1 {
-			return "Not a number of type DOUBLE"
-		}
+		return ratio(value)
 	case list:
 		for element := range strings.SplitSeq(value, ",") {
-			if d.one != nil && !slices.Contains(d.one, strings.TrimSpace(element)) {
-				return "String must be one of: " + strings.Join(d.one, ", ")
+			if element = strings.TrimSpace(element); d.one != nil && !slices.Contains(d.one, element) {
+				return element, "String must be one of: " + strings.Join(d.one, ", ")
 			}
 		}
 	case text:
 		if d.one != nil && !slices.Contains(d.one, value) {
-			return "String must be one of: " + strings.Join(d.one, ", ")
+			return value, "String must be one of: " + strings.Join(d.one, ", ")
 		}
 	}
-	return ""
+	return "", ""
 }
 
-func (d definition) number(value string, bits int, name string) string {
+func (d definition) number(value string, bits int, name string) (culprit, why string) {
 	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, bits)
 	if err != nil {
-		return "Not a number of type " + name
+		return value, "Not a number of type " + name
 	}
 	if n < d.least {
-		return fmt.Sprintf("Value must be at least %d", d.least)
+		return value, fmt.Sprintf("Value must be at least %d", d.least)
 	}
-	return ""
+	return "", ""
+}
+
+// ratio checks a number from 0 to 1, which Java prints with a fraction.
+func ratio(value string) (culprit, why string) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	printed := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(printed, ".") {
+		printed += ".0"
+	}
+	switch {
+	case err != nil:
+		return value, "Not a number of type DOUBLE"
+	case f < 0:
+		return printed, "Value must be at least 0"
+	case f > 1:
+		return printed, "Value must be no more than 1"
+	}
+	return "", ""
 }
 
 func sortedKeys(m map[string]*string) []string {

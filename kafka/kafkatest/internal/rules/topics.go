@@ -23,7 +23,7 @@ func Name(name string) error {
 	case name == "":
 		return refuse("the empty string is not allowed")
 	case name == "." || name == "..":
-		return refuse("'.' or '..' is not allowed")
+		return refuse("'%s' is not allowed", name)
 	case len(name) > maxNameLength:
 		return refuse("the length of '%s' is longer than the max allowed length %d", name, maxNameLength)
 	}
@@ -50,6 +50,11 @@ func Collision(name, existing string) error {
 // Exists is the error for a name that is taken.
 func Exists(name string) error {
 	return kafka.NewError(kafka.CodeTopicAlreadyExists, fmt.Sprintf("Topic '%s' already exists.", name))
+}
+
+// Missing is the error for a change of the configuration of a topic that does not exist.
+func Missing(name string) error {
+	return kafka.NewError(kafka.CodeUnknownTopicOrPartition, fmt.Sprintf("The topic '%s' does not exist.", name))
 }
 
 // TooManyPartitions is the error for a request that would write more than MaxRecords.
@@ -80,10 +85,10 @@ func (c Cluster) Placement(t kafka.NewTopic) (partitions int32, factor int16, er
 	case factor <= 0:
 		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
 	case partitions <= 0:
-		return 0, 0, kafka.NewError(kafka.CodeInvalidPartitions, "Number of partitions must be larger than 0, or -1 to use the default value.")
+		return 0, 0, kafka.NewError(kafka.CodeInvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
 	case int(factor) > len(c.Brokers):
 		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicationFactor, fmt.Sprintf(
-			"Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered.",
+			"Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers have all their log directories cordoned.",
 			factor, factor, len(c.Brokers)))
 	}
 	return partitions, factor, nil
@@ -122,7 +127,7 @@ func (c Cluster) assigned(t kafka.NewTopic) (int32, int16, error) {
 }
 
 // Increase checks a topic's new number of partitions.
-func Increase(present, wanted int32) error {
+func Increase(topic string, present, wanted int32) error {
 	refuse := func(format string, args ...any) error {
 		return kafka.NewError(kafka.CodeInvalidPartitions, fmt.Sprintf(format, args...))
 	}
@@ -130,7 +135,7 @@ func Increase(present, wanted int32) error {
 	case wanted == present:
 		return refuse("Topic already has %d partition(s).", present)
 	case wanted < present:
-		return refuse("The topic currently has %d partition(s); %d would not be an increase.", present, wanted)
+		return refuse("The topic %s currently has %d partition(s); %d would not be an increase.", topic, present, wanted)
 	}
 	return nil
 }
