@@ -41,3 +41,15 @@ func TestObjectsAreSpreadOverTheInterval(t *testing.T) {
 		g.Expect(n).To(BeNumerically("<", 200), "too many fall due after %s", at)
 	}
 }
+
+func TestNeighboursInNameAreNotNeighboursInTime(t *testing.T) {
+	g := NewWithT(t)
+	interval := time.Minute
+	for _, ns := range []string{"default", "kafka", "test-x7k2p"} {
+		tenths := map[time.Duration]bool{}
+		for i := range 30 {
+			tenths[Next(fmt.Sprintf("%s/topic-%d", ns, i), interval, time.Unix(0, 0))/(interval/10)] = true
+		}
+		g.Expect(len(tenths)).To(BeNumerically(">=", 8), ns)
+	}
+}
