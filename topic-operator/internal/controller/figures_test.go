@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 )
 
@@ -72,7 +73,7 @@ func TestPassesBatchesAndTimersAreCounted(t *testing.T) {
 		executor.OperationCreatePartitions, executor.OperationListReassignments, executor.OperationDeleteTopics,
 	}
 	w := newWorld(t, untimed, func(s *setup) { s.metrics.Additional, s.metrics.Operations = true, operations })
-	w.start(executor.New(t.Context(), port{k: w.kafka}, w.metrics, executor.Options{MaxBatch: 100, Linger: 50 * time.Millisecond, CallTimeout: time.Minute}))
+	w.start(executor.New(t.Context(), kafkamemory.New(kafkamemory.Options{}).Client("User:operator", nil), w.metrics, executor.Options{MaxBatch: 100, Linger: 50 * time.Millisecond, CallTimeout: time.Minute}))
 	passes := func() []float64 {
 		return []float64{w.count("strimzi_reconciliations_total"), w.count("strimzi_reconciliations_successful_total"), w.count("strimzi_reconciliations_failed_total")}
 	}
@@ -86,7 +87,7 @@ func TestPassesBatchesAndTimersAreCounted(t *testing.T) {
 		w.Eventually(passes).Should(Equal([]float64{total, total - failed, failed}), what)
 	}
 	step("create", false, func() { w.create("a", partitions(1), replicas(1)) })
-	step("alter", false, func() { w.update("a", config("k", `1`)) })
+	step("alter", false, func() { w.update("a", config("retention.ms", `1`)) })
 	step("increase", false, func() { w.update("a", partitions(3)) })
 	step("decrease", true, func() { w.update("a", partitions(2)) })
 	step("back", false, func() { w.update("a", partitions(3)) })

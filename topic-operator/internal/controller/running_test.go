@@ -14,7 +14,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
@@ -92,75 +91,4 @@ func (q *requests) all() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.writes)
-}
-
-// port is the cluster in memory behind the port, as the executor sees it.
-type port struct {
-	kafka.Admin // what the executor must not use is nil
-	k           *fakeKafka
-}
-
-func (p port) DescribeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error) {
-	results := map[string]kafka.TopicResult{}
-	for _, name := range names {
-		a, err := p.k.Describe(ctx, name, false)
-		results[name] = kafka.TopicResult{Topic: a.Topic, Err: err}
-	}
-	return results, nil
-}
-
-func (p port) DescribeConfigs(_ context.Context, resources []kafka.ConfigResource, _ []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
-	results := map[kafka.ConfigResource]kafka.ConfigResult{}
-	for _, r := range resources {
-		results[r] = kafka.ConfigResult{Entries: p.k.get(r.Name).Config}
-	}
-	return results, nil
-}
-
-func (p port) CreateTopics(ctx context.Context, topics []kafka.NewTopic, _ bool) (map[string]kafka.CreateResult, error) {
-	results := map[string]kafka.CreateResult{}
-	for _, t := range topics {
-		made, err := p.k.Create(ctx, t)
-		made.Err = err
-		results[t.Name] = made
-	}
-	return results, nil
-}
-
-func (p port) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, _ bool) (map[kafka.ConfigResource]error, error) {
-	results := map[kafka.ConfigResource]error{}
-	for _, c := range changes {
-		results[c.Resource] = p.k.Alter(ctx, c)
-	}
-	return results, nil
-}
-
-func (p port) CreatePartitions(ctx context.Context, topics []kafka.PartitionIncrease, _ bool) (map[string]error, error) {
-	results := map[string]error{}
-	for _, t := range topics {
-		results[t.Topic] = p.k.Increase(ctx, t)
-	}
-	return results, nil
-}
-
-func (p port) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kafka.TopicID]error, error) {
-	results := map[kafka.TopicID]error{}
-	for _, id := range ids {
-		results[id] = p.k.Delete(ctx, id)
-	}
-	return results, nil
-}
-
-func (p port) ListReassignments(ctx context.Context, topics []string) (map[kafka.TopicPartition]kafka.Reassignment, error) {
-	results := map[kafka.TopicPartition]kafka.Reassignment{}
-	for _, name := range topics {
-		moves, err := p.k.Reassignments(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		for partition, move := range moves {
-			results[kafka.TopicPartition{Topic: name, Partition: partition}] = move
-		}
-	}
-	return results, nil
 }
