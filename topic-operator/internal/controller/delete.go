@@ -39,7 +39,7 @@ func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
 	id := actual.Topic.ID
 	if kafka.IsNotFound(err) || r.memory.isDeleted(id) {
 		// This broker may be behind. The controller, asked by the id that we know to be ours, is not.
-		if known, parseErr := kafka.ParseTopicID(kt.Status.TopicID); parseErr == nil {
+		if known, ok := r.knownID(kt); ok {
 			id, err = known, nil
 		}
 	}
@@ -51,6 +51,15 @@ func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
 	}
 	r.memory.topicDeleted(id)
 	return nil
+}
+
+// knownID returns the id of the object's topic, by what we remember of its creation, else by the status.
+func (r *Reconciler) knownID(kt *v1.KafkaTopic) (kafka.TopicID, bool) {
+	if id, ok := r.memory.createdFor(kt.UID); ok {
+		return id, true
+	}
+	id, err := kafka.ParseTopicID(kt.Status.TopicID)
+	return id, err == nil
 }
 
 // invalidTopic is the code of Kafka's InvalidTopicException.

@@ -55,6 +55,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, desired topic.Desired)
 		return r.failed(nil, err), nil
 	}
 	r.memory.wrote(p.key)
+	r.memory.topicCreated(p.kt.UID, made.ID)
 	r.tellCreated(p, desired, made)
 	return says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(desired, r.options.Rules),
 		Claimed: &topic.Claim{Name: desired.Name, ID: made.ID}}), nil

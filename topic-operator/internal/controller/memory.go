@@ -27,7 +27,14 @@ type memory struct {
 	writes  map[types.NamespacedName]time.Time
 	failing map[types.NamespacedName]time.Time
 	deleted map[kafka.TopicID]time.Time
+	created map[types.UID]creation
 	swept   time.Time
+}
+
+// creation is a topic that the operator made.
+type creation struct {
+	id kafka.TopicID
+	at time.Time
 }
 
 func newMemory(now func() time.Time) *memory {
@@ -37,6 +44,7 @@ func newMemory(now func() time.Time) *memory {
 		writes:  map[types.NamespacedName]time.Time{},
 		failing: map[types.NamespacedName]time.Time{},
 		deleted: map[kafka.TopicID]time.Time{},
+		created: map[types.UID]creation{},
 	}
 }
 
@@ -46,6 +54,22 @@ func (m *memory) wrote(key types.NamespacedName) {
 	defer m.mu.Unlock()
 	m.sweep()
 	m.writes[key] = m.now()
+}
+
+// topicCreated remembers the topic that was made for the object of this UID. Its status may never learn of it: a deletion can come in between.
+func (m *memory) topicCreated(object types.UID, id kafka.TopicID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	m.created[object] = creation{id: id, at: m.now()}
+}
+
+// createdFor returns the topic that was made for the object so recently that a broker may not know it yet.
+func (m *memory) createdFor(object types.UID) (kafka.TopicID, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.created[object]
+	return c.id, ok && m.now().Sub(c.at) < 10*settle
 }
 
 // settling reports whether Kafka was changed for the object so recently that a broker may still show the old state.
@@ -118,6 +142,11 @@ func (m *memory) sweep() {
 	for key, at := range m.writes {
 		if now.Sub(at) >= settle {
 			delete(m.writes, key)
+		}
+	}
+	for object, c := range m.created {
+		if now.Sub(c.at) >= 10*settle {
+			delete(m.created, object)
 		}
 	}
 	for id, at := range m.deleted {

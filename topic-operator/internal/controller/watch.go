@@ -72,13 +72,20 @@ func (r *Reconciler) watched() predicate.Predicate {
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.metrics.ResourceGone(client.ObjectKeyFromObject(e.Object))
-			if kt, ok := e.Object.(*v1.KafkaTopic); ok && !r.options.UseFinalizers && r.elected() && r.ownsTopicOf(kt) {
+			if kt, ok := e.Object.(*v1.KafkaTopic); ok && (!r.options.UseFinalizers || overlooked(e, kt)) && r.elected() && r.ownsTopicOf(kt) {
 				r.vanish.put(client.ObjectKeyFromObject(kt), kt)
 			}
 			return true
 		},
 		GenericFunc: func(event.GenericEvent) bool { return true },
 	}
+}
+
+// overlooked reports whether the object vanished although the finalizer was to hold it. The API server decides at the beginning of a
+// deletion that nothing holds an object, and does not notice a finalizer that arrives before it is done. Whoever takes the finalizer
+// away has to delete the object first, and so has a deletion's time in it. What was missed of the watch proves nothing.
+func overlooked(e event.DeleteEvent, kt *v1.KafkaTopic) bool {
+	return !e.DeleteStateUnknown && kt.DeletionTimestamp.IsZero() && topic.HasFinalizer(kt)
 }
 
 // ownsTopicOf reports whether the topic of an object that vanished has to go with it.
@@ -147,7 +154,7 @@ func (b *busyKeys) has(key types.NamespacedName) bool {
 	return ok
 }
 
-// tombstones are objects that vanished, and whose topics have to go too (STRIMZI_USE_FINALIZERS=false).
+// tombstones are objects that vanished, and whose topics have to go too: with STRIMZI_USE_FINALIZERS=false, or overlooked.
 type tombstones struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*v1.KafkaTopic

@@ -1,0 +1,70 @@
+package controller
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+)
+
+// afterCreate runs f when the topic has just been made, before the pass goes on.
+func (w *world) afterCreate(f func()) {
+	w.kafka.hookAfter(func(_ context.Context, call, _ string) error {
+		if call == createCall {
+			f()
+		}
+		return nil
+	})
+}
+
+// The status never learns of the topic's id, since the deletion comes in between, and the broker that is asked has not heard of it.
+func TestADeletionRightAfterTheCreationFindsTheTopic(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.lag()
+	w.create("a")
+	w.afterCreate(func() { w.delete("a") })
+	w.pass("a")
+	w.Expect(w.get("a").Status.TopicID).To(BeEmpty())
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.kafka.catchUp()
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}
+
+// A finalizer that arrives while the API server is deleting already holds nothing.
+func TestAnObjectThatItsFinalizerDidNotHoldTakesItsTopicWithIt(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.lag()
+	w.create("a")
+	w.pass("a")
+	gone := w.get("a")
+	w.update("a", finalizers())
+	w.delete("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+
+	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: gone})).To(BeTrue())
+	w.pass("a")
+	w.kafka.catchUp()
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}
+
+func TestTheTopicOfAnObjectWhoseFinalizerWasTakenAwayStays(t *testing.T) {
+	w := newWorld(t)
+	w.create("a")
+	w.pass("a")
+	known := w.get("a")
+	w.delete("a")
+	deleting := w.get("a")
+	w.update("a", finalizers())
+	w.Expect(w.exists("a")).To(BeFalse())
+
+	for name, e := range map[string]event.DeleteEvent{
+		"the last state that was stored":         {Object: deleting},
+		"the last state that the watch has seen": {Object: known, DeleteStateUnknown: true},
+	} {
+		w.Expect(w.r.watched().Delete(e)).To(BeTrue(), name)
+		w.pass("a")
+		w.Expect(w.kafka.get("a")).NotTo(BeNil(), name)
+	}
+}
