@@ -37,6 +37,7 @@ type proxy struct {
 
 	mu     sync.Mutex
 	away   bool
+	calls  int // that came while Kafka was away
 	conns  map[net.Conn]struct{}
 	counts map[apiKey]int
 	held   []*hold
@@ -118,6 +119,13 @@ func (p *proxy) back() {
 	p.away = false
 }
 
+// knocks is how often somebody tried to connect while Kafka was away.
+func (p *proxy) knocks() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls
+}
+
 // addresses are what a client bootstraps from.
 func (p *proxy) addresses() []string {
 	var all []string
@@ -158,6 +166,7 @@ func (p *proxy) join(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.away {
+		p.calls++
 		c.Close()
 		return false
 	}

@@ -303,12 +303,15 @@ func (s *scene) list() []v1.KafkaTopic {
 	return list.Items
 }
 
+// name numbers a topic.
+func name(prefix string, i int) string { return fmt.Sprintf("%s%04d", prefix, i) }
+
 // createAll creates n objects as fast as the API server takes them.
 func (s *scene) createAll(n int, changes ...change) {
 	GinkgoHelper()
 	each(n, func(i int) {
 		defer GinkgoRecover()
-		Expect(k8s.Create(ctx, s.topic(fmt.Sprintf("t%04d", i), changes...))).To(Succeed())
+		Expect(k8s.Create(ctx, s.topic(name("t", i), changes...))).To(Succeed())
 	})
 }
 

@@ -1,0 +1,134 @@
+package topicoperator
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// Strimzi's InterruptedExceptionsIT, and what it leaves open: whether the interrupted change is made in the end, once.
+var _ = Describe("An operator that is told to end during a call to Kafka", func() {
+	// call is a kind of call, and how to bring the operator to make it.
+	type call struct {
+		key apiKey
+		// before prepares the topic or the object; provoke makes the operator call.
+		before, provoke func(s *scene, kt *v1.KafkaTopic)
+		// after waits until what was asked for is there.
+		after func(s *scene, kt *v1.KafkaTopic)
+	}
+	existing := func(_ *scene, kt *v1.KafkaTopic) { main.make(kt.Name, 1, nil) }
+	nothing := func(*scene, *v1.KafkaTopic) {}
+	create := func(_ *scene, kt *v1.KafkaTopic) { Expect(k8s.Create(ctx, kt)).To(Succeed()) }
+	becomesReady := func(s *scene, kt *v1.KafkaTopic) {
+		s.ready(kt)
+		Eventually(main.partitions).WithArguments(kt.Name).Should(BeEquivalentTo(*kt.Spec.Partitions))
+		want := map[string]string{}
+		for key, value := range kt.Spec.Config {
+			want[key], _ = value.Text()
+		}
+		Eventually(main.settings).WithArguments(kt.Name).Should(Equal(want))
+	}
+	with := func(f func(*scene, *v1.KafkaTopic), changes ...change) func(*scene, *v1.KafkaTopic) {
+		return func(s *scene, kt *v1.KafkaTopic) {
+			for _, c := range changes {
+				c(kt)
+			}
+			f(s, kt)
+		}
+	}
+	isRefused := func(s *scene, kt *v1.KafkaTopic) { s.refused(kt, "NotSupported", "Changing spec.replicas") }
+	isGone := func(s *scene, kt *v1.KafkaTopic) {
+		s.gone(kt)
+		Eventually(main.exists).WithArguments(kt.Name).Should(BeFalse())
+	}
+
+	var proxy *proxy
+	var configuration setup
+	BeforeEach(func() {
+		proxy = startProxy(main.Bootstrap()...)
+		configuration = setup{namespaces: newNamespace(), bootstrap: proxy.addresses(), name: "interrupted"}
+	})
+
+	DescribeTable("ends at once and well, and its successor brings the change about, once",
+		func(where side, c call) {
+			first := startOperator(configuration)
+			s := stageIn(first, configuration.namespaces)
+			kt := s.topic("t")
+			c.before(s, kt)
+			h := proxy.hold(c.key, where)
+			c.provoke(s, kt)
+			Eventually(h.caught).Should(BeClosed())
+			id := main.id(kt.Name)
+			first.terminate()
+			h.lose()
+
+			s.operator = startOperator(configuration)
+			c.after(s, kt)
+			s.inStep()
+			if id != "" && kt.Status.TopicID != "" {
+				Expect(kt.Status.TopicID).To(Equal(id), "the topic is the one that was there when the operator ended")
+			}
+		},
+		Entry("describe topics", beforeBroker, call{apiMetadata, nothing, create, becomesReady}),
+		Entry("describe configs", beforeBroker, call{apiDescribeConfigs, existing, create, becomesReady}),
+		Entry("create, which Kafka never got", beforeBroker, call{apiCreateTopics, nothing, create, becomesReady}),
+		Entry("create, which Kafka carried out", afterBroker, call{apiCreateTopics, nothing, create, becomesReady}),
+		Entry("alter configs, which Kafka never got", beforeBroker,
+			call{apiAlterConfigs, existing, with(create, config("retention.ms", `1000000`)), becomesReady}),
+		Entry("alter configs, which Kafka carried out", afterBroker,
+			call{apiAlterConfigs, existing, with(create, config("retention.ms", `1000000`)), becomesReady}),
+		Entry("create partitions, which Kafka never got", beforeBroker,
+			call{apiCreatePartitions, existing, with(create, partitions(3)), becomesReady}),
+		Entry("create partitions, which Kafka carried out", afterBroker,
+			call{apiCreatePartitions, existing, with(create, partitions(3)), becomesReady}),
+		Entry("list reassignments", beforeBroker,
+			call{apiListReassignments, existing, with(create, replicas(2)), isRefused}),
+		Entry("delete, which Kafka never got", beforeBroker,
+			call{apiDeleteTopics, with((*scene).take), (*scene).delete, isGone}),
+		Entry("delete, which Kafka carried out", afterBroker,
+			call{apiDeleteTopics, with((*scene).take), (*scene).delete, isGone}),
+	)
+
+	It("ends in order in the midst of 200 creations, none of which is lost or made twice", func() {
+		const n = 200
+		first := startOperator(configuration)
+		s := stageIn(first, configuration.namespaces)
+		h := proxy.hold(apiCreateTopics, afterBroker)
+		s.createAll(n)
+		Eventually(h.caught).Should(BeClosed())
+		first.terminate()
+		h.lose()
+		s.operator = startOperator(configuration)
+		s.allReady(n, time.Minute)
+		s.inStep()
+	})
+
+	It("ends in order while Kafka hangs", func() {
+		first := startOperator(configuration)
+		s := stageIn(first, configuration.namespaces)
+		kt := s.created("before")
+		func() {
+			Expect(main.Suspend(0)).To(Succeed())
+			defer func() { Expect(main.Resume(0)).To(Succeed()) }()
+			asked := proxy.count(apiMetadata)
+			s.create("t")
+			s.delete(kt)
+			Eventually(proxy.count).WithArguments(apiMetadata).Should(BeNumerically(">", asked))
+			first.terminate()
+		}()
+		s.operator = startOperator(configuration)
+		s.gone(kt)
+		s.allReady(1, time.Minute)
+		s.inStep()
+	})
+})
+
+// take creates the object and waits until it is ready.
+func (s *scene) take(kt *v1.KafkaTopic) {
+	GinkgoHelper()
+	Expect(k8s.Create(ctx, kt)).To(Succeed())
+	s.ready(kt)
+}
