@@ -66,7 +66,7 @@ func TestWhatAsksForAPass(t *testing.T) {
 }
 
 func TestTimedPassesAreSpreadAndKeepTheInterval(t *testing.T) {
-	const n, every = 30, time.Second
+	const n, every = 30, 1500 * time.Millisecond
 	w := newWorld(t, func(s *setup) { s.Interval, s.Now = every, time.Now })
 	var mu sync.Mutex
 	passes := map[string][]time.Time{}
@@ -95,9 +95,9 @@ func TestTimedPassesAreSpreadAndKeepTheInterval(t *testing.T) {
 			return true
 		}
 	}
-	w.Eventually(seen(3)).Should(BeTrue()) // the watch has shown the operator its own writes by now
+	w.Eventually(seen(2)).Should(BeTrue()) // the watch has shown the operator its own writes by now
 	writes := len(w.requests.all())
-	w.Eventually(seen(6)).Should(BeTrue())
+	w.Eventually(seen(4)).Should(BeTrue())
 	w.Expect(w.requests.all()).To(HaveLen(writes), "a converged set writes nothing")
 
 	mu.Lock()
@@ -105,8 +105,8 @@ func TestTimedPassesAreSpreadAndKeepTheInterval(t *testing.T) {
 	phases := map[time.Duration]int{}
 	for name, times := range passes {
 		for i := 1; i < len(times); i++ {
-			// Half an interval is for a machine that is busy.
-			w.Expect(times[i].Sub(times[i-1])).To(BeNumerically("<=", every+every/2), name)
+			// The rest is for a machine that is busy; a moment that was missed would be two intervals.
+			w.Expect(times[i].Sub(times[i-1])).To(BeNumerically("<", every*19/10), name)
 		}
 		phases[time.Duration(times[3].UnixNano())%every/(every/10)]++
 	}
