@@ -206,13 +206,17 @@ func (s *session) describeConfigs(c *call, req *kmsg.DescribeConfigsRequest) (km
 }
 
 func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest) (kmsg.Response, error) {
-	rejected, asked := map[string]error{}, map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}
+	resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
+	asked := map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}
 	forward := *req
 	forward.Resources = nil
 	for _, r := range req.Resources {
 		if r.ResourceType == kmsg.ConfigResourceTypeTopic {
 			if err := configOps(r.Configs); err != nil && s.cluster.fake.TopicInfo(r.ResourceName) != nil {
-				rejected[r.ResourceName] = err
+				out := kmsg.NewIncrementalAlterConfigsResponseResource()
+				out.ResourceType, out.ResourceName = r.ResourceType, r.ResourceName
+				out.ErrorCode, out.ErrorMessage = codeOf(err)
+				resp.Resources = append(resp.Resources, out)
 				continue
 			}
 			asked[r.ResourceName] = r.Configs
@@ -221,34 +225,33 @@ func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest
 		}
 		forward.Resources = append(forward.Resources, r)
 	}
-	resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
-	if len(forward.Resources) > 0 {
-		answer, err := s.ask(c, &forward)
-		if err != nil {
-			return nil, err
-		}
-		resp = answer.(*kmsg.IncrementalAlterConfigsResponse)
+	if len(forward.Resources) == 0 {
+		return resp, nil
 	}
-	for i := range resp.Resources {
-		r := &resp.Resources[i]
-		if r.ErrorCode == kafka.CodeUnknownTopicOrPartition {
-			_, r.ErrorMessage = codeOf(rules.Missing(r.ResourceName))
-		}
-		if ops, ok := asked[r.ResourceName]; ok && r.ErrorCode == 0 && r.ResourceType == kmsg.ConfigResourceTypeTopic && !req.ValidateOnly {
-			if info := s.cluster.fake.TopicInfo(r.ResourceName); info != nil {
-				s.cluster.configs.alter(info.TopicID, ops)
-			}
-		}
+	answer, err := s.ask(c, &forward)
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range req.Resources {
-		if err := rejected[r.ResourceName]; err != nil && r.ResourceType == kmsg.ConfigResourceTypeTopic {
-			out := kmsg.NewIncrementalAlterConfigsResponseResource()
-			out.ResourceType, out.ResourceName = r.ResourceType, r.ResourceName
-			out.ErrorCode, out.ErrorMessage = codeOf(err)
-			resp.Resources = append(resp.Resources, out)
+	for _, r := range answer.(*kmsg.IncrementalAlterConfigsResponse).Resources {
+		if ops, ok := asked[r.ResourceName]; ok && r.ResourceType == kmsg.ConfigResourceTypeTopic {
+			s.completeAlter(&r, ops, req.ValidateOnly)
 		}
+		resp.Resources = append(resp.Resources, r)
 	}
 	return resp, nil
+}
+
+// completeAlter keeps the settings that kfake did not see.
+func (s *session) completeAlter(r *kmsg.IncrementalAlterConfigsResponseResource, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig, validateOnly bool) {
+	if r.ErrorCode == kafka.CodeUnknownTopicOrPartition {
+		_, r.ErrorMessage = codeOf(rules.Missing(r.ResourceName))
+	}
+	if r.ErrorCode != 0 || validateOnly {
+		return
+	}
+	if info := s.cluster.fake.TopicInfo(r.ResourceName); info != nil {
+		s.cluster.configs.alter(info.TopicID, ops)
+	}
 }
 
 // configOps checks the changes of one topic's configuration.
@@ -345,14 +348,6 @@ func fail(req kmsg.Request, resp kmsg.Response, code int16, text *string) {
 		for _, t := range req.(*kmsg.CreatePartitionsRequest).Topics {
 			resp.Topics = append(resp.Topics, kmsg.CreatePartitionsResponseTopic{Topic: t.Topic, ErrorCode: code, ErrorMessage: text})
 		}
-	case *kmsg.DescribeConfigsResponse:
-		for _, r := range req.(*kmsg.DescribeConfigsRequest).Resources {
-			resp.Resources = append(resp.Resources, kmsg.DescribeConfigsResponseResource{ResourceType: r.ResourceType, ResourceName: r.ResourceName, ErrorCode: code, ErrorMessage: text})
-		}
-	case *kmsg.IncrementalAlterConfigsResponse:
-		for _, r := range req.(*kmsg.IncrementalAlterConfigsRequest).Resources {
-			resp.Resources = append(resp.Resources, kmsg.IncrementalAlterConfigsResponseResource{ResourceType: r.ResourceType, ResourceName: r.ResourceName, ErrorCode: code, ErrorMessage: text})
-		}
 	case *kmsg.MetadataResponse:
 		for _, t := range req.(*kmsg.MetadataRequest).Topics {
 			resp.Topics = append(resp.Topics, kmsg.MetadataResponseTopic{Topic: t.Topic, TopicID: t.TopicID, ErrorCode: code})
@@ -363,5 +358,20 @@ func fail(req kmsg.Request, resp kmsg.Response, code int16, text *string) {
 		resp.ErrorCode, resp.ErrorMessage = code, text
 	case *kmsg.DescribeClusterResponse:
 		resp.ErrorCode, resp.ErrorMessage = code, text
+	default:
+		failConfigs(req, resp, code, text)
+	}
+}
+
+func failConfigs(req kmsg.Request, resp kmsg.Response, code int16, text *string) {
+	switch resp := resp.(type) {
+	case *kmsg.DescribeConfigsResponse:
+		for _, r := range req.(*kmsg.DescribeConfigsRequest).Resources {
+			resp.Resources = append(resp.Resources, kmsg.DescribeConfigsResponseResource{ResourceType: r.ResourceType, ResourceName: r.ResourceName, ErrorCode: code, ErrorMessage: text})
+		}
+	case *kmsg.IncrementalAlterConfigsResponse:
+		for _, r := range req.(*kmsg.IncrementalAlterConfigsRequest).Resources {
+			resp.Resources = append(resp.Resources, kmsg.IncrementalAlterConfigsResponseResource{ResourceType: r.ResourceType, ResourceName: r.ResourceName, ErrorCode: code, ErrorMessage: text})
+		}
 	}
 }

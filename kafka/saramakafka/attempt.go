@@ -160,9 +160,9 @@ func (r *router) prepare(ctx context.Context, t *trial, c *conn) error {
 	ctx, cancel := r.probeContext(ctx)
 	defer cancel()
 	if t.request.name != requestDescribeCluster && r.startLearning() {
-		defer r.stopLearning()
 		start := time.Now()
 		_, err := r.describeCluster(ctx, c)
+		r.stopLearning(err == nil || unsent(err))
 		r.settings.observe(requestDescribeCluster, time.Since(start), err)
 		if err != nil && !unsent(err) {
 			return err
@@ -234,6 +234,9 @@ func (r *router) connect(ctx context.Context, t *trial) (*node, *conn, error) {
 			return nil, nil, r.gaveUp(ctx, t)
 		}
 		choice := r.pick(t)
+		if choice.evicted != nil {
+			choice.evicted.close()
+		}
 		switch {
 		case choice.node != nil && choice.conn != nil:
 			return choice.node, choice.conn, nil

@@ -2,6 +2,7 @@ package saramakafka
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -32,19 +33,25 @@ type node struct {
 	throttled time.Time // asked to be left alone before (KIP-219)
 }
 
-// take returns an idle connection, or leave to open one (a nil connection and true), or false when all are busy.
-func (n *node) take(now time.Time) (*conn, bool) {
+// take chooses an idle connection, or gives leave to open one. It reports false when all are busy.
+func (n *node) take(now time.Time) (choice, bool) {
 	for i := len(n.idle) - 1; i >= 0; i-- {
 		if c := n.idle[i]; now.After(c.muted) {
-			n.idle = append(n.idle[:i], n.idle[i+1:]...)
-			return c, true
+			n.idle = slices.Delete(n.idle, i, i+1)
+			return choice{node: n, conn: c}, true
 		}
 	}
 	if n.open < maxConns {
 		n.open++
-		return nil, true
+		return choice{node: n}, true
 	}
-	return nil, false
+	if len(n.idle) > 0 {
+		// All that are idle are muted, and nobody would wake us when they no longer are: a new one takes the place of the oldest.
+		muted := n.idle[0]
+		n.idle = slices.Delete(n.idle, 0, 1)
+		return choice{node: n, evicted: muted}, true
+	}
+	return choice{}, false
 }
 
 // purge removes and returns all idle connections.
@@ -96,7 +103,7 @@ func (r *router) release(n *node, c *conn, mutation bool) {
 func (r *router) openOn(ctx context.Context, n *node) (*conn, error) {
 	limit := r.settings.dialTimeout
 	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline)*3/4)
+		limit = min(limit, time.Until(deadline)/2)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

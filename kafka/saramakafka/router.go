@@ -60,6 +60,7 @@ func newRouter(s *settings) *router {
 type choice struct {
 	node     *node
 	conn     *conn
+	evicted  *conn           // to be closed
 	released <-chan struct{} // wait for this ...
 	wait     time.Duration   // ... or for so long
 	none     bool
@@ -89,8 +90,8 @@ func (r *router) pick(t *trial) choice {
 			down = append(down, n)
 			continue
 		}
-		if conn, ok := n.take(now); ok {
-			return choice{node: n, conn: conn}
+		if taken, ok := n.take(now); ok {
+			return taken
 		}
 		c.none, c.wait = false, 0 // busy: wait for a release
 	}
@@ -98,8 +99,8 @@ func (r *router) pick(t *trial) choice {
 		return c
 	}
 	for _, n := range down {
-		if conn, ok := n.take(now); ok {
-			return choice{node: n, conn: conn}
+		if taken, ok := n.take(now); ok {
+			return taken
 		}
 		c.none, c.wait = false, 0
 	}
@@ -194,10 +195,14 @@ func (r *router) startLearning() bool {
 	return true
 }
 
-func (r *router) stopLearning() {
+// stopLearning ends what startLearning began. A broker that answers and can't tell is not asked with every request.
+func (r *router) stopLearning(answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.learning = false
+	if answered && r.learned.IsZero() {
+		r.learned = time.Now()
+	}
 }
 
 // describeCluster asks a broker for all brokers, and learns them.

@@ -220,13 +220,14 @@ func (b *batch[K, I, R]) tooLarge(items []I, out map[K]R) bool {
 	return true
 }
 
-// isTooLarge recognizes the controller's words: "Excessively large number of partitions per request." and its kin.
+// isTooLarge recognizes the controller's words: "Excessively large number of partitions per request." (ReplicationControlManager),
+// "Unable to perform excessively large batch operation." (ReplicationControlManager, ConfigurationControlManager), and "Attempted to
+// atomically commit 12345 records, but maxRecordsPerBatch is 10000" (QuorumController).
 func isTooLarge(err *kafka.Error) bool {
 	text := strings.ToLower(err.Message)
 	switch err.Code {
 	case kafka.CodePolicyViolation, kafka.CodeInvalidRequest, kafka.CodeUnknownServer:
-		return strings.Contains(text, "excessively large number") || strings.Contains(text, "too many records") ||
-			strings.Contains(text, "too large to fit") || strings.Contains(text, "maximum number of records")
+		return strings.Contains(text, "excessively large") || strings.Contains(text, "maxrecordsperbatch")
 	}
 	return false
 }

@@ -47,6 +47,13 @@ func badWishes(t *testing.T, a kafka.Admin) map[string]string {
 	for name, r := range created {
 		words["create "+name] = said(r.Err)
 	}
+	badChanges(t, a, words)
+	return words
+}
+
+// badChanges adds what a cluster says to changes of topics.
+func badChanges(t *testing.T, a kafka.Admin, words map[string]string) {
+	t.Helper()
 	increased, err := a.CreatePartitions(t.Context(), []kafka.PartitionIncrease{{Topic: "taken", Total: 3}, {Topic: "dotted.name", Total: 1}, {Topic: "missing", Total: 1}}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +83,6 @@ func badWishes(t *testing.T, a kafka.Admin) map[string]string {
 		t.Fatal(err)
 	}
 	words["delete unknown"] = said(deleted[kafka.TopicID{1}])
-	return words
 }
 
 func said(err error) string {
