@@ -1,6 +1,7 @@
 package kafka_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -13,8 +14,8 @@ import (
 func TestEveryCodeHasANameATextAndAClass(t *testing.T) {
 	known := 0
 	for code := int16(-1); code < 1000; code++ {
-		theirs, _ := kerr.ErrorForCode(code).(*kerr.Error)
-		if code == 0 || theirs == nil || theirs.Code != code {
+		var theirs *kerr.Error
+		if !errors.As(kerr.ErrorForCode(code), &theirs) || theirs.Code != code {
 			continue
 		}
 		known++

@@ -87,7 +87,7 @@ var createCases = map[string]func(*suite){
 				return fmt.Errorf("got %+v", topic)
 			}
 			for i, p := range topic.Partitions {
-				if p.Index != int32(i) || p.Leader < 0 || len(p.Replicas) != 1 || !slices.Equal(p.Replicas, p.ISR) || len(p.Offline) != 0 { //nolint:gosec // three
+				if p.Index != int32(i) || p.Leader < 0 || len(p.Replicas) != 1 || !slices.Equal(p.Replicas, p.ISR) || len(p.Offline) != 0 {
 					return fmt.Errorf("got %+v", p)
 				}
 			}

@@ -95,7 +95,7 @@ func StartEmbedded(o Options) (*Embedded, error) {
 	}
 	e.fake = fake
 	for i, n := range e.byListen {
-		n.id = int32(i) //nolint:gosec // a few brokers
+		n.id = int32(i)
 		e.nodes[n.id] = n
 	}
 	for _, n := range e.byListen {
@@ -194,7 +194,7 @@ func (e *Embedded) Bootstrap() []string {
 func (e *Embedded) ClusterID() string { return e.options.ClusterID }
 
 // Controller returns the id of the node that is the controller.
-func (e *Embedded) Controller() int32 { return int32(e.options.Brokers) - 1 } //nolint:gosec // a few brokers; kfake takes the last
+func (e *Embedded) Controller() int32 { return int32(e.options.Brokers) - 1 }
 
 // Fake returns the kfake cluster, for what this package lacks.
 func (e *Embedded) Fake() *kfake.Cluster { return e.fake }

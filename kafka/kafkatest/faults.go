@@ -133,7 +133,7 @@ func (s *session) before(in *Injected, c *call) (kmsg.Response, error) {
 		}
 	}
 	if in.Code != 0 && c.req != nil {
-		return failure(c.req, in.Code, in.Message, int32(in.Throttle.Milliseconds())), nil //nolint:gosec // small
+		return failure(c.req, in.Code, in.Message, int32(in.Throttle.Milliseconds())), nil
 	}
 	return nil, nil
 }
@@ -163,7 +163,7 @@ func (s *session) throttle(in *Injected, c *call, answer []byte) ([]byte, error)
 		return nil, err
 	}
 	if t, ok := resp.(kmsg.SetThrottleResponse); ok {
-		t.SetThrottle(int32(in.Throttle.Milliseconds())) //nolint:gosec // small
+		t.SetThrottle(int32(in.Throttle.Milliseconds()))
 	}
 	if err := writeFrame(s.client, c.encode(resp)); err != nil {
 		return nil, err

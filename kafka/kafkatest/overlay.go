@@ -51,7 +51,7 @@ func (s *session) apiVersions(c *call, req *kmsg.ApiVersionsRequest) (kmsg.Respo
 }
 
 func (s *session) createTopics(c *call, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
-	env := rules.Cluster{Brokers: s.cluster.brokers(), Partitions: int32(s.cluster.options.DefaultPartitions), ReplicationFactor: int16(min(3, s.cluster.options.Brokers))} //nolint:gosec // small
+	env := rules.Cluster{Brokers: s.cluster.brokers(), Partitions: int32(s.cluster.options.DefaultPartitions), ReplicationFactor: int16(min(3, s.cluster.options.Brokers))}
 	all, rejected := req.Topics, map[string]error{}
 	req.Topics = nil
 	total := 0
@@ -140,9 +140,10 @@ func (s *session) deleteTopics(c *call, req *kmsg.DeleteTopicsRequest) (kmsg.Res
 	resp := answer.(*kmsg.DeleteTopicsResponse)
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
-		if t.ErrorCode == 0 {
+		switch t.ErrorCode {
+		case 0:
 			s.cluster.configs.drop(t.TopicID)
-		} else if t.ErrorCode == kafka.CodeUnknownTopicID {
+		case kafka.CodeUnknownTopicID:
 			t.Topic = nil
 		}
 	}
@@ -168,7 +169,7 @@ func (s *session) createPartitions(c *call, req *kmsg.CreatePartitionsRequest) (
 	for _, t := range checked.Topics {
 		if t.ErrorCode == 0 || t.ErrorCode == kafka.CodeInvalidPartitions {
 			present := len(s.cluster.fake.PartitionInfos(t.Topic))
-			if err := rules.Increase(t.Topic, int32(present), wanted[t.Topic].Count); err != nil { //nolint:gosec // small
+			if err := rules.Increase(t.Topic, int32(present), wanted[t.Topic].Count); err != nil {
 				t.ErrorCode, t.ErrorMessage = codeOf(err)
 			}
 		}

@@ -313,11 +313,11 @@ func parse(frame []byte) (*call, error) {
 	}
 	c := &call{
 		frame: frame,
-		key:   int16(binary.BigEndian.Uint16(frame)), version: int16(binary.BigEndian.Uint16(frame[2:])), //nolint:gosec // the wire's types
-		correlation: int32(binary.BigEndian.Uint32(frame[4:])), //nolint:gosec // the wire's type
+		key:   int16(binary.BigEndian.Uint16(frame)), version: int16(binary.BigEndian.Uint16(frame[2:])),
+		correlation: int32(binary.BigEndian.Uint32(frame[4:])),
 	}
 	body := frame[10:]
-	if n := int(int16(binary.BigEndian.Uint16(frame[8:]))); n > 0 { //nolint:gosec // the wire's type
+	if n := int(int16(binary.BigEndian.Uint16(frame[8:]))); n > 0 {
 		if len(body) < n {
 			return nil, errShort
 		}
@@ -346,7 +346,7 @@ func (c *call) encode(resp kmsg.Response) []byte {
 	if resp == nil {
 		return nil
 	}
-	out := binary.BigEndian.AppendUint32(nil, uint32(c.correlation)) //nolint:gosec // the wire's type
+	out := binary.BigEndian.AppendUint32(nil, uint32(c.correlation))
 	if resp.IsFlexible() && c.key != keyAPIVersions {
 		out = append(out, 0)
 	}
@@ -369,7 +369,7 @@ func readFrame(r io.Reader) ([]byte, error) {
 }
 
 func writeFrame(w io.Writer, frame []byte) error {
-	out := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))) //nolint:gosec // at most 100 MB
+	out := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame)))
 	_, err := w.Write(append(out, frame...))
 	return err
 }

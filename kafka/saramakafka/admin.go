@@ -12,13 +12,12 @@ import (
 // Admin implements kafka.Admin over the network. It is safe for concurrent use, opens its connections when it needs
 // them, and recovers by itself from every failure of brokers or of the way to them.
 type Admin struct {
-	closing context.Context //nolint:containedctx // the life of the Admin, which ends the calls in flight
-	end     context.CancelFunc
-
 	mu      sync.Mutex
 	current *router
-	calls   sync.WaitGroup
 	closed  bool
+	calls   sync.WaitGroup
+	cancel  map[int]context.CancelFunc // of the calls in flight
+	next    int
 }
 
 var _ kafka.Admin = (*Admin)(nil)
@@ -29,9 +28,7 @@ func New(cfg kafka.Config) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Admin{current: newRouter(s)}
-	a.closing, a.end = context.WithCancel(context.Background())
-	return a, nil
+	return &Admin{current: newRouter(s), cancel: map[int]context.CancelFunc{}}, nil
 }
 
 // Reconfigure makes the calls that start from now on use cfg, for instance because a password changed. Calls in flight finish with
@@ -58,8 +55,10 @@ func (a *Admin) Reconfigure(cfg kafka.Config) error {
 func (a *Admin) Close() {
 	a.mu.Lock()
 	a.closed = true
+	for _, cancel := range a.cancel {
+		cancel()
+	}
 	a.mu.Unlock()
-	a.end()
 	a.calls.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,6 +80,17 @@ func (a *Admin) call(ctx context.Context) (callCtx context.Context, r *router, d
 		limit = time.Until(deadline)
 	}
 	callCtx, cancel := context.WithTimeout(ctx, limit)
-	stop := context.AfterFunc(a.closing, cancel)
-	return callCtx, r, func() { stop(); cancel(); a.calls.Done() }, nil
+	id := a.next
+	a.next++
+	a.cancel[id] = cancel
+	return callCtx, r, func() { a.done(id) }, nil
+}
+
+// done ends a call.
+func (a *Admin) done(id int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancel[id]()
+	delete(a.cancel, id)
+	a.calls.Done()
 }

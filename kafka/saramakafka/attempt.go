@@ -29,7 +29,7 @@ type repeat int
 
 const (
 	// repeatable requests are sent again, to another broker: reads, and changes that are the same when done twice.
-	repeatable repeat = iota
+	repeatable repeat = iota //nolint:unused // the zero value: what a request is unless it says otherwise
 	// once requests are not: nobody knows whether they were carried out.
 	once
 )
@@ -113,7 +113,8 @@ const (
 func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outcome, error) {
 	defer r.release(n, c, t.request.mutation)
 	if err := r.prepare(ctx, t, c); err != nil {
-		return r.lost(ctx, t, n, c, err), nil
+		r.lost(ctx, t, n, c, err)
+		return failed, nil
 	}
 	attemptCtx, cancel := r.attemptContext(ctx, t)
 	defer cancel()
@@ -139,11 +140,11 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 	case unsent(err):
 		return pointless, unsupported(t.request.name, err)
 	}
-	out := r.lost(ctx, t, n, c, err)
+	r.lost(ctx, t, n, c, err)
 	var login *loginRefused
 	if errors.As(err, &login) {
 		t.attempts-- // the login ended before the request was sent
-		return out, nil
+		return failed, nil
 	}
 	if t.request.repeat == once {
 		if time.Since(start) > hungAfter {
@@ -151,7 +152,7 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 		}
 		return unanswered, nil
 	}
-	return out, nil
+	return failed, nil
 }
 
 // prepare brings the table of brokers up to date, if it is time, and makes sure that the connection is alive before a request that could
@@ -176,21 +177,20 @@ func (r *router) prepare(ctx context.Context, t *trial, c *conn) error {
 }
 
 // lost notes that a connection failed before an answer came.
-func (r *router) lost(ctx context.Context, t *trial, n *node, c *conn, err error) outcome {
+func (r *router) lost(ctx context.Context, t *trial, n *node, c *conn, err error) {
 	stale := !c.fresh && !isTimeout(err)
 	c.broken = true
 	if ctx.Err() != nil && t.known(err) {
-		return failed // the caller's end, not the broker's fault
+		return // the caller's end, not the broker's fault
 	}
 	if stale {
 		// The broker, or something between us, closed an idle connection. The others to this broker are no better.
 		r.purge(n)
 		t.last = err
-		return failed
+		return
 	}
 	r.failed(n)
 	t.failed(n, err)
-	return failed
 }
 
 // known keeps the first cause of a failure that ctx's end would hide; it reports whether err is that end.
@@ -352,7 +352,7 @@ func isTimeout(err error) bool {
 // pause is how long to wait after the given number of pauses, with jitter.
 func pause(before int) time.Duration {
 	d := min(maxPause, minPause<<min(before, 10))
-	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter
+	return d/2 + rand.N(d/2+1)
 }
 
 // sleep reports whether it was not cut short.

@@ -99,7 +99,7 @@ func (a *Admin) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kafk
 func deleteTopics(ctx context.Context, c *conn, ids []kafka.TopicID) (map[kafka.TopicID]error, error) {
 	const byID = 6 // the first version that names topics by id
 	req := kmsg.NewPtrDeleteTopicsRequest()
-	req.TimeoutMillis = int32(brokerTimeout(ctx).Milliseconds()) //nolint:gosec // at most days
+	req.TimeoutMillis = int32(brokerTimeout(ctx).Milliseconds())
 	req.Topics = make([]kmsg.DeleteTopicsRequestTopic, len(ids))
 	for i, id := range ids {
 		req.Topics[i] = kmsg.NewDeleteTopicsRequestTopic()

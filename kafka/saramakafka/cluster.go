@@ -117,8 +117,8 @@ func (a *Admin) ListReassignments(ctx context.Context, topics []string) (map[kaf
 	var answer *kmsg.ListPartitionReassignmentsResponse
 	err := a.ask(ctx, &request{name: "ListPartitionReassignments", broker: anyBroker, run: func(ctx context.Context, c *conn) error {
 		req := kmsg.NewPtrListPartitionReassignmentsRequest()
-		req.Topics = nil                                             // all
-		req.TimeoutMillis = int32(brokerTimeout(ctx).Milliseconds()) //nolint:gosec // at most days
+		req.Topics = nil // all
+		req.TimeoutMillis = int32(brokerTimeout(ctx).Milliseconds())
 		resp, err := c.raw(ctx, req, 0)
 		if err != nil {
 			return err

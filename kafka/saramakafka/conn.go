@@ -45,7 +45,7 @@ type conn struct {
 	correlation int32
 	versions    map[int16][2]int16 // lowest and highest version of each request the broker serves; nil until asked
 
-	call      context.Context //nolint:containedctx // sarama's token callback has no other way to learn of the call it belongs to
+	call      context.Context // sarama's token callback has no other way to learn of the call it belongs to
 	broken    bool            // the stream's position is lost, or the socket is closed
 	fresh     bool            // opened for the present call, and therefore known to be alive
 	idleSince time.Time
@@ -200,7 +200,7 @@ func (c *conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	if size < 4 || size > maxResponse {
 		return nil, fmt.Errorf("an answer of %d bytes is not Kafka's protocol", size)
 	}
-	if got := int32(binary.BigEndian.Uint32(head[4:])); got != c.correlation { //nolint:gosec // the wire's own type
+	if got := int32(binary.BigEndian.Uint32(head[4:])); got != c.correlation {
 		return nil, fmt.Errorf("the answer belongs to request %d, not %d", got, c.correlation)
 	}
 	body := make([]byte, size-4)

@@ -107,7 +107,7 @@ func TestSaramaReadsOnlyDuringItsOwnCalls(t *testing.T) {
 	if ok, err := broker.Connected(); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	defer broker.Close() //nolint:errcheck // the end of the test
+	defer broker.Close()
 	for range 20 {
 		if _, err := broker.DescribeCluster(sarama.NewDescribeClusterRequest(sarama.MaxVersion)); err != nil {
 			t.Fatal(err)

@@ -26,13 +26,25 @@ func within(t testing.TB, d time.Duration) context.Context {
 // until polls a condition that other goroutines bring about.
 func until(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !f() {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
+	if !poll(f) {
+		t.Fatalf("still not: %s", what)
 	}
+}
+
+// poll asks until the answer is yes, and gives up in the end.
+func poll(f func() bool) bool {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	patience := time.NewTimer(20 * time.Second)
+	defer patience.Stop()
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-patience.C:
+			return false
+		}
+	}
+	return true
 }
 
 // noLeaks fails the test if goroutines of the adapter outlive it. It must be called before any cleanup is registered.
@@ -40,14 +52,10 @@ func noLeaks(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		var stacks string
-		for range 400 {
-			stacks = adapterStacks()
-			if stacks == "" {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
+		ended := poll(func() bool { stacks = adapterStacks(); return stacks == "" })
+		if !ended {
+			t.Errorf("goroutines are left:\n%s", stacks)
 		}
-		t.Errorf("goroutines are left:\n%s", stacks)
 	})
 }
 

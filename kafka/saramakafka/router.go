@@ -254,7 +254,7 @@ func (r *router) learn(resp *sarama.DescribeClusterResponse) {
 	}
 	slices.SortFunc(r.table, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
 	if before == 0 && len(r.table) > 0 {
-		r.cursor = rand.IntN(len(r.table)) //nolint:gosec // spreads clients over brokers
+		r.cursor = rand.IntN(len(r.table))
 	}
 	if r.cursor >= len(r.table) {
 		r.cursor = 0

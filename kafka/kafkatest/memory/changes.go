@@ -192,7 +192,7 @@ func (c *Client) increase(call Call, p kafka.PartitionIncrease) error {
 	if t == nil {
 		return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 	}
-	if err := rules.Increase(p.Topic, int32(len(t.Partitions)), p.Total); err != nil { //nolint:gosec // far fewer
+	if err := rules.Increase(p.Topic, int32(len(t.Partitions)), p.Total); err != nil {
 		return err
 	}
 	if int(p.Total)-len(t.Partitions) > rules.MaxRecords {
@@ -203,7 +203,7 @@ func (c *Client) increase(call Call, p kafka.PartitionIncrease) error {
 	}
 	cluster.state.put(t.with(func(t *topic) {
 		factor := len(t.Partitions[0].Replicas)
-		for i := int32(len(t.Partitions)); i < p.Total; i++ { //nolint:gosec // far fewer
+		for i := int32(len(t.Partitions)); i < p.Total; i++ {
 			t.Partitions = append(t.Partitions, partition(i, place(cluster.brokers, i, factor)))
 		}
 	}))

@@ -81,7 +81,7 @@ func New(o Options) *Cluster {
 	o.DefaultPartitions = max(o.DefaultPartitions, 1)
 	o.DefaultReplicationFactor = max(o.DefaultReplicationFactor, 1)
 	c := &Cluster{options: o, state: newState(), defaults: rules.Defaults()}
-	for id := range int32(o.Brokers) { //nolint:gosec // a few brokers
+	for id := range int32(o.Brokers) {
 		c.brokers = append(c.brokers, id)
 	}
 	return c

@@ -104,7 +104,7 @@ func (c Cluster) assigned(t kafka.NewTopic) (int32, int16, error) {
 	refuse := func(format string, args ...any) (int32, int16, error) {
 		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicaAssignment, fmt.Sprintf(format, args...))
 	}
-	for i := range int32(len(t.Assignments)) { //nolint:gosec // far fewer than 2^31
+	for i := range int32(len(t.Assignments)) {
 		replicas, ok := t.Assignments[i]
 		switch {
 		case !ok:
@@ -123,7 +123,7 @@ func (c Cluster) assigned(t kafka.NewTopic) (int32, int16, error) {
 			}
 		}
 	}
-	return int32(len(t.Assignments)), int16(len(t.Assignments[0])), nil //nolint:gosec // far fewer
+	return int32(len(t.Assignments)), int16(len(t.Assignments[0])), nil
 }
 
 // Increase checks a topic's new number of partitions.
