@@ -74,7 +74,8 @@ var _ = Describe("With three brokers", Ordered, func() {
 		Expect(os.WriteFile(plan, []byte(text), 0o600)).To(Succeed())
 		move := func(args ...string) {
 			GinkgoHelper()
-			_, err := three.Tool(ctx, "reassign.ReassignPartitionsCommand", append([]string{"--reassignment-json-file", plan}, args...)...)
+			_, err := three.Tool(ctx, "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+				append([]string{"--bootstrap-server", strings.Join(three.Bootstrap(), ","), "--reassignment-json-file", plan}, args...)...)
 			Expect(err).NotTo(HaveOccurred())
 		}
 		moving := func() int {
@@ -83,12 +84,14 @@ var _ = Describe("With three brokers", Ordered, func() {
 			Expect(err).NotTo(HaveOccurred())
 			return len(moves)
 		}
+		where := func() []int32 { GinkgoHelper(); return three.topic(kt.Name).Partitions[0].Replicas }
 		passes := func() float64 { return s.metric("strimzi_reconciliations_total") }
 
 		move("--execute", "--throttle", "10000")
-		Expect(moving()).To(Equal(1))
-		Expect(three.topic(kt.Name).Partitions[0].Replicas).To(HaveLen(3))
-		Expect(three.settings(kt.Name)).To(HaveKey("leader.replication.throttled.replicas"))
+		// Brokers learn of it one after the other.
+		Eventually(moving).Should(Equal(1))
+		Eventually(where).Should(HaveLen(3))
+		Eventually(three.settings).WithArguments(kt.Name).Should(HaveKey("leader.replication.throttled.replicas"))
 		since, before := s.requests("ListPartitionReassignments"), passes()
 		Eventually(passes).Should(BeNumerically(">=", before+3))
 		Expect(s.requests("ListPartitionReassignments")).To(BeNumerically(">", since), "the operator asked what moves")
@@ -98,7 +101,7 @@ var _ = Describe("With three brokers", Ordered, func() {
 
 		move("--execute", "--additional", "--throttle", "1000000000")
 		Eventually(moving).Should(BeZero())
-		Expect(three.topic(kt.Name).Partitions[0].Replicas).To(ConsistOf(here[0], other))
+		Eventually(where).Should(ConsistOf(here[0], other))
 		move("--verify") // takes the throttle away
 		before = passes()
 		Eventually(passes).Should(BeNumerically(">=", before+3))
@@ -126,7 +129,7 @@ var _ = Describe("With three brokers", Ordered, func() {
 				s.create(name("new", i), replicas(2))
 			})
 			s.delete(deleted)
-			s.allReady(2*n-1, 90*time.Second)
+			s.allReady(2*n-1, 2*time.Minute)
 		}()
 		whole()
 		for i := range n - 1 {

@@ -19,8 +19,8 @@ var _ = Describe("Two replicas with leader election", func() {
 				"STRIMZI_LEADER_ELECTION_ENABLED":           "true",
 				"STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE":   namespace,
 				"STRIMZI_LEADER_ELECTION_LEASE_NAME":        "replicas",
-				"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": "3000",
-				"STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS": "2000",
+				"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": "8000", // shorter, and a busy machine loses it
+				"STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS": "6000",
 				"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS":   "500",
 			}}
 		}
