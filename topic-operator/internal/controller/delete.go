@@ -35,8 +35,8 @@ func (r *Reconciler) delete(ctx context.Context, p *pass) (verdict, error) {
 
 // deleteTopic deletes the topic that the object stands for, by its id. kafka.ClassNotFound means that there is none.
 func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
-	actual, err := r.kafka.Describe(ctx, topic.ClaimedName(kt), false)
-	id := actual.Topic.ID
+	found, err := r.kafka.Locate(ctx, topic.ClaimedName(kt))
+	id := found.ID
 	if kafka.IsNotFound(err) || r.memory.isDeleted(id) {
 		// This broker may be behind. The controller, asked by the id that we know to be ours, is not.
 		if known, ok := r.knownID(kt); ok {

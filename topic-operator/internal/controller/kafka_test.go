@@ -248,6 +248,11 @@ func (k *fakeKafka) Describe(ctx context.Context, name string, _ bool) (a topic.
 	return a, err
 }
 
+func (k *fakeKafka) Locate(ctx context.Context, name string) (kafka.Topic, error) {
+	a, err := k.Describe(ctx, name, false)
+	return a.Topic, err
+}
+
 func (k *fakeKafka) Create(ctx context.Context, n kafka.NewTopic) (made kafka.CreateResult, err error) {
 	err = k.asked(ctx, createCall, n.Name, func() error {
 		if _, ok := k.topics[n.Name]; ok {

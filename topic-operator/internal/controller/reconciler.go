@@ -31,6 +31,7 @@ import (
 // Kafka is what the reconciler asks of Kafka; executor.Executor implements it.
 type Kafka interface {
 	Describe(ctx context.Context, name string, patient bool) (topic.Actual, error)
+	Locate(ctx context.Context, name string) (kafka.Topic, error)
 	Create(ctx context.Context, t kafka.NewTopic) (kafka.CreateResult, error)
 	Alter(ctx context.Context, c kafka.ConfigChange) error
 	Increase(ctx context.Context, p kafka.PartitionIncrease) error

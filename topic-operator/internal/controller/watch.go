@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -47,8 +48,19 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 			EnableWarmup:            &warm, // a standby has its cache filled when it is elected
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry/4, 2*lastRetry),
 			NewQueue:                r.newQueue,
+			LogConstructor:          logOf(mgr.GetLogger()),
 		}).
 		Complete(r)
+}
+
+// logOf names the object once in each line; controller-runtime's own way names it three times.
+func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	return func(req *reconcile.Request) logr.Logger {
+		if req == nil {
+			return log
+		}
+		return log.WithValues("KafkaTopic", req.String())
+	}
 }
 
 // newQueue returns controller-runtime's own queue, and shows the metrics how long it gets.

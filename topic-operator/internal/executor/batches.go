@@ -41,9 +41,7 @@ func onlyError(err error) (struct{}, error) { return struct{}{}, err }
 
 // describeBatch asks for the topics first, and for the configurations of those that exist.
 func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.Result[topic.Actual], error) {
-	topics, err := call(ctx, e, OperationDescribeTopics, func(ctx context.Context) (map[string]kafka.TopicResult, error) {
-		return e.admin.DescribeTopics(ctx, names)
-	})
+	topics, err := e.describeTopics(ctx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +70,20 @@ func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.R
 		}
 		return topic.Actual{Topic: t.Topic, Config: config.Entries}, config.Err
 	}), nil
+}
+
+func (e *Executor) describeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error) {
+	return call(ctx, e, OperationDescribeTopics, func(ctx context.Context) (map[string]kafka.TopicResult, error) {
+		return e.admin.DescribeTopics(ctx, names)
+	})
+}
+
+func (e *Executor) locateBatch(ctx context.Context, names []string) ([]batch.Result[kafka.Topic], error) {
+	topics, err := e.describeTopics(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return answers(names, self[string], topics, func(t kafka.TopicResult) (kafka.Topic, error) { return t.Topic, t.Err }), nil
 }
 
 func (e *Executor) createBatch(ctx context.Context, topics []kafka.NewTopic) ([]batch.Result[kafka.CreateResult], error) {

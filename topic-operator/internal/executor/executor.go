@@ -54,6 +54,7 @@ type Executor struct {
 	timeout  time.Duration
 
 	describe      *batch.Batcher[string, string, topic.Actual]
+	locate        *batch.Batcher[string, string, kafka.Topic]
 	create        *batch.Batcher[string, kafka.NewTopic, kafka.CreateResult]
 	alter         *batch.Batcher[kafka.ConfigResource, kafka.ConfigChange, struct{}]
 	increase      *batch.Batcher[string, kafka.PartitionIncrease, struct{}]
@@ -68,6 +69,7 @@ func New(ctx context.Context, admin Admin, observer Observer, o Options) *Execut
 		return batch.Options{MaxItems: o.MaxBatch, Linger: o.Linger, PatientLinger: o.PatientLinger, Observe: func(n int) { observer.BatchSent(operation, n) }}
 	}
 	e.describe = batch.New(ctx, self[string], e.describeBatch, opts(OperationDescribeTopics))
+	e.locate = batch.New(ctx, self[string], e.locateBatch, opts(OperationDescribeTopics))
 	e.create = batch.New(ctx, func(t kafka.NewTopic) string { return t.Name }, e.createBatch, opts(OperationCreateTopics))
 	e.alter = batch.New(ctx, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, e.alterBatch, opts(OperationAlterConfigs))
 	e.increase = batch.New(ctx, func(p kafka.PartitionIncrease) string { return p.Topic }, e.increaseBatch, opts(OperationCreatePartitions))
@@ -85,6 +87,12 @@ func (e *Executor) Describe(ctx context.Context, name string, patient bool) (top
 		return e.describe.DoPatiently(ctx, name)
 	}
 	return e.describe.Do(ctx, name)
+}
+
+// Locate returns a topic without its configuration, which Kafka takes much longer to tell. A topic that does not exist is an error of
+// kafka.ClassNotFound.
+func (e *Executor) Locate(ctx context.Context, name string) (kafka.Topic, error) {
+	return e.locate.Do(ctx, name)
 }
 
 // Create creates a topic.

@@ -45,6 +45,8 @@ func TestCallsAtTheSameTimeAreOneRequest(t *testing.T) {
 	}{
 		{OperationDescribeTopics, func(e *Executor, i int) error { _, err := e.Describe(t.Context(), name(i), i%2 == 0); return err },
 			map[string]int{OperationDescribeTopics: n, OperationDescribeConfigs: n}},
+		{OperationDescribeTopics, func(e *Executor, i int) error { _, err := e.Locate(t.Context(), name(i)); return err },
+			map[string]int{OperationDescribeTopics: n}},
 		{OperationCreateTopics, func(e *Executor, i int) error {
 			_, err := e.Create(t.Context(), kafka.NewTopic{Name: "new" + name(i)})
 			return err
