@@ -27,12 +27,15 @@ type Options struct {
 	TLS *TLS
 	// ACL, if set, turns the authorizer on.
 	ACL *ACL
-	// HeapMB is the heap of each node, 256 if not set. Twenty thousand partitions on one broker want 1536.
+	// HeapMB is the heap of each node, 256 if not set. Twenty thousand partitions on one broker want 1024. They also want as
+	// many open files: see ulimit -Hn, which only a privileged process can raise (and then the package does), and use two
+	// brokers where it says less.
 	HeapMB int
 	// JVMFlags are added to the nodes' command line. By default the JVM compiles with its fast compiler only, which
 	// halves the CPU time of a start; benchmarks that load the broker pass -XX:TieredStopAtLevel=4.
 	JVMFlags []string
-	// Dir is the folder for the nodes' files, a temporary one if empty. Close removes it either way.
+	// Dir is the folder for the nodes' files; a temporary one if empty, in memory (/dev/shm) if there is room. Close removes
+	// it either way.
 	Dir string
 	// Log, if set, is told what the package does.
 	Log io.Writer

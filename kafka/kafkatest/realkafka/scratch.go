@@ -22,8 +22,9 @@ type scratch struct {
 func newScratch(dir string) (*scratch, error) {
 	var err error
 	if dir == "" {
-		sweep(os.TempDir())
-		dir, err = os.MkdirTemp("", scratchPrefix)
+		parent := temporary()
+		sweep(parent)
+		dir, err = os.MkdirTemp(parent, scratchPrefix)
 	} else {
 		err = os.MkdirAll(dir, 0o755)
 	}
