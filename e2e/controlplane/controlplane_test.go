@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// startOrSkip skips where there is no control plane, but not in CI.
-func startOrSkip(t *testing.T, o Options) *ControlPlane {
+// needControlPlane skips where there is no control plane, but not in CI.
+func needControlPlane(t *testing.T) {
 	t.Helper()
 	if err := Available(t.Context()); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -23,6 +23,11 @@ func startOrSkip(t *testing.T, o Options) *ControlPlane {
 		}
 		t.Skip(err)
 	}
+}
+
+func startForTest(t *testing.T, o Options) *ControlPlane {
+	t.Helper()
+	needControlPlane(t)
 	o.Log = testLog{t}
 	p, err := Start(t.Context(), o)
 	if err != nil {
@@ -73,7 +78,7 @@ func newClient(t *testing.T, p *ControlPlane) client.Client {
 }
 
 func TestControllerManagerCollectsGarbage(t *testing.T) {
-	p := startOrSkip(t, Options{ControllerManager: true})
+	p := startForTest(t, Options{ControllerManager: true})
 	c := newClient(t, p)
 	owner := configMap("owner")
 	if err := c.Create(t.Context(), owner); err != nil {
@@ -100,7 +105,7 @@ func TestControllerManagerCollectsGarbage(t *testing.T) {
 }
 
 func TestRequestsAreCountedByUser(t *testing.T) {
-	p := startOrSkip(t, Options{Audit: true})
+	p := startForTest(t, Options{Audit: true})
 	account, err := p.AddServiceAccount("default", "reader")
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +157,7 @@ func TestRequestsAreCountedByUser(t *testing.T) {
 }
 
 func TestTwoAtOnce(t *testing.T) {
-	a, b := startOrSkip(t, Options{}), startOrSkip(t, Options{SyncWrites: true})
+	a, b := startForTest(t, Options{}), startForTest(t, Options{SyncWrites: true})
 	if err := newClient(t, a).Create(t.Context(), configMap("only-in-a")); err != nil {
 		t.Fatal(err)
 	}
@@ -174,9 +179,7 @@ func TestNothingSurvivesAKill(t *testing.T) {
 		}
 		select {}
 	}
-	if err := Available(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	needControlPlane(t)
 	dir := filepath.Join(t.TempDir(), "killed")
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), child+"="+dir)

@@ -26,7 +26,7 @@ func Build(ctx context.Context, race bool) (string, error) {
 	// Built beside and renamed, because the old one may be running.
 	part := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer func() { _ = os.Remove(part) }() // it is gone if all went well
-	args := []string{"build", "-trimpath", "-o", part}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", part}
 	if race {
 		args = append(args, "-race")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -277,19 +276,6 @@ func (c *Cluster) signal(id int32, s syscall.Signal) error {
 		return err
 	}
 	return n.signal(s)
-}
-
-// SetConfig changes a node's own settings file; they take effect with the node's next start. An empty value removes the
-// setting.
-func (c *Cluster) SetConfig(id int32, settings map[string]string) error {
-	n, err := c.node(id)
-	if err != nil {
-		return err
-	}
-	p := c.properties(n)
-	maps.Copy(p, settings)
-	maps.DeleteFunc(p, func(_, value string) bool { return value == "" })
-	return writeFile(n.propertiesFile(), formatProperties(p))
 }
 
 // LogFile returns the path of a node's log; Close removes it.

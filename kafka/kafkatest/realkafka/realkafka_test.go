@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// startOrSkip skips where a machine cannot run Kafka, but not in CI.
-func startOrSkip(t *testing.T, o Options) *Cluster {
+// needKafka skips where a machine cannot run Kafka, but not in CI.
+func needKafka(t *testing.T) {
 	t.Helper()
 	if err := Available(t.Context()); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -23,6 +23,11 @@ func startOrSkip(t *testing.T, o Options) *Cluster {
 		}
 		t.Skip(err)
 	}
+}
+
+func startForTest(t *testing.T, o Options) *Cluster {
+	t.Helper()
+	needKafka(t)
 	o.Log = testLog{t}
 	c, err := Start(t.Context(), o)
 	if err != nil {
@@ -54,7 +59,7 @@ func tool(t *testing.T, c *Cluster, class string, args ...string) string {
 }
 
 func TestOneNodeKeepsItsDataThroughKillAndHang(t *testing.T) {
-	c := startOrSkip(t, Options{Config: map[string]string{"auto.create.topics.enable": "false"}})
+	c := startForTest(t, Options{Config: map[string]string{"auto.create.topics.enable": "false"}})
 	tool(t, c, "TopicCommand", "--create", "--topic", "orders", "--partitions", "3")
 
 	if err := c.Kill(0); err != nil {
@@ -94,7 +99,7 @@ func TestOneNodeKeepsItsDataThroughKillAndHang(t *testing.T) {
 }
 
 func TestBrokersApartFromControllers(t *testing.T) {
-	c := startOrSkip(t, Options{Brokers: 3, Controllers: 1, Racks: []string{"a", "b", "c"}, ClusterID: "4L6g3nShT-eMCtK--X86sw"})
+	c := startForTest(t, Options{Brokers: 3, Controllers: 1, Racks: []string{"a", "b", "c"}, ClusterID: "4L6g3nShT-eMCtK--X86sw"})
 	if c.ClusterID() != "4L6g3nShT-eMCtK--X86sw" || len(c.Bootstrap()) != 3 || len(c.ControllerBootstrap()) != 1 || len(c.NodeIDs()) != 4 || len(c.BrokerIDs()) != 3 {
 		t.Errorf("cluster %s, bootstrap %v, controllers %v, nodes %v, brokers %v", c.ClusterID(), c.Bootstrap(), c.ControllerBootstrap(), c.NodeIDs(), c.BrokerIDs())
 	}
@@ -111,7 +116,7 @@ func TestBrokersApartFromControllers(t *testing.T) {
 }
 
 func TestSecuredListeners(t *testing.T) {
-	c := startOrSkip(t, Options{
+	c := startForTest(t, Options{
 		SASL: &SASL{Users: map[string]string{"alice": "alice-secret"}, OAuthBearer: true},
 		TLS:  &TLS{},
 		ACL:  &ACL{SuperUsers: []string{"User:admin"}},
@@ -162,7 +167,7 @@ func testHandshakes(t *testing.T, c *Cluster) {
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
-	c := startOrSkip(t, Options{})
+	c := startForTest(t, Options{})
 	pid, dir := c.PID(0), c.scratch.dir
 	if pid == 0 {
 		t.Fatal("no process")
@@ -188,9 +193,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 }
 
 func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
-	if err := Available(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	needKafka(t)
 	dir := filepath.Join(t.TempDir(), "kafka")
 	_, err := Start(t.Context(), Options{Dir: dir, Config: map[string]string{"num.io.threads": "none"}})
 	if err == nil || !strings.Contains(err.Error(), "num.io.threads") {

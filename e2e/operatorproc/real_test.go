@@ -1,0 +1,64 @@
+package operatorproc
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+)
+
+// TestTheOperatorItself starts what all other tests of this module rely on.
+func TestTheOperatorItself(t *testing.T) {
+	if err := controlplane.Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	plane, err := controlplane.Start(t.Context(), controlplane.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	crds, err := RepositoryPath("config", "crd", "bases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plane.InstallCRDs(crds); err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+
+	op, err := Start(t.Context(), Options{Kubeconfig: plane.Kubeconfig(), Bootstrap: cluster.Bootstrap()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := op.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := op.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := op.Metrics(t.Context())
+	if err != nil || !metrics.Has("strimzi_resources", `kind="KafkaTopic"`) {
+		t.Errorf("metrics %v, %v, want those of the operator", metrics, err)
+	}
+	if used, err := op.Usage(); err != nil || used.CPU < 10*time.Millisecond || used.RSS < 10<<20 {
+		t.Errorf("usage %+v, %v, want that of a running operator", used, err)
+	}
+	if code, err := op.Terminate(); code != 0 || err != nil {
+		t.Errorf("it ends with code %d, %v, want 0; its log ends with\n%s", code, err, op.LogTail(10))
+	}
+}
