@@ -14,7 +14,7 @@ func TestWhatIsReadRightAfterAWriteIsLookedAtAgain(t *testing.T) {
 	w.update("a", config("k", `2`))
 	w.pass("a")
 	w.update("a", config("k", `1`))
-	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.settled("a")))
 	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "2"}), "the broker hid it")
 
 	w.kafka.catchUp()
@@ -31,7 +31,7 @@ func TestWhatIsReadRightAfterAWriteIsLookedAtAgainThoughThereWasSomethingToDo(t 
 	w.update("a", config("k", `2`))
 	w.pass("a")
 	w.update("a", config("k", `1`), config("m", `1`))
-	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.settled("a")))
 	w.kafka.catchUp()
 	w.clock.step(settle)
 	w.pass("a")
@@ -67,7 +67,7 @@ func TestABrokerThatShowsTooFewPartitionsIsNoFailure(t *testing.T) {
 	w.update("a", partitions(3))
 	w.pass("a")
 	w.update("a", config("k", `1`))
-	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.settled("a")))
 	w.Expect(w.get("a")).To(beReady())
 	w.Expect(w.kafka.took()).To(Equal([]string{"describe a", "increase a", "describe a", "alter a", "increase a"}))
 	w.Expect(w.logged.took()).To(BeEmpty())
@@ -86,7 +86,7 @@ func TestLookingAgainEnds(t *testing.T) {
 	w.kafka.stale["a"].Config["k"] = w.kafka.stale["a"].Config[inheritedConfigKey] // never what was written
 	w.update("a", config("k", `"2e3"`))
 	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
-	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.settled("a")))
 	w.clock.step(settle)
 	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
 }

@@ -151,6 +151,9 @@ func (w *world) moment(name string) time.Duration {
 	return schedule.Next(w.key(name).String(), interval, w.clock.now())
 }
 
+// settled returns how long it takes until what was written is looked at again: the object's own moment may come first.
+func (w *world) settled(name string) time.Duration { return min(settle, w.moment(name)) }
+
 func (w *world) forget() {
 	w.kafka.took()
 	w.requests.took()
