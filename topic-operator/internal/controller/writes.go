@@ -81,10 +81,13 @@ func (r *Reconciler) tellTransition(p *pass, ref *corev1.ObjectReference, before
 	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
 		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())
 	}
-	for _, w := range o.Warnings {
-		if !hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w) {
-			r.events.Warning(ref, w.Reason, "Reconcile", w.Message)
-		}
+	// In one Event: Kubernetes takes a second one of the same reason about the same version of an object for the first one again, whatever it says.
+	news := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
+		return hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w)
+	})
+	if len(news) > 0 {
+		all := joined(news)
+		r.events.Warning(ref, all.Reason, "Reconcile", all.Message)
 	}
 }
 
