@@ -9,7 +9,7 @@ import (
 var _ = Describe("The list of alterable configurations", func() {
 	alterable := func(name, list string) *operator {
 		GinkgoHelper()
-		return sharedOperator(setup{name: "alterable-" + name, env: settings{"STRIMZI_ALTERABLE_TOPIC_CONFIG": list}})
+		return startOperator(setup{name: "alterable-" + name, env: settings{"STRIMZI_ALTERABLE_TOPIC_CONFIG": list}})
 	}
 	ignored := func(key string) string { return "Property " + key + " is ignored according to alterable config" }
 
@@ -52,8 +52,8 @@ var _ = Describe("The list of alterable configurations", func() {
 		kt := s.create("t", config("compression.type", `"lz4"`), config("retention.ms", `1000000`), config("cleanup.policy", `"compact"`))
 		s.readyWith(kt, ignored("cleanup.policy"), ignored("retention.ms"))
 		Expect(main.settings(kt.Name)).To(Equal(map[string]string{"compression.type": "lz4", "retention.ms": "1000000", "cleanup.policy": "compact"}))
-		Eventually(s.events).WithArguments(kt).Should(ContainElements(
-			"Warning InvalidConfig: "+ignored("cleanup.policy"), "Warning InvalidConfig: "+ignored("retention.ms")))
+		Eventually(s.events).WithArguments(kt).Should(ContainElement(
+			"Warning InvalidConfig: " + ignored("cleanup.policy") + "; " + ignored("retention.ms")))
 		s.update(kt, config("retention.ms", `2000000`))
 		s.readyWith(kt, ignored("cleanup.policy"), ignored("retention.ms"))
 		Expect(main.settings(kt.Name)).To(HaveKeyWithValue("retention.ms", "1000000"))

@@ -103,11 +103,16 @@ func (o *operator) awaitReady() {
 // end ends the operator in order, if it still runs, and proves that it ended well. Files are removed either way.
 func (o *operator) end() {
 	GinkgoHelper()
-	running = slices.DeleteFunc(running, func(other *operator) bool { return other == o })
-	defer o.process.Close()
+	defer o.forget()
 	if o.process.Running() {
 		o.terminate()
 	}
+}
+
+// forget removes what is left of an operator.
+func (o *operator) forget() {
+	running = slices.DeleteFunc(running, func(other *operator) bool { return other == o })
+	o.process.Close()
 }
 
 // shutdownLimit is how long an operator may take to end after SIGTERM, on a busy machine.
