@@ -250,7 +250,8 @@ func (c *Cluster) Stop(id int32) error {
 }
 
 // StartNode starts a stopped node again, with the same ports and data, and waits until it serves. A broker serves once it
-// is in service and accepts connections; its partitions may still be catching up.
+// is in service and accepts connections; its partitions may still be catching up. After Kill that takes as long as the
+// controller remembers the dead one, broker.session.timeout.ms: 9 s by Kafka's default.
 func (c *Cluster) StartNode(ctx context.Context, id int32) error {
 	n, err := c.node(id)
 	if err != nil {
