@@ -32,8 +32,11 @@ func table(rows [][]string) string {
 	return trailing.ReplaceAllString(b.String(), "\n")
 }
 
-// seconds rounds a duration for the eye.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+// seconds rounds a duration for the eye, which takes what is shorter than a blink of a hundredth for none.
+func seconds(d time.Duration) string {
+	const blink = 10 * time.Millisecond
+	return fmt.Sprintf("%.2f s", max(d, blink).Seconds())
+}
 
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
