@@ -4,6 +4,7 @@ package notify
 
 import (
 	"context"
+	"strings"
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -65,7 +66,20 @@ func (r *Recorder) Warning(regarding runtime.Object, reason, action, note string
 	r.put(r.warnings, event{regarding, warning, reason, action, note})
 }
 
+// longestNote is how many bytes Kubernetes takes; it refuses an Event with more.
+const longestNote = 1024
+
+// shortened cuts a note that is too long, between characters.
+func shortened(note string) string {
+	const more = "..."
+	if len(note) <= longestNote {
+		return note
+	}
+	return strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
+}
+
 func (r *Recorder) put(line chan event, e event) {
+	e.note = shortened(e.note)
 	select {
 	case line <- e:
 	default:

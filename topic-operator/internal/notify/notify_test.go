@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -41,4 +42,16 @@ func TestTheRateIsBounded(t *testing.T) {
 	go r.Start(t.Context()) //nolint:errcheck // it ends with the test
 	g.Eventually(sink.Events).Should(HaveLen(5))
 	g.Consistently(sink.Events, "100ms").Should(HaveLen(5))
+}
+
+func TestANoteIsNoLongerThanKubernetesTakes(t *testing.T) {
+	for _, note := range []string{"", "short", strings.Repeat("x", 1024)} {
+		if got := shortened(note); got != note {
+			t.Errorf("a note of %d bytes became %q", len(note), got)
+		}
+	}
+	got := shortened(strings.Repeat("ä", 1000))
+	if len(got) > 1024 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä...") {
+		t.Errorf("%d bytes, which end in %q", len(got), got[len(got)-10:])
+	}
 }
