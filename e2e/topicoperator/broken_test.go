@@ -49,6 +49,13 @@ var _ = Describe("Objects that can't be carried out", func() {
 		Expect(s.process.Running()).To(BeTrue())
 	})
 
+	It("are told of in an Event also if there is more to say than an Event holds", func() {
+		s := stage(core())
+		kt := s.create("t", config("retention.ms", `{"a": "`+strings.Repeat("b", 5000)+`"}`))
+		s.refused(kt, "InternalError", "Invalid value for topic config 'retention.ms': ")
+		Eventually(s.events).WithArguments(kt).Should(ContainElement(And(HavePrefix("Warning InternalError: Invalid value"), HaveSuffix("b..."))))
+	})
+
 	It("too many partitions for Kafka are one object's problem", func() {
 		s := stage(core())
 		bad := s.create("huge", partitions(2_000_000))

@@ -72,7 +72,6 @@ var _ = Describe("In the life of a topic", func() {
 		kt := s.created("t")
 		Expect(kt.Labels).To(BeEmpty())
 		other := stageIn(core(), newNamespace())
-		other.labels = nil
 		left := s.topic("left")
 		left.Namespace = other.namespace
 		Expect(k8s.Create(ctx, left)).To(Succeed())

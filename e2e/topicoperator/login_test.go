@@ -68,8 +68,7 @@ var _ = Describe("The operator's login", func() {
 	It("TLS, mTLS: with the certificates of two Secrets, and new ones without a restart", func() {
 		secret("trust", trust(main.Authority()))
 		secret("identity", identity(main.ClientCertificate()))
-		proxy := startProxy(main.TLSBootstrap()...)
-		s := secured("mtls", proxy.addresses(), settings{
+		s := secured("mtls", main.TLSBootstrap(), settings{
 			"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "trust",
 			"STRIMZI_TLS_SECRET_NAME":               "identity", "STRIMZI_TLS_KEY_NAME": "user.key", "STRIMZI_TLS_CERT_NAME": "user.crt",
 		})
@@ -80,7 +79,6 @@ var _ = Describe("The operator's login", func() {
 		By("refusing a certificate that Kafka does not know")
 		secret("identity", identity(issued(stranger, "client")))
 		Eventually(s.logged).WithArguments(secretsChanged).Should(BeTrue())
-		reconnected(proxy)
 		kt := s.create("second")
 		s.refused(kt, "KafkaError", "SslAuthenticationException: ")
 

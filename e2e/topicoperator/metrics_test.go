@@ -47,7 +47,7 @@ var _ = Describe("The metrics", func() {
 	})
 
 	It("batchingTopicControllerMetrics: what succeeded and what failed, by what was asked", func() {
-		type figures struct{ all, successful, failed float64 }
+		type figures struct{ All, Successful, Failed float64 }
 		read := func() figures {
 			return figures{s.metric("strimzi_reconciliations_total"), s.metric("strimzi_reconciliations_successful_total"), s.metric("strimzi_reconciliations_failed_total")}
 		}
@@ -58,32 +58,32 @@ var _ = Describe("The metrics", func() {
 		Eventually(read).Should(Equal(figures{1, 1, 0}), "create")
 		s.update(kt, config("retention.ms", `1000000`))
 		s.ready(kt)
-		Eventually(read).Should(HaveField("successful", BeNumerically(">=", 2)), "alter")
+		Eventually(read).Should(HaveField("Successful", BeNumerically(">=", 2)), "alter")
 		s.update(kt, partitions(3))
 		s.ready(kt)
-		Eventually(read).Should(HaveField("successful", BeNumerically(">=", 3)), "increase")
-		Expect(read().failed).To(BeZero())
+		Eventually(read).Should(HaveField("Successful", BeNumerically(">=", 3)), "increase")
+		Expect(read().Failed).To(BeZero())
 
 		s.update(kt, partitions(1))
 		s.refused(kt, v1.ReasonNotSupported, "Decrease of spec.partitions")
-		Eventually(read).Should(HaveField("failed", BeEquivalentTo(1)), "failed decrease")
+		Eventually(read).Should(HaveField("Failed", BeNumerically(">=", 1)), "failed decrease")
 		s.update(kt, partitions(3), replicas(2))
 		s.refused(kt, v1.ReasonNotSupported, "Changing spec.replicas")
-		Eventually(read).Should(HaveField("failed", BeEquivalentTo(2)), "change of the replication factor")
-		Expect(s.metric("strimzi_reconciliation_errors_total", `reason="NotSupported"`)).To(BeEquivalentTo(2))
+		Eventually(read).Should(HaveField("Failed", BeNumerically(">=", 2)), "change of the replication factor")
+		Expect(s.metric("strimzi_reconciliation_errors_total", `reason="NotSupported"`)).To(Equal(read().Failed))
 
 		before := read()
 		s.update(kt, unmanaged(), replicas(1))
 		s.says(kt, "Unmanaged=True")
-		Eventually(read).Should(HaveField("successful", BeNumerically(">", before.successful)), "unmanage")
+		Eventually(read).Should(HaveField("Successful", BeNumerically(">", before.Successful)), "unmanage")
 		s.update(kt, managed(), paused())
 		s.says(kt, "ReconciliationPaused=True")
 		before = read()
 		s.deleted(kt)
-		Eventually(read).Should(HaveField("successful", BeNumerically(">", before.successful)), "delete")
+		Eventually(read).Should(HaveField("Successful", BeNumerically(">", before.Successful)), "delete")
 		last := read()
-		Expect(last.all).To(Equal(last.successful + last.failed))
-		Expect(s.metric("strimzi_reconciliations_duration_seconds_count")).To(Equal(last.all))
+		Expect(last.All).To(Equal(last.Successful + last.Failed))
+		Expect(s.metric("strimzi_reconciliations_duration_seconds_count")).To(Equal(last.All))
 
 		for _, timer := range []string{
 			"add_finalizer", "remove_finalizer", "update_status", "describe_topics", "describe_configs",

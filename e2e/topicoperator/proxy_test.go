@@ -30,7 +30,7 @@ const (
 	requestHeaderBeginning        = 8 // API key, version, correlation id
 )
 
-// proxy stands between the operator and the brokers. It counts requests, holds them, and plays a Kafka that is away.
+// proxy stands between the operator and the brokers, where they speak without TLS. It counts requests, holds them, and plays a Kafka that is away.
 type proxy struct {
 	listeners []net.Listener
 	brokers   []string
