@@ -372,7 +372,7 @@ func mark() controlplane.Mark {
 func (s *scene) asked(since controlplane.Mark) []controlplane.Request {
 	GinkgoHelper()
 	requests, err := plane.Requests(since, func(r controlplane.Request) bool {
-		return r.UserAgent == userAgent && r.Resource == "kafkatopics" && r.Verb != "watch" && (r.Namespace == s.namespace || r.Namespace == "")
+		return r.UserAgent == userAgent && r.Resource == "kafkatopics" && r.Verb != "watch" && r.Namespace == s.namespace
 	})
 	Expect(err).NotTo(HaveOccurred())
 	return requests
