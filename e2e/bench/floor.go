@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -20,9 +19,10 @@ import (
 type floor struct {
 	*world
 	namespace string
-	n         int
-	objects   []*v1.KafkaTopic
-	ids       []kafka.TopicID
+	// first and n say which objects.
+	first, n int
+	objects  []*v1.KafkaTopic
+	ids      []kafka.TopicID
 }
 
 // beside runs the Kubernetes calls and the Kafka calls at the same time.
@@ -75,60 +75,88 @@ func (f *floor) create(ctx context.Context) error {
 	return beside(
 		func() error {
 			return each(ctx, f.n, func(ctx context.Context, i int) error {
-				kt := newTopic(f.namespace, f.namespace, i)
-				f.objects[i] = kt
-				if err := f.client.Create(ctx, kt); err != nil {
+				if err := f.createObject(ctx, i); err != nil {
 					return err
 				}
-				if err := f.patch(ctx, kt, map[string]any{"metadata": map[string]any{"resourceVersion": kt.ResourceVersion, "finalizers": []string{v1.FinalizerTopicOperator}}}); err != nil {
-					return err
-				}
-				return f.status(ctx, kt, kafka.TopicID{1})
+				return f.status(ctx, f.objects[i], kafka.TopicID{1})
 			})
 		},
-		func() error {
-			return inBatches(f.n, func(from, to int) error {
-				topics := make([]kafka.NewTopic, 0, to-from)
-				retention := "7200000"
-				for i := from; i < to; i++ {
-					topics = append(topics, kafka.NewTopic{Name: fmt.Sprintf("%s-%05d", f.namespace, i), Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{"retention.ms": &retention}})
-				}
-				made, err := f.admin.CreateTopics(ctx, topics, false)
-				for i := from; i < to && err == nil; i++ {
-					r := made[topics[i-from].Name]
-					f.ids[i], err = r.ID, r.Err
-				}
-				return err
-			})
-		},
+		func() error { return inBatches(f.n, func(from, to int) error { return f.createTopics(ctx, from, to) }) },
 	)
+}
+
+// createOneByOne makes the calls for one object as an operator has to: in turn.
+func (f *floor) createOneByOne(ctx context.Context) error {
+	f.objects, f.ids = make([]*v1.KafkaTopic, 1), make([]kafka.TopicID, 1)
+	if err := f.createObject(ctx, 0); err != nil {
+		return err
+	}
+	if err := f.createTopics(ctx, 0, 1); err != nil {
+		return err
+	}
+	return f.status(ctx, f.objects[0], f.ids[0])
+}
+
+// createObject creates an object, and adds its finalizer.
+func (f *floor) createObject(ctx context.Context, i int) error {
+	kt := newTopic(f.namespace, f.namespace, f.first+i)
+	f.objects[i] = kt
+	if err := f.client.Create(ctx, kt); err != nil {
+		return err
+	}
+	return f.patch(ctx, kt, map[string]any{"metadata": map[string]any{"resourceVersion": kt.ResourceVersion, "finalizers": []string{v1.FinalizerTopicOperator}}})
+}
+
+func (f *floor) createTopics(ctx context.Context, from, to int) error {
+	topics := make([]kafka.NewTopic, 0, to-from)
+	retention := "7200000"
+	for i := from; i < to; i++ {
+		name := newTopic(f.namespace, f.namespace, f.first+i).Name
+		topics = append(topics, kafka.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{"retention.ms": &retention}})
+	}
+	made, err := f.admin.CreateTopics(ctx, topics, false)
+	for i := from; i < to && err == nil; i++ {
+		result := made[topics[i-from].Name]
+		f.ids[i], err = result.ID, result.Err
+	}
+	return err
 }
 
 func (f *floor) change(ctx context.Context) error {
 	return beside(
 		func() error {
 			return each(ctx, f.n, func(ctx context.Context, i int) error {
-				kt := f.objects[i]
-				if err := f.patch(ctx, kt, changedSpec); err != nil {
+				if err := f.patch(ctx, f.objects[i], changedSpec); err != nil {
 					return err
 				}
-				return f.status(ctx, kt, f.ids[i])
+				return f.status(ctx, f.objects[i], f.ids[i])
 			})
 		},
-		func() error {
-			return inBatches(f.n, func(from, to int) error {
-				changes := make([]kafka.ConfigChange, 0, to-from)
-				for i := from; i < to; i++ {
-					changes = append(changes, kafka.ConfigChange{Resource: kafka.TopicResource(f.objects[i].Name), Set: map[string]string{"retention.ms": "3600000"}})
-				}
-				done, err := f.admin.AlterConfigs(ctx, changes, false)
-				for _, e := range done {
-					err = errors.Join(err, e)
-				}
-				return err
-			})
-		},
+		func() error { return inBatches(f.n, func(from, to int) error { return f.changeTopics(ctx, from, to) }) },
 	)
+}
+
+// changeOneByOne makes the calls for one object in turn.
+func (f *floor) changeOneByOne(ctx context.Context) error {
+	if err := f.patch(ctx, f.objects[0], changedSpec); err != nil {
+		return err
+	}
+	if err := f.changeTopics(ctx, 0, 1); err != nil {
+		return err
+	}
+	return f.status(ctx, f.objects[0], f.ids[0])
+}
+
+func (f *floor) changeTopics(ctx context.Context, from, to int) error {
+	changes := make([]kafka.ConfigChange, 0, to-from)
+	for i := from; i < to; i++ {
+		changes = append(changes, kafka.ConfigChange{Resource: kafka.TopicResource(f.objects[i].Name), Set: map[string]string{"retention.ms": "3600000"}})
+	}
+	done, err := f.admin.AlterConfigs(ctx, changes, false)
+	for _, e := range done {
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 func (f *floor) remove(ctx context.Context) error {

@@ -78,10 +78,16 @@ func (w *world) scale(ctx context.Context, r *Report, steps []int) (err error) {
 	return w.removeAll(ctx, f.observer, f.namespace, f.have)
 }
 
+// burstBrokers shares the open files of the topics: a broker keeps at least one for each, and the usual limit is 20,000.
+const burstBrokers = 2
+
 // burst applies n objects at once, and then counts what became of them on both sides.
 func (w *world) burst(ctx context.Context, r *Report, n int) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if err := w.startKafka(ctx, burstBrokers, r.progress); err != nil {
+		return err
+	}
 	f, err := w.fill(ctx, "burst", nil)
 	if err != nil {
 		return err

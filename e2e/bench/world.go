@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"sync"
 	"time"
@@ -61,12 +62,7 @@ func newWorld(ctx context.Context, o Options) (w *world, err error) {
 	if err = w.plane.InstallCRDs(crds); err != nil {
 		return nil, err
 	}
-	// The flags of a broker that works, rather than those of one that starts fast.
-	if w.broker, err = realkafka.Start(ctx, realkafka.Options{HeapMB: 1536, JVMFlags: []string{"-XX:TieredStopAtLevel=4"}, Log: o.Progress,
-		Config: map[string]string{"auto.create.topics.enable": "false"}}); err != nil {
-		return nil, err
-	}
-	if w.admin, err = saramakafka.New(kafka.Config{Bootstrap: w.broker.Bootstrap(), ClientID: "bench"}); err != nil {
+	if err = w.startKafka(ctx, 1, o.Progress); err != nil {
 		return nil, err
 	}
 	w.config = w.plane.RESTConfig()
@@ -74,14 +70,34 @@ func newWorld(ctx context.Context, o Options) (w *world, err error) {
 	return w, err
 }
 
-func (w *world) close() error {
-	var errs []error
+// startKafka starts a Kafka of so many brokers in the place of the present one. They run with the flags of a broker that works, rather
+// than with those of one that starts fast.
+func (w *world) startKafka(ctx context.Context, brokers int, progress io.Writer) (err error) {
+	if err := w.stopKafka(); err != nil {
+		return err
+	}
+	if w.broker, err = realkafka.Start(ctx, realkafka.Options{Brokers: brokers, HeapMB: 1536, JVMFlags: []string{"-XX:TieredStopAtLevel=4"}, Log: progress,
+		Config: map[string]string{"auto.create.topics.enable": "false"}}); err != nil {
+		return err
+	}
+	w.admin, err = saramakafka.New(kafka.Config{Bootstrap: w.broker.Bootstrap(), ClientID: "bench"})
+	return err
+}
+
+func (w *world) stopKafka() (err error) {
 	if w.admin != nil {
 		w.admin.Close()
+		w.admin = nil
 	}
 	if w.broker != nil {
-		errs = append(errs, w.broker.Close())
+		err = w.broker.Close()
+		w.broker = nil
 	}
+	return err
+}
+
+func (w *world) close() error {
+	errs := []error{w.stopKafka()}
 	if w.plane != nil {
 		errs = append(errs, w.plane.Stop())
 	}

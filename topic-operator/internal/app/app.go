@@ -35,6 +35,10 @@ const (
 	callTimeout = 40 * time.Second
 	// patientLinger is how long the timed check of one topic waits for those of others.
 	patientLinger = 50 * time.Millisecond
+	// busyLinger and busyEnough let batches grow under sustained load: at the rate at which an API server takes changes, a batch would
+	// else hold a handful of topics.
+	busyLinger = 200 * time.Millisecond
+	busyEnough = 64
 	// shutdownTimeout is how long the operator waits for passes to end after SIGTERM. They are abandoned at once, so this is a bound, not a wait.
 	shutdownTimeout = 8 * time.Second
 	// name is the operator's in Events, leases and the Kubernetes user agent.
@@ -136,7 +140,8 @@ func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *me
 	if err := mgr.Add(recorder); err != nil {
 		return err
 	}
-	exec := executor.New(ctx, admin, m, executor.Options{MaxBatch: o.Batch.MaxSize, Linger: o.Batch.MaxLinger, PatientLinger: patientLinger, CallTimeout: callTimeout})
+	exec := executor.New(ctx, admin, m, executor.Options{MaxBatch: o.Batch.MaxSize, Linger: o.Batch.MaxLinger, PatientLinger: patientLinger,
+		BusyLinger: busyLinger, BusyEnough: busyEnough, CallTimeout: callTimeout})
 	reconciler := controller.NewReconciler(mgr.GetClient(), exec, recorder, m, controller.Options{
 		Selects:                  o.Selector.Matches,
 		Rules:                    topic.Rules{Alterable: o.Alterable.Allows},

@@ -27,6 +27,11 @@ type Options struct {
 	Linger time.Duration
 	// PatientLinger is the same for calls that are in no hurry (DoPatiently).
 	PatientLinger time.Duration
+	// BusyLinger is the longest time between two batches under sustained load: the more batches in a row find company waiting, the
+	// longer the next one waits for more, up to this. A request costs Kafka much the same for one topic as for many. Zero never waits.
+	BusyLinger time.Duration
+	// BusyEnough is the number of waiting calls that leave without further waiting; zero means MaxItems.
+	BusyEnough int
 	// Observe, if set, is told the size of each batch.
 	Observe func(size int)
 }
@@ -44,6 +49,9 @@ type Batcher[K comparable, I, O any] struct {
 	inFlight int
 	timer    *time.Timer
 	deadline time.Time
+	// streak counts the batches in a row that found calls waiting when they were back; lastSent and notBefore space them out.
+	streak              int
+	lastSent, notBefore time.Time
 }
 
 type call[I, O any] struct {
@@ -58,6 +66,9 @@ func New[K comparable, I, O any](ctx context.Context, key func(I) K, do Func[I, 
 	}
 	if opts.MaxInFlight <= 0 {
 		opts.MaxInFlight = 1
+	}
+	if opts.BusyEnough <= 0 || opts.BusyEnough > opts.MaxItems {
+		opts.BusyEnough = opts.MaxItems
 	}
 	return &Batcher[K, I, O]{ctx: ctx, key: key, do: do, opts: opts}
 }
@@ -106,17 +117,34 @@ func (b *Batcher[K, I, O]) schedule(linger time.Duration) {
 	if b.inFlight >= b.opts.MaxInFlight {
 		return // they leave when a batch is back
 	}
-	if linger <= 0 || len(b.pending) >= b.opts.MaxItems {
+	now := time.Now()
+	linger = max(linger, b.notBefore.Sub(now))
+	if linger <= 0 || len(b.pending) >= b.opts.MaxItems || b.streak > 0 && len(b.pending) >= b.opts.BusyEnough {
 		b.dispatch()
 		return
 	}
-	at := time.Now().Add(linger)
+	at := now.Add(linger)
 	if b.timer != nil && !at.Before(b.deadline) {
 		return
 	}
 	b.stopTimer()
 	b.deadline = at
 	b.timer = time.AfterFunc(linger, b.flush)
+}
+
+// steps is in how many batches the time between them grows to BusyLinger.
+const steps = 5
+
+// back takes note of a batch that is answered, and sees to the calls that came meanwhile. Called with the lock held.
+func (b *Batcher[K, I, O]) back() {
+	b.inFlight--
+	if len(b.pending) == 0 {
+		b.streak, b.notBefore = 0, time.Time{}
+		return
+	}
+	b.streak = min(b.streak+1, steps)
+	b.notBefore = b.lastSent.Add(b.opts.BusyLinger >> (steps - b.streak))
+	b.schedule(0)
 }
 
 func (b *Batcher[K, I, O]) stopTimer() {
@@ -136,6 +164,7 @@ func (b *Batcher[K, I, O]) flush() {
 // dispatch sends as many batches as may be on their way. Called with the lock held.
 func (b *Batcher[K, I, O]) dispatch() {
 	b.stopTimer()
+	b.lastSent = time.Now()
 	for b.inFlight < b.opts.MaxInFlight && len(b.pending) > 0 {
 		calls := b.take()
 		b.inFlight++
@@ -166,8 +195,7 @@ func (b *Batcher[K, I, O]) run(calls []*call[I, O]) {
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.inFlight--
-		b.dispatch()
+		b.back()
 	}()
 	if b.opts.Observe != nil {
 		b.opts.Observe(len(calls))

@@ -255,3 +255,39 @@ func TestEveryCallIsAnsweredExactlyOnceUnderLoad(t *testing.T) {
 	wg.Wait()
 	g.Expect(wrong.Load()).To(BeZero())
 }
+
+// Under sustained load the time between two batches grows, so that they carry more; when the load ends, a lone call leaves at once again.
+func TestBatchesGrowUnderSustainedLoad(t *testing.T) {
+	g := NewWithT(t)
+	gt := newGate()
+	b := newTestBatcher(t, gt, Options{BusyLinger: time.Hour, BusyEnough: 3})
+	start(t, b, "lone")
+	g.Expect(<-gt.began).To(Equal([]string{"lone"}))
+	start(t, b, "company")
+	g.Eventually(b.waiting).Should(Equal(1))
+	gt.goOn <- nil
+	g.Consistently(gt.began, "50ms").ShouldNot(Receive(), "it found company, so that the next batch waits for more")
+	start(t, b, "more")
+	g.Eventually(b.waiting).Should(Equal(2))
+	g.Expect(gt.began).NotTo(Receive())
+	start(t, b, "enough")
+	g.Expect(<-gt.began).To(ConsistOf("company", "more", "enough"))
+	gt.goOn <- nil
+	g.Eventually(func() int { b.mu.Lock(); defer b.mu.Unlock(); return b.streak }).Should(BeZero())
+	start(t, b, "alone again")
+	g.Expect(<-gt.began).To(Equal([]string{"alone again"}))
+	gt.goOn <- nil
+}
+
+func TestTheTimeBetweenBatchesIsBounded(t *testing.T) {
+	g := NewWithT(t)
+	gt := newGate()
+	b := newTestBatcher(t, gt, Options{BusyLinger: 20 * time.Millisecond})
+	start(t, b, "lone")
+	<-gt.began
+	start(t, b, "company")
+	g.Eventually(b.waiting).Should(Equal(1))
+	gt.goOn <- nil
+	g.Eventually(gt.began).Should(Receive(Equal([]string{"company"})))
+	gt.goOn <- nil
+}

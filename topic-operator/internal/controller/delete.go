@@ -35,22 +35,25 @@ func (r *Reconciler) delete(ctx context.Context, p *pass) (verdict, error) {
 
 // deleteTopic deletes the topic that the object stands for, by its id. kafka.ClassNotFound means that there is none.
 func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
-	found, err := r.kafka.Locate(ctx, topic.ClaimedName(kt))
-	id := found.ID
-	if kafka.IsNotFound(err) || r.memory.isDeleted(id) {
-		// This broker may be behind. The controller, asked by the id that we know to be ours, is not.
-		if known, ok := r.knownID(kt); ok {
-			id, err = known, nil
+	// By the id that we know to be ours the controller is asked at once: unlike a broker, it is never behind.
+	if id, ok := r.knownID(kt); ok {
+		if err := r.deleteByID(ctx, id); !kafka.IsNotFound(err) {
+			return err
 		}
 	}
+	found, err := r.kafka.Locate(ctx, topic.ClaimedName(kt))
 	if err != nil {
 		return err
 	}
-	if err := r.kafka.Delete(ctx, id); err != nil {
-		return err
+	return r.deleteByID(ctx, found.ID)
+}
+
+func (r *Reconciler) deleteByID(ctx context.Context, id kafka.TopicID) error {
+	err := r.kafka.Delete(ctx, id)
+	if err == nil {
+		r.memory.topicDeleted(id)
 	}
-	r.memory.topicDeleted(id)
-	return nil
+	return err
 }
 
 // knownID returns the id of the object's topic, by what we remember of its creation, else by the status.

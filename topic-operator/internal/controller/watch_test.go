@@ -38,7 +38,8 @@ func TestWhatAsksForAPass(t *testing.T) {
 	w.start(w.kafka)
 	w.create("a")
 	w.Eventually(w.readyNames).Should(HaveLen(1))
-	passes := w.kafka.asks(describeCall, "a")
+	follows, deletes := w.kafka.asks(describeCall, "a"), w.kafka.asks(deleteCall, "")
+	passes := func() int { return follows() + deletes() }
 	want := 1
 	for _, c := range []struct {
 		name string

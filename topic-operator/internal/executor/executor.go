@@ -43,6 +43,9 @@ type Options struct {
 	Linger time.Duration
 	// PatientLinger is the same for the timed check of a topic that is believed to be in order.
 	PatientLinger time.Duration
+	// BusyLinger and BusyEnough let batches grow under sustained load (see batch.Options).
+	BusyLinger time.Duration
+	BusyEnough int
 	// CallTimeout bounds one batch.
 	CallTimeout time.Duration
 }
@@ -66,7 +69,8 @@ type Executor struct {
 func New(ctx context.Context, admin Admin, observer Observer, o Options) *Executor {
 	e := &Executor{admin: admin, observer: observer, timeout: o.CallTimeout}
 	opts := func(operation string) batch.Options {
-		return batch.Options{MaxItems: o.MaxBatch, Linger: o.Linger, PatientLinger: o.PatientLinger, Observe: func(n int) { observer.BatchSent(operation, n) }}
+		return batch.Options{MaxItems: o.MaxBatch, Linger: o.Linger, PatientLinger: o.PatientLinger, BusyLinger: o.BusyLinger, BusyEnough: o.BusyEnough,
+			Observe: func(n int) { observer.BatchSent(operation, n) }}
 	}
 	e.describe = batch.New(ctx, self[string], e.describeBatch, opts(OperationDescribeTopics))
 	e.locate = batch.New(ctx, self[string], e.locateBatch, opts(OperationDescribeTopics))
