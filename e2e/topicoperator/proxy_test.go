@@ -24,7 +24,6 @@ const (
 	apiCreatePartitions    apiKey = 37
 	apiAlterConfigs        apiKey = 44
 	apiListReassignments   apiKey = 46
-	apiDescribeCluster     apiKey = 60
 	largestFrame                  = 100 << 20
 	loopback                      = "127.0.0.1"
 	requestHeaderBeginning        = 8 // API key, version, correlation id
@@ -140,6 +139,17 @@ func (p *proxy) count(key apiKey) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts[key]
+}
+
+// total is how many requests have come, of whatever kind: what a client asks first is its own affair.
+func (p *proxy) total() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	total := 0
+	for _, n := range p.counts {
+		total += n
+	}
+	return total
 }
 
 // hold holds all requests of this kind from now on.
