@@ -68,3 +68,21 @@ func TestTheTopicOfAnObjectWhoseFinalizerWasTakenAwayStays(t *testing.T) {
 		w.Expect(w.kafka.get("a")).NotTo(BeNil(), name)
 	}
 }
+
+// Without finalizers a deletion is acted on only if it was seen: what a new list lacks may never have been deleted.
+func TestWithoutFinalizersAGapInTheWatchDeletesNothing(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	known := w.get("a")
+	w.delete("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+
+	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: known, DeleteStateUnknown: true})).To(BeTrue())
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+
+	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: known})).To(BeTrue())
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}

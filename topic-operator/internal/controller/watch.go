@@ -84,7 +84,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.metrics.ResourceGone(client.ObjectKeyFromObject(e.Object))
-			if kt, ok := e.Object.(*v1.KafkaTopic); ok && (!r.options.UseFinalizers || overlooked(e, kt)) && r.elected() && r.ownsTopicOf(kt) {
+			if kt, ok := e.Object.(*v1.KafkaTopic); ok && r.takesTopicAlong(e, kt) && r.elected() && r.ownsTopicOf(kt) {
 				r.vanish.put(client.ObjectKeyFromObject(kt), kt)
 			}
 			return true
@@ -93,11 +93,17 @@ func (r *Reconciler) watched() predicate.Predicate {
 	}
 }
 
+// takesTopicAlong reports whether the topic has to go with an object that vanished: in the mode without finalizers, or if it was overlooked. An object
+// that a new list lacks, after a gap in the watch, proves nothing: etcd may have been restored from before it existed.
+func (r *Reconciler) takesTopicAlong(e event.DeleteEvent, kt *v1.KafkaTopic) bool {
+	return !e.DeleteStateUnknown && (!r.options.UseFinalizers || overlooked(kt))
+}
+
 // overlooked reports whether the object vanished although the finalizer was to hold it. The API server decides at the beginning of a
 // deletion that nothing holds an object, and does not notice a finalizer that arrives before it is done. Whoever takes the finalizer
-// away has to delete the object first, and so has a deletion's time in it. What was missed of the watch proves nothing.
-func overlooked(e event.DeleteEvent, kt *v1.KafkaTopic) bool {
-	return !e.DeleteStateUnknown && kt.DeletionTimestamp.IsZero() && topic.HasFinalizer(kt)
+// away has to delete the object first, and so has a deletion's time in it.
+func overlooked(kt *v1.KafkaTopic) bool {
+	return kt.DeletionTimestamp.IsZero() && topic.HasFinalizer(kt)
 }
 
 // ownsTopicOf reports whether the topic of an object that vanished has to go with it.
