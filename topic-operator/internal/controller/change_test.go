@@ -195,14 +195,14 @@ func TestOfTwoChangesEachIsTriedAndBothErrorsAreTold(t *testing.T) {
 	w.ready("a", partitions(1), config("k", `1`))
 	w.update("a", partitions(2), config("k", `2`))
 	w.kafka.hook(answers(map[string]error{
-		alterCall:    kafka.NewError(invalidConfig, "no"),
-		increaseCall: kafka.NewError(timedOut, "later"),
+		alterCall:    kafka.NewError(kafka.CodeInvalidConfig, "no"),
+		increaseCall: kafka.NewError(kafka.CodeRequestTimedOut, "later"),
 	}))
 	result := w.pass("a")
 	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "InvalidConfigurationException: no; TimeoutException: later"))
 	w.Expect(result.RequeueAfter).To(Equal(firstRetry))
 
-	w.kafka.hook(answers(map[string]error{alterCall: kafka.NewError(invalidConfig, "no")}))
+	w.kafka.hook(answers(map[string]error{alterCall: kafka.NewError(kafka.CodeInvalidConfig, "no")}))
 	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
 	w.Expect(w.kafka.partitions("a")).To(Equal(2))
 	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "InvalidConfigurationException: no"))

@@ -127,9 +127,9 @@ func TestWhatKafkaRefusesToCreateIsToldAtOnceAndNotRepeatedFast(t *testing.T) {
 		err     *kafka.Error
 		message string
 	}{
-		{kafka.NewError(invalidReplicas, "Replication factor: 3 larger than available brokers: 1."), "InvalidReplicationFactorException: Replication factor: 3 larger than available brokers: 1."},
-		{kafka.NewError(invalidConfig, "Unknown topic config name: x"), "InvalidConfigurationException: Unknown topic config name: x"},
-		{kafka.NewError(unauthorized, ""), "TopicAuthorizationException: Topic authorization failed."},
+		{kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor: 3 larger than available brokers: 1."), "InvalidReplicationFactorException: Replication factor: 3 larger than available brokers: 1."},
+		{kafka.NewError(kafka.CodeInvalidConfig, "Unknown topic config name: x"), "InvalidConfigurationException: Unknown topic config name: x"},
+		{kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), "TopicAuthorizationException: Topic authorization failed."},
 	} {
 		t.Run(c.err.Name, func(t *testing.T) {
 			w := newWorld(t)

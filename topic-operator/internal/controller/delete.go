@@ -65,13 +65,10 @@ func (r *Reconciler) knownID(kt *v1.KafkaTopic) (kafka.TopicID, bool) {
 	return id, err == nil
 }
 
-// invalidTopic is the code of Kafka's InvalidTopicException.
-const invalidTopic int16 = 17
-
 // isGone reports whether the error says that there is no such topic. For a name that no topic can have, Kafka says it in its own way; the
 // KafkaTopic with that name must not be held for ever.
 func isGone(err error) bool {
-	return kafka.IsNotFound(err) || hasCode(err, invalidTopic)
+	return kafka.IsNotFound(err) || hasCode(err, kafka.CodeInvalidTopic)
 }
 
 // deleteAfterwards deletes the topic of an object that is gone already, as the mode without finalizers has it. There is no object left to

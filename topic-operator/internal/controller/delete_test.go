@@ -90,7 +90,7 @@ func TestADeletedKafkaTopicWithoutATopicIsReleased(t *testing.T) {
 func TestADeletedKafkaTopicThatNeverGotATopicIsReleased(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", replicas(3))
-	w.kafka.fails(createCall, kafka.NewError(invalidReplicas, ""))
+	w.kafka.fails(createCall, kafka.NewError(kafka.CodeInvalidReplicationFactor, ""))
 	w.pass("a")
 	w.delete("a")
 	w.pass("a")
@@ -101,7 +101,7 @@ func TestADeletedKafkaTopicThatNeverGotATopicIsReleased(t *testing.T) {
 func TestADeletedKafkaTopicOfAnIllegalNameIsReleased(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", named(".."))
-	w.kafka.fails(describeCall, kafka.NewError(invalidTopic, "Topic name is invalid: '..' is not allowed"))
+	w.kafka.fails(describeCall, kafka.NewError(kafka.CodeInvalidTopic, "Topic name is invalid: '..' is not allowed"))
 	w.pass("a")
 	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "InvalidTopicException: Topic name is invalid: '..' is not allowed"))
 	w.delete("a")
@@ -114,7 +114,7 @@ func TestWhereKafkaHasDeletionDisabled(t *testing.T) {
 	t.Run("the KafkaTopic goes and the topic stays", func(t *testing.T) {
 		w := newWorld(t)
 		w.ready("a")
-		w.kafka.fails(deleteCall, kafka.NewError(deletionDisabled, ""))
+		w.kafka.fails(deleteCall, kafka.NewError(kafka.CodeTopicDeletionDisabled, ""))
 		w.delete("a")
 		w.pass("a")
 		w.Expect(w.exists("a")).To(BeFalse())
@@ -126,7 +126,7 @@ func TestWhereKafkaHasDeletionDisabled(t *testing.T) {
 		w := newWorld(t, func(s *setup) { s.KeepWhenDeletionDisabled = true })
 		w.ready("a")
 		id := w.kafka.get("a").Topic.ID.String()
-		w.kafka.fails(deleteCall, kafka.NewError(deletionDisabled, ""))
+		w.kafka.fails(deleteCall, kafka.NewError(kafka.CodeTopicDeletionDisabled, ""))
 		w.delete("a")
 		result := w.pass("a")
 		w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, deletionIsDisabled), haveFinalizer(), claim("a", id)))
@@ -145,11 +145,11 @@ func TestAFailedDeletionIsToldAndKeepsEverything(t *testing.T) {
 		err           error
 		retry         bool
 	}{
-		{deleteCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(unauthorized, ""), false},
-		{describeCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(unauthorized, ""), false},
-		{deleteCall, "Deletion failed: TimeoutException: The request timed out.", kafka.NewError(timedOut, ""), true},
+		{deleteCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), false},
+		{describeCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), false},
+		{deleteCall, "Deletion failed: TimeoutException: The request timed out.", kafka.NewError(kafka.CodeRequestTimedOut, ""), true},
 		{describeCall, "Deletion failed: TimeoutException: no broker", kafka.NewTransportError("no broker", nil), true},
-		{deleteCall, "Deletion failed: ThrottlingQuotaExceededException: slowly", kafka.NewError(throttlingExceeded, "slowly"), true},
+		{deleteCall, "Deletion failed: ThrottlingQuotaExceededException: slowly", kafka.NewError(kafka.CodeThrottlingQuotaExceeded, "slowly"), true},
 	} {
 		t.Run(c.call+" "+c.err.Error(), func(t *testing.T) {
 			w := newWorld(t)

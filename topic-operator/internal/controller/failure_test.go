@@ -90,7 +90,7 @@ func TestAFinalFailureIsToldAtOnceOnATopicThatWasInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", config("k", `1`))
 	w.kafka.set("a", "k", "2")
-	w.kafka.fails(alterCall, kafka.NewError(unauthorized, ""))
+	w.kafka.fails(alterCall, kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""))
 	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
 	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "TopicAuthorizationException: Topic authorization failed."))
 	w.Expect(w.count("strimzi_reconciliation_errors_total", "reason=KafkaError")).To(BeEquivalentTo(1))
@@ -163,7 +163,7 @@ func TestABrokenObjectHarmsNoOther(t *testing.T) {
 	w.create("good")
 	w.kafka.hook(func(_ context.Context, _, what string) error {
 		if what == "bad" {
-			return kafka.NewError(invalidConfig, "no")
+			return kafka.NewError(kafka.CodeInvalidConfig, "no")
 		}
 		return nil
 	})

@@ -111,7 +111,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, act
 		switch err := r.kafka.Increase(ctx, *plan.Increase); {
 		case err == nil:
 			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(actual.Topic.Partitions), plan.Increase.Total))
-		case p.settling && hasCode(err, invalidPartitions):
+		case p.settling && hasCode(err, kafka.CodeInvalidPartitions):
 			// The topic has them since our last write, and the broker that was asked is behind.
 		default:
 			errs = append(errs, err)
@@ -168,9 +168,6 @@ func messageOf(err error) string {
 	}
 	return strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors come in lines
 }
-
-// invalidPartitions is the code of Kafka's InvalidPartitionsException.
-const invalidPartitions int16 = 37
 
 func hasCode(err error, code int16) bool {
 	var e *kafka.Error

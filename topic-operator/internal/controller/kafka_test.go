@@ -22,17 +22,8 @@ const (
 	deleteCall        = "delete"
 )
 
-// Kafka's error codes, as the tests use them.
+// What the fake takes for what a request leaves open.
 const (
-	unknownTopic        = 3
-	timedOut            = 7
-	unauthorized        = 29
-	topicExists         = 36
-	invalidReplicas     = 38
-	invalidConfig       = 40
-	deletionDisabled    = 73
-	throttlingExceeded  = 89
-	unknownTopicID      = 100
 	defaultPartitions   = 1
 	defaultReplicas     = 1
 	inheritedConfigKey  = "segment.bytes"
@@ -233,14 +224,14 @@ func (k *fakeKafka) Describe(ctx context.Context, name string, _ bool) (a topic.
 		if k.stale != nil {
 			old, ok := k.stale[name]
 			if !ok {
-				return kafka.NewError(unknownTopic, "")
+				return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 			}
 			a = clone(&old)
 			return nil
 		}
 		t, ok := k.topics[name]
 		if !ok {
-			return kafka.NewError(unknownTopic, "")
+			return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 		}
 		a = clone(t)
 		return nil
@@ -256,7 +247,7 @@ func (k *fakeKafka) Locate(ctx context.Context, name string) (kafka.Topic, error
 func (k *fakeKafka) Create(ctx context.Context, n kafka.NewTopic) (made kafka.CreateResult, err error) {
 	err = k.asked(ctx, createCall, n.Name, func() error {
 		if _, ok := k.topics[n.Name]; ok {
-			return kafka.NewError(topicExists, fmt.Sprintf("Topic '%s' already exists.", n.Name))
+			return kafka.NewError(kafka.CodeTopicAlreadyExists, fmt.Sprintf("Topic '%s' already exists.", n.Name))
 		}
 		if n.Partitions < 0 {
 			n.Partitions = defaultPartitions
@@ -278,7 +269,7 @@ func (k *fakeKafka) Alter(ctx context.Context, c kafka.ConfigChange) error {
 	return k.asked(ctx, alterCall, c.Resource.Name, func() error {
 		t, ok := k.topics[c.Resource.Name]
 		if !ok {
-			return kafka.NewError(unknownTopic, "")
+			return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 		}
 		for key, value := range c.Set {
 			t.Config[key] = kafka.ConfigEntry{Value: value, Source: kafka.SourceTopic}
@@ -295,9 +286,9 @@ func (k *fakeKafka) Increase(ctx context.Context, p kafka.PartitionIncrease) err
 		t, ok := k.topics[p.Topic]
 		switch {
 		case !ok:
-			return kafka.NewError(unknownTopic, "")
+			return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 		case int(p.Total) <= len(t.Topic.Partitions):
-			return kafka.NewError(invalidPartitions, fmt.Sprintf("Topic already has %d partition(s).", len(t.Topic.Partitions)))
+			return kafka.NewError(kafka.CodeInvalidPartitions, fmt.Sprintf("Topic already has %d partition(s).", len(t.Topic.Partitions)))
 		}
 		grow(t, p.Total, int16(len(t.Topic.Partitions[0].Replicas))) //nolint:gosec // small
 		return nil
@@ -320,7 +311,7 @@ func (k *fakeKafka) Delete(ctx context.Context, id kafka.TopicID) error {
 				return nil
 			}
 		}
-		return kafka.NewError(unknownTopicID, "")
+		return kafka.NewError(kafka.CodeUnknownTopicID, "")
 	})
 }
 

@@ -96,8 +96,8 @@ func TestWithoutFinalizersAFinalFailureIsLogged(t *testing.T) {
 		err  *kafka.Error
 		line string
 	}{
-		{kafka.NewError(deletionDisabled, ""), "Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller."},
-		{kafka.NewError(unauthorized, ""), "Unable to delete topic 'a' from Kafka. TopicAuthorizationException"},
+		{kafka.NewError(kafka.CodeTopicDeletionDisabled, ""), "Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller."},
+		{kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), "Unable to delete topic 'a' from Kafka. TopicAuthorizationException"},
 	} {
 		t.Run(c.err.Name, func(t *testing.T) {
 			w := newWorld(t, withoutFinalizers)
@@ -120,7 +120,7 @@ func TestWithoutFinalizersAPassingFailureIsTriedAgain(t *testing.T) {
 	w.create("a")
 	w.pass("a")
 	w.vanish("a")
-	w.kafka.fails(deleteCall, kafka.NewError(timedOut, ""))
+	w.kafka.fails(deleteCall, kafka.NewError(kafka.CodeRequestTimedOut, ""))
 	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
 	w.Expect(w.pass("a").RequeueAfter).To(Equal(2 * firstRetry))
 	w.kafka.hook(nil)

@@ -40,12 +40,6 @@ type Plan struct {
 	Refusals []Refusal
 }
 
-// Empty reports whether there is nothing to do and nothing to refuse.
-func (p Plan) Empty() bool { return !p.Acts() && len(p.Refusals) == 0 }
-
-// Acts reports whether the plan changes the topic.
-func (p Plan) Acts() bool { return p.Alter != nil || p.Increase != nil }
-
 // String says what the plan does, for logs and Events.
 func (p Plan) String() string {
 	var parts []string
