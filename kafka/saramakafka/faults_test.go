@@ -23,6 +23,37 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
+// patience bounds what must happen at some time. No machine is so slow, and nobody waits for it when all is well.
+const patience = 30 * time.Second
+
+// ending is a context whose deadline is the test's to choose: it passes when end is called, however fast the machine is.
+type ending struct {
+	context.Context
+	over chan struct{}
+	once sync.Once
+}
+
+// endable returns a context that ends as a deadline does, at a call of end.
+func endable(t testing.TB) *ending {
+	t.Helper()
+	return &ending{Context: t.Context(), over: make(chan struct{})}
+}
+
+func (e *ending) end() { e.once.Do(func() { close(e.over) }) }
+
+// Done implements context.Context.
+func (e *ending) Done() <-chan struct{} { return e.over }
+
+// Err implements context.Context.
+func (e *ending) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // until polls a condition that other goroutines bring about.
 func until(t testing.TB, what string, f func() bool) {
 	t.Helper()
