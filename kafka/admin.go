@@ -62,8 +62,21 @@ type QuorumReader interface {
 	DescribeQuorum(ctx context.Context) (Quorum, error)
 }
 
+// ClusterPinner binds a client to one cluster, so that nothing that leads its connections elsewhere (a name, a load balancer, an address
+// that was reused) makes it ask or change another one.
+type ClusterPinner interface {
+	// Pin binds the client to the cluster of this id. From then on every question and change goes only to brokers that have shown, on the very
+	// connection that is used, that they belong to it; a broker that does not say so is not used. DescribeCluster is exempt: it tells who
+	// answers. Where only brokers of another cluster answer, the error is of ClassWrongCluster, and nothing was asked or changed.
+	//
+	// It holds for the client's life, whatever its configuration becomes. Pinning the same id again does nothing; another id, or the empty one,
+	// is an error of ClassInvalid and changes nothing. Nothing is sent. A call that is in flight may still end where it began.
+	Pin(clusterID string) error
+}
+
 // Admin is the whole port.
 type Admin interface {
+	ClusterPinner
 	ClusterReader
 	TopicReader
 	TopicWriter

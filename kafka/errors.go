@@ -32,11 +32,14 @@ const (
 	ClassDisabled
 	// ClassUnsupported is an operation that this version of Kafka lacks.
 	ClassUnsupported
+	// ClassWrongCluster is a call of a client that is bound to one cluster (see ClusterPinner), when no broker of that cluster answered
+	// and one of another cluster did. Nothing of the request was carried out. Final until somebody repairs the way to Kafka.
+	ClassWrongCluster
 )
 
 // String names the class for logs and metrics.
 func (c Class) String() string {
-	names := [...]string{"unknown", "retriable", "throttled", "forbidden", "authentication", "invalid", "not-found", "exists", "disabled", "unsupported"}
+	names := [...]string{"unknown", "retriable", "throttled", "forbidden", "authentication", "invalid", "not-found", "exists", "disabled", "unsupported", "wrong-cluster"}
 	if c < 0 || int(c) >= len(names) {
 		return fmt.Sprintf("class-%d", int(c))
 	}
@@ -55,7 +58,8 @@ type Error struct {
 	// Class tells what to do about it.
 	Class Class
 
-	cause error
+	cause     error
+	answering string // the cluster that answered instead of the right one
 }
 
 // CodeTransport is the code of an Error that no broker sent.
@@ -75,6 +79,36 @@ func (e *Error) Unwrap() error { return e.cause }
 // NewTransportError wraps a failure to reach a broker or to read its answer. Its class is ClassRetriable.
 func NewTransportError(message string, cause error) *Error {
 	return &Error{Code: CodeTransport, Name: "TimeoutException", Message: message, Class: ClassRetriable, cause: cause}
+}
+
+// NewWrongClusterError is the error of a call that found only brokers of another cluster than the one its client is bound to. Its class is
+// ClassWrongCluster. Kafka has the same name for brokers that find each other so.
+func NewWrongClusterError(pinned, answering string) *Error {
+	return &Error{
+		Code: CodeTransport, Name: "InconsistentClusterIdException", Class: ClassWrongCluster, answering: answering,
+		Message: fmt.Sprintf("a broker of the Kafka cluster %s answered, and none of the cluster %s, to which this client is bound; "+
+			"nothing of the request was carried out; check that the bootstrap addresses lead to the cluster %[2]s", answering, pinned),
+	}
+}
+
+// WrongCluster returns the id of the cluster that answered, if err is of ClassWrongCluster.
+func WrongCluster(err error) (answering string, ok bool) {
+	var e *Error
+	if errors.As(err, &e) && e.Class == ClassWrongCluster {
+		return e.answering, true
+	}
+	return "", false
+}
+
+// CheckPin is for implementations of ClusterPinner: it returns why a client that is bound to present (empty: to none) can't be bound to wanted.
+func CheckPin(present, wanted string) error {
+	switch {
+	case wanted == "":
+		return NewError(CodeInvalidRequest, "A client cannot be bound to a cluster without an id.")
+	case present != "" && present != wanted:
+		return NewError(CodeInvalidRequest, fmt.Sprintf("The client is bound to the cluster %s, and cannot be bound to %s.", present, wanted))
+	}
+	return nil
 }
 
 // ClassOf returns the class of the first *Error in err's chain. A context's end is ClassRetriable; anything else is ClassUnknown.

@@ -49,6 +49,7 @@ func RunContract(t *testing.T, target Target) {
 		"Delete":        deleteCases,
 		"Configs":       configCases,
 		"Partitions":    partitionCases,
+		"Pin":           pinCases,
 		"Contexts":      contextCases,
 		"Authorization": authorizationCases,
 	}

@@ -14,6 +14,7 @@ import (
 type Admin struct {
 	mu      sync.Mutex
 	current *router
+	pin     pin
 	closed  bool
 	calls   sync.WaitGroup
 	cancel  map[int]context.CancelFunc // of the calls in flight
@@ -28,17 +29,19 @@ func New(cfg kafka.Config) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{current: newRouter(s), cancel: map[int]context.CancelFunc{}}, nil
+	a := &Admin{cancel: map[int]context.CancelFunc{}}
+	a.current = newRouter(s, &a.pin)
+	return a, nil
 }
 
 // Reconfigure makes the calls that start from now on use cfg, for instance because a password changed. Calls in flight finish with
-// the old configuration; its connections close as they become idle. If cfg is refused, nothing changes.
+// the old configuration; its connections close as they become idle. A pin stays. If cfg is refused, nothing changes.
 func (a *Admin) Reconfigure(cfg kafka.Config) error {
 	s, err := newSettings(cfg)
 	if err != nil {
 		return err
 	}
-	next := newRouter(s)
+	next := newRouter(s, &a.pin)
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()

@@ -39,6 +39,10 @@ type request struct {
 	// name is the request's name in Kafka's documentation.
 	name   string
 	repeat repeat
+	// changes tells requests that change something from questions.
+	changes bool
+	// anyCluster is true for the question which cluster answers: the only one that may go to another than the client is bound to.
+	anyCluster bool
 	// mutation requests count against the controller's quota and may need the controller.
 	mutation bool
 	// broker is the id of the only broker that can answer, or anyBroker.
@@ -64,7 +68,9 @@ type trial struct {
 	refused  error // a login or certificate that a broker refused in this round
 	aborted  int   // attempts that ended in the middle of the login
 	failures int
-	misses   int // NOT_CONTROLLER answers
+	misses   int    // NOT_CONTROLLER answers
+	foreign  string // another cluster than the right one, of which a broker answered in this round
+	unclear  bool   // the request was sent, and not answered
 }
 
 // do sends the request until a broker answers, ctx ends, or it becomes pointless. The error is a *kafka.Error or errNotController; sent tells
@@ -146,6 +152,7 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 		t.attempts-- // the login ended before the request was sent
 		return failed, nil
 	}
+	t.unclear = true
 	if t.request.repeat == once {
 		if time.Since(start) > hungAfter {
 			r.failed(n) // although it was the caller's deadline that ended the wait
@@ -155,21 +162,29 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 	return failed, nil
 }
 
-// prepare brings the table of brokers up to date, if it is time, and makes sure that the connection is alive before a request that could
-// not be repeated goes out on it.
+// prepare is the way of each request onto a connection. It brings the table of brokers up to date, if it is time, and makes sure that the
+// connection ends at the right cluster, and that it is alive before a request that could not be repeated goes out on it.
 func (r *router) prepare(ctx context.Context, t *trial, c *conn) error {
 	ctx, cancel := r.probeContext(ctx)
 	defer cancel()
+	fresh := c.fresh
 	if t.request.name != requestDescribeCluster && r.startLearning() {
 		start := time.Now()
 		_, err := r.describeCluster(ctx, c)
-		r.stopLearning(err == nil || unsent(err))
+		r.stopLearning(err == nil && !r.pin.refuses(c.cluster) || unsent(err))
 		r.settings.observe(requestDescribeCluster, time.Since(start), err)
 		if err != nil && !unsent(err) {
 			return err
 		}
-		c.fresh = true
+		fresh = true
 	}
+	if !t.request.anyCluster && r.pin.refuses(c.cluster) {
+		if err := r.prove(ctx, c); err != nil {
+			return err
+		}
+		fresh = true
+	}
+	c.fresh = fresh
 	if t.request.repeat == once && !c.fresh {
 		return c.probe(ctx)
 	}
@@ -180,6 +195,11 @@ func (r *router) prepare(ctx context.Context, t *trial, c *conn) error {
 func (r *router) lost(ctx context.Context, t *trial, n *node, c *conn, err error) {
 	stale := !c.fresh && !isTimeout(err)
 	c.broken = true
+	var foreign *wrongCluster
+	if errors.As(err, &foreign) {
+		r.strayed(t, n, c, foreign)
+		return
+	}
 	if ctx.Err() != nil && t.known(err) {
 		return // the caller's end, not the broker's fault
 	}
@@ -286,6 +306,9 @@ func await(ctx context.Context, t *trial, c choice) error {
 // nextRound is called when all brokers were tried. It ends the call if a login was refused: more attempts would only lock the account.
 func (r *router) nextRound(ctx context.Context, t *trial) error {
 	t.rounds++
+	if t.foreign != "" && t.misses == 0 {
+		return r.foreignOnly(ctx, t)
+	}
 	if t.refused != nil {
 		return r.notLoggedIn(t.refused)
 	}

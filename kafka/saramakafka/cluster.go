@@ -34,7 +34,7 @@ func (a *Admin) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 	}
 	defer done()
 	var resp *sarama.DescribeClusterResponse
-	_, err = r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, run: func(ctx context.Context, c *conn) (err error) {
+	_, err = r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, anyCluster: true, run: func(ctx context.Context, c *conn) (err error) {
 		resp, err = r.describeCluster(ctx, c)
 		return err
 	}})

@@ -45,6 +45,7 @@ type conn struct {
 	correlation int32
 	versions    map[int16][2]int16 // lowest and highest version of each request the broker serves; nil until asked
 
+	cluster   string          // the id of the cluster that it ends at; empty as long as nobody asked
 	call      context.Context // sarama's token callback has no other way to learn of the call it belongs to
 	broken    bool            // the stream's position is lost, or the socket is closed
 	fresh     bool            // opened for the present call, and therefore known to be alive

@@ -29,6 +29,8 @@ func (r *router) gaveUp(ctx context.Context, t *trial) error {
 		message = fmt.Sprintf("the call was cancelled before a broker answered (%s)", r.settings.addresses())
 	case t.attempts > 0 && t.request.repeat == once:
 		message = fmt.Sprintf("no answer to %s, which may have been carried out (%s)", t.request.name, r.settings.addresses())
+	case errors.Is(t.last, errNoClusterID):
+		message = fmt.Sprintf("no broker told its cluster's id (%s)", r.settings.addresses())
 	case errors.As(t.last, &token):
 		message = fmt.Sprintf("no OAUTHBEARER token (%s)", r.settings.addresses())
 	}

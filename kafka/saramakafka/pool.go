@@ -86,6 +86,9 @@ func (r *router) release(n *node, c *conn, mutation bool) {
 		}
 		c.broken = c.broken || throttle > maxHonoured
 	}
+	if c.cluster != "" && r.pin.refuses(c.cluster) {
+		c.broken = true // its address may lead to the right cluster again when it is needed next
+	}
 	var gone []*conn
 	if c.broken || r.retired || r.nodes[n.addr] != n {
 		n.open--

@@ -26,10 +26,12 @@ const maxTableAge = 5 * time.Minute
 // when none of the known brokers is where it was.
 type router struct {
 	settings *settings
+	pin      *pin
 
 	mu       sync.Mutex
 	nodes    map[string]*node // by address; known brokers and bootstrap addresses
 	table    []*node          // the known brokers
+	tableOf  string           // the id of their cluster
 	seeds    []*node          // the bootstrap addresses
 	cursor   int              // where in the table to start
 	learned  time.Time        // when the table was learned; zero: it must be
@@ -44,8 +46,8 @@ type router struct {
 	retired            bool
 }
 
-func newRouter(s *settings) *router {
-	r := &router{settings: s, nodes: map[string]*node{}, controller: -1, released: make(chan struct{})}
+func newRouter(s *settings, p *pin) *router {
+	r := &router{settings: s, pin: p, nodes: map[string]*node{}, controller: -1, released: make(chan struct{})}
 	for _, addr := range s.bootstrap {
 		if r.nodes[addr] == nil {
 			n := &node{addr: addr, id: -1}
@@ -150,14 +152,19 @@ func (r *router) known() int {
 // failed notes that a broker did not answer.
 func (r *router) failed(n *node) {
 	r.mu.Lock()
+	r.avoid(n)
+	gone := n.purge()
+	r.mu.Unlock()
+	closeAll(gone)
+}
+
+// avoid makes others preferred to a broker for a while, and the table be learned again. The lock is held.
+func (r *router) avoid(n *node) {
 	n.failed(time.Now())
 	r.learned = time.Time{}
 	if len(r.table) > 0 && r.table[r.cursor%len(r.table)] == n {
 		r.cursor = (r.cursor + 1) % len(r.table)
 	}
-	gone := n.purge()
-	r.mu.Unlock()
-	closeAll(gone)
 }
 
 // worked notes that a broker answered.
@@ -217,17 +224,23 @@ func (r *router) describeCluster(ctx context.Context, c *conn) (*sarama.Describe
 	}
 	c.mute(time.Duration(resp.ThrottleTimeMs) * time.Millisecond)
 	if resp.Err == sarama.ErrNoError {
+		c.cluster = resp.ClusterID
 		r.learn(resp)
 	}
 	return resp, nil
 }
 
-// learn takes over a description of the cluster. Brokers that are gone lose their idle connections.
+// learn takes over a description of the cluster, unless it is another one than the client is bound to. Brokers that are gone lose their idle
+// connections.
 func (r *router) learn(resp *sarama.DescribeClusterResponse) {
 	var gone []*conn
 	r.mu.Lock()
+	if r.pin.refuses(resp.ClusterID) {
+		r.mu.Unlock()
+		return
+	}
 	before := len(r.table)
-	r.controller = resp.ControllerID
+	r.controller, r.tableOf = resp.ControllerID, resp.ClusterID
 	keep := make(map[string]bool, len(resp.Brokers)+len(r.seeds))
 	for _, n := range r.seeds {
 		keep[n.addr], n.id = true, -1

@@ -154,7 +154,7 @@ func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map
 	if b.broker != nil {
 		broker = b.broker(items[0])
 	}
-	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, mutation: b.mutation, broker: broker, run: func(ctx context.Context, c *conn) error {
+	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, changes: b.changes(), mutation: b.mutation, broker: broker, run: func(ctx context.Context, c *conn) error {
 		answers, err := b.send(ctx, c, pending)
 		if err != nil {
 			return err

@@ -45,13 +45,14 @@ func (c *Client) CreateTopics(ctx context.Context, topics []kafka.NewTopic, vali
 	for i, t := range once {
 		call.Items[i] = t.Name
 	}
-	err := c.do(ctx, "CreateTopics", call, func(*Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "CreateTopics", call, func(*Cluster) {
 		for _, t := range once {
 			if torn[t.Name] {
 				out[t.Name] = kafka.CreateResult{Err: contradiction()}
 				continue
 			}
-			result, err := c.create(call, t)
+			result, err := v.create(call, t)
 			if err != nil {
 				result = kafka.CreateResult{Err: err}
 			}
@@ -67,9 +68,9 @@ func sameTopic(a, b kafka.NewTopic) bool {
 		maps.EqualFunc(a.Configs, b.Configs, func(x, y *string) bool { return x == y || x != nil && y != nil && *x == *y })
 }
 
-func (c *Client) create(call Call, t kafka.NewTopic) (kafka.CreateResult, error) {
-	cluster := c.cluster
-	partitions, factor, err := c.check(call, t)
+func (v *visit) create(call Call, t kafka.NewTopic) (kafka.CreateResult, error) {
+	cluster := v.cluster
+	partitions, factor, err := v.check(call, t)
 	if err != nil {
 		return kafka.CreateResult{}, err
 	}
@@ -94,9 +95,9 @@ func (c *Client) create(call Call, t kafka.NewTopic) (kafka.CreateResult, error)
 }
 
 // check returns a new topic's numbers, or why it is refused.
-func (c *Client) check(call Call, t kafka.NewTopic) (partitions int32, factor int16, err error) {
-	cluster := c.cluster
-	if err := c.refused(call, t.Name, t.Name, Create); err != nil {
+func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int16, err error) {
+	cluster := v.cluster
+	if err := v.refused(call, t.Name, t.Name, Create); err != nil {
 		return 0, 0, err
 	}
 	if err := rules.Name(t.Name); err != nil {
@@ -128,18 +129,19 @@ func (c *Client) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kaf
 	for i, id := range ids {
 		call.Items[i] = id.String()
 	}
-	err := c.do(ctx, "DeleteTopics", call, func(*Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "DeleteTopics", call, func(*Cluster) {
 		for _, id := range ids {
 			if _, done := out[id]; !done {
-				out[id] = c.delete(call, id)
+				out[id] = v.delete(call, id)
 			}
 		}
 	})
 	return answer(out, err)
 }
 
-func (c *Client) delete(call Call, id kafka.TopicID) error {
-	cluster := c.cluster
+func (v *visit) delete(call Call, id kafka.TopicID) error {
+	cluster := v.cluster
 	if id.IsZero() {
 		return kafka.NewError(kafka.CodeInvalidRequest, "Topics are deleted by id, and this one is zero.")
 	}
@@ -150,7 +152,7 @@ func (c *Client) delete(call Call, id kafka.TopicID) error {
 	if t != nil {
 		name = t.Name
 	}
-	if err := c.refused(call, id.String(), name, Delete); err != nil {
+	if err := v.refused(call, id.String(), name, Delete); err != nil {
 		return err
 	}
 	if t == nil {
@@ -171,21 +173,22 @@ func (c *Client) CreatePartitions(ctx context.Context, topics []kafka.PartitionI
 	for i, t := range once {
 		call.Items[i] = t.Topic
 	}
-	err := c.do(ctx, "CreatePartitions", call, func(*Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "CreatePartitions", call, func(*Cluster) {
 		for _, t := range once {
 			if torn[t.Topic] {
 				out[t.Topic] = contradiction()
 				continue
 			}
-			out[t.Topic] = c.increase(call, t)
+			out[t.Topic] = v.increase(call, t)
 		}
 	})
 	return answer(out, err)
 }
 
-func (c *Client) increase(call Call, p kafka.PartitionIncrease) error {
-	cluster := c.cluster
-	if err := c.refused(call, p.Topic, p.Topic, Alter); err != nil {
+func (v *visit) increase(call Call, p kafka.PartitionIncrease) error {
+	cluster := v.cluster
+	if err := v.refused(call, p.Topic, p.Topic, Alter); err != nil {
 		return err
 	}
 	t := cluster.state.topics[p.Topic]
@@ -223,19 +226,20 @@ func (c *Client) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange,
 	for i, change := range once {
 		call.Items[i] = change.Resource.Name
 	}
-	err := c.do(ctx, "IncrementalAlterConfigs", call, func(*Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "IncrementalAlterConfigs", call, func(*Cluster) {
 		for _, change := range once {
 			if torn[change.Resource] {
 				out[change.Resource] = contradiction()
 				continue
 			}
-			out[change.Resource] = c.alter(call, change)
+			out[change.Resource] = v.alter(call, change)
 		}
 	})
 	return answer(out, err)
 }
 
-func (c *Client) alter(call Call, change kafka.ConfigChange) error {
+func (v *visit) alter(call Call, change kafka.ConfigChange) error {
 	name := change.Resource.Name
 	for _, key := range change.Delete {
 		if _, ok := change.Set[key]; ok {
@@ -245,10 +249,10 @@ func (c *Client) alter(call Call, change kafka.ConfigChange) error {
 	if change.Resource.Type != kafka.ResourceTopic {
 		return kafka.NewError(kafka.CodeInvalidRequest, "The model has no configurations of brokers to change.")
 	}
-	if err := c.refused(call, name, name, AlterConfigs); err != nil {
+	if err := v.refused(call, name, name, AlterConfigs); err != nil {
 		return err
 	}
-	t := c.cluster.state.topics[name]
+	t := v.cluster.state.topics[name]
 	if t == nil {
 		return rules.Missing(name)
 	}
@@ -265,7 +269,7 @@ func (c *Client) alter(call Call, change kafka.ConfigChange) error {
 	if call.ValidateOnly {
 		return nil
 	}
-	c.cluster.state.put(t.with(func(t *topic) {
+	v.cluster.state.put(t.with(func(t *topic) {
 		configs := maps.Clone(t.configs)
 		maps.Copy(configs, change.Set)
 		for _, key := range change.Delete {

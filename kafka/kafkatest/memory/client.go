@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -14,19 +15,65 @@ import (
 
 // Client implements kafka.Admin for one principal.
 type Client struct {
-	cluster   *Cluster
 	principal string
 	observe   func(request string, took time.Duration, err error)
+
+	mu      sync.Mutex
+	cluster *Cluster // where its calls lead
+	pinned  string
 }
 
 var _ kafka.Admin = (*Client)(nil)
 
+// Redirect leads the calls that start from now on to another cluster, as a name or a load balancer would that was changed. A client that is
+// bound to the first one then answers ClassWrongCluster, until it is led back.
+func (c *Client) Redirect(other *Cluster) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cluster = other
+}
+
+// Pin implements kafka.ClusterPinner.
+func (c *Client) Pin(clusterID string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := kafka.CheckPin(c.pinned, clusterID); err != nil {
+		return err
+	}
+	c.pinned = clusterID
+	return nil
+}
+
+// visit is one call of a client: it ends at the cluster at which it began.
+type visit struct {
+	cluster   *Cluster
+	principal string
+	observe   func(request string, took time.Duration, err error)
+	strayed   error // the cluster is not the one that the client is bound to
+}
+
+func (c *Client) visit() *visit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := &visit{cluster: c.cluster, principal: c.principal, observe: c.observe}
+	if id := c.cluster.ClusterID(); c.pinned != "" && c.pinned != id {
+		v.strayed = kafka.NewWrongClusterError(c.pinned, id)
+	}
+	return v
+}
+
+// requestDescribeCluster is the request that every cluster answers.
+const requestDescribeCluster = "DescribeCluster"
+
 // do runs one call: hooks around the effect, which runs under the cluster's lock.
-func (c *Client) do(ctx context.Context, request string, call Call, effect func(*Cluster)) error {
-	call.Principal = c.principal
-	cluster := c.cluster
+func (v *visit) do(ctx context.Context, request string, call Call, effect func(*Cluster)) error {
+	call.Principal = v.principal
+	cluster := v.cluster
 	if err := ended(ctx); err != nil {
 		return err
+	}
+	if v.strayed != nil && request != requestDescribeCluster {
+		return v.strayed
 	}
 	cluster.mu.Lock()
 	cluster.log(call)
@@ -39,7 +86,7 @@ func (c *Client) do(ctx context.Context, request string, call Call, effect func(
 		cluster.mu.Unlock()
 		err = run(ctx, after, call)
 	}
-	c.observe(request, 0, err)
+	v.observe(request, 0, err)
 	return err
 }
 
@@ -62,18 +109,18 @@ func ended(ctx context.Context) error {
 }
 
 // refused returns why an item of a call is refused: by the test, or for lack of a right. The cluster's lock is held.
-func (c *Client) refused(call Call, item, topic string, operation Operation) error {
-	if c.cluster.item != nil {
-		call.Principal = c.principal
-		if err := c.cluster.item(call, item); err != nil {
+func (v *visit) refused(call Call, item, topic string, operation Operation) error {
+	if v.cluster.item != nil {
+		call.Principal = v.principal
+		if err := v.cluster.item(call, item); err != nil {
 			return err
 		}
 	}
-	return c.denied(topic, operation)
+	return v.denied(topic, operation)
 }
 
-func (c *Client) denied(topic string, operation Operation) error {
-	if may := c.cluster.options.Authorize; may != nil && !may(c.principal, operation, topic) {
+func (v *visit) denied(topic string, operation Operation) error {
+	if may := v.cluster.options.Authorize; may != nil && !may(v.principal, operation, topic) {
 		return kafka.NewError(kafka.CodeTopicAuthorizationFailed, "")
 	}
 	return nil
@@ -82,7 +129,8 @@ func (c *Client) denied(topic string, operation Operation) error {
 // DescribeCluster implements kafka.ClusterReader.
 func (c *Client) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 	var out kafka.Cluster
-	err := c.do(ctx, "DescribeCluster", Call{Method: "DescribeCluster"}, func(cluster *Cluster) {
+	v := c.visit()
+	err := v.do(ctx, requestDescribeCluster, Call{Method: "DescribeCluster"}, func(cluster *Cluster) {
 		out.ID = cluster.options.ClusterID
 		for _, id := range cluster.brokers {
 			out.Brokers = append(out.Brokers, kafka.Node{ID: id, Host: "memory", Port: 9092 + id})
@@ -98,14 +146,15 @@ func (c *Client) DescribeTopics(ctx context.Context, names []string) (map[string
 		return out, nil
 	}
 	call := Call{Method: "DescribeTopics", Items: names}
-	err := c.do(ctx, "Metadata", call, func(cluster *Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "Metadata", call, func(cluster *Cluster) {
 		state := cluster.read()
 		for _, name := range names {
 			if _, done := out[name]; done {
 				continue
 			}
 			t := state.topics[name]
-			err := c.refused(call, name, name, Describe)
+			err := v.refused(call, name, name, Describe)
 			switch {
 			case err != nil:
 				out[name] = kafka.TopicResult{Err: err}
@@ -132,9 +181,10 @@ func answer[M ~map[K]V, K comparable, V any](out M, err error) (M, error) {
 // ListTopics implements kafka.TopicReader.
 func (c *Client) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
 	var out []kafka.Topic
-	err := c.do(ctx, "Metadata", Call{Method: "ListTopics"}, func(cluster *Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "Metadata", Call{Method: "ListTopics"}, func(cluster *Cluster) {
 		for _, t := range cluster.read().topics {
-			if c.denied(t.Name, Describe) == nil {
+			if v.denied(t.Name, Describe) == nil {
 				out = append(out, copied(t))
 			}
 		}
@@ -153,10 +203,11 @@ func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigRe
 		return out, nil
 	}
 	call := Call{Method: "DescribeConfigs", Items: resourceNames(resources)}
-	err := c.do(ctx, "DescribeConfigs", call, func(cluster *Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "DescribeConfigs", call, func(cluster *Cluster) {
 		for _, r := range resources {
 			if _, done := out[r]; !done {
-				entries, err := c.describeConfig(call, r, keys)
+				entries, err := v.describeConfig(call, r, keys)
 				out[r] = kafka.ConfigResult{Entries: entries, Err: err}
 			}
 		}
@@ -164,21 +215,21 @@ func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigRe
 	return answer(out, err)
 }
 
-func (c *Client) describeConfig(call Call, r kafka.ConfigResource, keys []string) (map[string]kafka.ConfigEntry, error) {
+func (v *visit) describeConfig(call Call, r kafka.ConfigResource, keys []string) (map[string]kafka.ConfigEntry, error) {
 	if r.Type == kafka.ResourceBroker {
-		if id, err := strconv.Atoi(r.Name); err != nil || id < 0 || id >= len(c.cluster.brokers) {
+		if id, err := strconv.Atoi(r.Name); err != nil || id < 0 || id >= len(v.cluster.brokers) {
 			return nil, kafka.NewError(kafka.CodeInvalidRequest, "Unexpected broker id "+r.Name)
 		}
-		return c.cluster.brokerConfigs(keys), nil
+		return v.cluster.brokerConfigs(keys), nil
 	}
-	if err := c.refused(call, r.Name, r.Name, DescribeConfigs); err != nil {
+	if err := v.refused(call, r.Name, r.Name, DescribeConfigs); err != nil {
 		return nil, err
 	}
-	t := c.cluster.read().topics[r.Name]
+	t := v.cluster.read().topics[r.Name]
 	if t == nil {
 		return nil, kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 	}
-	return c.cluster.configs(t, keys), nil
+	return v.cluster.configs(t, keys), nil
 }
 
 // ListReassignments implements kafka.ReassignmentReader.
@@ -187,7 +238,8 @@ func (c *Client) ListReassignments(ctx context.Context, topics []string) (map[ka
 	if topics != nil && len(topics) == 0 {
 		return out, nil
 	}
-	err := c.do(ctx, "ListPartitionReassignments", Call{Method: "ListReassignments", Items: topics}, func(cluster *Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "ListPartitionReassignments", Call{Method: "ListReassignments", Items: topics}, func(cluster *Cluster) {
 		maps.Copy(out, cluster.state.moves)
 		if topics != nil {
 			maps.DeleteFunc(out, func(p kafka.TopicPartition, _ kafka.Reassignment) bool { return !slices.Contains(topics, p.Topic) })
@@ -199,7 +251,8 @@ func (c *Client) ListReassignments(ctx context.Context, topics []string) (map[ka
 // DescribeQuorum implements kafka.QuorumReader: every broker is a voter, and caught up.
 func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	var out kafka.Quorum
-	err := c.do(ctx, "DescribeQuorum", Call{Method: "DescribeQuorum"}, func(cluster *Cluster) {
+	v := c.visit()
+	err := v.do(ctx, "DescribeQuorum", Call{Method: "DescribeQuorum"}, func(cluster *Cluster) {
 		end := int64(cluster.state.created) + 1
 		out = kafka.Quorum{LeaderEpoch: 1, HighWatermark: end}
 		for _, id := range cluster.brokers {
