@@ -37,7 +37,9 @@ type TopicReader interface {
 // TopicWriter changes topics. CreateTopics and CreatePartitions never repeat a request that may have been carried out; DeleteTopics and
 // AlterConfigs may, because doing the same twice changes nothing more.
 type TopicWriter interface {
-	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists.
+	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists, with validateOnly
+	// too, and whatever else is wrong with what is asked for it, more partitions than one request may carry (ClassInvalid) and a lack of
+	// rights (ClassForbidden) apart. The controller answers, so that this is authoritative: it sees each creation and deletion before it is acknowledged.
 	CreateTopics(ctx context.Context, topics []NewTopic, validateOnly bool) (map[string]CreateResult, error)
 	// DeleteTopics deletes by topic id: a topic of the same name but another id is never touched. An id that no topic
 	// has is an entry of ClassNotFound; the controller answers, so that this is authoritative. A zero id is refused (ClassInvalid).

@@ -124,6 +124,37 @@ var createCases = map[string]func(*suite){
 			s.Errorf("the existing topic changed: %+v", topic)
 		}
 	},
+	"a name that is taken is taken, whatever else is asked": func(s *suite) {
+		name := s.topic("taken")
+		id := s.create(1, name)[name]
+		for what, topic := range map[string]kafka.NewTopic{
+			"the same": {Partitions: 1, ReplicationFactor: 1}, "defaults": {Partitions: -1, ReplicationFactor: -1},
+			"no partitions": {Partitions: 0, ReplicationFactor: 1}, "fewer than none": {Partitions: -5, ReplicationFactor: 1},
+			"no replicas": {Partitions: 1, ReplicationFactor: 0}, "too many replicas": {Partitions: 1, ReplicationFactor: 99},
+			"an unknown key": {Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{"no.such.key": ptr("1")}},
+			"null":           {Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{"retention.ms": nil}},
+			"no such broker": {Partitions: -1, ReplicationFactor: -1, Assignments: map[int32][]int32{0: {9999}}},
+			"placed twice":   {Partitions: 1, ReplicationFactor: 1, Assignments: map[int32][]int32{0: {0}}},
+		} {
+			topic.Name = name
+			for _, validateOnly := range []bool{true, false} {
+				results, err := s.admin.CreateTopics(s.Context(), []kafka.NewTopic{topic}, validateOnly)
+				s.must(err)
+				s.refused(fmt.Sprintf("%s, validateOnly %t", what, validateOnly), results[name].Err, kafka.ClassExists, "TopicExistsException")
+			}
+		}
+		results, err := s.admin.CreateTopics(s.Context(), []kafka.NewTopic{{Name: name, Partitions: 10_001, ReplicationFactor: 1}}, true)
+		s.must(err)
+		s.refused("more than a request may carry", results[name].Err, kafka.ClassInvalid, "PolicyViolationException")
+		deleted, err := s.admin.DeleteTopics(s.Context(), []kafka.TopicID{id})
+		s.must(err)
+		s.must(deleted[id])
+		results, err = s.admin.CreateTopics(s.Context(), []kafka.NewTopic{{Name: name, Partitions: 1, ReplicationFactor: 1}}, true)
+		s.must(err)
+		if err := results[name].Err; err != nil {
+			s.Errorf("the name is free since the deletion was acknowledged: %v", err)
+		}
+	},
 	"one bad item harms no other": func(s *suite) {
 		good, tooMany := s.topic("good"), s.topic("rf")
 		none, negative := s.topic("none"), s.topic("negative")

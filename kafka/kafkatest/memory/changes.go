@@ -100,6 +100,9 @@ func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int
 	if err := v.refused(call, t.Name, t.Name, Create); err != nil {
 		return 0, 0, err
 	}
+	if max(int(t.Partitions), len(t.Assignments)) > rules.MaxRecords {
+		return 0, 0, rules.TooManyPartitions() // before anything else is looked at
+	}
 	if err := rules.Name(t.Name); err != nil {
 		return 0, 0, err
 	}
@@ -112,9 +115,6 @@ func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int
 	env := rules.Cluster{Brokers: cluster.brokers, Partitions: cluster.options.DefaultPartitions, ReplicationFactor: cluster.options.DefaultReplicationFactor}
 	if partitions, factor, err = env.Placement(t); err != nil {
 		return 0, 0, err
-	}
-	if partitions > rules.MaxRecords {
-		return 0, 0, rules.TooManyPartitions()
 	}
 	return partitions, factor, rules.Configs(t.Configs)
 }
