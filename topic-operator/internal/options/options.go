@@ -45,6 +45,15 @@ type Options struct {
 	// FeatureGates are the gates that were switched by name (STRIMZI_FEATURE_GATES). None exists today, so it is empty.
 	FeatureGates map[string]bool
 
+	// NamespacePolicyFile is the path of the policy that says which namespaces may manage which topics; empty is no policy
+	// (STRIMZI_NAMESPACE_POLICY_FILE, seed 001; ruling T12). Whether the file is there and legal is package policy's business.
+	NamespacePolicyFile string
+	// ConflictPolicy says what becomes of several KafkaTopics that claim one topic (STRIMZI_CONFLICT_POLICY, seed 001; ruling T1).
+	ConflictPolicy ConflictPolicy
+	// ClusterIDUnknown says what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched
+	// (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY, seed 000; ruling T7).
+	ClusterIDUnknown ClusterIDUnknownPolicy
+
 	// Batch bounds how Kafka calls are put together.
 	Batch Batch
 	// Concurrency is how many KafkaTopics are reconciled at the same time (STRIMZI_CONCURRENCY). At least 1.
@@ -148,6 +157,28 @@ const (
 	DeletionDisabledRelease DeletionDisabledPolicy = "release"
 	// DeletionDisabledKeep keeps the KafkaTopic, with Ready=False and reason KafkaError, as Strimzi does.
 	DeletionDisabledKeep DeletionDisabledPolicy = "keep"
+)
+
+// ConflictPolicy says what becomes of several KafkaTopics that claim one topic.
+type ConflictPolicy string
+
+// The policies of ruling T1.
+const (
+	// ConflictRejectAll refuses all of them, with Ready=False and reason ResourceConflict; the topic is left alone (seed 001).
+	ConflictRejectAll ConflictPolicy = "reject-all"
+	// ConflictOldestWins lets the oldest proceed, by creationTimestamp and then by name, and refuses the others, as Strimzi does.
+	ConflictOldestWins ConflictPolicy = "oldest-wins"
+)
+
+// ClusterIDUnknownPolicy says what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched.
+type ClusterIDUnknownPolicy string
+
+// The policies of ruling T7.
+const (
+	// ClusterIDUnknownProceed deletes the topic, unprotected against having been pointed at another cluster (seed 000).
+	ClusterIDUnknownProceed ClusterIDUnknownPolicy = "proceed"
+	// ClusterIDUnknownBlock keeps the KafkaTopic, with Ready=False and reason ClusterIdUnknown, until the id is known.
+	ClusterIDUnknownBlock ClusterIDUnknownPolicy = "block-deletion"
 )
 
 // SecretNames returns the names of the Secrets that the options refer to, sorted, each once. They are all in SecretNamespace.

@@ -81,6 +81,7 @@ func table(d *draft) []group {
 		{"Certificates", tlsSettings(d)},
 		{"Login", saslSettings(d)},
 		{"Topics", topicSettings(d)},
+		{"Whose a topic is", ownershipSettings(d)},
 		{"Throughput", throughputSettings(d)},
 		{"Replicas", leaderSettings(d)},
 		{"Observation", observationSettings(d)},
@@ -148,7 +149,7 @@ func topicSettings(d *draft) []setting {
 	return []setting{
 		{env: "STRIMZI_USE_FINALIZERS", fallback: "true", boolean: true, parse: into(&d.UseFinalizers, readBool),
 			help: "Whether a deleted KafkaTopic stays until its topic is gone. Without, topics whose KafkaTopic is deleted while the operator is down stay in Kafka."},
-		{env: "STRIMZI_DELETION_DISABLED_POLICY", fallback: string(DeletionDisabledRelease), ours: true, parse: into(&d.DeletionDisabled, readDeletionDisabled),
+		{env: "STRIMZI_DELETION_DISABLED_POLICY", fallback: string(DeletionDisabledRelease), ours: true, parse: into(&d.DeletionDisabled, readChoice(DeletionDisabledRelease, DeletionDisabledKeep)),
 			help: "What becomes of a deleted KafkaTopic when the brokers refuse to delete topics (`delete.topic.enable=false`): `release` lets it go with a Warning " +
 				"event and leaves the topic; `keep` keeps it with `Ready=False`, as Strimzi does."},
 		{env: "STRIMZI_ALTERABLE_TOPIC_CONFIG", fallback: alterableAll, parse: into(&d.Alterable, readAlterable),
@@ -159,6 +160,22 @@ func topicSettings(d *draft) []setting {
 			help: "How often each KafkaTopic is compared with Kafka without an event, in milliseconds. The topics are spread over the interval."},
 		{env: "STRIMZI_FEATURE_GATES", shown: "none", parse: into(&d.FeatureGates, parseGates),
 			help: "Feature gates, as `+Name` or `-Name` with commas between. None exists today, and an unknown one stops the start."},
+	}
+}
+
+func ownershipSettings(d *draft) []setting {
+	return []setting{
+		{env: "STRIMZI_NAMESPACE_POLICY_FILE", shown: "none", ours: true, parse: into(&d.NamespacePolicyFile, readText),
+			help: "A YAML file that says which namespaces may manage which topics. Followed while running. An illegal one stops the start, and is not taken over later. " +
+				"Unset: every namespace may manage every topic."},
+		{env: "STRIMZI_CONFLICT_POLICY", fallback: string(ConflictRejectAll), ours: true,
+			parse: into(&d.ConflictPolicy, readChoice(ConflictRejectAll, ConflictOldestWins)),
+			help: "What becomes of several KafkaTopics that claim one topic: `reject-all` gives all of them `Ready=False` and leaves the topic alone; " +
+				"`oldest-wins` lets the oldest of them proceed, as Strimzi does."},
+		{env: "STRIMZI_CLUSTER_ID_UNKNOWN_POLICY", fallback: string(ClusterIDUnknownProceed), ours: true,
+			parse: into(&d.ClusterIDUnknown, readChoice(ClusterIDUnknownProceed, ClusterIDUnknownBlock)),
+			help: "What becomes of a deleted KafkaTopic while the Kafka cluster's id could not be fetched: `proceed` deletes its topic without comparing the ids of the clusters; " +
+				"`block-deletion` keeps it with `Ready=False` until the id is known."},
 	}
 }
 

@@ -47,6 +47,11 @@ var settingCases = map[string]struct {
 	"STRIMZI_USE_FINALIZERS":          {func(o Options) any { return o.UseFinalizers }, true, map[string]any{"false": false, " TRUE ": true}, []string{"1", "flase"}},
 	"STRIMZI_DELETION_DISABLED_POLICY": {func(o Options) any { return o.DeletionDisabled }, DeletionDisabledRelease,
 		map[string]any{"keep": DeletionDisabledKeep, "Release": DeletionDisabledRelease}, []string{"delete"}},
+	"STRIMZI_NAMESPACE_POLICY_FILE": {func(o Options) any { return o.NamespacePolicyFile }, "", map[string]any{" /etc/policy/policy.yaml ": "/etc/policy/policy.yaml"}, nil},
+	"STRIMZI_CONFLICT_POLICY": {func(o Options) any { return o.ConflictPolicy }, ConflictRejectAll,
+		map[string]any{"oldest-wins": ConflictOldestWins, " Reject-All": ConflictRejectAll}, []string{"reject", "oldest_wins", "newest-wins"}},
+	"STRIMZI_CLUSTER_ID_UNKNOWN_POLICY": {func(o Options) any { return o.ClusterIDUnknown }, ClusterIDUnknownProceed,
+		map[string]any{"block-deletion": ClusterIDUnknownBlock, "PROCEED": ClusterIDUnknownProceed}, []string{"block", "true"}},
 	"STRIMZI_ALTERABLE_TOPIC_CONFIG": {func(o Options) any { return o.Alterable.String() }, "ALL",
 		map[string]any{"": "ALL", "NONE": "NONE", "b, a": "a,b", "all": "ALL"}, nil},
 	"STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW": {func(o Options) any { return o.SkipClusterConfigReview }, false, map[string]any{"true": true}, []string{"y"}},
@@ -122,6 +127,16 @@ func TestFlagsWinOverEnvironment(t *testing.T) {
 			}
 			equal(t, "--"+s.flagName(), c.get(o), want)
 		}
+	}
+}
+
+func TestAnUnknownPolicyIsToldTogetherWithTheLegalOnes(t *testing.T) {
+	for env, legal := range map[string]string{
+		"STRIMZI_DELETION_DISABLED_POLICY":  "use release or keep",
+		"STRIMZI_CONFLICT_POLICY":           "use reject-all or oldest-wins",
+		"STRIMZI_CLUSTER_ID_UNKNOWN_POLICY": "use proceed or block-deletion",
+	} {
+		with(env, "perhaps").fails(t, env+`="perhaps": unknown policy; `+legal)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,12 +154,19 @@ func readJSONFormat(text string) (bool, error) {
 	return false, invalid("unknown format", "use text or json")
 }
 
-func readDeletionDisabled(text string) (DeletionDisabledPolicy, error) {
-	switch p := DeletionDisabledPolicy(strings.ToLower(strings.TrimSpace(text))); p {
-	case DeletionDisabledRelease, DeletionDisabledKeep:
-		return p, nil
+// readChoice reads one of several words; upper and lower case are the same. Hand over the legal words in the order in which an error lists them.
+func readChoice[T ~string](legal ...T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		choice := T(strings.ToLower(strings.TrimSpace(text)))
+		if slices.Contains(legal, choice) {
+			return choice, nil
+		}
+		words := make([]string, len(legal))
+		for i, word := range legal {
+			words[i] = string(word)
+		}
+		return "", invalid("unknown policy", "use "+strings.Join(words, " or "))
 	}
-	return "", invalid("unknown policy", "use release or keep")
 }
 
 // readEndpointAlgorithm reads Kafka's ssl.endpoint.identification.algorithm as whether host names go unverified.
