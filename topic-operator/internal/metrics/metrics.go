@@ -26,6 +26,7 @@ type Metrics struct {
 	maxBatch        *peak
 
 	resources *resourceGauges
+	ownership *ownershipFigures
 
 	errors        *prometheus.CounterVec
 	drift         *prometheus.CounterVec
@@ -45,8 +46,9 @@ type Options struct {
 	Selector string
 	// Additional adds Strimzi's timers of single operations (STRIMZI_ENABLE_ADDITIONAL_METRICS).
 	Additional bool
-	// Operations and Requests name the operations and Kafka requests to show from the start.
-	Operations, Requests, Reasons []string
+	// Operations, Requests, Reasons and Refusals name the operations, Kafka requests, reasons of failures, and reasons not to touch a topic
+	// to show from the start.
+	Operations, Requests, Reasons, Refusals []string
 }
 
 // Timers of Strimzi that do not belong to a Kafka operation.
@@ -81,6 +83,7 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
 			Help: "How long a pass takes", Buckets: reconcileBuckets}, common),
 		resources:     newResourceGauges(o),
+		ownership:     newOwnershipFigures(o),
 		errors:        counter("strimzi_reconciliation_errors_total", "Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself", append(common, "reason")...),
 		drift:         counter("strimzi_drift_reverted_total", "Topics that were changed or deleted behind the operator's back and put back", common...),
 		batchSize:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_batch_size", Help: "Topics in one batch", Buckets: batchBuckets}, []string{"operation"}),
@@ -93,6 +96,7 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "The largest batch so far", o)
 	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.maxQueue.gauge, m.maxBatch.gauge,
 		m.resources.all, m.resources.paused, m.errors, m.drift, m.batchSize, m.requests, m.requestErrors, m.eventsDropped)
+	registry.MustRegister(m.ownership.collectors()...)
 	m.registerTimers(registry, o)
 	m.showFromTheStart(o)
 	return m

@@ -65,4 +65,5 @@ func (m *Metrics) ResourceGone(key types.NamespacedName) {
 		r.paused.WithLabelValues(labels...).Dec()
 	}
 	delete(r.known, key)
+	m.clear(key)
 }

@@ -1,0 +1,139 @@
+package metrics
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// blockers are the reasons that hold up a deletion; with the others it goes on, and the topic stays.
+var blockers = []string{"ClusterMismatch", "TopicIdMismatch", "NotReadyForDeletion", "ClusterIdUnknown"}
+
+// ownershipFigures tell of the objects whose topic is not provably theirs. Alerts look at the gauges, because they go down again when a
+// user has put things right; the counters show what came and went between two scrapes.
+type ownershipFigures struct {
+	refusals, blocked *prometheus.CounterVec
+	refused, blocking *prometheus.GaugeVec
+
+	armed, changed, rejected prometheus.Gauge
+
+	// present holds the refused objects and no others. The resources' mutex guards it, so that no object is refused after it is gone.
+	present map[types.NamespacedName]refusal
+}
+
+// refusal is why an object is refused at present, and whether its deletion is held up by that.
+type refusal struct {
+	reason string
+	blocks bool
+}
+
+func newOwnershipFigures(o Options) *ownershipFigures {
+	labels := []string{"kind", "namespace", "selector", "reason"}
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	flag := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help,
+			ConstLabels: prometheus.Labels{"kind": kind, "namespace": newNamespaces(o.Namespaces).only(), "selector": o.Selector}})
+	}
+	f := &ownershipFigures{
+		refusals: counter("strimzi_ownership_refusals_total", "Passes that left a topic alone because it is not provably the resource's own, by reason"),
+		refused:  gauge("strimzi_ownership_refused", "Resources whose topic is left alone at present because it is not provably their own, by reason"),
+		blocked:  counter("strimzi_deletions_blocked_total", "Passes that held a deletion up because the topic is not provably the resource's own, by reason"),
+		blocking: gauge("strimzi_deletions_blocked", "Resources whose deletion is held up at present because the topic is not provably their own, by reason"),
+		armed:    flag("strimzi_cluster_id_protection_armed", "1 if the id of the Kafka cluster is known, so that KafkaTopics of other clusters are told apart; otherwise 0"),
+		changed:  flag("strimzi_kafka_cluster_changed", "1 while Kafka answers with another cluster id than at the start; otherwise 0"),
+		rejected: flag("strimzi_namespace_policy_rejected", "1 while the newest namespace policy is illegal and an older one is in force; otherwise 0"),
+		present:  map[types.NamespacedName]refusal{},
+	}
+	for _, ns := range newNamespaces(o.Namespaces).labels() {
+		for _, reason := range o.Refusals {
+			f.refusals.WithLabelValues(kind, ns, o.Selector, reason)
+			f.refused.WithLabelValues(kind, ns, o.Selector, reason)
+			if slices.Contains(blockers, reason) {
+				f.blocked.WithLabelValues(kind, ns, o.Selector, reason)
+				f.blocking.WithLabelValues(kind, ns, o.Selector, reason)
+			}
+		}
+	}
+	return f
+}
+
+func (f *ownershipFigures) collectors() []prometheus.Collector {
+	return []prometheus.Collector{f.refusals, f.refused, f.blocked, f.blocking, f.armed, f.changed, f.rejected}
+}
+
+// Refused records a pass that left the topic alone because it is not provably the resource's own. The resource counts as refused for this
+// reason until it is Refused for another one, Allowed, or gone. Deleting says that the resource is to go.
+func (m *Metrics) Refused(key types.NamespacedName, reason string, deleting bool) {
+	now := refusal{reason: reason, blocks: deleting && slices.Contains(blockers, reason)}
+	labels := m.refusalLabels(key, reason)
+	m.ownership.refusals.WithLabelValues(labels...).Inc()
+	if now.blocks {
+		m.ownership.blocked.WithLabelValues(labels...).Inc()
+	}
+	m.resources.mu.Lock()
+	defer m.resources.mu.Unlock()
+	if _, known := m.resources.known[key]; !known {
+		return // it went while the pass was running, and nothing would ever clear it
+	}
+	if was, refused := m.ownership.present[key]; refused {
+		if was == now {
+			return
+		}
+		m.show(key, was, -1)
+	}
+	m.ownership.present[key] = now
+	m.show(key, now, 1)
+}
+
+// Allowed records a pass that found nothing against touching the topic.
+func (m *Metrics) Allowed(key types.NamespacedName) {
+	m.resources.mu.Lock()
+	defer m.resources.mu.Unlock()
+	m.clear(key)
+}
+
+// clear forgets the refusal of a resource. Its caller holds the resources' mutex.
+func (m *Metrics) clear(key types.NamespacedName) {
+	was, refused := m.ownership.present[key]
+	if !refused {
+		return
+	}
+	delete(m.ownership.present, key)
+	m.show(key, was, -1)
+}
+
+// show adds a refusal to what the gauges show, or takes it away.
+func (m *Metrics) show(key types.NamespacedName, r refusal, by float64) {
+	labels := m.refusalLabels(key, r.reason)
+	m.ownership.refused.WithLabelValues(labels...).Add(by)
+	if r.blocks {
+		m.ownership.blocking.WithLabelValues(labels...).Add(by)
+	}
+}
+
+func (m *Metrics) refusalLabels(key types.NamespacedName, reason string) []string {
+	return []string{kind, m.namespaces.label(key.Namespace), m.selector, reason}
+}
+
+// ProtectionArmed records whether the id of the Kafka cluster is known.
+func (m *Metrics) ProtectionArmed(armed bool) { set(m.ownership.armed, armed) }
+
+// ClusterChanged records whether Kafka answers with another cluster id than at the start.
+func (m *Metrics) ClusterChanged(changed bool) { set(m.ownership.changed, changed) }
+
+// PolicyRejected records whether the newest namespace policy is illegal, so that an older one is in force.
+func (m *Metrics) PolicyRejected(rejected bool) { set(m.ownership.rejected, rejected) }
+
+func set(gauge prometheus.Gauge, on bool) {
+	value := 0.0
+	if on {
+		value = 1
+	}
+	gauge.Set(value)
+}
