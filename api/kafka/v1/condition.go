@@ -96,4 +96,8 @@ const (
 	// ReasonPolicyViolation says that the namespace policy gives the topic to another namespace. Source: seed 001;
 	// ruling T12.
 	ReasonPolicyViolation = "PolicyViolation"
+
+	// ReasonClusterIDUnknown says that the resource is being deleted while the id of the operator's Kafka cluster could not be
+	// retrieved, and that the operator is set to block such deletions. Source: ruling T7.
+	ReasonClusterIDUnknown = "ClusterIdUnknown"
 )

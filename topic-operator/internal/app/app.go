@@ -140,17 +140,25 @@ func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *me
 	if err := mgr.Add(recorder); err != nil {
 		return err
 	}
+	var reconciler *controller.Reconciler
+	guard := newGuard(admin, o, m, func() { lookAgain(ctx, reconciler, everything, log) }, log)
 	exec := executor.New(ctx, admin, m, executor.Options{MaxBatch: o.Batch.MaxSize, Linger: o.Batch.MaxLinger, PatientLinger: patientLinger,
 		BusyLinger: busyLinger, BusyEnough: busyEnough, CallTimeout: callTimeout})
-	reconciler := controller.NewReconciler(mgr.GetClient(), exec, recorder, m, controller.Options{
+	reconciler = controller.NewReconciler(mgr.GetClient(), exec, recorder, m, controller.Options{
 		Selects:                  o.Selector.Matches,
 		Rules:                    topic.Rules{Alterable: o.Alterable.Allows},
+		Ownership:                ownershipRules(o),
+		Identity:                 guard,
+		Namespaces:               o.Namespaces.Names,
 		Interval:                 o.ReconciliationInterval,
 		UseFinalizers:            o.UseFinalizers,
 		KeepWhenDeletionDisabled: o.DeletionDisabled == options.DeletionDisabledKeep,
 		Now:                      time.Now,
 	})
-	if err := reconciler.SetupWithManager(mgr, o.Concurrency); err != nil {
+	if err := reconciler.SetupWithManager(ctx, mgr, o.Concurrency); err != nil {
+		return err
+	}
+	if err := mgr.Add(guard); err != nil {
 		return err
 	}
 	if o.SkipClusterConfigReview {
@@ -169,6 +177,7 @@ func metricsOptions(o options.Options) metrics.Options {
 			executor.OperationCreatePartitions, executor.OperationListReassignments, executor.OperationDeleteTopics,
 		},
 		Requests: []string{"Metadata", "DescribeCluster", "DescribeConfigs", "CreateTopics", "IncrementalAlterConfigs", "CreatePartitions", "ListPartitionReassignments", "DeleteTopics"},
-		Reasons:  []string{v1.ReasonKafkaError, v1.ReasonNotSupported, v1.ReasonInternalError, "Retry"},
+		Reasons: []string{v1.ReasonKafkaError, v1.ReasonNotSupported, v1.ReasonInternalError, "Retry",
+			v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown},
 	}
 }

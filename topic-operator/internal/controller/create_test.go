@@ -18,7 +18,7 @@ func TestATopicIsCreatedInOnePass(t *testing.T) {
 	generation := w.get("a").Generation
 
 	// The finalizer protects what follows, so it is written before Kafka is touched.
-	w.requests.once("PATCH a", func() { w.Expect(w.kafka.took()).To(BeEmpty()) })
+	w.requests.once("PATCH a", func() { w.Expect(w.kafka.asks(createCall, "a")()).To(BeZero()) })
 	result := w.pass("a")
 
 	kt := w.get("a")
@@ -134,9 +134,10 @@ func TestWhatKafkaRefusesToCreateIsToldAtOnceAndNotRepeatedFast(t *testing.T) {
 		t.Run(c.err.Name, func(t *testing.T) {
 			w := newWorld(t)
 			w.create("a")
-			w.kafka.fails(createCall, c.err)
+			w.kafka.hook(answers(map[string]error{createCall: c.err, validateCall: c.err}))
 			result := w.pass("a")
-			w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, c.message), haveFinalizer(), claim("", "")))
+			w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, c.message), claim("", "")))
+			w.Expect(w.get("a").Finalizers).To(BeEmpty(), "there is nothing to protect")
 			w.Expect(result.RequeueAfter).To(Equal(w.moment("a")))
 			w.Expect(w.sink.took()).To(Equal([]string{"Warning KafkaError: " + c.message}))
 

@@ -6,88 +6,57 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// delete deletes the topic of an object that is being deleted, and lets the object go.
-func (r *Reconciler) delete(ctx context.Context, p *pass) (verdict, error) {
-	name := topic.ClaimedName(p.kt)
-	err := r.deleteTopic(ctx, p.kt)
-	switch {
-	case err == nil:
-		p.log.Info("Deleted topic", "topic", name)
-		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+name+"'")
-	case isGone(err):
-		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", name)
-	case kafka.ClassOf(err) == kafka.ClassDisabled && !r.options.KeepWhenDeletionDisabled:
-		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka because topic deletion is disabled on the Kafka controller.")
-		r.events.Warning(reference(p.kt), "DeletionDisabled", "Delete",
-			"Topic '"+name+"' stays in Kafka, unmanaged: topic deletion is disabled there (delete.topic.enable=false)")
-	case kafka.ClassOf(err) == kafka.ClassDisabled:
-		return r.failed(nil, err), nil
+// release lets an object go that is being deleted. Its topic, if there is one, stays.
+func (r *Reconciler) release(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
+	switch d.Note.Reason {
+	case "":
+		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", d.Topic)
+	case ownership.EventReleased:
+		p.log.Info(d.Note.Message)
+		r.events.Normal(reference(p.kt), d.Note.Reason, "Delete", d.Note.Message)
 	default:
-		v := r.failed(nil, err)
-		v.outcome.Failure.Message = "Deletion failed: " + v.outcome.Failure.Message
-		return v, nil
+		logging.Warn(p.log, d.Note.Message)
+		r.events.Warning(reference(p.kt), d.Note.Reason, "Delete", d.Note.Message)
 	}
 	return verdict{done: true}, r.removeFinalizer(ctx, p)
 }
 
-// deleteTopic deletes the topic that the object stands for, by its id. kafka.ClassNotFound means that there is none.
-func (r *Reconciler) deleteTopic(ctx context.Context, kt *v1.KafkaTopic) error {
-	// By the id that we know to be ours the controller is asked at once: unlike a broker, it is never behind.
-	if id, ok := r.knownID(kt); ok {
-		if err := r.deleteByID(ctx, id); !kafka.IsNotFound(err) {
-			return err
+// delete deletes the topic of an object that is being deleted, by the id that was proven to be its own, and lets the object go.
+func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
+	if !p.rechecked {
+		p.rechecked = true
+		claimants, ok, err := r.options.Claims.Recheck(ctx, d.Topic)
+		if err != nil {
+			return verdict{}, err
+		}
+		if ok {
+			p.facts.Others = r.others(p, claimants)
+			return verdict{again: true}, nil
 		}
 	}
-	found, err := r.kafka.Locate(ctx, topic.ClaimedName(kt))
-	if err != nil {
-		return err
-	}
-	return r.deleteByID(ctx, found.ID)
-}
-
-func (r *Reconciler) deleteByID(ctx context.Context, id kafka.TopicID) error {
-	err := r.kafka.Delete(ctx, id)
-	if err == nil {
-		r.memory.topicDeleted(id)
-	}
-	return err
-}
-
-// knownID returns the id of the object's topic, by what we remember of its creation, else by the status.
-func (r *Reconciler) knownID(kt *v1.KafkaTopic) (kafka.TopicID, bool) {
-	if id, ok := r.memory.createdFor(kt.UID); ok {
-		return id, true
-	}
-	id, err := kafka.ParseTopicID(kt.Status.TopicID)
-	return id, err == nil
-}
-
-// isGone reports whether the error says that there is no such topic. For a name that no topic can have, Kafka says it in its own way; the
-// KafkaTopic with that name must not be held for ever.
-func isGone(err error) bool {
-	return kafka.IsNotFound(err) || hasCode(err, kafka.CodeInvalidTopic)
-}
-
-// deleteAfterwards deletes the topic of an object that is gone already, as the mode without finalizers has it. There is no object left to
-// tell a failure on.
-func (r *Reconciler) deleteAfterwards(ctx context.Context, p *pass) verdict {
-	name := topic.ClaimedName(p.kt)
-	err := r.deleteTopic(ctx, p.kt)
+	err := r.kafka.Delete(ctx, d.ID)
 	switch {
 	case err == nil:
-		p.log.Info("Deleted topic", "topic", name)
-	case isGone(err):
-		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", name)
+		r.memory.topicDeleted(d.ID)
+		p.log.Info("Deleted topic", "topic", d.Topic, "topicId", d.ID.String())
+		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+d.Topic+"'")
+	case kafka.IsNotFound(err):
+		// The controller says that this very topic is gone, and the broker that showed it is behind.
+		r.memory.topicDeleted(d.ID)
+		p.facts.Sight = ownership.Sight{View: ownership.Present, ID: d.ID, Outdated: true}
+		return verdict{again: true}, nil
+	case kafka.ClassOf(err) == kafka.ClassDisabled && !r.options.KeepWhenDeletionDisabled:
+		logging.Warn(p.log, "Unable to delete topic '"+d.Topic+"' from Kafka because topic deletion is disabled on the Kafka controller.")
+		r.events.Warning(reference(p.kt), "DeletionDisabled", "Delete",
+			"Topic '"+d.Topic+"' stays in Kafka, unmanaged: topic deletion is disabled there (delete.topic.enable=false)")
 	case kafka.ClassOf(err) == kafka.ClassDisabled:
-		logging.Warn(p.log, "Unable to delete topic '"+name+"' from Kafka because topic deletion is disabled on the Kafka controller.")
+		return says(topic.Failure(v1.ReasonKafkaError, "%s", messageOf(err))), nil
 	default:
-		v := r.failed(nil, err)
-		v.done = !v.retry
-		v.outcome.Failure.Message = "Unable to delete topic '" + name + "' from Kafka. " + v.outcome.Failure.Message
-		return v
+		return r.failed(p, nil, err), nil
 	}
-	return verdict{done: true}
+	return verdict{done: true}, r.removeFinalizer(ctx, p)
 }

@@ -11,54 +11,59 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// follow makes the topic as the object wants it.
-func (r *Reconciler) follow(ctx context.Context, p *pass) (verdict, error) {
-	desired, refusal := topic.DesiredOf(p.kt)
-	if refusal != nil {
-		return says(topic.Outcome{State: topic.Failed, Failure: *refusal}), nil
+// create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is decided anew.
+func (r *Reconciler) create(ctx context.Context, p *pass) (verdict, error) {
+	wanted := p.desired.NewTopic()
+	if !ownership.HasFinalizer(p.kt) && r.memory.wasRefused(p.kt.UID) {
+		// Kafka refused it the last time. An object gets no finalizer for a topic that there will not be.
+		if err := r.kafka.Validate(ctx, wanted); err != nil && !kafka.IsExists(err) {
+			return r.failed(p, nil, err), nil
+		}
 	}
 	// The finalizer comes before anything that it protects.
 	if err := r.adjustFinalizer(ctx, p); err != nil {
 		return verdict{}, err
 	}
-	actual, err := r.kafka.Describe(ctx, desired.Name, p.wasReady)
+	made, err := r.kafka.Create(ctx, wanted)
 	switch {
-	case kafka.IsNotFound(err):
-		return r.create(ctx, p, desired)
-	case err != nil:
-		return r.failed(nil, err), nil
-	case r.memory.isDeleted(actual.Topic.ID):
-		return verdict{soon: firstRetry}, nil // a broker that is behind still shows the topic that we deleted
-	}
-	return r.align(ctx, p, desired, actual)
-}
-
-// create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is aligned instead.
-func (r *Reconciler) create(ctx context.Context, p *pass, desired topic.Desired) (verdict, error) {
-	made, err := r.kafka.Create(ctx, desired.NewTopic())
-	if kafka.IsExists(err) {
-		actual, err := r.kafka.Describe(ctx, desired.Name, false)
-		switch {
-		case kafka.IsNotFound(err):
-			return verdict{soon: firstRetry}, nil // the controller has it, this broker has not heard yet
-		case err != nil:
-			return r.failed(nil, err), nil
-		case r.memory.isDeleted(actual.Topic.ID):
-			return verdict{soon: firstRetry}, nil
+	case kafka.IsExists(err):
+		v := r.look(ctx, p)
+		if p.facts.Sight.View == ownership.Absent {
+			p.facts.Sight.View = ownership.Taken // the controller has it, this broker has not heard yet
 		}
-		return r.align(ctx, p, desired, actual)
-	}
-	if err != nil {
-		return r.failed(nil, err), nil
+		return v, nil
+	case err != nil:
+		return r.notCreated(ctx, p, err)
 	}
 	r.memory.wrote(p.key)
-	r.memory.topicCreated(p.kt.UID, made.ID)
-	r.tellCreated(p, desired, made)
-	return says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(desired, r.options.Rules),
-		Claimed: &topic.Claim{Name: desired.Name, ID: made.ID}}), nil
+	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
+	r.tellCreated(p, p.desired, made)
+	return says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules), Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
+}
+
+// notCreated lets go of an object that has no topic, and to which Kafka refused one for good: it can be deleted without further ado.
+func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
+	v := r.failed(p, nil, err)
+	s := p.kt.Status
+	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil {
+		r.memory.creationRefused(p.kt.UID)
+		return v, r.removeFinalizer(ctx, p)
+	}
+	return v, nil
+}
+
+// definite reports whether Kafka answered that it did not do what it was asked.
+func definite(err error) bool {
+	switch kafka.ClassOf(err) {
+	case kafka.ClassInvalid, kafka.ClassForbidden, kafka.ClassUnsupported:
+		return true
+	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassNotFound, kafka.ClassExists, kafka.ClassDisabled, kafka.ClassWrongCluster:
+	}
+	return false
 }
 
 func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
@@ -74,20 +79,29 @@ func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.Crea
 }
 
 // align changes an existing topic where it differs.
-func (r *Reconciler) align(ctx context.Context, p *pass, desired topic.Desired, actual topic.Actual) (verdict, error) {
-	claim := &topic.Claim{Name: desired.Name, ID: actual.Topic.ID}
-	if actual.NeedsReassignments(desired) {
-		moves, err := r.kafka.Reassignments(ctx, desired.Name)
+func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
+	if err := r.adjustFinalizer(ctx, p); err != nil {
+		return verdict{}, err
+	}
+	claim := r.claim(p, d.Topic, d.ID)
+	if p.actual.NeedsReassignments(p.desired) {
+		moves, err := r.kafka.Reassignments(ctx, d.Topic)
 		if err != nil {
-			return r.failed(claim, err), nil
+			return r.failed(p, claim, err), nil
 		}
-		actual.Reassignments = moves
+		p.actual.Reassignments = moves
 	}
-	plan := topic.Compare(desired, actual, r.options.Rules)
-	if errs := r.carryOut(ctx, p, plan, actual); len(errs) > 0 {
-		return r.failed(claim, errs...), nil
+	plan := topic.Compare(p.desired, p.actual, r.options.Rules)
+	if d.Claim && plan.Changes() {
+		// Of two operators that see the same new object, only the one whose claim is stored changes anything.
+		if err := r.writeClaim(ctx, p, *claim); err != nil {
+			return verdict{}, err
+		}
 	}
-	v := says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(desired, r.options.Rules), Claimed: claim})
+	if errs := r.change(ctx, p, plan); len(errs) > 0 {
+		return r.failed(p, claim, errs...), nil
+	}
+	v := says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules), Claimed: claim})
 	if len(plan.Refusals) > 0 {
 		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Claimed: claim})
 	}
@@ -97,8 +111,8 @@ func (r *Reconciler) align(ctx context.Context, p *pass, desired topic.Desired, 
 	return v, nil
 }
 
-// carryOut makes the plan's changes. All are tried, so that a refused one holds no other up.
-func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, actual topic.Actual) (errs []error) {
+// change makes the plan's changes. All are tried, so that a refused one holds no other up.
+func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan) (errs []error) {
 	var done []string
 	if plan.Alter != nil {
 		if err := r.kafka.Alter(ctx, *plan.Alter); err != nil {
@@ -110,7 +124,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, act
 	if plan.Increase != nil {
 		switch err := r.kafka.Increase(ctx, *plan.Increase); {
 		case err == nil:
-			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(actual.Topic.Partitions), plan.Increase.Total))
+			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(p.actual.Topic.Partitions), plan.Increase.Total))
 		case p.settling && hasCode(err, kafka.CodeInvalidPartitions):
 			// The topic has them since our last write, and the broker that was asked is behind.
 		default:
@@ -125,7 +139,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, plan topic.Plan, act
 }
 
 func (r *Reconciler) tellChanged(p *pass, what string) {
-	name := topic.ClaimedName(p.kt)
+	name := p.facts.Object.Topic()
 	if p.wasReady && !p.settling { // while settling, the difference may be one that we have just removed
 		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
 		r.metrics.DriftReverted(p.key.Namespace)
@@ -137,9 +151,20 @@ func (r *Reconciler) tellChanged(p *pass, what string) {
 }
 
 // failed returns the verdict of a pass that Kafka's errors ended. If one of them passes by itself, the pass is repeated for its sake.
-func (r *Reconciler) failed(claim *topic.Claim, errs ...error) verdict {
+func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict {
 	err := errors.Join(errs...)
+	if as, ok := kafka.WrongCluster(err); ok {
+		r.options.Identity.Answered(as)
+		p.facts.Own.Answering = as
+		return verdict{again: true}
+	}
 	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
+	switch {
+	case p.facts.Object.Vanished: // nobody reads this but the log
+		o.Failure.Message = "Unable to delete topic '" + p.facts.Object.Topic() + "' from Kafka. " + o.Failure.Message
+	case p.deleting():
+		o.Failure.Message = "Deletion failed: " + o.Failure.Message
+	}
 	o.Claimed = claim
 	v := says(o)
 	v.cause = causeOf(err)

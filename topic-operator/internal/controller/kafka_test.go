@@ -16,6 +16,7 @@ import (
 const (
 	describeCall      = "describe"
 	createCall        = "create"
+	validateCall      = "validate"
 	alterCall         = "alter"
 	increaseCall      = "increase"
 	reassignmentsCall = "reassignments"
@@ -263,6 +264,15 @@ func (k *fakeKafka) Create(ctx context.Context, n kafka.NewTopic) (made kafka.Cr
 		return nil
 	})
 	return made, err
+}
+
+func (k *fakeKafka) Validate(ctx context.Context, n kafka.NewTopic) error {
+	return k.asked(ctx, validateCall, n.Name, func() error {
+		if _, ok := k.topics[n.Name]; ok {
+			return kafka.NewError(kafka.CodeTopicAlreadyExists, fmt.Sprintf("Topic '%s' already exists.", n.Name))
+		}
+		return nil
+	})
 }
 
 func (k *fakeKafka) Alter(ctx context.Context, c kafka.ConfigChange) error {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
 const (
@@ -16,6 +18,8 @@ const (
 	// firstRetry and lastRetry bound the back-off of a pass that failed for a passing reason.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 15 * time.Second
+	// longMemory is how long what has no end of its own is remembered, so that what is remembered of objects that went does not pile up.
+	longMemory = 24 * time.Hour
 )
 
 // memory is what a running operator remembers between passes. Losing it costs time, never correctness.
@@ -28,13 +32,27 @@ type memory struct {
 	failing map[types.NamespacedName]time.Time
 	deleted map[kafka.TopicID]time.Time
 	created map[types.UID]creation
-	swept   time.Time
+	// refused are the objects that hold no finalizer, because Kafka refused them a topic.
+	refused    map[types.UID]time.Time
+	mismatches map[types.UID]mismatch
+	swept      time.Time
 }
 
-// creation is a topic that the operator made.
+// creation is a topic that the operator made for an object.
 type creation struct {
-	id kafka.TopicID
+	ownership.Creation
 	at time.Time
+	// stored: the object's status tells of it.
+	stored bool
+}
+
+// mismatch is an object of another Kafka cluster.
+type mismatch struct {
+	// told is the generation for which the status was told so.
+	told int64
+	// looks counts the passes since then.
+	looks int
+	at    time.Time
 }
 
 func newMemory(now func() time.Time) *memory {
@@ -45,6 +63,9 @@ func newMemory(now func() time.Time) *memory {
 		failing: map[types.NamespacedName]time.Time{},
 		deleted: map[kafka.TopicID]time.Time{},
 		created: map[types.UID]creation{},
+
+		refused:    map[types.UID]time.Time{},
+		mismatches: map[types.UID]mismatch{},
 	}
 }
 
@@ -57,19 +78,86 @@ func (m *memory) wrote(key types.NamespacedName) {
 }
 
 // topicCreated remembers the topic that was made for the object of this UID. Its status may never learn of it: a deletion can come in between.
-func (m *memory) topicCreated(object types.UID, id kafka.TopicID) {
+func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
-	m.created[object] = creation{id: id, at: m.now()}
+	delete(m.refused, object)
+	m.created[object] = creation{Creation: c, at: m.now()}
 }
 
-// createdFor returns the topic that was made for the object so recently that a broker may not know it yet.
-func (m *memory) createdFor(object types.UID) (kafka.TopicID, bool) {
+// claimStored notes that the object's status tells of its topic.
+func (m *memory) claimStored(object types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c, ok := m.created[object]; ok {
+		c.stored = true
+		m.created[object] = c
+	}
+}
+
+// madeFor returns the topic that was made for the object, if its status does not tell of it, or if a broker may not know it yet; else nil.
+func (m *memory) madeFor(object types.UID) *ownership.Creation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, ok := m.created[object]
-	return c.id, ok && m.now().Sub(c.at) < 10*settle
+	if !ok || m.isOld(c) {
+		return nil
+	}
+	return &c.Creation
+}
+
+// forgetCreation drops what was made for the object: it has given its topic up.
+func (m *memory) forgetCreation(object types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.created, object)
+}
+
+// isOld reports whether the creation proves nothing that the status does not.
+func (m *memory) isOld(c creation) bool {
+	age := m.now().Sub(c.at)
+	return c.stored && age >= 10*settle || age >= longMemory
+}
+
+// creationRefused remembers that Kafka refused a topic to the object, so that its finalizer goes.
+func (m *memory) creationRefused(object types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	m.refused[object] = m.now()
+}
+
+// wasRefused reports whether Kafka refused a topic to the object the last time.
+func (m *memory) wasRefused(object types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.refused[object]
+	return ok
+}
+
+// mismatched notes a pass over an object of another cluster. It returns whether its present generation was told so already, and by how
+// much to put off the next look: longer each time, as long as nothing changes.
+func (m *memory) mismatched(object types.UID, generation int64, interval time.Duration) (told bool, later time.Duration) {
+	const longest = 3 // doublings
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, ok := m.mismatches[object]
+	if !ok || was.told != generation {
+		return false, 0
+	}
+	was.looks++
+	was.at = m.now()
+	m.mismatches[object] = was
+	return true, interval*time.Duration(1<<min(was.looks, longest)) - interval
+}
+
+// mismatchTold notes that the status says for this generation that the object belongs to another cluster.
+func (m *memory) mismatchTold(object types.UID, generation int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	m.mismatches[object] = mismatch{told: generation, at: m.now()}
 }
 
 // settling reports whether Kafka was changed for the object so recently that a broker may still show the old state.
@@ -144,11 +232,9 @@ func (m *memory) sweep() {
 			delete(m.writes, key)
 		}
 	}
-	for object, c := range m.created {
-		if now.Sub(c.at) >= 10*settle {
-			delete(m.created, object)
-		}
-	}
+	maps.DeleteFunc(m.created, func(_ types.UID, c creation) bool { return m.isOld(c) })
+	maps.DeleteFunc(m.refused, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
+	maps.DeleteFunc(m.mismatches, func(_ types.UID, was mismatch) bool { return now.Sub(was.at) >= longMemory })
 	for id, at := range m.deleted {
 		if now.Sub(at) >= 10*settle {
 			delete(m.deleted, id)

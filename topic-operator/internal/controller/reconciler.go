@@ -3,12 +3,14 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -18,6 +20,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
@@ -33,18 +36,36 @@ type Kafka interface {
 	Describe(ctx context.Context, name string, patient bool) (topic.Actual, error)
 	Locate(ctx context.Context, name string) (kafka.Topic, error)
 	Create(ctx context.Context, t kafka.NewTopic) (kafka.CreateResult, error)
+	Validate(ctx context.Context, t kafka.NewTopic) error
 	Alter(ctx context.Context, c kafka.ConfigChange) error
 	Increase(ctx context.Context, p kafka.PartitionIncrease) error
 	Reassignments(ctx context.Context, name string) (map[int32]kafka.Reassignment, error)
 	Delete(ctx context.Context, id kafka.TopicID) error
 }
 
+// Identity tells which Kafka cluster the operator works for; identity.Guard implements it.
+type Identity interface {
+	// Own returns what is known, and tries to find it out while that is nothing.
+	Own(ctx context.Context) ownership.Cluster
+	// Answered notes that a broker of another cluster answered.
+	Answered(as string)
+}
+
 // Options are the settings that the reconciler needs.
 type Options struct {
 	// Selects reports whether a KafkaTopic's labels make it the operator's business.
 	Selects func(labels map[string]string) bool
-	// Rules bear on plans.
-	Rules topic.Rules
+	// Rules bear on plans, Ownership on what may be touched at all.
+	Rules     topic.Rules
+	Ownership ownership.Rules
+	// Violation says how the namespace policy forbids a namespace a topic; empty if it does not. Nil allows everything.
+	Violation func(namespace, topic string) string
+	// Identity tells the operator's Kafka cluster.
+	Identity Identity
+	// Claims finds the claimants of a topic; nil takes those that the manager's watches show.
+	Claims Claims
+	// Namespaces are the watched ones; none means all.
+	Namespaces []string
 	// Interval is the longest time between two looks at a topic.
 	Interval time.Duration
 	// UseFinalizers holds deleted objects until their topic is deleted too.
@@ -66,6 +87,8 @@ type Reconciler struct {
 	memory  *memory
 	busy    *busyKeys
 	vanish  *tombstones
+	// again takes the objects that have to be looked at anew for a reason that lies outside of them.
+	again chan event.GenericEvent
 	// queued tells how many objects wait; set when the queue is made.
 	queued func() int
 	// elected tells whether this operator is the one that acts, and no standby. A standby takes note of no deletion: by the time it is
@@ -76,7 +99,7 @@ type Reconciler struct {
 // NewReconciler returns a Reconciler. The client's reads come from a cache, its writes go to the API server.
 func NewReconciler(c client.Client, k Kafka, events *notify.Recorder, m *metrics.Metrics, o Options) *Reconciler {
 	return &Reconciler{client: c, kafka: k, events: events, metrics: m, options: o,
-		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), queued: func() int { return 0 }, elected: func() bool { return true }}
+		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), again: make(chan event.GenericEvent), queued: func() int { return 0 }, elected: func() bool { return true }}
 }
 
 // pass is all that is known in one pass over one KafkaTopic. It dies with the pass.
@@ -85,6 +108,13 @@ type pass struct {
 	log logr.Logger
 	// kt is the object; writes of the pass itself, such as the finalizer's, are in it.
 	kt *v1.KafkaTopic
+	// facts are what is known so far of whose the topic is.
+	facts ownership.Facts
+	// desired is what the object asks for, and actual the topic as it was seen; both once Kafka was looked at.
+	desired topic.Desired
+	actual  topic.Actual
+	// rechecked: the other claimants are those that the API server has now.
+	rechecked bool
 	// wasReady: before the pass, the status said that the present specification was carried out.
 	wasReady bool
 	// settling: the operator wrote to Kafka for the object a moment ago, so that what a broker shows may be from before.
@@ -92,16 +122,23 @@ type pass struct {
 	began    time.Time
 }
 
+// deleting reports whether the topic is to go.
+func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Object.Vanished }
+
 // verdict is how a pass goes on after its decision was carried out.
 type verdict struct {
 	// outcome goes to the status; nil leaves the status alone.
 	outcome *topic.Outcome
+	// told: the outcome is in the status, or was, and is not written again.
+	told bool
 	// retry: the failure passes by itself, so that the pass is repeated with back-off rather than at the timer.
 	retry bool
 	// cause is what lay under a failure on the way to Kafka, for the log.
 	cause string
-	// soon repeats the pass after this time, though nothing failed.
-	soon time.Duration
+	// soon repeats the pass after this time, though nothing failed. later puts the timed pass off by this time.
+	soon, later time.Duration
+	// again: the facts have changed in the middle of the pass, so that it is decided anew.
+	again bool
 	// done: the object is, or is about to be, gone; it is not looked at again.
 	done bool
 }
@@ -123,7 +160,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	p.wasReady = topic.IsReady(p.kt)
 	p.settling = r.memory.settling(p.key)
 	v, err := r.act(ctx, p)
-	if err == nil && v.outcome != nil && !r.isNoise(ctx, p, v) {
+	if err == nil && v.outcome != nil && !v.told && !r.isNoise(ctx, p, v) {
 		ctx, cancel := leeway(ctx)
 		defer cancel()
 		err = r.writeStatus(ctx, p, *v.outcome)
@@ -142,34 +179,95 @@ func leeway(ctx context.Context) (context.Context, context.CancelFunc) {
 // stopping reports whether the operator ends. A pass that is interrupted so has nothing to tell: the next start begins where it was.
 func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
-// act carries out what the object asks for.
+// maxDecisions bounds how often a pass decides anew. Each time it knows more, so that a few are enough; the bound is for faults of ours.
+const maxDecisions = 10
+
+// act decides whose the topic is and carries the decision out. What has to be known for it is asked as it goes.
 func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
-	what, refusal := topic.Assess(p.kt, r.options.Selects(p.kt.Labels))
-	switch what {
-	case topic.Ignore:
-		p.log.V(1).Info("Ignoring KafkaTopic with labels that the selector does not match", "labels", p.kt.Labels)
-		return verdict{done: true}, nil
-	case topic.Gone:
-		return verdict{done: true}, nil
-	case topic.Release:
-		r.events.Normal(reference(p.kt), "Released", "Delete", "The KafkaTopic is not managed: topic '"+topic.ClaimedName(p.kt)+"' stays in Kafka")
-		return verdict{done: true}, r.removeFinalizer(ctx, p)
-	case topic.Delete:
-		return r.delete(ctx, p)
-	case topic.MarkUnmanaged:
-		return says(topic.Outcome{State: topic.Unmanaged}), nil
-	case topic.MarkPaused:
-		return says(topic.Outcome{State: topic.Paused, Claimed: pausedClaim(p.kt)}), nil
-	case topic.Reject:
-		return says(topic.Failure(refusal.Reason, "%s", refusal.Message)), nil
-	case topic.Reconcile:
-		return r.follow(ctx, p)
+	if err := r.gather(ctx, p); err != nil {
+		return verdict{}, err
 	}
-	panic("unknown verdict " + what.String())
+	for range maxDecisions {
+		d := ownership.Decide(p.facts)
+		p.log.V(1).Info("Decided", "decision", d.String(), "seen", p.facts.Sight.View.String())
+		v, err := r.carryOut(ctx, p, d)
+		if err != nil || !v.again {
+			return v, err
+		}
+	}
+	return verdict{}, fmt.Errorf("no decision about topic '%s' after %d attempts", p.facts.Object.Topic(), maxDecisions)
 }
 
-// pausedClaim keeps the name of the topic visible on an object that was paused from the start (Strimzi, ruling T4).
-func pausedClaim(kt *v1.KafkaTopic) *topic.Claim { return &topic.Claim{Name: topic.ClaimedName(kt)} }
+// gather collects what is known without asking Kafka for the topic.
+func (r *Reconciler) gather(ctx context.Context, p *pass) error {
+	o := ownership.ObjectOf(p.kt, r.options.Selects(p.kt.Labels))
+	o.Vanished = p.facts.Object.Vanished
+	o.Made = r.memory.madeFor(p.kt.UID)
+	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
+	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held {
+		return nil // nothing else matters
+	}
+	p.facts.Own = r.options.Identity.Own(ctx)
+	p.facts.Violation = r.violation(o.Key.Namespace, o.Topic())
+	claimants, err := r.options.Claims.Of(ctx, o.Topic())
+	if err != nil {
+		return err
+	}
+	p.facts.Others = r.others(p, claimants)
+	return nil
+}
+
+func (r *Reconciler) violation(namespace, topic string) string {
+	if r.options.Violation == nil {
+		return ""
+	}
+	return r.options.Violation(namespace, topic)
+}
+
+// others are the claimants of the pass's topic besides its object.
+func (r *Reconciler) others(p *pass, claimants []v1.KafkaTopic) []ownership.Claimant {
+	var others []ownership.Claimant
+	for i := range claimants {
+		kt := &claimants[i]
+		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) {
+			continue
+		}
+		others = append(others, ownership.ClaimantOf(kt, r.violation(kt.Namespace, ownership.ClaimedName(kt)) != ""))
+	}
+	return others
+}
+
+// carryOut carries a decision out, or finds out what it asks for.
+func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
+	switch d.Action {
+	case ownership.Ignore:
+		p.log.V(1).Info("Ignoring KafkaTopic that is not selected, or not held any more", "labels", p.kt.Labels)
+		return verdict{done: true}, nil
+	case ownership.Release:
+		return r.release(ctx, p, d)
+	case ownership.MarkUnmanaged:
+		r.memory.forgetCreation(p.kt.UID)
+		return says(topic.Outcome{State: topic.Unmanaged}), nil
+	case ownership.MarkPaused:
+		// The name of the topic stays visible on an object that was paused from the start (Strimzi, ruling T4).
+		return says(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
+	case ownership.Refuse:
+		return r.refuse(p, d), nil
+	case ownership.Look:
+		return r.look(ctx, p), nil
+	case ownership.Confirm:
+		return r.confirm(ctx, p), nil
+	case ownership.Wait:
+		return verdict{soon: firstRetry}, nil
+	case ownership.Create:
+		return r.create(ctx, p)
+	case ownership.Align:
+		return r.align(ctx, p, d)
+	case ownership.Delete:
+		return r.delete(ctx, p, d)
+	}
+	panic("unknown decision " + d.String())
+}
 
 // isNoise reports whether a passing failure should not reach the status yet: a topic that was in order most likely still is, and a
 // rolling restart of Kafka must not rewrite every status twice. A failure that outlasts an interval is told.
@@ -201,6 +299,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 		reason = v.outcome.Failure.Reason
 	}
 	tellFailure(p, v)
+	r.countRefusal(p, v)
 	r.metrics.Reconciled(metrics.Pass{Namespace: p.key.Namespace, Periodical: p.wasReady, Reason: reason, Took: r.options.Now().Sub(p.began)})
 	if err != nil {
 		return reconcile.Result{}, err // controller-runtime backs off
@@ -218,7 +317,7 @@ func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	if v.done {
 		return reconcile.Result{}
 	}
-	wait := schedule.Next(p.key.String(), r.options.Interval, r.options.Now())
+	wait := schedule.Next(p.key.String(), r.options.Interval, r.options.Now()) + v.later
 	if v.soon > 0 && v.soon < wait {
 		wait = v.soon
 	}
@@ -227,26 +326,36 @@ func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 
 // tellFailure logs why a pass failed.
 func tellFailure(p *pass, v verdict) {
+	if v.outcome == nil || v.outcome.State != topic.Failed {
+		return
+	}
+	why, name := v.outcome.Failure, p.facts.Object.Topic()
 	switch {
-	case v.outcome == nil || v.outcome.State != topic.Failed:
 	case v.retry:
-		logging.Warn(p.log, "Kafka could not be asked or did not answer, trying again", "topic", topic.ClaimedName(p.kt), "error", v.outcome.Failure.Message, "cause", v.cause)
+		logging.Warn(p.log, "Kafka could not be asked or did not answer, trying again", "topic", name, "error", why.Message, "cause", v.cause)
+	case why.Advice != "":
+		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message, "wayOut", why.Advice)
 	default:
-		logging.Warn(p.log, "Reconciliation failed", "topic", topic.ClaimedName(p.kt), "reason", v.outcome.Failure.Reason, "message", v.outcome.Failure.Message)
+		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message)
 	}
 }
 
-// vanished deals with an object that is gone: there is nothing left to do, but in the mode without finalizers.
+// vanished deals with an object that is gone: there is nothing left to do, but in the mode without finalizers. Then there is no object
+// left to tell a failure on.
 func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
 	p.kt = r.vanish.get(p.key)
 	if p.kt == nil {
 		r.memory.forget(p.key)
 		return reconcile.Result{}, nil
 	}
-	v := r.deleteAfterwards(ctx, p)
+	p.facts.Object.Vanished = true
+	v, err := r.act(ctx, p)
+	if err == nil && !v.retry && v.soon == 0 {
+		v.done = true
+	}
 	if v.done {
 		r.vanish.drop(p.key)
 		r.memory.forget(p.key)
 	}
-	return r.conclude(ctx, p, v, nil)
+	return r.conclude(ctx, p, v, err)
 }

@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -44,8 +45,9 @@ func TestWithoutFinalizersAnOldOneIsRemoved(t *testing.T) {
 
 func TestWithoutFinalizersAnObjectThatStillHasOneIsDeletedAsUsual(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
-	w.kafka.put("a", 1, 1, nil)
+	id := w.kafka.put("a", 1, 1, nil)
 	w.create("a", finalizers("strimzi.io/topic-operator"))
+	w.status("a", func(s *v1.KafkaTopicStatus) { s.TopicName, s.TopicID, s.ClusterID = "a", id.String(), ownID })
 	w.delete("a")
 	w.pass("a")
 	w.Expect(w.exists("a")).To(BeFalse())

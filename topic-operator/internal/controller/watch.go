@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"sync"
@@ -15,20 +16,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
 // passTimeout bounds one pass; a pass that hangs would keep its object from being looked at for ever.
 const passTimeout = 2 * time.Minute
 
 // SetupWithManager registers the reconciler. Workers are cheap, since they mostly wait for Kafka together; they give the batches their size.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	if workers < 1 || r.options.Interval <= 0 || r.options.Now == nil {
-		return fmt.Errorf("the KafkaTopic controller needs at least one worker (%d), a positive interval (%s) and a clock", workers, r.options.Interval)
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
+	if workers < 1 || r.options.Interval <= 0 || r.options.Now == nil || r.options.Identity == nil {
+		return fmt.Errorf("the KafkaTopic controller needs at least one worker (%d), a positive interval (%s), a clock and an identity", workers, r.options.Interval)
+	}
+	if err := indexClaims(ctx, mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("index the KafkaTopics by their topics: %w", err)
+	}
+	if r.options.Claims == nil {
+		r.options.Claims = newClaims(ctx, mgr.GetClient(), mgr.GetAPIReader(), r.options.Namespaces)
 	}
 	r.elected = func() bool {
 		select {
@@ -42,6 +51,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("kafkatopic").
 		For(&v1.KafkaTopic{}, builder.WithPredicates(r.watched())).
+		Watches(&v1.KafkaTopic{}, r.rivals()).
+		WatchesRawSource(source.Channel(r.again, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			ReconciliationTimeout:   passTimeout,
@@ -80,7 +91,8 @@ func (r *Reconciler) watched() predicate.Predicate {
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			r.seen(e.ObjectNew)
-			return r.passes(e.ObjectNew, asksForPass(e.ObjectOld, e.ObjectNew, r.options.UseFinalizers))
+			useFinalizers := r.options.UseFinalizers && !r.memory.wasRefused(e.ObjectNew.GetUID())
+			return r.passes(e.ObjectNew, asksForPass(e.ObjectOld, e.ObjectNew, useFinalizers))
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.metrics.ResourceGone(client.ObjectKeyFromObject(e.Object))
@@ -103,7 +115,7 @@ func (r *Reconciler) takesTopicAlong(e event.DeleteEvent, kt *v1.KafkaTopic) boo
 // deletion that nothing holds an object, and does not notice a finalizer that arrives before it is done. Whoever takes the finalizer
 // away has to delete the object first, and so has a deletion's time in it.
 func overlooked(kt *v1.KafkaTopic) bool {
-	return kt.DeletionTimestamp.IsZero() && topic.HasFinalizer(kt)
+	return kt.DeletionTimestamp.IsZero() && ownership.HasFinalizer(kt)
 }
 
 // ownsTopicOf reports whether the topic of an object that vanished has to go with it.
@@ -141,7 +153,7 @@ func asksForPass(before, after client.Object, useFinalizers bool) bool {
 		return true
 	}
 	// Somebody took the finalizer away, or brought one where none is wanted.
-	return topic.HasFinalizer(kb) != topic.HasFinalizer(ka) && topic.HasFinalizer(ka) != useFinalizers
+	return ownership.HasFinalizer(kb) != ownership.HasFinalizer(ka) && ownership.HasFinalizer(ka) != useFinalizers
 }
 
 // busyKeys are the objects that are being worked on.

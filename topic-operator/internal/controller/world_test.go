@@ -25,6 +25,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
 )
 
@@ -37,6 +38,7 @@ type world struct {
 	admin    client.Client
 	ns       string
 	kafka    *fakeKafka
+	cluster  *ownCluster
 	clock    *clock
 	sink     *sink
 	metrics  *metrics.Metrics
@@ -67,12 +69,20 @@ func newWorld(t *testing.T, changes ...func(*setup)) *world {
 	for _, change := range changes {
 		change(&s)
 	}
+	w.cluster = &ownCluster{Cluster: ownership.Cluster{ID: ownID}}
+	if s.Identity == nil {
+		s.Identity = w.cluster
+	}
 	w.metrics = metrics.New(w.registry, s.metrics)
 	w.setup = s
 	w.recorder = notify.New(w.sink, notify.Limits{PerSecond: 1e6, Burst: 1e6, Waiting: 1e4}, w.metrics.EventDropped)
 	w.sink.flush = func() { w.recorder.Normal(nil, mark, mark, mark) }
 	go func() { _ = w.recorder.Start(t.Context()) }()
-	w.r = NewReconciler(clientOf(t, w.config()), w.kafka, w.recorder, w.metrics, s.Options)
+	o := s.Options
+	if o.Claims == nil {
+		o.Claims = &listedClaims{w}
+	}
+	w.r = NewReconciler(clientOf(t, w.config()), w.kafka, w.recorder, w.metrics, o)
 	return w
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,12 +13,13 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
 // adjustFinalizer adds the finalizer, or removes it in the mode without finalizers.
 func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
-	switch has := topic.HasFinalizer(p.kt); {
+	switch has := ownership.HasFinalizer(p.kt); {
 	case has == r.options.UseFinalizers:
 		return nil
 	case has:
@@ -31,7 +33,7 @@ func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
 
 // removeFinalizer lets the object go. It does nothing if the finalizer is not there.
 func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
-	if !topic.HasFinalizer(p.kt) {
+	if !ownership.HasFinalizer(p.kt) {
 		return nil
 	}
 	began := r.options.Now()
@@ -59,21 +61,40 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	}
 	before := p.kt.Status
 	ref := reference(p.kt)
-	began := r.options.Now()
-	err = r.client.Status().Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
-	r.metrics.Timed(metrics.TimerUpdateStatus, r.options.Now().Sub(began))
-	if err != nil {
+	if err := r.patchStatus(ctx, p, patch); err != nil {
 		return err
+	}
+	if o.ConditionsOnly {
+		r.memory.mismatchTold(p.kt.UID, p.kt.Generation)
+	}
+	if o.Claimed != nil {
+		r.memory.claimStored(p.kt.UID)
 	}
 	r.tellTransition(p, ref, before, o)
 	return nil
+}
+
+// writeClaim stores that the object belongs to the operator's cluster, before anything is changed there. It fails if anybody wrote in between.
+func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) error {
+	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, topic.StatusWithClaim(p.kt, c))
+	if err != nil || patch == nil {
+		return err
+	}
+	return r.patchStatus(ctx, p, patch)
+}
+
+func (r *Reconciler) patchStatus(ctx context.Context, p *pass, patch []byte) error {
+	began := r.options.Now()
+	err := r.client.Status().Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
+	r.metrics.Timed(metrics.TimerUpdateStatus, r.options.Now().Sub(began))
+	return err
 }
 
 // tellTransition makes an Event of a state that is new. Successes have told of themselves where they happened.
 func (r *Reconciler) tellTransition(p *pass, ref *corev1.ObjectReference, before v1.KafkaTopicStatus, o topic.Outcome) {
 	switch {
 	case o.State == topic.Failed && !hasCondition(before, v1.ConditionReady, v1.ConditionFalse, o.Failure):
-		r.events.Warning(ref, o.Failure.Reason, "Reconcile", o.Failure.Message)
+		r.events.Warning(ref, o.Failure.Reason, "Reconcile", withAdvice(o.Failure))
 	case o.State == topic.Paused && !hasCondition(before, v1.ConditionReconciliationPaused, v1.ConditionTrue, topic.Refusal{}):
 		r.events.Normal(ref, v1.ConditionReconciliationPaused, "Pause", "Reconciliation is paused by the annotation "+v1.AnnotationPauseReconciliation)
 	case o.State == topic.Unmanaged && !hasCondition(before, v1.ConditionUnmanaged, v1.ConditionTrue, topic.Refusal{}):
@@ -89,6 +110,14 @@ func (r *Reconciler) tellTransition(p *pass, ref *corev1.ObjectReference, before
 		all := joined(news)
 		r.events.Warning(ref, all.Reason, "Reconcile", all.Message)
 	}
+}
+
+// withAdvice is what an Event says: also how to get out.
+func withAdvice(why topic.Refusal) string {
+	if why.Advice == "" {
+		return why.Message
+	}
+	return strings.TrimSuffix(why.Message, ".") + ". " + why.Advice
 }
 
 func hasCondition(s v1.KafkaTopicStatus, kind, status string, why topic.Refusal) bool {

@@ -86,14 +86,16 @@ func (e *Executor) locateBatch(ctx context.Context, names []string) ([]batch.Res
 	return answers(names, self[string], topics, func(t kafka.TopicResult) (kafka.Topic, error) { return t.Topic, t.Err }), nil
 }
 
-func (e *Executor) createBatch(ctx context.Context, topics []kafka.NewTopic) ([]batch.Result[kafka.CreateResult], error) {
-	got, err := call(ctx, e, OperationCreateTopics, func(ctx context.Context) (map[string]kafka.CreateResult, error) {
-		return e.admin.CreateTopics(ctx, topics, false)
-	})
-	if err != nil {
-		return nil, err
+func (e *Executor) createBatch(validateOnly bool) batch.Func[kafka.NewTopic, kafka.CreateResult] {
+	return func(ctx context.Context, topics []kafka.NewTopic) ([]batch.Result[kafka.CreateResult], error) {
+		got, err := call(ctx, e, OperationCreateTopics, func(ctx context.Context) (map[string]kafka.CreateResult, error) {
+			return e.admin.CreateTopics(ctx, topics, validateOnly)
+		})
+		if err != nil {
+			return nil, err
+		}
+		return answers(topics, func(t kafka.NewTopic) string { return t.Name }, got, func(r kafka.CreateResult) (kafka.CreateResult, error) { return r, r.Err }), nil
 	}
-	return answers(topics, func(t kafka.NewTopic) string { return t.Name }, got, func(r kafka.CreateResult) (kafka.CreateResult, error) { return r, r.Err }), nil
 }
 
 func (e *Executor) alterBatch(ctx context.Context, changes []kafka.ConfigChange) ([]batch.Result[struct{}], error) {

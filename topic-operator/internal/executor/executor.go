@@ -59,6 +59,7 @@ type Executor struct {
 	describe      *batch.Batcher[string, string, topic.Actual]
 	locate        *batch.Batcher[string, string, kafka.Topic]
 	create        *batch.Batcher[string, kafka.NewTopic, kafka.CreateResult]
+	validate      *batch.Batcher[string, kafka.NewTopic, kafka.CreateResult]
 	alter         *batch.Batcher[kafka.ConfigResource, kafka.ConfigChange, struct{}]
 	increase      *batch.Batcher[string, kafka.PartitionIncrease, struct{}]
 	reassignments *batch.Batcher[string, string, map[int32]kafka.Reassignment]
@@ -74,7 +75,8 @@ func New(ctx context.Context, admin Admin, observer Observer, o Options) *Execut
 	}
 	e.describe = batch.New(ctx, self[string], e.describeBatch, opts(OperationDescribeTopics))
 	e.locate = batch.New(ctx, self[string], e.locateBatch, opts(OperationDescribeTopics))
-	e.create = batch.New(ctx, func(t kafka.NewTopic) string { return t.Name }, e.createBatch, opts(OperationCreateTopics))
+	e.create = batch.New(ctx, func(t kafka.NewTopic) string { return t.Name }, e.createBatch(false), opts(OperationCreateTopics))
+	e.validate = batch.New(ctx, func(t kafka.NewTopic) string { return t.Name }, e.createBatch(true), opts(OperationCreateTopics))
 	e.alter = batch.New(ctx, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, e.alterBatch, opts(OperationAlterConfigs))
 	e.increase = batch.New(ctx, func(p kafka.PartitionIncrease) string { return p.Topic }, e.increaseBatch, opts(OperationCreatePartitions))
 	e.reassignments = batch.New(ctx, self[string], e.reassignmentsBatch, opts(OperationListReassignments))
@@ -102,6 +104,12 @@ func (e *Executor) Locate(ctx context.Context, name string) (kafka.Topic, error)
 // Create creates a topic.
 func (e *Executor) Create(ctx context.Context, t kafka.NewTopic) (kafka.CreateResult, error) {
 	return e.create.Do(ctx, t)
+}
+
+// Validate asks the controller whether it would create a topic; none is created. A name that is taken is an error of kafka.ClassExists.
+func (e *Executor) Validate(ctx context.Context, t kafka.NewTopic) error {
+	_, err := e.validate.Do(ctx, t)
+	return err
 }
 
 // Alter changes a topic's configuration.

@@ -26,7 +26,7 @@ type Desired struct {
 // DesiredOf reads the specification of a KafkaTopic. A specification that can't be put in Kafka's terms is a Refusal.
 func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 	if kt.Spec == nil {
-		return Desired{}, &Refusal{v1.ReasonNotSupported, "Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"}
+		return Desired{}, &Refusal{Reason: v1.ReasonNotSupported, Message: "Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"}
 	}
 	d := Desired{Name: kt.TopicName(), Partitions: brokerDefault, Replicas: brokerDefault, Config: make(map[string]string, len(kt.Spec.Config))}
 	if kt.Spec.Partitions != nil {
@@ -41,9 +41,9 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 		switch {
 		case errors.Is(err, v1.ErrNullConfigValue):
 			// Kafka's own answer to a null value; not asking saves the round trip and the half-applied change.
-			return Desired{}, &Refusal{v1.ReasonKafkaError, "InvalidConfigurationException: Null value not supported for topic configs: " + key}
+			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: "InvalidConfigurationException: Null value not supported for topic configs: " + key}
 		case err != nil:
-			return Desired{}, &Refusal{v1.ReasonInternalError, fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
+			return Desired{}, &Refusal{Reason: v1.ReasonInternalError, Message: fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
 		}
 		d.Config[key] = text
 	}

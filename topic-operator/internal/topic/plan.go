@@ -14,6 +14,8 @@ import (
 type Refusal struct {
 	Reason  string
 	Message string
+	// Advice tells, in Events and logs, how to get out, where the message does not.
+	Advice string
 }
 
 // String returns "Reason: message".
@@ -39,6 +41,9 @@ type Plan struct {
 	// Refusals are the differences that stay. They hold nothing else up (ruling T11).
 	Refusals []Refusal
 }
+
+// Changes reports whether the plan changes anything in Kafka.
+func (p Plan) Changes() bool { return p.Alter != nil || p.Increase != nil }
 
 // String says what the plan does, for logs and Events.
 func (p Plan) String() string {
@@ -77,10 +82,10 @@ func Compare(d Desired, a Actual, rules Rules) Plan {
 	case d.Partitions > have:
 		p.Increase = &kafka.PartitionIncrease{Topic: d.Name, Total: d.Partitions}
 	default:
-		p.Refusals = append(p.Refusals, Refusal{v1.ReasonNotSupported, "Decrease of spec.partitions is not supported by Kafka"})
+		p.Refusals = append(p.Refusals, Refusal{Reason: v1.ReasonNotSupported, Message: "Decrease of spec.partitions is not supported by Kafka"})
 	}
 	if differing := a.differingReplicas(d); len(differing) > 0 {
-		p.Refusals = append(p.Refusals, Refusal{v1.ReasonNotSupported, fmt.Sprintf(
+		p.Refusals = append(p.Refusals, Refusal{Reason: v1.ReasonNotSupported, Message: fmt.Sprintf(
 			"Changing spec.replicas is not supported by the operator: partitions %s have %d replicas, not %d",
 			listIndexes(differing), a.replicas(differing[0]), d.Replicas)})
 	}
@@ -124,9 +129,9 @@ func Warnings(d Desired, rules Rules) []Refusal {
 	for _, key := range slices.Sorted(maps.Keys(d.Config)) {
 		switch {
 		case isThrottle(key):
-			warnings = append(warnings, Refusal{v1.ReasonInvalidConfig, fmt.Sprintf("Property %s may conflict with throttled rebalances", key)})
+			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Property %s may conflict with throttled rebalances", key)})
 		case !rules.alterable(key):
-			warnings = append(warnings, Refusal{v1.ReasonInvalidConfig, fmt.Sprintf("Property %s is ignored according to alterable config", key)})
+			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Property %s is ignored according to alterable config", key)})
 		}
 	}
 	return warnings

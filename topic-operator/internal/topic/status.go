@@ -34,30 +34,52 @@ type Outcome struct {
 	Warnings []Refusal
 	// Claimed is the topic that the pass found or made; nil if it found out nothing about it.
 	Claimed *Claim
+	// ConditionsOnly leaves everything else in the status alone: it is another operator's (ruling T5).
+	ConditionsOnly bool
 }
 
 // Claim is the topic that a KafkaTopic stands for.
 type Claim struct {
 	Name string
 	ID   kafka.TopicID
+	// ClusterID is the Kafka cluster that the topic was seen in; empty if its id is unknown (seed 000).
+	ClusterID string
+}
+
+// into writes the claim into a status. What it does not know stays as it was.
+func (c Claim) into(status *v1.KafkaTopicStatus) {
+	status.TopicName = c.Name
+	if !c.ID.IsZero() {
+		status.TopicID = c.ID.String()
+	}
+	if c.ClusterID != "" {
+		status.ClusterID = c.ClusterID
+	}
+}
+
+// StatusWithClaim returns the status of a KafkaTopic that was claimed, and about which nothing else is said yet.
+func StatusWithClaim(kt *v1.KafkaTopic, c Claim) v1.KafkaTopicStatus {
+	status := *kt.Status.DeepCopy()
+	c.into(&status)
+	return status
 }
 
 // Failure returns the outcome of a pass that failed.
 func Failure(reason, format string, args ...any) Outcome {
-	return Outcome{State: Failed, Failure: Refusal{reason, fmt.Sprintf(format, args...)}}
+	return Outcome{State: Failed, Failure: Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
 // StatusAfter returns the status of a KafkaTopic after a pass with the given outcome. What the pass found out nothing about stays as it
 // was; in particular no error ever clears the identity of the topic (ruling T6).
 func StatusAfter(kt *v1.KafkaTopic, o Outcome, now time.Time) v1.KafkaTopicStatus {
 	status := *kt.Status.DeepCopy()
-	status.ObservedGeneration = kt.Generation
 	status.Conditions = conditions(kt.Status.Conditions, o, now)
+	if o.ConditionsOnly {
+		return status
+	}
+	status.ObservedGeneration = kt.Generation
 	if o.Claimed != nil {
-		status.TopicName = o.Claimed.Name
-		if !o.Claimed.ID.IsZero() {
-			status.TopicID = o.Claimed.ID.String()
-		}
+		o.Claimed.into(&status)
 	}
 	switch o.State {
 	case Paused:

@@ -29,7 +29,7 @@ func claimed() *v1.KafkaTopic {
 func TestStatusAfterAReadyPass(t *testing.T) {
 	g := NewWithT(t)
 	id := kafka.TopicID{2}
-	s := StatusAfter(claimed(), Outcome{State: Ready, Claimed: &Claim{"orders", id}, Warnings: []Refusal{{v1.ReasonInvalidConfig, "w1"}, {v1.ReasonInvalidConfig, "w2"}}}, noon)
+	s := StatusAfter(claimed(), Outcome{State: Ready, Claimed: &Claim{Name: "orders", ID: id}, Warnings: []Refusal{{Reason: v1.ReasonInvalidConfig, Message: "w1"}, {Reason: v1.ReasonInvalidConfig, Message: "w2"}}}, noon)
 	g.Expect(s.ObservedGeneration).To(BeEquivalentTo(7))
 	g.Expect(s.TopicID).To(Equal(id.String()), "a recreated topic has its new id")
 	g.Expect(s.ClusterID).To(Equal("abc"))
@@ -77,7 +77,7 @@ func TestTheTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 func TestAnUnchangedStatusIsNotWritten(t *testing.T) {
 	g := NewWithT(t)
 	kt := claimed()
-	o := Outcome{State: Ready, Claimed: &Claim{"orders", kafka.TopicID{2}}, Warnings: []Refusal{{"InvalidConfig", "w"}}}
+	o := Outcome{State: Ready, Claimed: &Claim{Name: "orders", ID: kafka.TopicID{2}}, Warnings: []Refusal{{Reason: "InvalidConfig", Message: "w"}}}
 	kt.Status = StatusAfter(kt, o, noon)
 	patch, err := StatusPatch("5", kt.Status, StatusAfter(kt, o, later))
 	g.Expect(err).NotTo(HaveOccurred())

@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"context"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+)
+
+// ownID and otherID are Kafka clusters' ids: the operator's, and another one's.
+const (
+	ownID   = "ownKafkaCluster0000000"
+	otherID = "otherKafkaCluster00000"
+)
+
+// ownCluster says which cluster the operator works for.
+type ownCluster struct {
+	mu sync.Mutex
+	ownership.Cluster
+}
+
+func (c *ownCluster) Own(context.Context) ownership.Cluster {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Cluster
+}
+
+func (c *ownCluster) Answered(as string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Answering = as
+}
+
+// listedClaims finds claimants in a world's namespace, as the API server has them.
+type listedClaims struct{ w *world }
+
+func (c *listedClaims) Of(ctx context.Context, topic string) ([]v1.KafkaTopic, error) {
+	var list v1.KafkaTopicList
+	if err := c.w.admin.List(ctx, &list, client.InNamespace(c.w.ns)); err != nil {
+		return nil, err
+	}
+	var claimants []v1.KafkaTopic
+	for i := range list.Items {
+		if ownership.ClaimedName(&list.Items[i]) == topic {
+			claimants = append(claimants, list.Items[i])
+		}
+	}
+	return claimants, nil
+}
+
+func (c *listedClaims) Recheck(context.Context, string) ([]v1.KafkaTopic, bool, error) {
+	return nil, false, nil
+}

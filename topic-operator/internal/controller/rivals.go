@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// rivals asks for a pass over each other claimant of a topic when a claimant comes, goes or changes its claim: those that are flagged recover
+// at once, and not at the timer (ruling T2).
+func (r *Reconciler) rivals() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.askRivals(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.askRivals(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, okBefore := e.ObjectOld.(*v1.KafkaTopic)
+			after, okAfter := e.ObjectNew.(*v1.KafkaTopic)
+			if !okBefore || !okAfter || r.claimOf(before) == r.claimOf(after) {
+				return
+			}
+			r.askRivals(ctx, before, q)
+			r.askRivals(ctx, after, q)
+		},
+	}
+}
+
+// claimAs is what makes a KafkaTopic a rival of another one.
+type claimAs struct {
+	topic, clusterID           string
+	selected, managed, holding bool
+}
+
+func (r *Reconciler) claimOf(kt *v1.KafkaTopic) claimAs {
+	return claimAs{topic: ownership.ClaimedName(kt), clusterID: kt.Status.ClusterID, selected: r.options.Selects(kt.Labels),
+		managed: kt.IsManaged(), holding: kt.Status.TopicID != ""}
+}
+
+func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {
+	kt, ok := o.(*v1.KafkaTopic)
+	if !ok {
+		return
+	}
+	claimants, err := r.options.Claims.Of(ctx, ownership.ClaimedName(kt))
+	if err != nil {
+		log.FromContext(ctx).Error(err, "The rivals of a KafkaTopic were not found; they are looked at by the timer", "KafkaTopic", client.ObjectKeyFromObject(kt))
+		return
+	}
+	for i := range claimants {
+		if key := client.ObjectKeyFromObject(&claimants[i]); key != client.ObjectKeyFromObject(kt) {
+			q.Add(reconcile.Request{NamespacedName: key})
+		}
+	}
+}
+
+// LookAgain asks for a pass over each watched KafkaTopic that f picks out, for a reason that lies outside of them: a new namespace policy, or a
+// Kafka cluster that is back. It returns when all are queued, or ctx ends.
+func (r *Reconciler) LookAgain(ctx context.Context, f func(*v1.KafkaTopic) bool) error {
+	var list v1.KafkaTopicList
+	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the KafkaTopics to look at again: %w", err)
+	}
+	for i := range list.Items {
+		if !f(&list.Items[i]) {
+			continue
+		}
+		select {
+		case r.again <- event.GenericEvent{Object: &list.Items[i]}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

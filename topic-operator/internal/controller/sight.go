@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"context"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// look asks a broker for the topic.
+func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
+	if p.deleting() {
+		found, err := r.kafka.Locate(ctx, p.facts.Object.Topic())
+		p.actual = topic.Actual{Topic: found}
+		return r.saw(p, err)
+	}
+	desired, refusal := topic.DesiredOf(p.kt)
+	if refusal != nil {
+		return says(topic.Outcome{State: topic.Failed, Failure: *refusal})
+	}
+	p.desired = desired
+	actual, err := r.kafka.Describe(ctx, desired.Name, p.wasReady)
+	p.actual = actual
+	return r.saw(p, err)
+}
+
+// saw notes a broker's answer about the topic. An error is no answer.
+func (r *Reconciler) saw(p *pass, err error) verdict {
+	switch {
+	case kafka.IsNotFound(err):
+		p.facts.Sight = ownership.Sight{View: ownership.Absent}
+	case err != nil:
+		p.facts.Sight = ownership.Sight{View: ownership.Unknown}
+		return r.failed(p, nil, err)
+	default:
+		id := p.actual.Topic.ID
+		p.facts.Sight = ownership.Sight{View: ownership.Present, ID: id, Outdated: r.memory.isDeleted(id)}
+	}
+	return verdict{again: true}
+}
+
+// confirm asks the controller, which is never behind, whether the name of the topic is free: whether it would create one. It creates none.
+func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
+	err := r.kafka.Validate(ctx, kafka.NewTopic{Name: p.facts.Object.Topic(), Partitions: 1, ReplicationFactor: 1})
+	switch {
+	case err == nil, kafka.ClassOf(err) == kafka.ClassInvalid:
+		// Names come first: whatever else it may have against the request, it knows no such topic.
+		p.facts.Sight = ownership.Sight{View: ownership.Free}
+	case kafka.IsExists(err):
+		p.facts.Sight = ownership.Sight{View: ownership.Taken}
+	default:
+		p.facts.Sight = ownership.Sight{View: ownership.Unknown}
+		return r.failed(p, nil, err)
+	}
+	return verdict{again: true}
+}
+
+// refuse tells why nothing is done.
+func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
+	o := topic.Outcome{State: topic.Failed, Failure: d.Refusal}
+	if made := p.facts.Object.Made; made != nil && p.kt.Status.TopicName == "" {
+		o.Claimed = r.claim(p, made.Name, made.ID) // the status never learned of the topic that was made for the object
+	}
+	v := says(o)
+	if d.Refusal.Reason != v1.ReasonClusterMismatch {
+		return v
+	}
+	// The status is somebody else's. Its operator will put it right again, so it is told once for each generation (ruling T5).
+	v.outcome.ConditionsOnly = true
+	if p.facts.Own.Answering == "" {
+		v.told, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
+	}
+	return v
+}
+
+// claim is what the status says of a topic that was seen or made in the operator's cluster.
+func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim {
+	return &topic.Claim{Name: name, ID: id, ClusterID: p.facts.Own.ID}
+}
+
+// countRefusal keeps the figures of the objects whose topics are not theirs.
+func (r *Reconciler) countRefusal(p *pass, v verdict) {
+	if v.outcome != nil && v.outcome.State == topic.Failed && isOwnershipReason(v.outcome.Failure.Reason) && !p.facts.Object.Vanished {
+		r.metrics.Refused(p.key, v.outcome.Failure.Reason, p.deleting())
+		return
+	}
+	if !v.retry {
+		r.metrics.Allowed(p.key)
+	}
+}
+
+func isOwnershipReason(reason string) bool {
+	switch reason {
+	case v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown:
+		return true
+	}
+	return false
+}

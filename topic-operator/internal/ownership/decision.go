@@ -1,0 +1,136 @@
+package ownership
+
+import (
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// Action is what comes next.
+type Action int
+
+// The actions. Only Create, Align and Delete change anything in Kafka.
+const (
+	// Ignore: the object is left exactly as it is.
+	Ignore Action = iota
+	// Release: the finalizer goes, and nothing happens in Kafka.
+	Release
+	// MarkUnmanaged and MarkPaused: only the status is written (rulings T3 and T4).
+	MarkUnmanaged
+	MarkPaused
+	// Refuse: nothing happens in Kafka, for the reason in Decision.Refusal.
+	Refuse
+	// Look: a broker has to be asked for the topic; then decide again.
+	Look
+	// Confirm: only the controller can tell whether the name is free; ask it, then decide again.
+	Confirm
+	// Wait: nothing follows from what was seen. Look again later.
+	Wait
+	// Create: the topic is to be made.
+	Create
+	// Align: the topic that is there is to become what the object asks for.
+	Align
+	// Delete: the topic of Decision.ID is to be deleted, by that id.
+	Delete
+)
+
+// String names the action for logs.
+func (a Action) String() string {
+	return [...]string{"ignore", "release", "mark-unmanaged", "mark-paused", "refuse", "look", "confirm", "wait", "create", "align", "delete"}[a]
+}
+
+// Decision is the answer to Facts.
+type Decision struct {
+	Action Action
+	// Topic is the name that the decision is about.
+	Topic string
+	// ID is the topic's, with Align and Delete.
+	ID kafka.TopicID
+	// Claim, with Align: nobody has claimed the object yet, so the claim has to be stored before the first change is made. Of two operators
+	// that see the same object, one fails to store it, and changes nothing (seed 000).
+	Claim bool
+	// Refusal is set with Refuse.
+	Refusal topic.Refusal
+	// Note says, with Release, why the topic stays, as Reason and Message of an Event; empty if there is nothing to tell.
+	Note topic.Refusal
+}
+
+// String prints the decision for logs and tests.
+func (d Decision) String() string {
+	switch d.Action {
+	case Refuse:
+		return fmt.Sprintf("refuse %s (%s)", d.Topic, d.Refusal.Reason)
+	case Release:
+		return fmt.Sprintf("release %s (%s)", d.Topic, d.Note.Reason)
+	case Align:
+		return fmt.Sprintf("align %s %s claim=%t", d.Topic, d.ID, d.Claim)
+	case Delete:
+		return fmt.Sprintf("delete %s %s", d.Topic, d.ID)
+	case Ignore, MarkUnmanaged, MarkPaused, Look, Confirm, Wait, Create:
+	}
+	return d.Action.String() + " " + d.Topic
+}
+
+// Decide decides. It never answers with a change in Kafka unless the facts prove that the object owns what is changed.
+func Decide(f Facts) Decision {
+	d := decide(f)
+	d.Topic = f.Object.Topic()
+	return d
+}
+
+func decide(f Facts) Decision {
+	o := f.Object
+	switch {
+	case !o.Selected:
+		return Decision{Action: Ignore}
+	case o.Deleting || o.Vanished:
+		return decideDeletion(f)
+	case !o.Managed:
+		return Decision{Action: MarkUnmanaged}
+	case o.Paused:
+		return Decision{Action: MarkPaused}
+	}
+	if why, ok := f.obstacle(); ok {
+		return refuse(why)
+	}
+	switch f.Sight.View {
+	case NotAsked:
+		return Decision{Action: Look}
+	case Absent, Free:
+		return Decision{Action: Create}
+	case Present:
+		if !f.Sight.Outdated {
+			return Decision{Action: Align, ID: f.Sight.ID, Claim: f.Own.ID != "" && o.ClusterID == ""}
+		}
+	case Unknown, Taken:
+	}
+	return Decision{Action: Wait}
+}
+
+// obstacle is what keeps the operator from the topic, whatever Kafka says about it. A mismatch comes first: an object of another cluster is
+// nobody's business here.
+func (f Facts) obstacle() (topic.Refusal, bool) {
+	o := f.Object
+	switch {
+	case f.Own.Answering != "":
+		return f.anotherCluster(), true
+	case f.mismatches():
+		return mismatch(o.ClusterID, f.Own.ID), true
+	case o.Asks != o.Topic():
+		return retargeted(o), true
+	case f.Violation != "":
+		return violation(f.Violation), true
+	}
+	if rivals := f.rivals(); len(rivals) > 0 && !f.wins(rivals) {
+		return conflict(rivals), true
+	}
+	return topic.Refusal{}, false
+}
+
+func refuse(why topic.Refusal) Decision { return Decision{Action: Refuse, Refusal: why} }
+
+// mismatches reports whether the object belongs to another cluster than the operator.
+func (f Facts) mismatches() bool {
+	return f.Own.ID != "" && f.Object.ClusterID != "" && f.Own.ID != f.Object.ClusterID
+}

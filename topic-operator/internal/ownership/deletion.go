@@ -1,0 +1,98 @@
+package ownership
+
+import (
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// decideDeletion follows ruling T7's order. Releasing an object never deletes anything.
+func decideDeletion(f Facts) Decision {
+	o := f.Object
+	switch {
+	case !o.Held && !o.Vanished:
+		return Decision{Action: Ignore} // nothing of it is the operator's any more
+	case !o.Managed:
+		return release(leftUnmanaged(o))
+	}
+	if rivals := f.deletionRivals(); len(rivals) > 0 {
+		return release(leftToOthers(o, rivals))
+	}
+	switch {
+	case !kafka.IsTopicName(o.Topic()):
+		return release(topic.Refusal{}) // no cluster has a topic of such a name
+	case f.Own.Answering != "":
+		return refuse(f.anotherCluster())
+	case f.Own.ID == "" && f.Rules.BlockUnknown:
+		return refuse(unknownCluster(o))
+	case f.mismatches():
+		return refuse(mismatch(o.ClusterID, f.Own.ID))
+	case f.Violation != "":
+		return release(leftByPolicy(o, f.Violation))
+	case !f.deletable():
+		return refuse(neverClaimed(o))
+	}
+	return f.decideBySight()
+}
+
+func release(note topic.Refusal) Decision { return Decision{Action: Release, Note: note} }
+
+// deletable reports whether anything could prove that the topic is the object's own. An object that vanished gets no second chance, so
+// that only an id does.
+func (f Facts) deletable() bool {
+	o := f.Object
+	switch {
+	case o.TopicID != "" || o.Made != nil:
+		return true
+	case o.Vanished:
+		return false
+	}
+	return f.Own.ID == "" || o.ClusterID != "" // seed 000: protection is disabled, or the fallback for paused topics
+}
+
+func (f Facts) decideBySight() Decision {
+	o := f.Object
+	switch f.Sight.View {
+	case NotAsked:
+		return Decision{Action: Look}
+	case Absent:
+		if o.Made != nil {
+			return Decision{Action: Delete, ID: o.Made.ID} // a broker that is behind does not know it yet, but its id is ours
+		}
+		return Decision{Action: Confirm}
+	case Free:
+		return f.alreadyGone()
+	case Present:
+		return f.decideByID()
+	case Unknown, Taken:
+	}
+	return Decision{Action: Wait}
+}
+
+// alreadyGone is H1: in the object's own cluster an absent topic is what was asked for; in another one it would be the normal answer.
+func (f Facts) alreadyGone() Decision {
+	o := f.Object
+	if o.Made == nil && f.Own.ID != "" && o.ClusterID == "" {
+		return refuse(absentUnclaimed(o))
+	}
+	return release(topic.Refusal{})
+}
+
+func (f Facts) decideByID() Decision {
+	o, id := f.Object, f.Sight.ID
+	switch {
+	case f.Sight.Outdated && o.Made != nil && o.Made.ID != id:
+		return Decision{Action: Delete, ID: o.Made.ID} // made since then, and the broker has not heard of it either
+	case f.Sight.Outdated:
+		return Decision{Action: Confirm}
+	case o.TopicID == id.String(), o.Made != nil && o.Made.ID == id:
+		return Decision{Action: Delete, ID: id}
+	case o.TopicID != "" || o.Made != nil:
+		return refuse(anotherTopic(o, id))
+	}
+	// Seed 000's fallback. The claim of the cluster says that the topic was seen there under this name; an object without a name in
+	// its status never had one.
+	if f.Own.ID != "" && o.Name == "" {
+		return refuse(neverClaimed(o))
+	}
+	return Decision{Action: Delete, ID: id}
+}

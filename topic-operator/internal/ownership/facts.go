@@ -1,0 +1,138 @@
+package ownership
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// Facts are all that bears on one decision.
+type Facts struct {
+	Object Object
+	Own    Cluster
+	// Others are the other KafkaTopics that claim the same topic: managed, and selected by the same operator.
+	Others []Claimant
+	// Violation says how the namespace policy forbids the object its topic; empty if it does not (ruling T12).
+	Violation string
+	Sight     Sight
+	Rules     Rules
+}
+
+// Rules are the operator's settings that bear on ownership.
+type Rules struct {
+	// OldestWins lets the oldest of several claimants of a topic proceed (ruling T1); otherwise none of them does.
+	OldestWins bool
+	// BlockUnknown blocks deletions while the operator's own cluster id is unknown (ruling T7); otherwise they proceed (seed 000).
+	BlockUnknown bool
+}
+
+// Object is what a KafkaTopic says.
+type Object struct {
+	Key     types.NamespacedName
+	Created time.Time
+	// Selected: the operator's label selector matches it.
+	Selected bool
+	// Deleting: it has a deletion timestamp. Held: the operator's finalizer is on it.
+	Deleting, Held bool
+	// Vanished: it is gone from Kubernetes, and its topic is to go after it (the mode without finalizers).
+	Vanished        bool
+	Managed, Paused bool
+	// Asks is the name of the topic that the specification asks for.
+	Asks string
+	// Name, TopicID and ClusterID are the status's: the topic that the object stands for, as it was last seen.
+	Name, TopicID, ClusterID string
+	// Made is the topic that this operator itself made for this very object, and that the status may not tell of yet; nil if there is none.
+	Made *Creation
+}
+
+// Creation is a topic that the operator made.
+type Creation struct {
+	Name string
+	ID   kafka.TopicID
+}
+
+// ObjectOf reads a KafkaTopic.
+func ObjectOf(kt *v1.KafkaTopic, selected bool) Object {
+	return Object{
+		Key: types.NamespacedName{Namespace: kt.Namespace, Name: kt.Name}, Created: kt.CreationTimestamp.Time,
+		Selected: selected, Deleting: kt.DeletionTimestamp != nil, Held: HasFinalizer(kt),
+		Managed: kt.IsManaged(), Paused: kt.IsPaused(), Asks: kt.TopicName(),
+		Name: kt.Status.TopicName, TopicID: kt.Status.TopicID, ClusterID: kt.Status.ClusterID,
+	}
+}
+
+// Topic returns the name of the topic that the object stands for: the one it has claimed already, whatever its specification says
+// now, else the one it asks for. So a KafkaTopic whose spec.topicName was changed can still be deleted, or changed back.
+func (o Object) Topic() string {
+	switch {
+	case o.Name != "":
+		return o.Name
+	case o.Made != nil:
+		return o.Made.Name
+	}
+	return o.Asks
+}
+
+// ClaimedName returns the name of the topic that a KafkaTopic stands for by its specification and status.
+func ClaimedName(kt *v1.KafkaTopic) string { return cmp.Or(kt.Status.TopicName, kt.TopicName()) }
+
+// Cluster is the Kafka cluster that the operator works for.
+type Cluster struct {
+	// ID is empty as long as it could not be found out (seed 000: protection is disabled).
+	ID string
+	// Answering is the id of another cluster that answers in its place, against all expectation; empty while none does (ruling T9).
+	Answering string
+}
+
+// Claimant is another KafkaTopic that claims the same topic.
+type Claimant struct {
+	Key     types.NamespacedName
+	Created time.Time
+	// TopicID and ClusterID are its status's.
+	TopicID, ClusterID string
+	// Violates: the namespace policy forbids it the topic.
+	Violates bool
+}
+
+// ClaimantOf reads another KafkaTopic.
+func ClaimantOf(kt *v1.KafkaTopic, violates bool) Claimant {
+	return Claimant{Key: types.NamespacedName{Namespace: kt.Namespace, Name: kt.Name}, Created: kt.CreationTimestamp.Time,
+		TopicID: kt.Status.TopicID, ClusterID: kt.Status.ClusterID, Violates: violates}
+}
+
+// View is what is known of the topic in Kafka.
+type View int
+
+// The views.
+const (
+	// NotAsked: nobody looked yet.
+	NotAsked View = iota
+	// Unknown: somebody looked and got no answer. Nothing follows from it.
+	Unknown
+	// Absent: a broker knows no topic of the name. It may be behind.
+	Absent
+	// Free: the controller, which is never behind, knows no topic of the name.
+	Free
+	// Taken: the controller knows a topic of the name, which the broker that was asked does not.
+	Taken
+	// Present: there is one.
+	Present
+)
+
+// String names the view for logs.
+func (v View) String() string {
+	return [...]string{"not-asked", "unknown", "absent", "free", "taken", "present"}[v]
+}
+
+// Sight is what Kafka says about the topic of the object's name.
+type Sight struct {
+	View View
+	// ID is the topic's, with Present.
+	ID kafka.TopicID
+	// Outdated: the operator deleted the topic of this id a moment ago, so that the broker which still shows it is behind.
+	Outdated bool
+}

@@ -1,0 +1,108 @@
+package ownership
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// The ways out, for Events, logs, and the messages that no seed prescribes.
+const (
+	unmanageToRelease = `To let the KafkaTopic go and keep the topic, annotate it with strimzi.io/managed="false"`
+	moveCluster       = `Point the operator at the cluster it belongs to; or, if the KafkaTopic is to move to this cluster, annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
+	oneStays          = "Delete all but one of them (the topic stays), or give them different topic names"
+)
+
+// mismatch carries seed 000's literal message.
+func mismatch(stored, current string) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonClusterMismatch, Advice: moveCluster,
+		Message: fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", stored, current)}
+}
+
+// anotherCluster is what is said while another cluster than the operator's answers (ruling T9).
+func (f Facts) anotherCluster() topic.Refusal {
+	if stored := f.Object.ClusterID; stored != "" && stored != f.Own.Answering {
+		r := mismatch(stored, f.Own.Answering)
+		r.Advice = "The Kafka cluster behind the bootstrap address changed while the operator was running: repair the address, or restart the operator"
+		return r
+	}
+	return topic.Refusal{Reason: v1.ReasonClusterMismatch, Message: fmt.Sprintf("Kafka answers as cluster '%s', but this operator works for cluster '%s': nothing is changed "+
+		"until that cluster answers again, or the operator is restarted", f.Own.Answering, f.Own.ID)}
+}
+
+func unknownCluster(o Object) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonClusterIDUnknown, Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so that nothing proves that topic '%s' is its own "+
+		"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as Kafka tells its id. %s", o.Topic(), unmanageToRelease)}
+}
+
+func retargeted(o Object) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonNotSupported, Message: "Changing spec.topicName is not supported: this KafkaTopic stands for '" + o.Topic() + "'",
+		Advice: "Set spec.topicName back to '" + o.Topic() + "', or create another KafkaTopic for '" + o.Asks + "'"}
+}
+
+func violation(message string) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: message}
+}
+
+// conflict carries ruling T1's literal message.
+func conflict(rivals []Claimant) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonResourceConflict, Message: "Also managed by " + names(rivals), Advice: oneStays}
+}
+
+func neverClaimed(o Object) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was never reconciled successfully, so that nothing proves "+
+		"that topic '%s' is its own. %s. To delete the topic as well, create the KafkaTopic again, wait until it is Ready, and delete it", o.Topic(), unmanageToRelease)}
+}
+
+func absentUnclaimed(o Object) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: fmt.Sprintf("KafkaTopic is not ready for deletion: this Kafka cluster has no topic '%s', and nothing says "+
+		"that the KafkaTopic belongs to this cluster, so that its topic '%s' may be in another one. %s", o.Topic(), o.TopicID, unmanageToRelease)}
+}
+
+func anotherTopic(o Object, found kafka.TopicID) topic.Refusal {
+	known := o.TopicID
+	if o.Made != nil {
+		known = cmp.Or(known, o.Made.ID.String())
+	}
+	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("Topic '%s' has topicId '%s' in Kafka, but this KafkaTopic owns topicId '%s': the topic was deleted and "+
+		"created again by somebody else, and is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
+}
+
+// The reasons of the Events of an object that is released while its topic stays.
+const (
+	// EventReleased tells that the topic stays because the KafkaTopic does not manage it.
+	EventReleased = "Released"
+	// EventLeftToOthers tells that the topic stays because other KafkaTopics claim it.
+	EventLeftToOthers = "LeftToOthers"
+)
+
+func leftUnmanaged(o Object) topic.Refusal {
+	return topic.Refusal{Reason: EventReleased, Message: "The KafkaTopic is not managed: topic '" + o.Topic() + "' stays in Kafka"}
+}
+
+func leftToOthers(o Object, rivals []Claimant) topic.Refusal {
+	return topic.Refusal{Reason: EventLeftToOthers, Message: "Topic '" + o.Topic() + "' stays in Kafka: it is also managed by " + names(rivals)}
+}
+
+func leftByPolicy(o Object, violation string) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: "Topic '" + o.Topic() + "' stays in Kafka: " + violation}
+}
+
+// maxNamed bounds how many rivals a message names; a status must stay small.
+const maxNamed = 20
+
+func names(rivals []Claimant) string {
+	list := make([]string, 0, len(rivals))
+	for i, c := range rivals {
+		if i == maxNamed {
+			list = append(list, fmt.Sprintf("and %d more", len(rivals)-maxNamed))
+			break
+		}
+		list = append(list, c.Key.String())
+	}
+	return strings.Join(list, ", ")
+}
