@@ -1,0 +1,59 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxListed is how many problems an IllegalError lists. A log line and a terminal bear so many, and nobody reads more.
+const maxListed = 100
+
+// IllegalError says everything that is wrong with a policy.
+type IllegalError struct {
+	// Problems are the problems, one sentence each: what is wrong, where, and what to do. At least one, at most 100. Every pair of entries that
+	// break a rule together is a problem of its own.
+	Problems []string
+	// More is how many problems there are beyond those.
+	More int
+}
+
+// Lines returns the problems, and a last line that tells how many more there are, if there are more.
+func (e *IllegalError) Lines() []string {
+	if e.More == 0 {
+		return slices.Clone(e.Problems)
+	}
+	return append(slices.Clone(e.Problems), fmt.Sprintf("and %d more", e.More))
+}
+
+// Error returns all of Lines in one line.
+func (e *IllegalError) Error() string {
+	return "the namespace policy is illegal: " + strings.Join(e.Lines(), "; ")
+}
+
+// findings collects problems.
+type findings struct {
+	problems []string
+	more     int
+}
+
+func (f *findings) add(format string, args ...any) {
+	f.addEach(1, func(int) string { return fmt.Sprintf(format, args...) })
+}
+
+// addEach adds n problems. Only those that are listed get a text, so that millions of them cost nothing.
+func (f *findings) addEach(n int, text func(int) string) {
+	listed := min(n, maxListed-len(f.problems))
+	for i := range listed {
+		f.problems = append(f.problems, text(i))
+	}
+	f.more += n - listed
+}
+
+// err returns the problems as an error; nil if there is none.
+func (f *findings) err() error {
+	if len(f.problems) == 0 {
+		return nil
+	}
+	return &IllegalError{Problems: f.problems, More: f.more}
+}

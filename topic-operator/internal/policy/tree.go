@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fields returns a mapping's values by their keys. Keys that are not allowed or stand twice are problems, and left out; something else than a mapping is one too.
+func (r *reader) fields(n *yaml.Node, what string, allowed ...string) (map[string]*yaml.Node, bool) {
+	if n.Kind != yaml.MappingNode {
+		r.add("line %d: %s must be a mapping with %s, not %s", n.Line, what, keys(allowed), kind(n))
+		return nil, false
+	}
+	fields := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch {
+		case !isText(key) || !slices.Contains(allowed, key.Value):
+			r.add("line %d: unknown key %.260q: %s has %s only", key.Line, key.Value, what, keys(allowed))
+		case fields[key.Value] != nil:
+			r.add("line %d: key '%s' stands again, after line %d: write it once", key.Line, key.Value, fields[key.Value].Line)
+		default:
+			fields[key.Value] = value
+		}
+	}
+	return fields, true
+}
+
+// keys lists allowed keys for people.
+func keys(allowed []string) string {
+	if len(allowed) == 1 {
+		return "the key '" + allowed[0] + "'"
+	}
+	return "the keys '" + strings.Join(allowed, "', '") + "'"
+}
+
+func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// kind names what stands at a place, for people.
+func kind(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return "nothing"
+	case "!!bool":
+		return "true or false"
+	case "!!int", "!!float":
+		return "a number"
+	case "!!timestamp":
+		return "a date"
+	case "!!str":
+		return "text"
+	}
+	return "a value of type " + n.ShortTag()
+}
+
+// quoteHint tells what to do where YAML takes what was meant as a text for something else, as in 2024-01-01.
+func quoteHint(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || isNull(n) {
+		return ""
+	}
+	return ": put it in quotes"
+}

@@ -1,0 +1,39 @@
+package policy
+
+import "fmt"
+
+// Violation says that a namespace may not manage a topic, who may, and why.
+type Violation struct {
+	// Namespace is the one that may not manage the topic, Topic the topic's name in Kafka.
+	Namespace, Topic string
+	// Owner is the only namespace that may; empty if none may.
+	Owner string
+	// Rule is the rule by which Owner may; RuleNone if none may.
+	Rule Rule
+	// Entry is the prefix or the name in the policy that decided; empty with RuleOtherTopics and RuleNone.
+	Entry string
+}
+
+// Message returns one sentence for the condition: who may manage the topic, by which rule, and what to do. The same violation has the same message.
+func (v *Violation) Message() string {
+	if v.Rule == RuleNone {
+		return fmt.Sprintf("Topic '%s' can't be managed from namespace '%s', nor from any other (namespace policy: %s): rename the topic, or change the policy",
+			v.Topic, v.Namespace, because(v.Rule, v.Entry))
+	}
+	return fmt.Sprintf("Topic '%s' can be managed from namespace '%s' only (namespace policy: %s), not from '%s': move the KafkaTopic there, rename the topic, or change the policy",
+		v.Topic, v.Owner, because(v.Rule, v.Entry), v.Namespace)
+}
+
+// because names what in the policy decides.
+func because(rule Rule, entry string) string {
+	switch rule {
+	case RuleTopicName:
+		return fmt.Sprintf("topic name '%s'", entry)
+	case RulePrefix:
+		return fmt.Sprintf("prefix '%s'", entry)
+	case RuleOtherTopics:
+		return "otherTopics"
+	case RuleNone:
+	}
+	return "no topic name and no prefix matches, and no namespace has otherTopics"
+}

@@ -1,0 +1,158 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultInterval is how often a Watcher looks at its file. The kubelet takes up to a minute to bring a changed ConfigMap, so more often gains nothing.
+const DefaultInterval = 2 * time.Second
+
+// Settings are how a Watcher works, and whom it tells. All of them may be left out.
+type Settings struct {
+	// Interval is the time between two looks at the file; 0 is DefaultInterval.
+	Interval time.Duration
+	// Log takes what happens to the policy.
+	Log *slog.Logger
+	// OnChange is called after another legal policy came into force; Current returns it already. It is not called for the policy of Load.
+	// What before and after say about a namespace and a topic is what changed for it.
+	OnChange func(before, after *Policy)
+	// OnRejected is called with the reason when the file's content begins to be refused, or is refused for another reason, so that the
+	// policy in force is not the one in the file; and with nil when the two agree again.
+	OnRejected func(reason error)
+}
+
+// Watcher holds the policy in force, and follows its file. It is a manager.Runnable that runs on every replica, so that one that becomes
+// leader has the policy of the day.
+//
+// It reads and compares rather than wait for notifications of the file system, which miss mounts that the kubelet exchanges. A change
+// comes into force once two looks in a row saw it: one that somebody is in the middle of writing may be legal, and wrong.
+type Watcher struct {
+	path     string
+	settings Settings
+	current  atomic.Pointer[Policy]
+
+	// inForce is the content that the policy in force was read from.
+	inForce sighting
+	// seen is what the last look saw, judged what was last taken over or refused.
+	seen, judged sighting
+}
+
+// sighting is what a look at the file saw.
+type sighting struct {
+	content string
+	// problem is why it could not be read; empty if it could.
+	problem string
+}
+
+// Load reads the policy, and returns a Watcher that holds it. The error is about a file that can't be read, or wraps an *IllegalError; it stops
+// the start of the operator, because without the policy it would let everybody manage everything (ruling T12). Without a path there is
+// no policy, and nothing to follow.
+func Load(path string, settings Settings) (*Watcher, error) {
+	if settings.Interval == 0 {
+		settings.Interval = DefaultInterval
+	}
+	if settings.Log == nil {
+		settings.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Watcher{path: path, settings: settings}
+	if path == "" {
+		return w, nil
+	}
+	seen := w.read()
+	p, err := w.parse(seen)
+	if err != nil {
+		return nil, err
+	}
+	w.inForce, w.seen, w.judged = seen, seen, seen
+	w.current.Store(p)
+	settings.Log.Info("The namespace policy is in force", "file", path, "namespaces", len(p.namespaces), "prefixes", len(p.prefixes),
+		"topicNames", len(p.names), "otherTopics", p.others.namespace)
+	return w, nil
+}
+
+// Current returns the policy in force; nil if there is none. It may be called at any time, from anywhere.
+func (w *Watcher) Current() *Policy { return w.current.Load() }
+
+// NeedLeaderElection says that the Watcher runs on all replicas.
+func (w *Watcher) NeedLeaderElection() bool { return false }
+
+// Start follows the file until the context ends. It never fails: whatever becomes of the file, the last legal policy stays in force.
+func (w *Watcher) Start(ctx context.Context) error {
+	if w.path == "" {
+		return nil
+	}
+	ticker := time.NewTicker(w.settings.Interval)
+	defer ticker.Stop()
+	for {
+		w.look()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// look reads the file, and judges what it saw if that is new and was there at the last look too.
+func (w *Watcher) look() {
+	now := w.read()
+	settled := now == w.seen
+	w.seen = now
+	if !settled || now == w.judged {
+		return
+	}
+	rejectedBefore := w.judged != w.inForce
+	w.judged = now
+	if now == w.inForce {
+		w.settings.Log.Info("The file of the namespace policy is as it was again", "file", w.path)
+		w.rejected(nil)
+		return
+	}
+	p, err := w.parse(now)
+	if err != nil {
+		w.settings.Log.Warn("The changed namespace policy can't be used; the last legal one stays in force", "file", w.path, "error", err)
+		w.rejected(err)
+		return
+	}
+	before := w.current.Swap(p)
+	w.inForce = now
+	w.settings.Log.Info("The namespace policy changed; the new one is in force from now on", "file", w.path, "namespaces", len(p.namespaces),
+		"prefixes", len(p.prefixes), "topicNames", len(p.names), "otherTopics", p.others.namespace)
+	if rejectedBefore {
+		w.rejected(nil)
+	}
+	if w.settings.OnChange != nil {
+		w.settings.OnChange(before, p)
+	}
+}
+
+func (w *Watcher) rejected(reason error) {
+	if w.settings.OnRejected != nil {
+		w.settings.OnRejected(reason)
+	}
+}
+
+func (w *Watcher) read() sighting {
+	content, err := os.ReadFile(w.path)
+	if err != nil {
+		return sighting{problem: err.Error()}
+	}
+	return sighting{content: string(content)}
+}
+
+// parse makes a policy of what was seen. Its errors name the file.
+func (w *Watcher) parse(seen sighting) (*Policy, error) {
+	if seen.problem != "" {
+		return nil, fmt.Errorf("the namespace policy can't be read: %s: mount it there, or unset STRIMZI_NAMESPACE_POLICY_FILE", seen.problem)
+	}
+	p, err := Parse([]byte(seen.content))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.path, err)
+	}
+	return p, nil
+}
