@@ -76,7 +76,9 @@ var _ = Describe("The metrics", func() {
 		s.update(kt, unmanaged(), replicas(1))
 		s.says(kt, "Unmanaged=True")
 		Eventually(read).Should(HaveField("Successful", BeNumerically(">", before.Successful)), "unmanage")
-		s.update(kt, managed(), paused())
+		s.update(kt, managed())
+		s.ready(kt) // what was never claimed again could not be deleted
+		s.update(kt, paused())
 		s.says(kt, "ReconciliationPaused=True")
 		before = read()
 		s.deleted(kt)
