@@ -12,12 +12,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/app"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/policy"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == policy.Subcommand {
+		os.Exit(policy.Command(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	o, warnings, err := options.Parse(os.Args[1:], options.InPod(os.LookupEnv, os.ReadFile), os.Environ())
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Print(options.Help())
+		fmt.Print(options.Help(policy.Usage))
 		return
 	}
 	log := logging.New(os.Stdout, o.Log.Level, o.Log.JSON)

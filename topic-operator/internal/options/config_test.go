@@ -285,7 +285,10 @@ func TestHelpIsAskedFor(t *testing.T) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}
-	help := Help()
+	help := Help("topic-operator first\n", "topic-operator second\n")
+	if !strings.Contains(help, "objects.\n\ntopic-operator first\n\ntopic-operator second\n\nEach setting") {
+		t.Error("--help does not show the subcommands")
+	}
 	for _, g := range table(&draft{}) {
 		for _, s := range g.settings {
 			if !strings.Contains(help, "\n  "+s.env) {

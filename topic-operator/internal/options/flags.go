@@ -50,6 +50,8 @@ func parseFlags(groups []group, args []string) (map[string]string, error) {
 	switch {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("%w; --help lists the flags (passwords have none, because everybody on a machine can read command lines)", err))
+	case set.NArg() > 0 && set.NArg() == len(args): // it is the first one, where a subcommand stands
+		errs = append(errs, fmt.Errorf("unknown subcommand: %q; --help lists the subcommands and the flags, which are written --flag=value", set.Arg(0)))
 	case set.NArg() > 0:
 		errs = append(errs, fmt.Errorf("argument without a flag: %q; write --flag=value, also for true and false", set.Arg(0)))
 	}

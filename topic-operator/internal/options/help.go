@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Help returns the text of --help: every setting with its variable, flag, default and meaning.
-func Help() string {
+// Help returns the text of --help: the subcommands, as their own usage texts tell of them, and every setting with its variable, flag, default and
+// meaning.
+func Help(subcommands ...string) string {
 	var b strings.Builder
-	b.WriteString("topic-operator makes the topics of a Kafka cluster follow KafkaTopic objects.\n\n" +
+	b.WriteString("topic-operator makes the topics of a Kafka cluster follow KafkaTopic objects.\n\n" + strings.Join(append(subcommands, ""), "\n") +
 		"Each setting is a variable or a flag; the flag wins. An empty variable counts as unset.\n")
 	for _, g := range table(&draft{}) {
 		fmt.Fprintf(&b, "\n%s\n", g.title)

@@ -182,6 +182,7 @@ func TestFlags(t *testing.T) {
 	refused := map[string][]string{
 		"--no-such-flag":            {"--no-such-flag=1"},
 		"argument without a flag":   {"--leader-elect", "false"},
+		"an unknown subcommand":     {"polcy", "check", "-"},
 		"no flag for a secret":      {"--sasl-password=x"},
 		"no flag for the JSON":      {"--sasl-custom-config-json={}"},
 		"value missing":             {"--namespace"},
@@ -195,6 +196,10 @@ func TestFlags(t *testing.T) {
 	_, _, err := Parse([]string{"--sasl-password", "hunter2"}, with().lookup, nil)
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a password on the command line: %v", err)
+	}
+	_, _, err = Parse([]string{"polcy", "check", "-"}, with().lookup, nil)
+	if err == nil || !strings.Contains(err.Error(), `unknown subcommand: "polcy"; --help lists`) {
+		t.Errorf("an unknown subcommand: %v", err)
 	}
 	o, _ := with("STRIMZI_LEADER_ELECTION_ENABLED", "false").parse(t, "--leader-elect", "-namespace", "other")
 	equal(t, "leader election", o.LeaderElection.Enabled, true)
