@@ -254,6 +254,17 @@ func (e *Embedded) Fence(id int32) error {
 	return err
 }
 
+// Advertise makes a broker tell its clients another address than its own, such as that of a proxy before it, until StartNode.
+func (e *Embedded) Advertise(id int32, addr string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, err := e.node(id)
+	if err == nil {
+		n.inner.advertise(addr)
+	}
+	return err
+}
+
 // Disconnect closes all connections of clients; the brokers go on.
 func (e *Embedded) Disconnect() {
 	e.mu.Lock()

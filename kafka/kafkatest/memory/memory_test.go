@@ -148,6 +148,54 @@ func TestTheSameCallsGiveTheSameState(t *testing.T) {
 	}
 }
 
+func TestAClientIsLedToAnotherCluster(t *testing.T) {
+	mine, theirs := memory.New(memory.Options{ClusterID: "mine"}), memory.New(memory.Options{ClusterID: "theirs", KeepCalls: 100})
+	create(t, mine, "x")
+	create(t, theirs, "x")
+	calls := len(theirs.Calls())
+	bound, free := mine.Client("User:test", nil), mine.Client("User:test", nil)
+	if err := bound.Pin("mine"); err != nil {
+		t.Fatal(err)
+	}
+	bound.Redirect(theirs)
+	free.Redirect(theirs)
+	for method, call := range kafkatest.Calls(bound, "x") {
+		err := call(t.Context())
+		if answering, ok := kafka.WrongCluster(err); method == "DescribeCluster" && err != nil || method != "DescribeCluster" && (!ok || answering != "theirs") {
+			t.Errorf("%s: got %v", method, err)
+		}
+	}
+	if cluster, err := bound.DescribeCluster(t.Context()); err != nil || cluster.ID != "theirs" {
+		t.Errorf("got %v, %v", cluster, err)
+	}
+	if got := len(theirs.Calls()) - calls; got != 2 { // DescribeCluster
+		t.Errorf("%d calls reached the other cluster", got)
+	}
+	if _, err := free.ListTopics(t.Context()); err != nil || len(theirs.Calls())-calls != 3 {
+		t.Errorf("a client that is bound to none: %v", err)
+	}
+	bound.Redirect(mine)
+	if _, err := bound.ListTopics(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestACallEndsWhereItBegan: being led elsewhere is seen by the next call.
+func TestACallEndsWhereItBegan(t *testing.T) {
+	mine, theirs := memory.New(memory.Options{ClusterID: "mine"}), memory.New(memory.Options{ClusterID: "theirs"})
+	client := mine.Client("User:test", nil)
+	mine.Before(func(context.Context, memory.Call) error { client.Redirect(theirs); return nil })
+	for range 2 {
+		results, err := client.CreateTopics(t.Context(), []kafka.NewTopic{{Name: "x", Partitions: 1, ReplicationFactor: 1}}, false)
+		if err != nil || results["x"].Err != nil {
+			t.Fatal(results, err)
+		}
+	}
+	if !reflect.DeepEqual(names(mine.Snapshot()), []string{"x"}) || !reflect.DeepEqual(names(theirs.Snapshot()), []string{"x"}) {
+		t.Errorf("got %v and %v", names(mine.Snapshot()), names(theirs.Snapshot()))
+	}
+}
+
 func TestReassignments(t *testing.T) {
 	c := memory.New(memory.Options{Brokers: 4, DefaultReplicationFactor: 2})
 	create(t, c, "a", "b") // on brokers 0 and 1
