@@ -4,6 +4,7 @@
 #   assets.sh controlplane   kube-apiserver, etcd, kube-controller-manager and kubectl, compiled from their Go modules
 #   assets.sh kafka          the jars of Apache Kafka, through Maven
 #   assets.sh lint           golangci-lint, compiled from its Go module
+#   assets.sh promtool       promtool, out of Debian's package of Prometheus, unless it is installed
 #
 # It prints the folder that holds the result as its only line on standard output; progress goes to standard error.
 # KUBEBUILDER_ASSETS (control plane) and KAFKA_HOME (Kafka) name a folder of one's own instead.
@@ -118,6 +119,23 @@ build_lint() {
   go build -trimpath -ldflags '-s -w' -o "$1/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 }
 
+no_promtool() { die "promtool is missing: install it (Debian: apt-get install prometheus)"; }
+
+# fetch_promtool takes the one program out of the package. Installing that would start a server.
+fetch_promtool() {
+  mkdir "$1/package"
+  cd "$1/package"
+  if ! apt-get download -qq -o APT::Sandbox::User=root prometheus 2>/dev/null; then
+    # The lists of packages are old or, as in most images, not there.
+    [ "$(id -u)" != 0 ] || apt-get update -qq || true
+    apt-get download -qq -o APT::Sandbox::User=root prometheus || no_promtool
+  fi
+  dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x -C "$1" --strip-components=3 ./usr/bin/promtool
+  cd "$1"
+  rm -r package
+  ./promtool --version
+}
+
 # stamp FILE...: a version that changes when the pins do.
 stamp() { cat "$@" | sha256sum | cut -c1-12; }
 
@@ -139,5 +157,13 @@ case ${1:-} in
       once kafka "$(stamp "$here/kafka/pom.xml")" fetch_kafka
     fi ;;
   lint) once golangci-lint "$(stamp "$here/tools/lint/go.mod")" build_lint ;;
-  *) die "usage: assets.sh controlplane|kafka|lint" ;;
+  promtool)
+    if installed=$(command -v promtool); then
+      dirname "$installed"
+    elif ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+      no_promtool
+    else
+      once promtool "$(stamp /etc/os-release)" fetch_promtool
+    fi ;;
+  *) die "usage: assets.sh controlplane|kafka|lint|promtool" ;;
 esac

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # verify.sh MODULE... checks what can be checked without running anything: generated files are what the generators write and
-# are committed, PROJECT is true, the manifests build, and every module is tidy and builds without the workspace.
+# are committed, PROJECT is true, the manifests build, the alert rules pass their tests, and every module is tidy and builds
+# without the workspace. Its last lines say what could not be checked; with CI=true that is a failure.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
@@ -28,6 +29,16 @@ for folder in crd default prometheus samples overlays/all-namespaces overlays/tl
   bin/kustomize build "config/$folder" >/dev/null || fail "config/$folder does not build"
 done
 
+unrun=()
+rules=0
+hack/make/rules.sh || rules=$?
+case $rules in
+  0) ;;
+  2) unrun+=("the tests of the alert rules: hack/assets.sh promtool failed, see above") ;;
+  *) fail "the alert rules are not in order, see above" ;;
+esac
+[ "${CI:-}" != true ] || failures+=("${unrun[@]/#/could not run: }")
+
 # A setting that config/ spells wrong would be ignored without a word.
 mapfile -t settings < <(grep -rhoE 'STRIMZI_[A-Z_]+' config --include='*.yaml' | sort -u)
 for setting in "${settings[@]}"; do
@@ -46,4 +57,5 @@ if [ ${#failures[@]} -gt 0 ]; then
   printf '  %s\n' "${failures[@]}" >&2
   exit 1
 fi
-echo "verify: generated files, PROJECT, manifests and modules are in order"
+echo "verify: generated files, PROJECT, manifests, alert rules and modules are in order"
+[ ${#unrun[@]} = 0 ] || printf 'verify: could not run: %s\n' "${unrun[@]}"
