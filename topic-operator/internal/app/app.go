@@ -141,13 +141,19 @@ func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *me
 		return err
 	}
 	var reconciler *controller.Reconciler
-	guard := newGuard(admin, o, m, func() { lookAgain(ctx, reconciler, everything, log) }, log)
+	again := func(which func(*v1.KafkaTopic) bool) { go lookAgain(ctx, reconciler, which, log) }
+	guard := newGuard(admin, o, m, again, log)
+	namespaces, err := newPolicy(o, m, again, log)
+	if err != nil {
+		return err
+	}
 	exec := executor.New(ctx, admin, m, executor.Options{MaxBatch: o.Batch.MaxSize, Linger: o.Batch.MaxLinger, PatientLinger: patientLinger,
 		BusyLinger: busyLinger, BusyEnough: busyEnough, CallTimeout: callTimeout})
 	reconciler = controller.NewReconciler(mgr.GetClient(), exec, recorder, m, controller.Options{
 		Selects:                  o.Selector.Matches,
 		Rules:                    topic.Rules{Alterable: o.Alterable.Allows},
 		Ownership:                ownershipRules(o),
+		Violation:                violation(namespaces),
 		Identity:                 guard,
 		Namespaces:               o.Namespaces.Names,
 		Interval:                 o.ReconciliationInterval,
@@ -158,8 +164,10 @@ func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *me
 	if err := reconciler.SetupWithManager(ctx, mgr, o.Concurrency); err != nil {
 		return err
 	}
-	if err := mgr.Add(guard); err != nil {
-		return err
+	for _, runnable := range []manager.Runnable{guard, namespaces} {
+		if err := mgr.Add(runnable); err != nil {
+			return err
+		}
 	}
 	if o.SkipClusterConfigReview {
 		return nil

@@ -11,22 +11,25 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/controller"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/identity"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/policy"
 )
 
 // identityTimeout bounds one attempt to find out the Kafka cluster's id. Passes wait for it while the id is unknown.
 const identityTimeout = 5 * time.Second
 
-// newGuard makes the guard of the operator's cluster. It calls restored when the operator's own cluster answers again after another one did.
-func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, restored func(), log logr.Logger) *identity.Guard {
+// newGuard makes the guard of the operator's cluster. When the operator's own cluster answers again after another one did, all KafkaTopics
+// are looked at again.
+func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, again func(func(*v1.KafkaTopic) bool), log logr.Logger) *identity.Guard {
 	return identity.New(admin, identity.Options{
 		CallTimeout: identityTimeout,
 		Interval:    o.ReconciliationInterval,
 		Armed:       m.ProtectionArmed,
 		Changed:     m.ClusterChanged,
-		Restored:    func() { go restored() },
+		Restored:    func() { again(func(*v1.KafkaTopic) bool { return true }) },
 		Now:         time.Now,
 		Log:         log.WithName("identity"),
 	})
@@ -36,7 +39,31 @@ func ownershipRules(o options.Options) ownership.Rules {
 	return ownership.Rules{OldestWins: o.ConflictPolicy == options.ConflictOldestWins, BlockUnknown: o.ClusterIDUnknown == options.ClusterIDUnknownBlock}
 }
 
-func everything(*v1.KafkaTopic) bool { return true }
+// newPolicy loads the namespace policy. After a change of it, the KafkaTopics for which it changed something are looked at again.
+func newPolicy(o options.Options, m *metrics.Metrics, again func(func(*v1.KafkaTopic) bool), log logr.Logger) (*policy.Watcher, error) {
+	return policy.Load(o.NamespacePolicyFile, policy.Settings{
+		Log: logging.Slog(log.WithName("policy")),
+		OnChange: func(before, after *policy.Policy) {
+			again(func(kt *v1.KafkaTopic) bool {
+				name := ownership.ClaimedName(kt)
+				return message(before, kt.Namespace, name) != message(after, kt.Namespace, name)
+			})
+		},
+		OnRejected: func(reason error) { m.PolicyRejected(reason != nil) },
+	})
+}
+
+// violation tells the controller what the policy in force forbids.
+func violation(w *policy.Watcher) func(namespace, topic string) string {
+	return func(namespace, topic string) string { return message(w.Current(), namespace, topic) }
+}
+
+func message(p *policy.Policy, namespace, topic string) string {
+	if v := p.Check(namespace, topic); v != nil {
+		return v.Message()
+	}
+	return ""
+}
 
 // lookAgain asks for passes because something outside of the objects has changed.
 func lookAgain(ctx context.Context, r *controller.Reconciler, which func(*v1.KafkaTopic) bool, log logr.Logger) {
