@@ -109,7 +109,7 @@ func TestAdditionalTimersAreThereWhenTheyAreEnabled(t *testing.T) {
 // What promtool checks: names, units, helps.
 func TestTheFiguresAreNamedAsPrometheusWants(t *testing.T) {
 	g := NewWithT(t)
-	m, registry, _ := gather(t, Options{Additional: true, Operations: timers[3:], Requests: []string{"Metadata"}, Reasons: []string{"KafkaError"}})
+	m, registry, _ := gather(t, Options{Additional: true, Operations: timers[3:], Requests: []string{"Metadata"}, Reasons: []string{"KafkaError"}, Refusals: refusals})
 	m.Requested("Metadata", time.Second, errors.New("no"))
 	m.BatchSent("describe_topics", 3)
 	for name, f := range families(t, registry) {
