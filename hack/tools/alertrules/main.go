@@ -1,6 +1,7 @@
 // Command alertrules reads manifests from standard input and writes the rules of all PrometheusRules among them as one plain rule file, as
-// promtool wants them; without the texts that are the same whatever happens, since promtool wants each test to repeat all texts. It is given the root of the repository and promtool's test files. It prints each finding on a line of its own: an
-// alert that does not say how bad it is, what to do, or where to read on, and one whose firing and silence are not both tested.
+// promtool wants them; without the texts that are the same whatever happens, since promtool wants each test to repeat all texts. It is
+// given the root of the repository and promtool's test files. It prints each finding on a line of its own: an alert that does not say how
+// bad it is, what to do, or where to read on, and one whose firing and silence are not both tested.
 package main
 
 import (
@@ -27,6 +28,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "alertrules:", err)
 		os.Exit(2)
 	}
+	slices.Sort(findings)
+	findings = slices.Compact(findings)
 	for _, finding := range findings {
 		fmt.Fprintln(os.Stderr, "alertrules:", finding)
 	}
@@ -65,7 +68,9 @@ type testFile struct {
 	Tests []struct {
 		Alerts []struct {
 			Name     string `json:"alertname"`
-			Expected []any  `json:"exp_alerts"`
+			Expected []struct {
+				Annotations map[string]string `json:"exp_annotations"`
+			} `json:"exp_alerts"`
 		} `json:"alert_rule_test"`
 	} `json:"tests"`
 }
@@ -75,11 +80,10 @@ func run(root string, tests []string, in io.Reader, out io.Writer) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	fires, silent, err := tested(tests)
+	fires, silent, findings, err := tested(root, tests)
 	if err != nil {
 		return nil, err
 	}
-	var findings []string
 	for _, g := range groups {
 		for _, r := range g.Rules {
 			if r.Alert == "" {
@@ -134,29 +138,33 @@ func extract(in io.Reader) ([]group, error) {
 	return groups, nil
 }
 
-// tested returns the alerts that some test expects, and those that some test does not expect.
-func tested(files []string) (fires, silent map[string]bool, err error) {
+// tested returns the alerts that some test expects, and those that some test does not expect. What they are expected to point to has to be there.
+func tested(root string, files []string) (fires, silent map[string]bool, findings []string, err error) {
 	fires, silent = map[string]bool{}, map[string]bool{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		var tests testFile
 		if err := yaml.Unmarshal(text, &tests); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
+			return nil, nil, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		for _, test := range tests.Tests {
 			for _, a := range test.Alerts {
-				if len(a.Expected) > 0 {
-					fires[a.Name] = true
-				} else {
+				if len(a.Expected) == 0 {
 					silent[a.Name] = true
+				}
+				for _, expected := range a.Expected {
+					fires[a.Name] = true
+					if runbook := expected.Annotations["runbook"]; runbook != "" {
+						findings = append(findings, checkRunbook(root, a.Name, runbook)...)
+					}
 				}
 			}
 		}
 	}
-	return fires, silent, nil
+	return fires, silent, findings, nil
 }
 
 // checkTexts checks what an alert tells the one it wakes.
@@ -170,18 +178,18 @@ func checkTexts(root string, r rule) []string {
 			findings = append(findings, r.Alert+": the annotation "+name+" is missing")
 		}
 	}
-	return append(findings, checkRunbook(root, r)...)
+	return append(findings, checkRunbook(root, r.Alert, r.Annotations["runbook"])...)
 }
 
 // notInAnchors is what the anchor of a Markdown heading leaves out.
 var notInAnchors = regexp.MustCompile(`[^a-z0-9 _-]`)
 
-// checkRunbook looks for the page and the heading that an alert points to. Where a label chooses the heading, any will do.
-func checkRunbook(root string, r rule) []string {
-	page, anchor, _ := strings.Cut(r.Annotations["runbook"], "#")
+// checkRunbook looks for the page and the heading that an alert points to. Where a label chooses the heading, the tests have to name those there are.
+func checkRunbook(root, alert, runbook string) []string {
+	page, anchor, _ := strings.Cut(runbook, "#")
 	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
-		return []string{r.Alert + ": there is no runbook " + page}
+		return []string{alert + ": there is no runbook " + page}
 	}
 	if strings.Contains(anchor, "{{") {
 		return nil
@@ -196,5 +204,5 @@ func checkRunbook(root string, r rule) []string {
 			return nil
 		}
 	}
-	return []string{r.Alert + ": " + page + " has no heading for #" + anchor}
+	return []string{alert + ": " + page + " has no heading for #" + anchor}
 }
