@@ -5,10 +5,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // blockers are the reasons that hold up a deletion; with the others it goes on, and the topic stays.
-var blockers = []string{"ClusterMismatch", "TopicIdMismatch", "NotReadyForDeletion", "ClusterIdUnknown"}
+var blockers = []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonClusterIDUnknown}
 
 // ownershipFigures tell of the objects whose topic is not provably theirs. Alerts look at the gauges, because they go down again when a
 // user has put things right; the counters show what came and went between two scrapes.
