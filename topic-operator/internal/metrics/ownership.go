@@ -49,7 +49,7 @@ func newOwnershipFigures(o Options) *ownershipFigures {
 		blocking: gauge("strimzi_deletions_blocked", "Resources whose deletion is held up at present because the topic is not provably their own, by reason"),
 		armed:    flag("strimzi_cluster_id_protection_armed", "1 if the id of the Kafka cluster is known, so that KafkaTopics of other clusters are told apart; otherwise 0"),
 		changed:  flag("strimzi_kafka_cluster_changed", "1 while Kafka answers with another cluster id than at the start; otherwise 0"),
-		rejected: flag("strimzi_namespace_policy_rejected", "1 while the newest namespace policy is illegal and an older one is in force; otherwise 0"),
+		rejected: flag("strimzi_namespace_policy_rejected", "1 while the newest namespace policy can't be used and an older one is in force; otherwise 0"),
 		present:  map[types.NamespacedName]refusal{},
 	}
 	for _, ns := range newNamespaces(o.Namespaces).labels() {
@@ -129,7 +129,7 @@ func (m *Metrics) ProtectionArmed(armed bool) { set(m.ownership.armed, armed) }
 // ClusterChanged records whether Kafka answers with another cluster id than at the start.
 func (m *Metrics) ClusterChanged(changed bool) { set(m.ownership.changed, changed) }
 
-// PolicyRejected records whether the newest namespace policy is illegal, so that an older one is in force.
+// PolicyRejected records whether the newest namespace policy can't be used, so that an older one is in force.
 func (m *Metrics) PolicyRejected(rejected bool) { set(m.ownership.rejected, rejected) }
 
 func set(gauge prometheus.Gauge, on bool) {
