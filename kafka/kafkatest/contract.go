@@ -36,6 +36,9 @@ type Target struct {
 // patience is how long brokers may take to agree on what one of them answered. A slow machine needs it; a fast one never waits.
 const patience = 30 * time.Second
 
+// shortly is more than a call may take that must return at once, on any machine.
+const shortly = patience / 2
+
 // RunContract proves that a target keeps the promises of package kafka. It needs the cluster for itself only as far as it
 // must not be asked to delete topics whose names begin with "contract-".
 func RunContract(t *testing.T, target Target) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -359,6 +358,3 @@ var deleteCases = map[string]func(*suite){
 		}
 	},
 }
-
-// shortly is the deadline of calls that must not take long.
-const shortly = 2 * time.Second

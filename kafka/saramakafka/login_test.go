@@ -42,7 +42,7 @@ func refused(t *testing.T, cfg kafka.Config, change func(*kafka.SASL)) {
 	change(&login)
 	cfg.SASL = &login
 	start := time.Now()
-	_, err := connect(t, cfg).ListTopics(within(t, 10*time.Second))
+	_, err := connect(t, cfg).ListTopics(within(t, patience))
 	var e *kafka.Error
 	if !errors.As(err, &e) || e.Class != kafka.ClassAuthentication || e.Name != "SaslAuthenticationException" {
 		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
@@ -56,8 +56,8 @@ func refused(t *testing.T, cfg kafka.Config, change func(*kafka.SASL)) {
 	if strings.Contains(e.Message, login.Password) {
 		t.Errorf("the message shows the password: %s", e.Message)
 	}
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("it took %s", took)
+	if took := time.Since(start); took > patience/2 {
+		t.Errorf("it was tried until the end: %s", took)
 	}
 }
 
@@ -68,12 +68,12 @@ func TestALoginThatBrokersCutOff(t *testing.T) {
 	cfg.SASL = plain("u", "p")
 	cut := e.Inject(kafkatest.Fault{Requests: []string{"SASLAuthenticate"}, Drop: true})
 	a := connect(t, cfg)
-	if _, err := a.ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+	if _, err := a.ListTopics(within(t, patience)); kafka.ClassOf(err) != kafka.ClassAuthentication {
 		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
 	}
 	cut.Remove()
 	e.Inject(kafkatest.Fault{Requests: []string{"SASLAuthenticate"}, Drop: true, Count: 1})
-	if _, err := a.ListTopics(within(t, 5*time.Second)); err != nil {
+	if _, err := a.ListTopics(within(t, patience)); err != nil {
 		t.Errorf("one broker that goes down during a login is not a refusal: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestAMechanismThatBrokersLack(t *testing.T) {
 	e := embed(t, kafkatest.Options{Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain}}})
 	cfg := quick(e)
 	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLOAuthBearer, Token: func(context.Context) (string, map[string]string, error) { return "t", nil, nil }}
-	if _, err := connect(t, cfg).ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+	if _, err := connect(t, cfg).ListTopics(within(t, patience)); kafka.ClassOf(err) != kafka.ClassAuthentication {
 		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
 	}
 }
@@ -102,7 +102,7 @@ func TestTokens(t *testing.T) {
 		return "good", map[string]string{"tenant": "a"}, nil
 	}), "x")
 
-	_, err := source(func(context.Context) (string, map[string]string, error) { return "bad", nil, nil }).ListTopics(within(t, 5*time.Second))
+	_, err := source(func(context.Context) (string, map[string]string, error) { return "bad", nil, nil }).ListTopics(within(t, patience))
 	if kafka.ClassOf(err) != kafka.ClassAuthentication || !strings.Contains(err.Error(), "OAUTHBEARER token") {
 		t.Errorf("a bad token: got %v", err)
 	}
@@ -119,7 +119,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("no token: got %v", err)
 	}
 	refusal := &kafka.Error{Name: "OAuthException", Message: "unknown client", Class: kafka.ClassAuthentication}
-	_, err = source(func(context.Context) (string, map[string]string, error) { return "", nil, refusal }).ListTopics(within(t, 5*time.Second))
+	_, err = source(func(context.Context) (string, map[string]string, error) { return "", nil, refusal }).ListTopics(within(t, patience))
 	if !errors.Is(err, refusal) {
 		t.Errorf("a source that knows better: got %v", err)
 	}
@@ -145,22 +145,16 @@ func TestTokens(t *testing.T) {
 // TestALoginThatExpires needs the login renewed before a raw request too, which sarama does not know of (KIP-368).
 func TestALoginThatExpires(t *testing.T) {
 	const lifetime = 400 * time.Millisecond
-	e := embed(t, kafkatest.Options{Reauthenticate: lifetime, Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLScramSHA256, Super: true}}})
-	cfg := quick(e)
+	e := embedFronted(t, kafkatest.Options{Reauthenticate: lifetime, Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLScramSHA256, Super: true}}})
+	cfg := e.config()
 	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "u", Password: "p"}
 	a := connect(t, cfg)
 	logins := e.Inject(kafkatest.Fault{Requests: []string{"SASLHandshake"}})
-	if _, err := a.ListReassignments(within(t, 5*time.Second), nil); err != nil {
-		t.Fatal(err)
-	}
-	if logins.Hits() != 1 {
-		t.Fatalf("%d logins for one connection", logins.Hits())
-	}
-	until(t, "the login was renewed by a raw request on the same connection", func() bool {
-		if _, err := a.ListReassignments(within(t, 5*time.Second), nil); err != nil {
+	until(t, "a login was renewed by a raw request on its connection", func() bool {
+		if _, err := a.ListReassignments(within(t, patience), nil); err != nil {
 			t.Fatal(err)
 		}
-		return logins.Hits() == 2
+		return logins.Hits() > e.proxies[0].accepted() // each connection begins with one
 	})
 }
 
@@ -175,19 +169,20 @@ func TestReconfigure(t *testing.T) {
 	works(t, a, "before")
 
 	// A call in flight finishes on its connection.
-	slow := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}, Delay: 300 * time.Millisecond, Count: 1})
+	slow := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}, Delay: time.Hour, Count: 1})
 	answer := make(chan error, 1)
 	go func() {
 		results, err := a.CreateTopics(t.Context(), []kafka.NewTopic{{Name: "in-flight", Partitions: 1, ReplicationFactor: 1}}, false)
 		answer <- errors.Join(err, results["in-flight"].Err)
 	}()
-	if err := slow.Wait(within(t, 5*time.Second), 1); err != nil {
+	if err := slow.Wait(within(t, patience), 1); err != nil {
 		t.Fatal(err)
 	}
 	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLScramSHA512, Username: "new", Password: "q"}
 	if err := a.Reconfigure(cfg); err != nil {
 		t.Fatal(err)
 	}
+	slow.Remove()
 	if err := <-answer; err != nil {
 		t.Errorf("the call in flight: %v", err)
 	}
@@ -204,7 +199,7 @@ func TestReconfigure(t *testing.T) {
 	if err := a.Reconfigure(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+	if _, err := a.ListTopics(within(t, patience)); kafka.ClassOf(err) != kafka.ClassAuthentication {
 		t.Errorf("the old connections are still in use: %v", err)
 	}
 }
@@ -297,7 +292,7 @@ func TestTLS(t *testing.T) {
 				works(t, a, "x")
 				return
 			}
-			_, err := a.ListTopics(within(t, 5*time.Second))
+			_, err := a.ListTopics(within(t, patience))
 			var e *kafka.Error
 			if !errors.As(err, &e) || e.Class != kafka.ClassAuthentication || e.Name != "SslAuthenticationException" || !strings.Contains(e.Message, "check the trusted certificates") {
 				t.Errorf("got %v", err)
@@ -328,11 +323,11 @@ func TestAServerOfAnotherName(t *testing.T) {
 	e := embed(t, kafkatest.Options{TLS: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}})
 	cfg := quick(e)
 	cfg.TLS = &kafka.TLS{TrustedCertificates: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-	if _, err := connect(t, cfg).ListTopics(within(t, 5*time.Second)); kafka.ClassOf(err) != kafka.ClassAuthentication {
+	if _, err := connect(t, cfg).ListTopics(within(t, patience)); kafka.ClassOf(err) != kafka.ClassAuthentication {
 		t.Errorf("got %v", err)
 	}
 	cfg.TLS.SkipHostnameVerification = true
-	if _, err := connect(t, cfg).ListTopics(within(t, 5*time.Second)); err != nil {
+	if _, err := connect(t, cfg).ListTopics(within(t, patience)); err != nil {
 		t.Error(err)
 	}
 }

@@ -40,10 +40,10 @@ func connections(a *Admin) (open, idle int) {
 	return open, idle
 }
 
-// atOnce makes n calls that are all in flight at one time.
+// atOnce makes n calls that are all in flight at one time: the fault holds each of them until all are there.
 func atOnce(t *testing.T, e *kafkatest.Embedded, n int, f kafkatest.Fault, call func() error) {
 	t.Helper()
-	f.Count = n
+	f.Count, f.Delay = n, time.Hour
 	in := e.Inject(f)
 	var calls sync.WaitGroup
 	for range n {
@@ -53,18 +53,19 @@ func atOnce(t *testing.T, e *kafkatest.Embedded, n int, f kafkatest.Fault, call 
 			}
 		})
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	if err := in.Wait(ctx, n); err != nil {
 		t.Fatal(err)
 	}
+	in.Remove()
 	calls.Wait()
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	e, a := pooled(t, kafkatest.Options{})
 	list := func() error { _, err := a.ListTopics(t.Context()); return err }
-	atOnce(t, e, 3, kafkatest.Fault{Requests: []string{"Metadata"}, Delay: 200 * time.Millisecond}, list)
+	atOnce(t, e, 3, kafkatest.Fault{Requests: []string{"Metadata"}}, list)
 	if open, idle := connections(a); open != 3 || idle != 3 {
 		t.Fatalf("%d connections are open, %d idle", open, idle)
 	}
@@ -112,7 +113,7 @@ func TestMutedConnectionsDoNotStarveReads(t *testing.T) {
 	e, a := pooled(t, kafkatest.Options{})
 	var mu sync.Mutex
 	i := 0
-	atOnce(t, e, maxConns, kafkatest.Fault{Requests: []string{"CreateTopics"}, Delay: 300 * time.Millisecond, Throttle: 20 * time.Second}, func() error {
+	atOnce(t, e, maxConns, kafkatest.Fault{Requests: []string{"CreateTopics"}, Throttle: 25 * time.Second}, func() error {
 		mu.Lock()
 		i++
 		name := fmt.Sprint("t", i)
@@ -120,7 +121,7 @@ func TestMutedConnectionsDoNotStarveReads(t *testing.T) {
 		results, err := a.CreateTopics(t.Context(), []kafka.NewTopic{{Name: name, Partitions: 1, ReplicationFactor: 1}}, false)
 		return errors.Join(err, results[name].Err)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	if _, err := a.ListTopics(ctx); err != nil {
 		t.Error(err)

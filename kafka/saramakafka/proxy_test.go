@@ -18,6 +18,7 @@ type proxy struct {
 
 	mu     sync.Mutex
 	target string
+	served int
 	open   map[net.Conn]struct{}
 }
 
@@ -39,6 +40,13 @@ func newProxy(t *testing.T, target string) *proxy {
 }
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+// accepted is how many connections there were.
+func (p *proxy) accepted() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.served
+}
 
 // lead makes the connections from now on go to target.
 func (p *proxy) lead(target string) {
@@ -69,6 +77,7 @@ func (p *proxy) accept() {
 // serve carries bytes both ways until one side is closed.
 func (p *proxy) serve(client net.Conn) {
 	p.mu.Lock()
+	p.served++
 	broker, err := net.Dial("tcp", p.target)
 	if err != nil {
 		p.mu.Unlock()
