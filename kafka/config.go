@@ -21,8 +21,8 @@ type Config struct {
 	// RequestTimeout bounds a call whose context has no deadline. Zero means 40 s, Kafka's default.api.timeout.ms for the operators.
 	RequestTimeout time.Duration
 	// ObserveRequest, if set, is called after each request that was sent to a broker, with the request's name as Kafka documents it
-	// ("CreateTopics"), how long it took, and its transport error if any. Requests that open, log in or probe a connection are
-	// left out. It must not block.
+	// ("CreateTopics"), how long it took, and its transport error if any. Requests that open, log in or probe a connection, or
+	// prove its cluster (see ClusterPinner), are left out. It must not block.
 	ObserveRequest func(request string, took time.Duration, err error)
 }
 
