@@ -1,0 +1,337 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+)
+
+const (
+	mismatchMessage = "KafkaTopic is owned by cluster '" + otherID + "', not this cluster '" + ownID + "'."
+	mismatched      = "Ready=False ClusterMismatch: " + mismatchMessage
+)
+
+// belongsTo writes a status as if another cluster's operator had.
+func (w *world) belongsTo(name, cluster, id string) {
+	w.t.Helper()
+	w.status(name, func(s *v1.KafkaTopicStatus) {
+		s.Conditions = []v1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: "2026-01-01T00:00:00Z"}}
+		s.ObservedGeneration, s.TopicName, s.TopicID, s.ClusterID = 1, name, id, cluster
+	})
+}
+
+// see shows the operator objects as its watch does.
+func (w *world) see(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		w.r.seen(w.get(name))
+	}
+}
+
+func TestANewObjectIsClaimedForTheClusterOfItsTopic(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID))
+}
+
+func TestWithoutTheClustersIDNothingIsClaimed(t *testing.T) {
+	w := newWorld(t)
+	w.cluster.Cluster = ownership.Cluster{}
+	w.ready("a")
+	w.Expect(w.get("a").Status.ClusterID).To(BeEmpty())
+	w.cluster.Cluster = ownership.Cluster{ID: ownID}
+	w.pass("a")
+	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID), "seed 000: it is set on the next successful reconciliation")
+}
+
+// Ruling T5.
+func TestAnObjectOfAnotherClusterIsToldSoOncePerGenerationAndElseLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.put("a", 1, 1, nil)
+	w.create("a", partitions(5))
+	w.belongsTo("a", otherID, "somebody'sTopic")
+	before := w.get("a").Status
+	w.see("a")
+	first := w.pass("a").RequeueAfter
+	w.Expect(w.get("a")).To(haveConditions(mismatched))
+	after := w.get("a").Status
+	after.Conditions = before.Conditions
+	w.Expect(after).To(Equal(before), "nothing but the condition")
+	w.Expect(w.get("a").Finalizers).To(BeEmpty())
+	w.Expect(w.kafka.took()).To(BeEmpty())
+	w.Expect(w.sink.took()).To(ConsistOf(HavePrefix("Warning ClusterMismatch: " + mismatchMessage)))
+	w.Expect(w.count("strimzi_ownership_refused", "reason=ClusterMismatch")).To(BeEquivalentTo(1))
+
+	// Its own operator puts it right again, and we do not fight it.
+	w.belongsTo("a", otherID, "somebody'sTopic")
+	w.requests.took()
+	second := w.pass("a").RequeueAfter
+	third := w.pass("a").RequeueAfter
+	w.Expect(w.requests.took()).To(BeEmpty())
+	w.Expect(w.sink.took()).To(BeEmpty())
+	w.Expect(second).To(BeNumerically(">", first+interval/2))
+	w.Expect(third).To(BeNumerically(">", second+interval/2), "looks become rarer")
+	w.Expect(w.count("strimzi_ownership_refusals_total", "reason=ClusterMismatch")).To(BeEquivalentTo(3))
+
+	w.update("a", partitions(6))
+	w.pass("a")
+	w.Expect(w.get("a")).To(haveConditions(mismatched), "another generation")
+	w.Expect(w.get("a").Status.ObservedGeneration).To(BeEquivalentTo(1))
+	w.Expect(w.kafka.took()).To(BeEmpty())
+}
+
+func TestADeletedObjectOfAnotherClusterIsHeld(t *testing.T) {
+	w := newWorld(t)
+	id := w.kafka.put("a", 1, 1, nil).String()
+	w.create("a", finalizers(v1.FinalizerTopicOperator))
+	w.belongsTo("a", otherID, id) // H2: even where the topic's id is the same
+	w.delete("a")
+	w.see("a")
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(haveConditions(mismatched), haveFinalizer()))
+	w.Expect(w.kafka.took()).To(BeEmpty())
+	w.Expect(w.count("strimzi_deletions_blocked", "reason=ClusterMismatch")).To(BeEquivalentTo(1))
+
+	w.update("a", abandon)
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse(), "the way out")
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+// Seed 000: of two operators only the one whose claim is stored changes a topic that is there already.
+func TestAnExistingTopicIsClaimedBeforeItIsChanged(t *testing.T) {
+	w := newWorld(t)
+	id := w.kafka.put("a", 1, 1, nil).String()
+	w.create("a", config("k", `1`), finalizers(v1.FinalizerTopicOperator))
+	w.requests.once("PATCH a/status", func() {
+		w.Expect(w.kafka.asks(alterCall, "")()).To(BeZero())
+		w.belongsTo("a", otherID, "theirs") // the other operator is faster
+	})
+	w.pass("a")
+	w.pass("a")
+	w.Expect(w.kafka.asks(alterCall, "")()).To(BeZero())
+	w.Expect(w.kafka.config("a")).To(BeEmpty())
+	w.Expect(w.get("a")).To(haveConditions(mismatched))
+
+	w.belongsTo("a", "", "")
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(beReady(), claim("a", id)))
+	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1"}))
+}
+
+// Ruling T9.
+func TestWhileAnotherClusterAnswersNothingIsDone(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.ready("gone")
+	w.create("new")
+	w.update("a", config("k", `1`))
+	w.delete("gone")
+	foreign := kafka.NewWrongClusterError(ownID, otherID)
+	w.kafka.hook(func(context.Context, string, string) error { return foreign })
+	for _, name := range []string{"a", "new", "gone"} {
+		w.pass(name)
+	}
+	w.Expect(w.get("a")).To(haveConditions("Ready=False ClusterMismatch: KafkaTopic is owned by cluster '" + ownID + "', not this cluster '" + otherID + "'."))
+	w.Expect(w.get("gone")).To(And(haveConditions("Ready=False ClusterMismatch: KafkaTopic is owned by cluster '"+ownID+"', not this cluster '"+otherID+"'."), haveFinalizer()))
+	w.Expect(w.get("new")).To(haveCondition(HavePrefix("Ready=False ClusterMismatch: Kafka answers as cluster '" + otherID + "', but this operator works for cluster '" + ownID + "'")))
+	w.Expect(w.get("new").Finalizers).To(BeEmpty())
+	w.Expect(w.cluster.Answering).To(Equal(otherID))
+
+	w.kafka.hook(nil)
+	w.kafka.took()
+	w.pass("a")
+	w.Expect(w.kafka.took()).To(BeEmpty(), "only the guard asks")
+	w.cluster.Answering = ""
+	for _, name := range []string{"a", "new", "gone"} {
+		w.pass(name)
+	}
+	w.Expect(w.get("a")).To(beReady())
+	w.Expect(w.get("new")).To(beReady())
+	w.Expect(w.exists("gone")).To(BeFalse())
+	w.Expect(w.kafka.get("gone")).To(BeNil())
+}
+
+// Ruling T7; seed 000: "not ready for deletion".
+func TestAnObjectThatWasNeverReconciledIsHeldUntilItIsUnmanaged(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.put("a", 1, 1, nil)
+	w.create("a", finalizers(v1.FinalizerTopicOperator))
+	w.delete("a")
+	for range 3 {
+		w.pass("a")
+	}
+	w.Expect(w.get("a")).To(And(haveFinalizer(), haveCondition(And(HavePrefix("Ready=False NotReadyForDeletion: "), ContainSubstring(`strimzi.io/managed="false"`)))))
+	w.Expect(w.kafka.took()).To(BeEmpty())
+	w.update("a", abandon)
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+// H3: a blocked deletion never falls through to a weaker check.
+func TestATopicThatWasMadeAgainIsNotDeletedWithItsKafkaTopic(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	was := w.get("a").Status.TopicID
+	w.kafka.drop("a")
+	now := w.kafka.put("a", 1, 1, nil).String()
+	w.delete("a")
+	for range 3 {
+		w.pass("a")
+		w.clock.step(interval)
+	}
+	w.Expect(w.get("a")).To(And(haveFinalizer(), claim("a", was),
+		haveCondition(And(HavePrefix("Ready=False TopicIdMismatch: "), ContainSubstring(was), ContainSubstring(now)))))
+	w.Expect(w.kafka.get("a").Topic.ID.String()).To(Equal(now))
+	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
+}
+
+// H1: only the controller's word counts.
+func TestATopicThatABrokerDoesNotKnowIsGoneWhenTheControllerSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.clock.step(time.Hour) // so long ago that the operator remembers nothing
+	w.kafka.lag()
+	w.kafka.mu.Lock()
+	clear(w.kafka.stale)
+	w.kafka.mu.Unlock()
+	w.delete("a")
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	w.Expect(w.exists("a")).To(BeTrue())
+	w.kafka.catchUp()
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}
+
+func TestADeletionIsHeldWhileNobodyConfirmsThatTheTopicIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.kafka.drop("a")
+	w.kafka.fails(validateCall, kafka.NewTransportError("no broker answered", nil))
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "Deletion failed: TimeoutException: no broker answered"))
+	w.kafka.hook(nil)
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+}
+
+// Rulings T1 and T2.
+func TestOfSeveralClaimantsNoneChangesKafka(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", named("t"))
+	w.create("b", named("t"), config("k", `1`))
+	w.create("c", named("t"))
+	w.see("a", "b", "c")
+	for _, name := range []string{"a", "b", "c"} {
+		w.pass(name)
+	}
+	key := func(name string) string { return w.ns + "/" + name }
+	w.Expect(w.get("a")).To(failWith(v1.ReasonResourceConflict, "Also managed by "+key("b")+", "+key("c")))
+	w.Expect(w.get("b")).To(failWith(v1.ReasonResourceConflict, "Also managed by "+key("a")+", "+key("c")))
+	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID), "what it owns stays told")
+	w.Expect(w.get("b").Finalizers).To(BeEmpty())
+	w.Expect(w.kafka.took()).To(BeEmpty())
+	w.Expect(w.count("strimzi_ownership_refused", "reason=ResourceConflict")).To(BeEquivalentTo(3))
+
+	w.sink.took()
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.sink.took()).To(ConsistOf("Warning LeftToOthers: Topic 't' stays in Kafka: it is also managed by " + key("b") + ", " + key("c")))
+	w.delete("c")
+	w.pass("b")
+	w.Expect(w.get("b")).To(beReady())
+	w.Expect(w.kafka.config("t")).To(Equal(map[string]string{"k": "1"}))
+	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
+}
+
+func TestWhereTheOldestWinsOnlyTheOthersAreFlagged(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.Ownership.OldestWins = true })
+	w.ready("z", named("t"))
+	w.create("a", named("t"))
+	if w.get("a").CreationTimestamp.Equal(&w.get("z").CreationTimestamp) { // Kubernetes counts in seconds, and the name decides
+		w.pass("z")
+		w.Expect(w.get("z")).To(failWith(v1.ReasonResourceConflict, "Also managed by "+w.ns+"/a"))
+		return
+	}
+	w.pass("a")
+	w.pass("z")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonResourceConflict, "Also managed by "+w.ns+"/z"))
+	w.Expect(w.get("z")).To(beReady())
+}
+
+// Ruling T12.
+func TestThePolicyRefusesAViolatorAndNobodyElse(t *testing.T) {
+	forbidden := ""
+	w := newWorld(t, func(s *setup) {
+		s.Violation = func(_, topic string) string {
+			if topic == forbidden {
+				return "not yours"
+			}
+			return ""
+		}
+	})
+	w.ready("a")
+	forbidden = "a"
+	w.update("a", config("k", `1`))
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonPolicyViolation, "not yours"))
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "what a namespace may not manage it may not delete")
+	w.Expect(w.kafka.took()).To(BeEmpty())
+	w.Expect(w.sink.took()).To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: not yours"))
+}
+
+func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", named("first"))
+	w.requests.once("PATCH a/status", func() { w.update("a", named("second")) })
+	w.pass("a")
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(failWith(v1.ReasonNotSupported, "Changing spec.topicName is not supported: this KafkaTopic stands for 'first'"),
+		claim("first", w.kafka.get("first").Topic.ID.String()), HaveField("Status.ClusterID", ownID)))
+	w.Expect(w.kafka.get("second")).To(BeNil())
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("first")).To(BeNil(), "it is not left behind")
+}
+
+// Kafka's refusal is final, so there is nothing that a finalizer could protect, and nothing that holds a deletion up.
+func TestAnObjectWithoutATopicIsNotHeld(t *testing.T) {
+	w := newWorld(t, untimed)
+	refusal := kafka.NewError(kafka.CodeInvalidReplicationFactor, "")
+	w.kafka.hook(answers(map[string]error{createCall: refusal, validateCall: refusal}))
+	w.start(w.kafka)
+	w.create("a")
+	w.Eventually(func() *v1.KafkaTopic { return w.get("a") }).Should(haveCondition(HavePrefix("Ready=False KafkaError")))
+	w.Consistently(func() []string { return w.get("a").Finalizers }).Should(BeEmpty())
+	w.Expect(w.kafka.asks(createCall, "a")()).To(Equal(1), "the finalizer that goes asks for no pass")
+	w.kafka.hook(nil)
+	w.update("a", label("l", "1"))
+	w.Eventually(w.readyNames).Should(Equal([]string{"a"}))
+	w.Expect(w.get("a")).To(haveFinalizer())
+}
+
+// haveCondition compares the only condition, written "Type=Status Reason: message".
+func haveCondition(want gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
+	return WithTransform(func(kt *v1.KafkaTopic) []string {
+		var got []string
+		for _, c := range kt.Status.Conditions {
+			got = append(got, c.Type+"="+c.Status+" "+c.Reason+": "+c.Message)
+		}
+		return got
+	}, ConsistOf(want))
+}
