@@ -176,6 +176,7 @@ func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *me
 }
 
 func metricsOptions(o options.Options) metrics.Options {
+	refusals := []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown}
 	return metrics.Options{
 		Namespaces: o.Namespaces.Names,
 		Selector:   o.Selector.String(),
@@ -185,7 +186,7 @@ func metricsOptions(o options.Options) metrics.Options {
 			executor.OperationCreatePartitions, executor.OperationListReassignments, executor.OperationDeleteTopics,
 		},
 		Requests: []string{"Metadata", "DescribeCluster", "DescribeConfigs", "CreateTopics", "IncrementalAlterConfigs", "CreatePartitions", "ListPartitionReassignments", "DeleteTopics"},
-		Reasons: []string{v1.ReasonKafkaError, v1.ReasonNotSupported, v1.ReasonInternalError, "Retry",
-			v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown},
+		Reasons:  append([]string{v1.ReasonKafkaError, v1.ReasonNotSupported, v1.ReasonInternalError, "Retry"}, refusals...),
+		Refusals: refusals,
 	}
 }
