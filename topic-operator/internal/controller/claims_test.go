@@ -23,11 +23,15 @@ func (w *world) conditions(name string) func() *v1.KafkaTopic {
 // Ruling T2: by an event, and not only by the timer, which here never comes.
 func TestASurvivorRecoversWhenItsRivalGoes(t *testing.T) {
 	for name, goes := range map[string]func(w *world){
-		"deleted":             func(w *world) { w.delete("a") },
-		"unmanaged":           func(w *world) { w.update("a", abandon) },
-		"not selected":        func(w *world) { w.update("a", noLabel(v1.LabelCluster)) },
-		"of another cluster":  func(w *world) { w.status("a", func(s *v1.KafkaTopicStatus) { s.ClusterID = otherID }) },
-		"deleted, unfinished": func(w *world) { w.update("a", moreFinalizers("example.org/other")); w.delete("a"); w.update("a", finalizers()) },
+		"deleted":            func(w *world) { w.delete("a") },
+		"unmanaged":          func(w *world) { w.update("a", abandon) },
+		"not selected":       func(w *world) { w.update("a", noLabel(v1.LabelCluster)) },
+		"of another cluster": func(w *world) { w.status("a", func(s *v1.KafkaTopicStatus) { s.ClusterID = otherID }) },
+		"deleted, unfinished": func(w *world) {
+			w.update("a", moreFinalizers("example.org/other"))
+			w.delete("a")
+			w.update("a", finalizers())
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, untimed, onlySelected)
