@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// call calls the subcommand with a policy on standard input.
+func call(stdin string, args ...string) (status int, out, problems string) {
+	var stdout, stderr strings.Builder
+	status = Command(args, strings.NewReader(stdin), &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+func TestCheckOfALegalPolicySumsItUp(t *testing.T) {
+	for name, c := range map[string]struct{ policy, want string }{
+		"the seed's example, which Kubernetes could not hold": {seedExample, `The policy is legal.
+namespaces: kafka.cluster.admins, team.a, team.b
+prefixes: 3
+topic names: 2
+other topics: kafka.cluster.admins
+note: Kubernetes allows no namespace 'kafka.cluster.admins': no dots, and at most 63 characters
+note: Kubernetes allows no namespace 'team.a': no dots, and at most 63 characters
+note: Kubernetes allows no namespace 'team.b': no dots, and at most 63 characters
+`},
+		"one that gives the other topics to nobody": {entries("b, topicNames: [x]", "a, topicNames: [z]", "b, topicNamePrefixes: [y]"), `The policy is legal.
+namespaces: a, b
+prefixes: 1
+topic names: 2
+other topics: none (a topic that nothing matches can't be managed from any namespace)
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, file := range []string{"-", policyFile(t, c.policy)} {
+				status, out, problems := call(c.policy, "check", file)
+				if status != 0 || out != c.want || problems != "" {
+					t.Errorf("status %d, output\n%s%s", status, out, problems)
+				}
+			}
+		})
+	}
+}
+
+func TestCheckOfAnIllegalPolicyPrintsOneProblemALine(t *testing.T) {
+	status, out, problems := call(twoPairs, "check", "-")
+	lines := strings.Split(strings.TrimSuffix(problems, "\n"), "\n")
+	if status != 1 || out != "" || len(lines) != 2 {
+		t.Errorf("status %d, output %s, problems\n%s", status, out, problems)
+	}
+	for _, text := range pairs {
+		if !strings.Contains(problems, text) {
+			t.Errorf("the problems do not hold %q:\n%s", text, problems)
+		}
+	}
+}
+
+func TestExplainSaysWhoMayAndWhy(t *testing.T) {
+	const policy = "policy:\n- {namespace: a, topicNamePrefixes: [x-], topicNames: [z]}\n- {namespace: b, otherTopics: true}\n"
+	for name, c := range map[string]struct {
+		policy string
+		args   []string
+		status int
+		want   string
+	}{
+		"by a prefix":         {policy, []string{"x-1"}, 0, "Topic 'x-1' can be managed from namespace 'a' only (prefix 'x-', line 2)\n"},
+		"by its name":         {policy, []string{"z"}, 0, "Topic 'z' can be managed from namespace 'a' only (topic name 'z', line 2)\n"},
+		"as another":          {policy, []string{"w"}, 0, "Topic 'w' can be managed from namespace 'b' only (otherTopics, line 3)\n"},
+		"nobody":              {entries("a"), []string{"w"}, 0, "Topic 'w' can't be managed from any namespace (no topic name and no prefix matches, and no namespace has otherTopics)\n"},
+		"for the owner":       {policy, []string{"z", "a"}, 0, "Topic 'z' can be managed from namespace 'a' only (topic name 'z', line 2)\n"},
+		"for somebody else":   {policy, []string{"z", "b"}, 1, (&Violation{Namespace: "b", Topic: "z", Owner: "a", Rule: RuleTopicName, Entry: "z"}).Message() + "\n"},
+		"for one of nobody's": {entries("a"), []string{"w", "a"}, 1, (&Violation{Namespace: "a", Topic: "w"}).Message() + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, out, problems := call(c.policy, append([]string{"explain", "-"}, c.args...)...)
+			if status != c.status || out != c.want || problems != "" {
+				t.Errorf("status %d, output\n%s%s", status, out, problems)
+			}
+		})
+	}
+	if status, out, problems := call(twoPairs, "explain", "-", "x"); status != 1 || out != "" || !strings.Contains(problems, pairs[0]) {
+		t.Errorf("an illegal policy: status %d, output %s, problems %s", status, out, problems)
+	}
+}
+
+func TestWrongUsageExitsWithTwoAndSaysHow(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing":                {nil, "topic-operator: policy needs to know what to do\n\n" + Usage},
+		"an unknown verb":        {[]string{"chekc", "-"}, "topic-operator: policy can't \"chekc\"\n\n" + Usage},
+		"check without a file":   {[]string{"check"}, "topic-operator: policy check takes one argument\n\n" + Usage},
+		"check with two files":   {[]string{"check", "-", "-"}, "topic-operator: policy check takes one argument\n\n" + Usage},
+		"explain without a name": {[]string{"explain", "-"}, "topic-operator: policy explain takes two or three arguments\n\n" + Usage},
+		"explain with too much":  {[]string{"explain", "-", "a", "b", "c"}, "topic-operator: policy explain takes two or three arguments\n\n" + Usage},
+		"no topic's name":        {[]string{"explain", "-", "a b"}, "topic-operator: \"a b\" is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, out, problems := call(ofA, c.args...); status != 2 || out != "" || problems != c.want {
+				t.Errorf("status %d, output %s, problems\n%s", status, out, problems)
+			}
+		})
+	}
+}
+
+func TestAFileThatCanNotBeReadExitsWithTwo(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none.yaml")
+	for _, args := range [][]string{{"check", missing}, {"explain", missing, "x"}} {
+		if status, out, problems := call("", args...); status != 2 || out != "" || !strings.Contains(problems, missing) {
+			t.Errorf("%q: status %d, output %s, problems %s", args, status, out, problems)
+		}
+	}
+}
+
+func TestHelpIsPrintedWhereItIsAskedFor(t *testing.T) {
+	for _, arg := range []string{"help", "-h", "--help"} {
+		if status, out, problems := call("", arg); status != 0 || out != Usage || problems != "" {
+			t.Errorf("%s: status %d, output %s%s", arg, status, out, problems)
+		}
+	}
+}

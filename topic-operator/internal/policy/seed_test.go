@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// seedExample is the example of seed 001, with the colon that it lacks after team.b's topicNamePrefixes.
+const seedExample = `
+policy:
+- namespace: team.a
+  topicNamePrefixes:
+  - foo-app.
+  - bar-app-
+  topicNames:
+  - config-foo
+- namespace: team.b
+  topicNamePrefixes:
+  - quux-app.
+  topicNames:
+  - config-quux
+- namespace: kafka.cluster.admins
+  otherTopics: True
+`
+
+// The bullets under "Thus" in seed 001.
+func TestTheExampleOfTheSeedMeansWhatTheSeedSays(t *testing.T) {
+	p := legal(t, seedExample)
+	for name, c := range map[string]struct {
+		namespace string
+		topics    []string
+	}{
+		"prefixes and names of team.a":               {"team.a", []string{"foo-app.x", "foo-app.y", "bar-app-x", "bar-app-y", "config-foo"}},
+		"prefixes and names of team.b":               {"team.b", []string{"quux-app.x", "quux-app.y", "config-quux"}},
+		"all the others of the cluster's admins":     {"kafka.cluster.admins", []string{"config-gee", "__consumer_offsets", "__transaction_state"}},
+		"a prefix alone is a name that begins so":    {"team.a", []string{"foo-app.", "bar-app-"}},
+		"half a prefix and more than a name are not": {"kafka.cluster.admins", []string{"foo-app", "bar-ap", "config-foo2", "config-", "Foo-app.x", "x-foo-app.", "zzz", "."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, topic := range c.topics {
+				for _, namespace := range []string{"team.a", "team.b", "kafka.cluster.admins", "default", ""} {
+					v := p.Check(namespace, topic)
+					if (v == nil) != (namespace == c.namespace) {
+						t.Errorf("topic %s from namespace %s: %+v", topic, namespace, v)
+					}
+					if v != nil && v.Owner != c.namespace {
+						t.Errorf("topic %s belongs to %s, not to %s", topic, c.namespace, v.Owner)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNoPolicyAllowsEverything(t *testing.T) {
+	if v := (*Policy)(nil).Check("any", "thing"); v != nil {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestAViolationSaysWhoMayAndWhyAndWhatToDo(t *testing.T) {
+	without := strings.Replace(seedExample, "otherTopics: True", "otherTopics: False", 1)
+	for name, c := range map[string]struct{ policy, namespace, topic, want string }{
+		"a prefix": {seedExample, "team.b", "foo-app.x",
+			"Topic 'foo-app.x' can be managed from namespace 'team.a' only (namespace policy: prefix 'foo-app.'), not from 'team.b': move the KafkaTopic there, rename the topic, or change the policy"},
+		"a listed name": {seedExample, "team.a", "config-quux",
+			"Topic 'config-quux' can be managed from namespace 'team.b' only (namespace policy: topic name 'config-quux'), not from 'team.a': move the KafkaTopic there, rename the topic, or change the policy"},
+		"the other topics": {seedExample, "team.a", "gee",
+			"Topic 'gee' can be managed from namespace 'kafka.cluster.admins' only (namespace policy: otherTopics), not from 'team.a': move the KafkaTopic there, rename the topic, or change the policy"},
+		"nothing that matches": {without, "kafka.cluster.admins", "gee",
+			"Topic 'gee' can't be managed from namespace 'kafka.cluster.admins', nor from any other (namespace policy: no topic name and no prefix matches, and no namespace has otherTopics): rename the topic, or change the policy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := legal(t, c.policy).Check(c.namespace, c.topic)
+			if v == nil || v.Message() != c.want {
+				t.Errorf("got  %v\nwant %s", v, c.want)
+			}
+		})
+	}
+}
+
+// legal parses a policy that must be legal.
+func legal(t *testing.T, text string) *Policy {
+	t.Helper()
+	p, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// illegal parses a policy that must be illegal.
+func illegal(t *testing.T, text string) *IllegalError {
+	t.Helper()
+	p, err := Parse([]byte(text))
+	var found *IllegalError
+	if p != nil || !errors.As(err, &found) || len(found.Problems) == 0 {
+		t.Fatalf("%s: policy %v, error %v, want an IllegalError", text, p, err)
+	}
+	return found
+}
