@@ -9,6 +9,7 @@ replace github.com/kafka-operators/kafka-operators/kafka => ../kafka
 replace github.com/kafka-operators/kafka-operators/topic-operator => ../topic-operator
 
 require (
+	github.com/IBM/sarama v1.61.1
 	github.com/go-logr/logr v1.4.3
 	github.com/kafka-operators/kafka-operators/api v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/kafka v0.0.0-00010101000000-000000000000
@@ -23,7 +24,6 @@ require (
 )
 
 require (
-	github.com/IBM/sarama v1.61.1 // indirect
 	github.com/Masterminds/semver/v3 v3.4.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

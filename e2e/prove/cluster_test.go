@@ -1,0 +1,244 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+// cluster is a Kafka of one broker, and what the proofs do in it behind the operators' backs.
+type cluster struct {
+	*realkafka.Cluster
+	admin   *saramakafka.Admin
+	records *records
+}
+
+// startKafka starts a cluster that lives as long as the test.
+func startKafka(ctx context.Context, t *testing.T) (*cluster, error) {
+	c, err := realkafka.Start(ctx, realkafka.Options{Config: map[string]string{"auto.create.topics.enable": "false"}})
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	admin, err := saramakafka.New(kafka.Config{Bootstrap: c.Bootstrap(), ClientID: "prove"})
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { admin.Close() })
+	r, err := openRecords(c.Bootstrap()[0])
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { r.close() })
+	return &cluster{Cluster: c, admin: admin, records: r}, nil
+}
+
+// state is all that a proof knows of a topic. The zero value is that of a topic that does not exist.
+type state struct {
+	id         string
+	partitions int
+	// config is what is set on the topic itself, records how many each partition holds.
+	config  map[string]string
+	records []int64
+}
+
+func (s state) exists() bool { return s.id != "" }
+
+func (s state) String() string {
+	if !s.exists() {
+		return "no topic"
+	}
+	return fmt.Sprintf("id %s, %d partitions, configuration %v, records %v", s.id, s.partitions, s.config, s.records)
+}
+
+// differs says how the topic became another one than it was; empty if it did not.
+func (s state) differs(now state) string {
+	kept := s.exists() == now.exists() && s.id == now.id && s.partitions == now.partitions && maps.Equal(s.config, now.config) && slices.Equal(s.records, now.records)
+	if kept {
+		return ""
+	}
+	return fmt.Sprintf("was %s; is %s", s, now)
+}
+
+// lost says what the topic lost of what it is there for: itself, or records. More partitions are no loss.
+func (s state) lost(now state) string {
+	if s.id == now.id && len(now.records) >= len(s.records) && slices.Equal(s.records, now.records[:len(s.records)]) {
+		return ""
+	}
+	return fmt.Sprintf("was %s; is %s", s, now)
+}
+
+// states looks at topics. Those that do not exist have the zero state. It asks several times, so that it is wrong about topics that change meanwhile.
+func (c *cluster) states(ctx context.Context, names ...string) (map[string]state, error) {
+	found := map[string]state{}
+	if len(names) == 0 {
+		return found, nil
+	}
+	topics, err := c.admin.DescribeTopics(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	partitions := map[string]int{}
+	var resources []kafka.ConfigResource
+	for name, topic := range topics {
+		switch {
+		case kafka.IsNotFound(topic.Err):
+			found[name] = state{}
+		case topic.Err != nil:
+			return nil, fmt.Errorf("topic %s: %w", name, topic.Err)
+		default:
+			found[name] = state{id: topic.Topic.ID.String(), partitions: len(topic.Topic.Partitions), config: map[string]string{}}
+			partitions[name] = len(topic.Topic.Partitions)
+			resources = append(resources, kafka.TopicResource(name))
+		}
+	}
+	configs, err := c.admin.DescribeConfigs(ctx, resources, nil)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.records.count(partitions)
+	if err != nil {
+		return nil, err
+	}
+	for name := range partitions {
+		config := configs[kafka.TopicResource(name)]
+		if config.Err != nil {
+			return nil, fmt.Errorf("topic %s: %w", name, config.Err)
+		}
+		s := found[name]
+		for key, entry := range config.Entries {
+			if entry.Source == kafka.SourceTopic {
+				s.config[key] = entry.Value
+			}
+		}
+		s.records = counts[name]
+		found[name] = s
+	}
+	return found, nil
+}
+
+// all looks at all topics but Kafka's own.
+func (c *cluster) all(ctx context.Context) (map[string]state, error) {
+	topics, err := c.admin.ListTopics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, t := range topics {
+		if !t.Internal && !strings.HasPrefix(t.Name, "__") {
+			names = append(names, t.Name)
+		}
+	}
+	return c.states(ctx, names...)
+}
+
+// state looks at one topic, again if it changed meanwhile.
+func (c *cluster) state(ctx context.Context, name string) (state, error) {
+	var s state
+	err := await(ctx, patience, func() error {
+		all, err := c.states(ctx, name)
+		s = all[name]
+		return err
+	})
+	return s, err
+}
+
+// errTaken says that somebody else made the topic.
+var errTaken = errors.New("the topic exists already")
+
+// make creates topics behind the operators' backs, and waits until the broker shows them.
+func (c *cluster) make(ctx context.Context, topics ...kafka.NewTopic) error {
+	made, err := c.admin.CreateTopics(ctx, topics, false)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for name, result := range made {
+		switch {
+		case kafka.IsExists(result.Err):
+			return fmt.Errorf("%w: %s", errTaken, name)
+		case result.Err != nil:
+			return fmt.Errorf("create topic %s: %w", name, result.Err)
+		}
+		names = append(names, name)
+	}
+	return await(ctx, patience, func() error {
+		found, err := c.admin.DescribeTopics(ctx, names)
+		if err != nil {
+			return err
+		}
+		for name, topic := range found {
+			if topic.Err != nil {
+				return fmt.Errorf("topic %s: %w", name, topic.Err)
+			}
+			// An operator may have been faster to replace it, which is fine too.
+		}
+		return nil
+	})
+}
+
+// newTopic asks for a topic.
+func newTopic(name string, partitions int32, config map[string]string) kafka.NewTopic {
+	topic := kafka.NewTopic{Name: name, Partitions: partitions, ReplicationFactor: 1, Configs: map[string]*string{}}
+	for key, value := range config {
+		topic.Configs[key] = &value
+	}
+	return topic
+}
+
+// fill writes records into partition 0 of topics that were just made.
+func (c *cluster) fill(ctx context.Context, counts map[string]int) error {
+	return await(ctx, patience, func() error {
+		var err error
+		if len(counts) > 0 {
+			counts, err = c.records.write(counts)
+		}
+		if err == nil && len(counts) > 0 {
+			err = fmt.Errorf("%w: %d topics take no records", errNotYet, len(counts))
+		}
+		return err
+	})
+}
+
+// remove deletes a topic behind the operators' backs, if there is one.
+func (c *cluster) remove(ctx context.Context, name string) error {
+	found, err := c.admin.DescribeTopics(ctx, []string{name})
+	if err != nil || kafka.IsNotFound(found[name].Err) {
+		return err
+	}
+	if found[name].Err != nil {
+		return found[name].Err
+	}
+	id := found[name].Topic.ID
+	results, err := c.admin.DeleteTopics(ctx, []kafka.TopicID{id})
+	if err != nil || kafka.IsNotFound(results[id]) {
+		return err
+	}
+	return results[id]
+}
+
+// alter changes a topic's configuration behind the operators' backs. A topic that is gone is left alone.
+func (c *cluster) alter(ctx context.Context, name string, set map[string]string) error {
+	change := kafka.ConfigChange{Resource: kafka.TopicResource(name), Set: set}
+	results, err := c.admin.AlterConfigs(ctx, []kafka.ConfigChange{change}, false)
+	if err != nil || kafka.IsNotFound(results[change.Resource]) {
+		return err
+	}
+	return results[change.Resource]
+}
+
+// patience is how long a proof waits for what has to come. What is right takes a fraction of it, but the machine may be busy.
+const patience = time.Minute

@@ -1,0 +1,103 @@
+package prove
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and a proof that none is lost has to write and count some
+)
+
+// records writes and counts records at the only broker of a cluster. It keeps no metadata, so that it has nothing to mix up when topics
+// come back under their old names.
+type records struct{ broker *sarama.Broker }
+
+func openRecords(address string) (*records, error) {
+	broker := sarama.NewBroker(address)
+	config := sarama.NewConfig()
+	config.Version = sarama.V2_1_0_0
+	if err := broker.Open(config); err != nil {
+		return nil, err
+	}
+	return &records{broker: broker}, nil
+}
+
+func (r *records) close() error { return r.broker.Close() }
+
+// write appends records to partition 0 of each topic, as many as asked for. Topics that answer that they are not ready yet are named in the result.
+func (r *records) write(counts map[string]int) (notYet map[string]int, err error) {
+	request := &sarama.ProduceRequest{RequiredAcks: sarama.WaitForAll, Timeout: 10_000, Version: 7}
+	for topic, n := range counts {
+		now := time.Now()
+		batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, LastOffsetDelta: int32(n - 1)} //nolint:gosec // few
+		for i := range n {
+			batch.Records = append(batch.Records, &sarama.Record{OffsetDelta: int64(i), Value: fmt.Appendf(nil, "%s-%d", topic, i)})
+		}
+		request.AddBatch(topic, 0, batch)
+	}
+	answer, err := r.broker.Produce(request)
+	if err != nil {
+		return nil, err
+	}
+	notYet = map[string]int{}
+	for topic, n := range counts {
+		block := answer.GetBlock(topic, 0)
+		switch {
+		case block == nil:
+			return nil, fmt.Errorf("no answer about topic %s", topic)
+		case errors.Is(block.Err, sarama.ErrNotLeaderForPartition), errors.Is(block.Err, sarama.ErrUnknownTopicOrPartition), errors.Is(block.Err, sarama.ErrLeaderNotAvailable):
+			notYet[topic] = n
+		case !errors.Is(block.Err, sarama.ErrNoError):
+			return nil, fmt.Errorf("topic %s: %w", topic, block.Err)
+		}
+	}
+	return notYet, nil
+}
+
+// count returns how many records each partition of the topics holds, given the topics' numbers of partitions.
+func (r *records) count(partitions map[string]int) (map[string][]int64, error) {
+	if len(partitions) == 0 {
+		return map[string][]int64{}, nil
+	}
+	newest, err := r.offsets(partitions, sarama.OffsetNewest)
+	if err != nil {
+		return nil, err
+	}
+	oldest, err := r.offsets(partitions, sarama.OffsetOldest)
+	if err != nil {
+		return nil, err
+	}
+	for topic := range newest {
+		for i := range newest[topic] {
+			newest[topic][i] -= oldest[topic][i]
+		}
+	}
+	return newest, nil
+}
+
+func (r *records) offsets(partitions map[string]int, at int64) (map[string][]int64, error) {
+	request := &sarama.OffsetRequest{Version: 1}
+	for topic, n := range partitions {
+		for i := range n {
+			request.AddBlock(topic, int32(i), at, 1) //nolint:gosec // few
+		}
+	}
+	answer, err := r.broker.GetAvailableOffsets(request)
+	if err != nil {
+		return nil, err
+	}
+	offsets := map[string][]int64{}
+	for topic, n := range partitions {
+		for i := range n {
+			block := answer.GetBlock(topic, int32(i)) //nolint:gosec // few
+			if block == nil {
+				return nil, fmt.Errorf("no answer about topic %s", topic)
+			}
+			if !errors.Is(block.Err, sarama.ErrNoError) {
+				return nil, fmt.Errorf("the offsets of topic %s: %w", topic, block.Err)
+			}
+			offsets[topic] = append(offsets[topic], block.Offset)
+		}
+	}
+	return offsets, nil
+}
