@@ -350,6 +350,9 @@ func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, e
 	}
 	p.facts.Object.Vanished = true
 	v, err := r.act(ctx, p)
+	own := p.facts.Own
+	// There is no second chance: while the operator does not see its own cluster, the deletion waits.
+	v.retry = v.retry || v.outcome != nil && (own.Answering != "" || own.ID == "" && r.options.Ownership.BlockUnknown)
 	if err == nil && !v.retry && v.soon == 0 {
 		v.done = true
 	}

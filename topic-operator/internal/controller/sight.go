@@ -60,6 +60,10 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 // refuse tells why nothing is done.
 func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	o := topic.Outcome{State: topic.Failed, Failure: d.Refusal}
+	if p.facts.Object.Vanished {
+		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
+		return says(o)
+	}
 	if made := p.facts.Object.Made; made != nil && p.kt.Status.TopicName == "" {
 		o.Claimed = r.claim(p, made.Name, made.ID) // the status never learned of the topic that was made for the object
 	}

@@ -163,3 +163,54 @@ func TestWithoutFinalizersAPassThatStillSeesTheObjectForgetsNoDeletion(t *testin
 	w.pass("a")
 	w.Expect(w.kafka.get("a")).To(BeNil())
 }
+
+// A vanished object has no second chance, so that only an id proves anything.
+func TestWithoutFinalizersATopicWhoseIDIsNotKnownStays(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.clock.step(2 * longMemory)
+	w.update("a", pause)
+	w.pass("a")
+	w.vanish("a")
+	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+	w.Expect(w.sink.took()).To(ContainElement(HavePrefix("Warning NotReadyForDeletion: Topic 'a' stays in Kafka")))
+}
+
+func TestWithoutFinalizersATopicThatWasMadeAgainStays(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.kafka.drop("a")
+	w.kafka.put("a", 1, 1, nil)
+	w.vanish("a")
+	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+	w.Expect(w.sink.took()).To(ContainElement(HavePrefix("Warning TopicIdMismatch")))
+}
+
+func TestWithoutFinalizersADeletionWaitsForTheOperatorsCluster(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.vanish("a")
+	w.cluster.Answering = otherID
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	w.cluster.Answering = ""
+	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+	w.Expect(w.kafka.get("a")).To(BeNil())
+}
+
+// Ruling T2 holds for what vanished too.
+func TestWithoutFinalizersTheTopicOfSeveralClaimantsStays(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a", named("t"))
+	w.pass("a")
+	w.create("b", named("t"))
+	w.vanish("a")
+	w.pass("a")
+	w.Expect(w.kafka.get("t")).NotTo(BeNil())
+	w.pass("b")
+	w.Expect(w.get("b")).To(haveConditions("Ready=True"))
+}

@@ -64,7 +64,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	if err := r.patchStatus(ctx, p, patch); err != nil {
 		return err
 	}
-	if o.ConditionsOnly {
+	if o.ConditionsOnly && p.facts.Own.Answering == "" {
 		r.memory.mismatchTold(p.kt.UID, p.kt.Generation)
 	}
 	if o.Claimed != nil {

@@ -54,6 +54,9 @@ func conflict(rivals []Claimant) topic.Refusal {
 }
 
 func neverClaimed(o Object) topic.Refusal {
+	if o.Vanished {
+		return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: "Topic '" + o.Topic() + "' stays in Kafka: its KafkaTopic is gone, and knew no topicId, so that nothing proves that the topic was its own"}
+	}
 	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was never reconciled successfully, so that nothing proves "+
 		"that topic '%s' is its own. %s. To delete the topic as well, create the KafkaTopic again, wait until it is Ready, and delete it", o.Topic(), unmanageToRelease)}
 }
