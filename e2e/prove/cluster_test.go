@@ -42,7 +42,7 @@ func startKafka(ctx context.Context, t *testing.T) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(func() { r.close() })
+	t.Cleanup(func() { _ = r.close() }) // the cluster goes with it
 	return &cluster{Cluster: c, admin: admin, records: r}, nil
 }
 
@@ -145,13 +145,25 @@ func (c *cluster) all(ctx context.Context) (map[string]state, error) {
 	return c.states(ctx, names...)
 }
 
-// state looks at one topic, again if it changed meanwhile.
-func (c *cluster) state(ctx context.Context, name string) (state, error) {
+// settled looks at a topic that nobody changes any more, until a broker shows the last change too.
+func (c *cluster) settled(ctx context.Context, name string) (state, error) {
+	const apart = 100 * time.Millisecond
 	var s state
 	err := await(ctx, patience, func() error {
-		all, err := c.states(ctx, name)
-		s = all[name]
-		return err
+		before, err := c.states(ctx, name)
+		if err != nil {
+			return err
+		}
+		pause(ctx, apart)
+		after, err := c.states(ctx, name)
+		if err != nil {
+			return err
+		}
+		s = after[name]
+		if what := before[name].differs(s); what != "" {
+			return fmt.Errorf("%w settled: %s", errNotYet, what)
+		}
+		return nil
 	})
 	return s, err
 }

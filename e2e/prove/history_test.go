@@ -24,6 +24,8 @@ type history struct {
 	lines []line
 	// objects are by their UID.
 	objects map[types.UID]*object
+	// edited are the names of objects whose status somebody else than an operator wrote.
+	edited map[string]bool
 }
 
 // line is one thing that happened; it concerns everybody if it has no name.
@@ -42,7 +44,7 @@ type object struct {
 
 // follow writes the history of a namespace until the context ends.
 func follow(ctx context.Context, p *proof, k8s client.WithWatch, namespace string) (*history, error) {
-	h := &history{proof: p, objects: map[types.UID]*object{}}
+	h := &history{proof: p, objects: map[types.UID]*object{}, edited: map[string]bool{}}
 	var list v1.KafkaTopicList
 	if err := k8s.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return nil, err
@@ -85,6 +87,13 @@ func (h *history) note(name, format string, args ...any) {
 	h.lines = append(h.lines, line{at: time.Now(), name: name, what: fmt.Sprintf(format, args...)})
 }
 
+// edit notes that somebody else than an operator is about to write an object's status.
+func (h *history) edit(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.edited[name] = true
+}
+
 // saw takes in a new version, and checks what holds for all of them (rulings T5 and T6).
 func (h *history) saw(kind watch.EventType, kt *v1.KafkaTopic) {
 	h.note(kt.Name, "  %s %s", strings.ToLower(string(kind)), describe(kt))
@@ -99,6 +108,9 @@ func (h *history) saw(kind watch.EventType, kt *v1.KafkaTopic) {
 	unmanaged := hasCondition(kt, v1.ConditionUnmanaged)
 	if before.ClusterID != "" && before.ClusterID != after.ClusterID && !unmanaged {
 		h.proof.violated(kt.Name, "the claim of cluster %s was replaced by %q", before.ClusterID, after.ClusterID)
+	}
+	if before.TopicID != "" && after.TopicID == "" && !unmanaged && !hasCondition(kt, v1.ConditionReconciliationPaused) && !h.edited[kt.Name] {
+		h.proof.violated(kt.Name, "the status lost the topic's id %s", before.TopicID)
 	}
 	if after.ClusterID != "" && after.ClusterID != before.ClusterID {
 		o.claims = append(o.claims, after.ClusterID)

@@ -43,7 +43,7 @@ func newProof(t *testing.T, name string, small, full int) *proof {
 			t.Skip(err)
 		}
 	}
-	p := &proof{t: t, name: name, count: small, seed: rand.Uint64()} //nolint:forbidigo // the dice of a proof
+	p := &proof{t: t, name: name, count: small, seed: rand.Uint64()}
 	if os.Getenv("PROVE") == "full" {
 		p.full, p.count = true, full
 	}

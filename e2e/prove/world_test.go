@@ -177,6 +177,7 @@ func (w *world) patchStatus(ctx context.Context, kt *v1.KafkaTopic, change map[s
 		return err
 	}
 	w.history.note(kt.Name, "patch %s", text)
+	w.history.edit(kt.Name)
 	target := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: kt.Namespace, Name: kt.Name}}
 	return w.k8s.Status().Patch(ctx, target, client.RawPatch("application/merge-patch+json", text))
 }

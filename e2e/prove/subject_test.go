@@ -1,0 +1,313 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// subject is one name: of a KafkaTopic, if there is one, and of a topic. Only one player at a time has to do with it.
+type subject struct {
+	name string
+	dice dice
+	// keeper: the topic has records, and is never deleted. aloof: so, and its KafkaTopic is never managed.
+	keeper, aloof bool
+	start         state
+
+	// kt is the object; nil if there is none. partitions and config are what it asks for; no name ever asks for fewer partitions.
+	kt         *v1.KafkaTopic
+	partitions int32
+	config     map[string]string
+	paused     bool
+	unmanaged  bool
+	deleted    bool
+	// tampered: somebody else deleted or made the topic since the object was created.
+	tampered bool
+	// altered: somebody else changed the topic's configuration since then.
+	altered bool
+
+	// frozen: no operator may touch the topic, so that it has to stay as left.
+	frozen bool
+	left   state
+	// lost: something was broken already, so that nothing more can be said.
+	lost bool
+}
+
+// matches reports whether the topic is as the object asks for.
+func (s *subject) matches(topic state) bool {
+	return topic.exists() && topic.partitions == int(s.partitions) && maps.Equal(topic.config, s.config)
+}
+
+// operation does something, or reports that it makes no sense now.
+type operation func(ctx context.Context, s *subject) (bool, error)
+
+// step does one operation on the subject.
+func (k *kills) step(ctx context.Context, s *subject) (bool, error) {
+	switch {
+	case s.kt == nil && s.dice.yes(1, 3):
+		return k.flash(ctx, s)
+	case s.kt == nil:
+		return k.begin(ctx, s)
+	case s.deleted:
+		return k.finish(ctx, s)
+	}
+	operations := []operation{k.configure, k.configure, k.raise}
+	if !s.aloof {
+		operations = append(operations, k.turnPaused, k.turnManaged, k.alterBehind)
+	}
+	if !s.aloof && !s.keeper {
+		operations = append(operations, k.delete, k.delete, k.recreate, k.recreate, k.removeBehind, k.replaceBehind)
+	}
+	return operations[s.dice.IntN(len(operations))](ctx, s)
+}
+
+// begin creates the object, for a new topic or for the one that is there.
+func (k *kills) begin(ctx context.Context, s *subject) (bool, error) {
+	if err := k.stays(ctx, s); err != nil {
+		return false, err
+	}
+	s.partitions = max(s.partitions, 1+s.dice.Int32N(3), int32(s.left.partitions)) //nolint:gosec // few
+	s.config = map[string]string{}
+	for range s.dice.IntN(3) {
+		key, value := s.setting()
+		s.config[key] = value
+	}
+	s.paused, s.unmanaged, s.deleted, s.tampered, s.altered, s.frozen = false, s.aloof, false, false, false, s.aloof
+	s.kt = newObject(s.name, s.partitions, s.config)
+	if s.aloof {
+		no := false
+		s.kt.Spec.Managed = &no
+	}
+	return true, k.create(ctx, s.kt)
+}
+
+// setting is a configuration that costs no records.
+func (s *subject) setting() (key, value string) {
+	switch s.dice.IntN(4) {
+	case 0:
+		return "retention.ms", strconv.Itoa(1_000_000_000 + s.dice.IntN(1000))
+	case 1:
+		return "max.message.bytes", strconv.Itoa(1_000_000 + s.dice.IntN(1000))
+	case 2:
+		return "segment.ms", strconv.Itoa(500_000_000 + s.dice.IntN(1000))
+	}
+	return "compression.type", [...]string{"lz4", "gzip", "zstd", "snappy"}[s.dice.IntN(4)]
+}
+
+// flash creates the object and deletes it a moment later.
+func (k *kills) flash(ctx context.Context, s *subject) (bool, error) {
+	if _, err := k.begin(ctx, s); err != nil {
+		return false, err
+	}
+	pause(ctx, s.dice.between(0, 300*time.Millisecond))
+	return k.delete(ctx, s)
+}
+
+// configure sets a key of the specification, or removes one.
+func (k *kills) configure(ctx context.Context, s *subject) (bool, error) {
+	key, value := s.setting()
+	var change any = value
+	if _, ok := s.config[key]; ok && s.dice.yes(1, 3) {
+		change = nil
+		delete(s.config, key)
+	} else {
+		s.config[key] = value
+	}
+	return true, k.patch(ctx, s.kt, map[string]any{"spec": map[string]any{"config": map[string]any{key: change}}})
+}
+
+// raise asks for more partitions.
+func (k *kills) raise(ctx context.Context, s *subject) (bool, error) {
+	const most = 8
+	if s.partitions >= most {
+		return false, nil
+	}
+	s.partitions += 1 + s.dice.Int32N(2)
+	return true, k.patch(ctx, s.kt, map[string]any{"spec": map[string]any{"partitions": s.partitions}})
+}
+
+// turnPaused pauses, or ends the pause.
+func (k *kills) turnPaused(ctx context.Context, s *subject) (bool, error) {
+	if s.paused {
+		s.paused = false
+		return true, k.thaw(ctx, s, func() error { return k.annotate(ctx, s.kt, v1.AnnotationPauseReconciliation, nil) })
+	}
+	if s.unmanaged || hasCondition(k.history.object(s.kt.UID).last, v1.ConditionReconciliationPaused) {
+		return false, nil // an answer of before could not be told from the one to come
+	}
+	s.paused = true
+	return true, k.freeze(ctx, s, v1.ConditionReconciliationPaused, k.annotate(ctx, s.kt, v1.AnnotationPauseReconciliation, "true"))
+}
+
+// turnManaged takes the topic out of management, or back into it.
+func (k *kills) turnManaged(ctx context.Context, s *subject) (bool, error) {
+	if s.unmanaged {
+		s.unmanaged = false
+		return true, k.thaw(ctx, s, func() error {
+			return k.patch(ctx, s.kt, map[string]any{
+				"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationManaged: nil}},
+				"spec":     map[string]any{"managed": nil},
+			})
+		})
+	}
+	if s.paused || hasCondition(k.history.object(s.kt.UID).last, v1.ConditionUnmanaged) {
+		return false, nil
+	}
+	s.unmanaged = true
+	if s.dice.yes(1, 2) {
+		return true, k.freeze(ctx, s, v1.ConditionUnmanaged, k.annotate(ctx, s.kt, v1.AnnotationManaged, "false"))
+	}
+	return true, k.freeze(ctx, s, v1.ConditionUnmanaged, k.patch(ctx, s.kt, map[string]any{"spec": map[string]any{"managed": false}}))
+}
+
+// freeze waits until the operator has taken note that the topic is not to be touched. From then on it has to stay as it is.
+func (k *kills) freeze(ctx context.Context, s *subject, condition string, asked error) error {
+	if asked != nil {
+		return asked
+	}
+	err := k.history.await(ctx, s.kt.UID, condition, func(o object) bool { return hasCondition(o.last, condition) })
+	if err != nil {
+		return err
+	}
+	s.frozen = true
+	return k.note(ctx, s)
+}
+
+// note takes down how the topic is, if nobody but us may touch it.
+func (k *kills) note(ctx context.Context, s *subject) error {
+	if !s.frozen {
+		return nil
+	}
+	var err error
+	s.left, err = k.kafka[0].settled(ctx, s.name)
+	k.history.note(s.name, "from now on, nobody touches the topic: %s", s.left)
+	return err
+}
+
+// thaw proves that the topic was left alone, and then lets the operator have it.
+func (k *kills) thaw(ctx context.Context, s *subject, ask func() error) error {
+	if err := k.stays(ctx, s); err != nil {
+		return err
+	}
+	s.frozen = false
+	return ask()
+}
+
+// stays proves that the topic is as it was left.
+func (k *kills) stays(ctx context.Context, s *subject) error {
+	now, err := k.kafka[0].settled(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	if what := s.left.differs(now); what != "" {
+		return fmt.Errorf("a topic that no operator may touch (paused %t, unmanaged %t, KafkaTopic %t): %s", s.paused, s.unmanaged, s.kt != nil, what)
+	}
+	return nil
+}
+
+// alterBehind changes the topic's configuration behind the operator's back.
+func (k *kills) alterBehind(ctx context.Context, s *subject) (bool, error) {
+	key, value := s.setting()
+	if s.dice.yes(1, 2) {
+		key, value = "delete.retention.ms", strconv.Itoa(80_000_000+s.dice.IntN(1000))
+	}
+	s.altered = true
+	k.history.note(s.name, "in Kafka: set %s=%s", key, value)
+	if err := k.kafka[0].alter(ctx, s.name, map[string]string{key: value}); err != nil {
+		return false, err
+	}
+	return true, k.note(ctx, s)
+}
+
+// removeBehind deletes the topic behind the operator's back.
+func (k *kills) removeBehind(ctx context.Context, s *subject) (bool, error) {
+	s.tampered = true
+	k.history.note(s.name, "in Kafka: delete the topic")
+	if err := k.kafka[0].remove(ctx, s.name); err != nil {
+		return false, err
+	}
+	return true, k.note(ctx, s)
+}
+
+// replaceBehind makes the topic anew behind the operator's back, unless the operator is faster.
+func (k *kills) replaceBehind(ctx context.Context, s *subject) (bool, error) {
+	s.tampered = true
+	k.history.note(s.name, "in Kafka: delete the topic and create it again")
+	if err := k.kafka[0].remove(ctx, s.name); err != nil {
+		return false, err
+	}
+	if err := k.kafka[0].make(ctx, newTopic(s.name, 1, nil)); err != nil && !errors.Is(err, errTaken) {
+		return false, err
+	}
+	return true, k.note(ctx, s)
+}
+
+// delete asks for the object's deletion.
+func (k *kills) delete(ctx context.Context, s *subject) (bool, error) {
+	s.deleted = true
+	return true, k.world.delete(ctx, s.kt)
+}
+
+// recreate deletes the object and creates it again as soon as it is gone.
+func (k *kills) recreate(ctx context.Context, s *subject) (bool, error) {
+	if _, err := k.delete(ctx, s); err != nil {
+		return false, err
+	}
+	if err := k.history.await(ctx, s.kt.UID, "deleted or refused", over); err != nil {
+		return false, err
+	}
+	if _, err := k.finish(ctx, s); err != nil {
+		return false, err
+	}
+	return k.begin(ctx, s)
+}
+
+// finish ends the life of an object that was deleted, once it is gone, or refused; that one is let go, which is an operation of its own.
+func (k *kills) finish(ctx context.Context, s *subject) (bool, error) {
+	o := k.history.object(s.kt.UID)
+	if o.gone {
+		return false, k.bury(ctx, s, o)
+	}
+	if !blocked(o) {
+		return false, nil
+	}
+	before, err := k.kafka[0].settled(ctx, s.name)
+	if err != nil {
+		return false, err
+	}
+	k.countBlocked(s, o, before.exists())
+	if err := k.letGo(ctx, s.kt); err != nil {
+		return false, err
+	}
+	s.kt, s.deleted, s.left, s.frozen = nil, false, before, true
+	return true, k.stays(ctx, s)
+}
+
+// bury proves that the topic of an object that is gone went with it, if it was the object's, and stayed if it was not.
+func (k *kills) bury(ctx context.Context, s *subject, o object) error {
+	now, err := k.kafka[0].settled(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	claimed := o.last.Status.ClusterID != ""
+	switch {
+	case s.unmanaged:
+		if what := s.left.differs(now); what != "" {
+			return fmt.Errorf("an unmanaged KafkaTopic was deleted, and with it the topic: %s", what)
+		}
+	case claimed && now.exists():
+		return fmt.Errorf("the KafkaTopic is gone (claimed for %s, topicId %s), its topic is not: %s", o.last.Status.ClusterID, o.last.Status.TopicID, now)
+	case !claimed && !s.tampered && !s.altered:
+		if what := s.left.differs(now); what != "" {
+			return fmt.Errorf("a KafkaTopic that was never claimed is gone, and the topic of its name: %s", what)
+		}
+	}
+	k.history.note(s.name, "gone; the topic: %s", now)
+	s.kt, s.deleted, s.left, s.frozen = nil, false, now, true
+	return nil
+}
