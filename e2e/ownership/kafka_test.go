@@ -1,0 +1,178 @@
+package ownership
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and a test that none is lost has to write and count some
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+// cluster is a Kafka of one broker, and what specs do in it behind the operators' backs.
+type cluster struct {
+	*realkafka.Cluster
+	name  string
+	admin *saramakafka.Admin
+	// broker takes and counts records. It keeps no metadata that could be mixed up when topics come back under their old names.
+	broker *sarama.Broker
+}
+
+// startCluster starts a cluster that lives as long as the suite.
+func startCluster(name string) *cluster {
+	GinkgoHelper()
+	c, err := realkafka.Start(ctx, realkafka.Options{Log: GinkgoWriter, Config: map[string]string{"auto.create.topics.enable": "false"}})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(c.Close)
+	admin, err := saramakafka.New(kafka.Config{Bootstrap: c.Bootstrap(), ClientID: "e2e"})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(admin.Close)
+	broker := sarama.NewBroker(c.Bootstrap()[0])
+	config := sarama.NewConfig()
+	config.Version = sarama.V2_1_0_0
+	Expect(broker.Open(config)).To(Succeed())
+	DeferCleanup(broker.Close)
+	return &cluster{Cluster: c, name: name, admin: admin, broker: broker}
+}
+
+// state is all that matters of a topic. The zero value is that of a topic that does not exist.
+type state struct {
+	id         string
+	partitions int
+	// config is what is set on the topic itself, records how many its first partition holds.
+	config  map[string]string
+	records int64
+}
+
+// state looks at a topic. While a topic is being made or deleted it may fail; whoever expects that asks in an Eventually.
+func (c *cluster) state(name string) state {
+	GinkgoHelper()
+	all, err := c.admin.DescribeTopics(ctx, []string{name})
+	Expect(err).NotTo(HaveOccurred())
+	if kafka.IsNotFound(all[name].Err) {
+		return state{}
+	}
+	Expect(all[name].Err).NotTo(HaveOccurred())
+	s := state{id: all[name].Topic.ID.String(), partitions: len(all[name].Topic.Partitions), config: map[string]string{}}
+	resource := kafka.TopicResource(name)
+	configs, err := c.admin.DescribeConfigs(ctx, []kafka.ConfigResource{resource}, nil)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(configs[resource].Err).NotTo(HaveOccurred())
+	for key, entry := range configs[resource].Entries {
+		if entry.Source == kafka.SourceTopic {
+			s.config[key] = entry.Value
+		}
+	}
+	s.records = c.count(name)
+	return s
+}
+
+// id returns a topic's id, as statuses have it; empty if there is no topic.
+func (c *cluster) id(name string) string {
+	GinkgoHelper()
+	all, err := c.admin.DescribeTopics(ctx, []string{name})
+	Expect(err).NotTo(HaveOccurred())
+	if kafka.IsNotFound(all[name].Err) {
+		return ""
+	}
+	Expect(all[name].Err).NotTo(HaveOccurred())
+	return all[name].Topic.ID.String()
+}
+
+// exists reports whether there is a topic of this name.
+func (c *cluster) exists(name string) bool { GinkgoHelper(); return c.id(name) != "" }
+
+// names returns the names of all topics that end so, sorted.
+func (c *cluster) names(suffix string) []string {
+	GinkgoHelper()
+	all, err := c.admin.ListTopics(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	var names []string
+	for _, t := range all {
+		if strings.HasSuffix(t.Name, suffix) {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// make creates a topic with records and returns what it is then. The settings alternate keys and values.
+func (c *cluster) make(name string, settings ...string) state {
+	GinkgoHelper()
+	topic := kafka.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{}}
+	for pair := range slices.Chunk(settings, 2) {
+		topic.Configs[pair[0]] = &pair[1]
+	}
+	all, err := c.admin.CreateTopics(ctx, []kafka.NewTopic{topic}, false)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(all[name].Err).NotTo(HaveOccurred())
+	Eventually(c.exists).WithArguments(name).Should(BeTrue())
+	c.produce(name)
+	return c.state(name)
+}
+
+// remove deletes a topic.
+func (c *cluster) remove(name string) {
+	GinkgoHelper()
+	id, err := kafka.ParseTopicID(c.id(name))
+	Expect(err).NotTo(HaveOccurred())
+	all, err := c.admin.DeleteTopics(ctx, []kafka.TopicID{id})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(all[id]).NotTo(HaveOccurred())
+	Eventually(c.exists).WithArguments(name).Should(BeFalse())
+}
+
+// someRecords is how many records produce writes.
+const someRecords = 3
+
+// produce writes some records to the topic's first partition.
+func (c *cluster) produce(topic string) {
+	GinkgoHelper()
+	now := time.Now()
+	batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, LastOffsetDelta: someRecords - 1}
+	for i := range someRecords {
+		batch.Records = append(batch.Records, &sarama.Record{OffsetDelta: int64(i), Value: fmt.Appendf(nil, "%s-%d", topic, i)})
+	}
+	Eventually(func() error {
+		request := &sarama.ProduceRequest{RequiredAcks: sarama.WaitForAll, Timeout: 10_000, Version: 7}
+		request.AddBatch(topic, 0, batch)
+		answer, err := c.broker.Produce(request)
+		if err != nil {
+			return StopTrying("the broker took no records").Wrap(err)
+		}
+		if block := answer.GetBlock(topic, 0); block == nil || !errors.Is(block.Err, sarama.ErrNoError) {
+			return fmt.Errorf("topic %s takes no records: %v", topic, block)
+		}
+		return nil
+	}).Should(Succeed())
+}
+
+// count returns how many records the topic's first partition holds.
+func (c *cluster) count(topic string) int64 {
+	GinkgoHelper()
+	offset := func(at int64) int64 {
+		request := &sarama.OffsetRequest{Version: 1}
+		request.AddBlock(topic, 0, at, 1)
+		answer, err := c.broker.GetAvailableOffsets(request)
+		Expect(err).NotTo(HaveOccurred())
+		block := answer.GetBlock(topic, 0)
+		Expect(block).NotTo(BeNil())
+		Expect(block.Err).To(MatchError(sarama.ErrNoError), "the offsets of %s", topic)
+		return block.Offset
+	}
+	return offset(sarama.OffsetNewest) - offset(sarama.OffsetOldest)
+}
+
+// keeps proves that the topic is what it was: the same one, with the same shape, the same settings and all records.
+func (c *cluster) keeps(name string, before state) {
+	GinkgoHelper()
+	Expect(c.state(name)).To(Equal(before), "topic %s in cluster %s", name, c.name)
+}

@@ -1,0 +1,127 @@
+package ownership
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+)
+
+// settings are environment variables of an operator.
+type settings map[string]string
+
+// The intervals between two timed passes over a KafkaTopic.
+var (
+	// soon lets a spec wait for several timed passes.
+	soon = settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "1000"}
+	// never proves that what happens is due to an event: the next timed pass is an hour away.
+	never = settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "3600000"}
+)
+
+// and joins settings; the later ones win.
+func (s settings) and(others settings) settings {
+	all := maps.Clone(s)
+	maps.Copy(all, others)
+	return all
+}
+
+// operator is a running operator.
+type operator struct {
+	process    *operatorproc.Process
+	namespaces []string
+}
+
+// running are the operators of the moment, for whoever explains a failure.
+var running []*operator
+
+// launch starts an operator that watches the namespaces, without waiting for it. It ends with the spec, or the container, that asks for it,
+// if it has not ended before.
+func launch(bootstrap []string, env settings, namespaces ...string) *operator {
+	GinkgoHelper()
+	o := &operator{namespaces: namespaces}
+	var err error
+	o.process, err = operatorproc.Start(ctx, operatorproc.Options{
+		Binary: program, Kubeconfig: plane.Kubeconfig(), Namespace: strings.Join(namespaces, ","), Bootstrap: bootstrap, Env: env,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	running = append(running, o)
+	DeferCleanup(o.end)
+	return o
+}
+
+// start starts an operator on a Kafka cluster and waits until it is ready.
+func start(c *cluster, env settings, namespaces ...string) *operator {
+	GinkgoHelper()
+	return launch(c.Bootstrap(), env, namespaces...).awaitReady()
+}
+
+func (o *operator) awaitReady() *operator {
+	GinkgoHelper()
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	Expect(o.process.WaitReady(bounded)).To(Succeed())
+	return o
+}
+
+// stop ends the operator in order.
+func (o *operator) stop() {
+	GinkgoHelper()
+	code, err := o.process.Terminate()
+	Expect(err).NotTo(HaveOccurred())
+	Expect(code).To(BeZero(), "the exit code; the log ends with\n%s", o.process.LogTail(lastLines))
+}
+
+// end ends the operator if it still runs, and removes its files.
+func (o *operator) end() {
+	GinkgoHelper()
+	running = slices.DeleteFunc(running, func(other *operator) bool { return other == o })
+	defer o.process.Close()
+	if o.process.Running() {
+		o.stop()
+	}
+}
+
+// metric adds up the series of a metric that have all of the labels.
+func (o *operator) metric(name string, labels ...string) float64 {
+	GinkgoHelper()
+	all, err := o.process.Metrics(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(all.Has(name, labels...)).To(BeTrue(), "the operator shows no %s%v", name, labels)
+	return all.Sum(name, labels...)
+}
+
+// gauge waits until a metric has this value.
+func (o *operator) gauge(value float64, name string, labels ...string) {
+	GinkgoHelper()
+	Eventually(func() float64 { return o.metric(name, labels...) }).Should(Equal(value), "%s%v", name, labels)
+}
+
+func reasonLabel(reason string) string { return `reason="` + reason + `"` }
+
+// passes waits until the operator has refused so many more times for this reason: whatever was to come of further passes has come.
+func (o *operator) passes(more float64, reason string) {
+	GinkgoHelper()
+	const total = "strimzi_ownership_refusals_total"
+	before := o.metric(total, reasonLabel(reason))
+	Eventually(func() float64 { return o.metric(total, reasonLabel(reason)) }).Should(BeNumerically(">=", before+more), "passes that refuse with %s", reason)
+}
+
+// logged reports whether one line of the log contains all texts.
+func (o *operator) logged(texts ...string) bool { return len(o.process.LogLines(texts...)) > 0 }
+
+// lastLines is how much of a log helps.
+const lastLines = 60
+
+func (o *operator) explain() string {
+	return fmt.Sprintf("--- operator of %v: the end of its log ---\n%s\n", o.namespaces, strings.TrimSpace(o.process.LogTail(lastLines)))
+}
+
+// brief is for what has to come within seconds, rather than at some time.
+const brief = 10 * time.Second

@@ -1,0 +1,213 @@
+package ownership
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// proxy stands between an operator and a Kafka cluster, which can be exchanged behind the same address. The operator meets the brokers at
+// the proxy's address only.
+type proxy struct {
+	listener net.Listener
+
+	mu     sync.Mutex
+	target *cluster
+	refuse refusal
+	conns  map[net.Conn]struct{}
+}
+
+// refusal is what becomes of a DescribeCluster request.
+type refusal int
+
+const (
+	// answered: it is passed on.
+	answered refusal = iota
+	// denied: the answer is an error.
+	denied
+	// cut: the connection ends.
+	cut
+)
+
+const (
+	apiDescribeCluster     = 60
+	largestFrame           = 100 << 20
+	requestHeaderBeginning = 8 // API key, version, correlation id
+)
+
+// startProxy starts a proxy that lives as long as the spec, or the container, that asks for it.
+func startProxy(target *cluster, refuse refusal) *proxy {
+	GinkgoHelper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	p := &proxy{listener: l, target: target, refuse: refuse, conns: map[net.Conn]struct{}{}}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(c)
+		}
+	}()
+	DeferCleanup(func() {
+		l.Close()
+		p.lead(nil)
+	})
+	return p
+}
+
+func (p *proxy) bootstrap() []string { return []string{p.listener.Addr().String()} }
+
+// lead lets the address lead to another cluster from now on. Connections to the one before end.
+func (p *proxy) lead(to *cluster) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = to
+	for c := range p.conns {
+		c.Close()
+	}
+}
+
+// permit lets DescribeCluster through from now on.
+func (p *proxy) permit() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = answered
+}
+
+func (p *proxy) refusing() refusal {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refuse
+}
+
+// connect opens the connection behind a connection, to where the address leads at this moment; nil if it leads nowhere.
+func (p *proxy) connect(front net.Conn) net.Conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.target == nil {
+		return nil
+	}
+	back, err := net.Dial("tcp", p.target.Bootstrap()[0])
+	if err != nil {
+		return nil
+	}
+	p.conns[front], p.conns[back] = struct{}{}, struct{}{}
+	return back
+}
+
+func (p *proxy) part(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		delete(p.conns, c)
+		c.Close()
+	}
+}
+
+// serve passes requests and answers on.
+func (p *proxy) serve(front net.Conn) {
+	defer front.Close()
+	back := p.connect(front)
+	if back == nil {
+		return
+	}
+	defer p.part(front, back)
+	go func() {
+		defer front.Close()
+		for {
+			answer, err := readFrame(back)
+			if err != nil || writeFrame(front, p.readdress(answer)) != nil {
+				return
+			}
+		}
+	}()
+	for {
+		request, err := readFrame(front)
+		if err != nil || len(request) < requestHeaderBeginning {
+			return
+		}
+		refuse := p.refusing()
+		if binary.BigEndian.Uint16(request) != apiDescribeCluster {
+			refuse = answered
+		}
+		switch refuse {
+		case answered:
+			err = writeFrame(back, request)
+		case denied:
+			err = writeFrame(front, deny(request))
+		case cut:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// deny makes an answer to DescribeCluster that is an error. Kafka's client has one request at a time on a connection, so that no other
+// answer is under way.
+func deny(request []byte) []byte {
+	const clusterAuthorizationFailed = 31
+	version := binary.BigEndian.Uint16(request[2:])
+	answer := append([]byte{}, request[4:requestHeaderBeginning]...) // the correlation id
+	answer = append(answer, 0)                                       // no tags
+	answer = binary.BigEndian.AppendUint32(answer, 0)                // not throttled
+	answer = binary.BigEndian.AppendUint16(answer, clusterAuthorizationFailed)
+	answer = append(answer, 0) // no message
+	if version >= 1 {
+		answer = append(answer, 1) // the endpoints are brokers
+	}
+	answer = append(answer, 1)                                 // an empty cluster id
+	answer = binary.BigEndian.AppendUint32(answer, 0xffffffff) // no controller
+	answer = append(answer, 1)                                 // no brokers
+	answer = binary.BigEndian.AppendUint32(answer, 0x80000000) // no rights were asked for
+	return append(answer, 0)                                   // no tags
+}
+
+// readdress replaces the brokers' addresses in an answer by the proxy's, which are as long; or the operator would go past it.
+func (p *proxy) readdress(answer []byte) []byte {
+	for _, c := range []*cluster{clusterA, clusterB} {
+		answer = bytes.ReplaceAll(answer, wireAddress(c.Bootstrap()[0]), wireAddress(p.listener.Addr().String()))
+	}
+	return answer
+}
+
+// wireAddress is an address as Kafka's answers have it: the host, and the port in four bytes.
+func wireAddress(address string) []byte {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		panic(err)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		panic(err)
+	}
+	return binary.BigEndian.AppendUint32([]byte(host), uint32(number))
+}
+
+func readFrame(r io.Reader) ([]byte, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > largestFrame {
+		return nil, io.ErrUnexpectedEOF
+	}
+	frame := make([]byte, n)
+	_, err := io.ReadFull(r, frame)
+	return frame, err
+}
+
+func writeFrame(w io.Writer, frame []byte) error {
+	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) //nolint:gosec // bounded by largestFrame
+	return err
+}
