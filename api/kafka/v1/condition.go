@@ -84,8 +84,9 @@ const (
 	// topic nor the rest of the status is touched, and deletion is blocked. Source: seed 000; rulings T5 and T7.
 	ReasonClusterMismatch = "ClusterMismatch"
 
-	// ReasonTopicIDMismatch says that the resource is being deleted while Kafka has, under its topic's name, a topic of
-	// another id, which is somebody else's. Deletion is blocked. Source: seed 000; ruling T7.
+	// ReasonTopicIDMismatch says that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the
+	// one that is there is somebody else's, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing,
+	// so that nothing says in which cluster the topic is. Source: seed 000; ruling T7.
 	ReasonTopicIDMismatch = "TopicIdMismatch"
 
 	// ReasonNotReadyForDeletion says that the resource is being deleted but was never claimed for a Kafka cluster, so

@@ -335,3 +335,35 @@ func haveCondition(want gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 		return got
 	}, ConsistOf(want))
 }
+
+// A status of Strimzi's names no cluster. Where its topic is not to be found, the operator may be at the wrong one, and must not fill it.
+func TestAStatusWithoutAClusterIsNotTakenForThisCluster(t *testing.T) {
+	const known = "AAAAAAAAAAAAAAAAAAAA-w"
+	for name, c := range map[string]struct {
+		put     bool
+		message string
+	}{
+		"no topic":      {false, "KafkaTopic owns topicId '" + known + "', which this Kafka cluster does not have"},
+		"another topic": {true, "KafkaTopic owns topicId '" + known + "', but topic 'a' has topicId"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if c.put {
+				w.kafka.put("a", 1, 1, nil)
+			}
+			w.create("a", partitions(3), finalizers(v1.FinalizerTopicOperator))
+			w.belongsTo("a", "", known)
+			w.pass("a")
+			w.Expect(w.get("a")).To(And(haveCondition(HavePrefix("Ready=False TopicIdMismatch: "+c.message)), claim("a", known)))
+			w.Expect(w.kafka.partitions("a")).To(BeNumerically("<", 3))
+
+			// The way out.
+			w.update("a", abandon)
+			w.pass("a")
+			w.update("a", manage)
+			w.pass("a")
+			w.Expect(w.get("a")).To(And(beReady(), claim("a", w.kafka.get("a").Topic.ID.String())))
+			w.Expect(w.kafka.partitions("a")).To(Equal(3))
+		})
+	}
+}

@@ -94,18 +94,33 @@ func decide(f Facts) Decision {
 	if why, ok := f.obstacle(); ok {
 		return refuse(why)
 	}
-	switch f.Sight.View {
-	case NotAsked:
+	return f.reconcileBySight()
+}
+
+func (f Facts) reconcileBySight() Decision {
+	o, id := f.Object, f.Sight.ID
+	switch {
+	case f.Sight.View == NotAsked:
 		return Decision{Action: Look}
-	case Absent, Free:
+	case f.Sight.View == Absent && f.unplaced():
+		return Decision{Action: Confirm}
+	case f.Sight.View == Free && f.unplaced():
+		return refuse(topicElsewhere(o))
+	case f.Sight.View == Absent || f.Sight.View == Free:
 		return Decision{Action: Create}
-	case Present:
-		if !f.Sight.Outdated {
-			return Decision{Action: Align, ID: f.Sight.ID, Claim: f.Own.ID != "" && o.ClusterID == ""}
-		}
-	case Unknown, Taken:
+	case f.Sight.View != Present || f.Sight.Outdated:
+		return Decision{Action: Wait}
+	case f.unplaced() && o.TopicID != id.String():
+		return refuse(topicOfAnotherID(o, id))
 	}
-	return Decision{Action: Wait}
+	return Decision{Action: Align, ID: id, Claim: f.Own.ID != "" && o.ClusterID == ""}
+}
+
+// unplaced reports whether the object has a topic, by its id, of which nothing says in which cluster it is: another operator, that knows
+// no cluster ids, wrote the status. A cluster without this very topic is most likely the wrong one.
+func (f Facts) unplaced() bool {
+	o := f.Object
+	return f.Own.ID != "" && o.ClusterID == "" && o.TopicID != "" && o.Made == nil
 }
 
 // obstacle is what keeps the operator from the topic, whatever Kafka says about it. A mismatch comes first: an object of another cluster is

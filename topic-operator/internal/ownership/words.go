@@ -44,6 +44,18 @@ func retargeted(o Object) topic.Refusal {
 		Advice: "Set spec.topicName back to '" + o.Topic() + "', or create another KafkaTopic for '" + o.Asks + "'"}
 }
 
+const takeOver = `If it is to take over what is here, annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
+
+func topicElsewhere(o Object) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("KafkaTopic owns topicId '%s', which this Kafka cluster does not have, and nothing says in which cluster it is", o.TopicID),
+		Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
+}
+
+func topicOfAnotherID(o Object, found kafka.TopicID) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("KafkaTopic owns topicId '%s', but topic '%s' has topicId '%s' in this Kafka cluster, and nothing says in which cluster the other one is",
+		o.TopicID, o.Topic(), found), Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
+}
+
 func violation(message string) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: message}
 }
