@@ -147,7 +147,7 @@ func (c *cluster) all(ctx context.Context) (map[string]state, error) {
 
 // settled looks at a topic that nobody changes any more, until a broker shows the last change too.
 func (c *cluster) settled(ctx context.Context, name string) (state, error) {
-	const apart = 100 * time.Millisecond
+	const apart = 200 * time.Millisecond
 	var s state
 	err := await(ctx, patience, func() error {
 		before, err := c.states(ctx, name)
@@ -254,3 +254,6 @@ func (c *cluster) alter(ctx context.Context, name string, set map[string]string)
 
 // patience is how long a proof waits for what has to come. What is right takes a fraction of it, but the machine may be busy.
 const patience = time.Minute
+
+// lag is far longer than a broker needs to learn of what the controller has done, on a busy machine.
+const lag = 10 * time.Second

@@ -233,6 +233,9 @@ func (r *race) run(ctx context.Context, x *round) error {
 func (r *race) refusedByBoth(ctx context.Context, x *round) error {
 	for i, op := range r.sides {
 		err := await(ctx, patience, func() error {
+			if r.history.object(x.kt.UID).gone {
+				return nil // and there is nothing to wait for
+			}
 			if len(op.LogLines(mention(x.name), v1.ReasonNotReadyForDeletion)) == 0 {
 				return fmt.Errorf("%w: operator %c has not refused the deletion", errNotYet, 'A'+i)
 			}
@@ -242,7 +245,7 @@ func (r *race) refusedByBoth(ctx context.Context, x *round) error {
 			return err
 		}
 	}
-	return r.history.await(ctx, x.kt.UID, "refused", blocked)
+	return r.history.await(ctx, x.kt.UID, "refused", over)
 }
 
 // deleted deletes the object and waits until it is gone, or stays for good.
@@ -347,13 +350,21 @@ func (r *race) check(ctx context.Context, rounds []*round) error {
 	}
 	var now [2]map[string]state
 	for side, c := range r.kafka {
-		err := await(ctx, patience, func() error { // a topic that is being deleted has no settled state
-			var err error
-			now[side], err = c.states(ctx, names...)
-			return err
+		var err error
+		// A topic that is being deleted is no sight to rely on, and a broker learns of a deletion after the controller.
+		late := await(ctx, lag, func() error {
+			if now[side], err = c.states(ctx, names...); err != nil {
+				return err
+			}
+			for _, x := range rounds {
+				if now[side][x.name].exists() && r.mayGo(x, side) {
+					return fmt.Errorf("%w gone: %s", errNotYet, x.name)
+				}
+			}
+			return nil
 		})
 		if err != nil {
-			return err
+			return late
 		}
 	}
 	for _, x := range rounds {
@@ -362,13 +373,18 @@ func (r *race) check(ctx context.Context, rounds []*round) error {
 	return nil
 }
 
+// mayGo reports whether the topic of a cluster may be deleted, and so has to be: with the KafkaTopic that was claimed for it.
+func (r *race) mayGo(x *round, side int) bool {
+	o := r.history.object(x.kt.UID)
+	return o.gone && !x.kept && o.last.Status.ClusterID == r.kafka[side].ClusterID()
+}
+
 // judge finds what was broken in a round.
 func (r *race) judge(x *round, now [2]state) {
 	o := r.history.object(x.kt.UID)
-	last := o.last.Status.ClusterID
 	for side, c := range r.kafka {
 		letter := string(rune('A' + side))
-		may := o.gone && !x.kept && last == c.ClusterID()
+		may := r.mayGo(x, side)
 		switch {
 		case !now[side].exists() && !may:
 			r.proof.violated(x.name, "%s: cluster %s (%s) LOST its topic, which was not the KafkaTopic's (claims: %v): %s", x.kind, letter, c.ClusterID(), o.claims, x.before[side])

@@ -290,11 +290,18 @@ func (k *kills) finish(ctx context.Context, s *subject) (bool, error) {
 
 // bury proves that the topic of an object that is gone went with it, if it was the object's, and stayed if it was not.
 func (k *kills) bury(ctx context.Context, s *subject, o object) error {
-	now, err := k.kafka[0].settled(ctx, s.name)
-	if err != nil {
+	claimed := o.last.Status.ClusterID != "" && !s.unmanaged
+	var now state
+	err := await(ctx, lag, func() error {
+		var err error
+		if now, err = k.kafka[0].settled(ctx, s.name); err == nil && claimed && now.exists() {
+			err = errNotYet // the broker learns of a deletion after the controller
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errNotYet) {
 		return err
 	}
-	claimed := o.last.Status.ClusterID != ""
 	switch {
 	case s.unmanaged:
 		if what := s.left.differs(now); what != "" {
