@@ -58,13 +58,15 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 		remove(objects[topics-1])
 		o.shows(topics, 2, v1.ReasonClusterMismatch)
 		o.passes(2*topics, v1.ReasonClusterMismatch)
-		told(objects[0], "Warning", v1.ReasonClusterMismatch, mismatch(clusterA.ClusterID(), clusterB.ClusterID())[:30])
+		told(objects[0], "Warning", v1.ReasonClusterMismatch, mismatch(clusterA.ClusterID(), clusterB.ClusterID()))
 		for i := range common {
 			clusterB.keeps(objects[i].Name, others[i])
 		}
 		Expect(clusterB.names(suffix(ns))).To(HaveLen(common), "topics in B")
 		Expect(clusterA.names(suffix(ns))).To(HaveLen(topics), "topics in A")
-		Expect(isGone(objects[0])).To(BeFalse())
+		for _, i := range []int{0, topics - 1} { // in B, the one has a topic, and the other one has none
+			Expect(isGone(objects[i])).To(BeFalse())
+		}
 		o.stop()
 
 		o = start(clusterA, never, ns)
@@ -79,11 +81,46 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 		o.shows(0, 0, v1.ReasonClusterMismatch)
 	})
 
+	It("takes a KafkaTopic over only on the way that it names, and leaves the old topic alone", func() {
+		ns := newNamespace()
+		o := start(clusterA, never, ns)
+		kt := created(clusterA, ns, "t")
+		topic := clusterA.state(kt.Name)
+		o.stop()
+		start(clusterB, never, ns)
+		refused(kt, v1.ReasonClusterMismatch, mismatch(clusterA.ClusterID(), clusterB.ClusterID()))
+		told(kt, "Warning", v1.ReasonClusterMismatch, `annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`)
+		update(kt, unmanaged())
+		says(kt, "Unmanaged=True")
+		update(kt, managed)
+		ready(kt, clusterB)
+		clusterA.keeps(kt.Name, topic)
+	})
+
+	It("keeps a topic whose KafkaTopic vanishes, where there are no finalizers", func() {
+		ns := newNamespace()
+		o := start(clusterA, never.and(unfinalized), ns)
+		kt := created(clusterA, ns, "t")
+		o.stop()
+		topic := clusterB.make(kt.Name)
+		o = start(clusterB, never.and(unfinalized), ns)
+		refused(kt, v1.ReasonClusterMismatch, mismatch(clusterA.ClusterID(), clusterB.ClusterID()))
+		remove(kt)
+		gone(kt)
+		told(kt, "Warning", v1.ReasonClusterMismatch, mismatch(clusterA.ClusterID(), clusterB.ClusterID()))
+		sentinel := create(ns, "sentinel")
+		ready(sentinel, clusterB)
+		clusterB.keeps(kt.Name, topic)
+		o.shows(0, 0, v1.ReasonClusterMismatch)
+	})
+
 	// Ruling T5.
 	It("does not fight the operator of the right cluster for the status", func() {
 		const topics = 5
 		ns := newNamespace()
-		owner := start(clusterA, soon, ns)
+		// The one that is wrong looks less and less often.
+		often := settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "400"}
+		owner := start(clusterA, often, ns)
 		objects := make([]*v1.KafkaTopic, topics)
 		each(topics, func(i int) { objects[i] = create(ns, numbered(i)) })
 		for _, kt := range objects {
@@ -108,7 +145,7 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 			Expect(statusWrites(since, ns)).To(HaveEach(BeNumerically("<=", most)), "writes of the status of each object")
 		}
 		began := mark()
-		stray := start(clusterB, soon, ns)
+		stray := start(clusterB, often, ns)
 		peace(began, 2, stray) // one that tells, and one that takes it back
 
 		By("telling it once for the next generation")
@@ -176,6 +213,48 @@ var _ = Describe("A Kafka cluster that changes under a running operator", func()
 		clusterB.keeps(objects[deleted].Name, inB[deleted])
 		o.shows(0, 0, v1.ReasonClusterMismatch)
 		Expect(o.process.Running()).To(BeTrue())
+	})
+})
+
+// A KafkaTopic without a finalizer leaves nothing behind that could tell of a deletion later.
+var _ = Describe("A KafkaTopic that vanishes while another Kafka cluster answers", func() {
+	It("takes its topic along once the right cluster is back, and no other", func() {
+		ns := newNamespace()
+		way := startProxy(clusterA, answered)
+		o := launch(way.bootstrap(), never.and(unfinalized), ns).awaitReady()
+		kt := created(clusterA, ns, "t")
+		topic := clusterB.make(kt.Name)
+		way.lead(clusterB)
+		remove(kt)
+		gone(kt)
+		o.gauge(1, "strimzi_kafka_cluster_changed")
+		Expect(clusterA.exists(kt.Name)).To(BeTrue())
+		clusterB.keeps(kt.Name, topic)
+		way.lead(clusterA)
+		Eventually(clusterA.exists).WithArguments(kt.Name).Should(BeFalse())
+		clusterB.keeps(kt.Name, topic)
+		o.gauge(0, "strimzi_kafka_cluster_changed")
+	})
+})
+
+// What seed 000 is for: two clusters in one namespace.
+var _ = Describe("Two Kafka clusters with one namespace", func() {
+	It("can have a topic of one name each, each with a KafkaTopic of its own", func() {
+		ns := newNamespace()
+		operators := map[*cluster]*operator{clusterA: start(clusterA, soon, ns), clusterB: nil}
+		ofA := created(clusterA, ns, "t")
+		operators[clusterB] = start(clusterB, soon, ns)
+		ofB := rivalOf(ofA, ns, "t-of-b")
+		ready(ofB, clusterB)
+		ready(ofA, clusterA)
+		clusterB.produce(ofA.Name)
+		inA, inB := clusterA.state(ofA.Name), clusterB.state(ofA.Name)
+		remove(ofA)
+		gone(ofA)
+		Eventually(clusterA.exists).WithArguments(ofA.Name).Should(BeFalse())
+		ready(ofB, clusterB)
+		clusterB.keeps(ofA.Name, inB)
+		Expect(inA.id).NotTo(Equal(inB.id))
 	})
 })
 

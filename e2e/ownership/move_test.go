@@ -1,6 +1,8 @@
 package ownership
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -18,6 +20,7 @@ var _ = Describe("A KafkaTopic whose spec.topicName is changed", func() {
 		refusedWith(kt, v1.ReasonNotSupported, "Changing spec.topicName is not supported")
 		Expect(kt.Status.TopicName).To(Equal(kt.Name))
 		Expect(kt.Status.TopicID).To(Equal(topic.id))
+		Expect(kt.Status.ClusterID).To(Equal(clusterA.ClusterID()))
 		clusterA.keeps(kt.Name, topic)
 		Expect(clusterA.exists(other)).To(BeFalse())
 		told(kt, "Warning", v1.ReasonNotSupported, other)
@@ -136,40 +139,72 @@ var _ = Describe("A KafkaTopic that never got a topic", func() {
 		Expect(isGone(kt)).To(BeTrue())
 	})
 
-	It("leaves nothing behind when it is deleted right after its creation", func() {
-		const pairs = 30
-		ns := newNamespace()
-		o := start(clusterA, never, ns)
-		objects := make([]*v1.KafkaTopic, pairs)
-		each(pairs, func(i int) {
-			objects[i] = create(ns, numbered(i))
-			remove(objects[i])
-		})
-		stuck := 0
-		for _, kt := range objects {
-			blocked := false
-			Eventually(func(g Gomega) {
-				if blocked = false; isGone(kt) {
-					return
+	for name, mode := range map[string]settings{"": {}, ", without finalizers": unfinalized} {
+		It("leaves nothing behind when it is deleted right after its creation"+name, func() {
+			const pairs = 30
+			ns := newNamespace()
+			o := start(clusterA, never.and(mode), ns)
+			objects := make([]*v1.KafkaTopic, pairs)
+			each(pairs, func(i int) {
+				objects[i] = create(ns, numbered(i))
+				deleteAfter(objects[i], moment(i%int(moments)))
+			})
+			stuck := 0
+			for _, kt := range objects {
+				if blockedOrGone(kt) {
+					stuck++
+					continue
 				}
-				refresh(g, kt)
-				g.Expect(conditions(kt)).To(HaveExactElements(HavePrefix("Ready=False " + v1.ReasonNotReadyForDeletion)))
-				blocked = true
-			}).Should(Succeed())
-			if blocked {
-				stuck++
-				continue
+				Eventually(clusterA.exists).WithArguments(kt.Name).Should(BeFalse(), "the topic of a KafkaTopic that is gone")
 			}
-			Eventually(clusterA.exists).WithArguments(kt.Name).Should(BeFalse(), "the topic of a KafkaTopic that is gone")
-		}
-		AddReportEntry("not ready for deletion", stuck)
-		sentinel := create(ns, "sentinel") // whatever was queued before it has been dealt with
-		ready(sentinel, clusterA)
-		for _, kt := range objects {
-			if isGone(kt) {
-				Expect(clusterA.exists(kt.Name)).To(BeFalse(), "topic %s came back", kt.Name)
+			AddReportEntry("not ready for deletion", stuck)
+			ready(create(ns, "sentinel"), clusterA) // whatever was queued before it has been dealt with
+			for _, kt := range objects {
+				if isGone(kt) {
+					Expect(clusterA.exists(kt.Name)).To(BeFalse(), "topic %s came back", kt.Name)
+				}
 			}
-		}
-		o.shows(float64(stuck), float64(stuck), v1.ReasonNotReadyForDeletion)
-	})
+			o.shows(float64(stuck), float64(stuck), v1.ReasonNotReadyForDeletion)
+		})
+	}
 })
+
+// moment is when a new KafkaTopic is deleted.
+type moment int
+
+const (
+	// atOnce, when its topic is there, when its status tells of it.
+	atOnce moment = iota
+	withTopic
+	withStatus
+	moments
+)
+
+// deleteAfter deletes the object at this moment.
+func deleteAfter(kt *v1.KafkaTopic, when moment) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		switch when {
+		case withTopic:
+			g.Expect(clusterA.exists(kt.Name)).To(BeTrue())
+		case withStatus:
+			refresh(g, kt)
+			g.Expect(kt.Status.TopicID).NotTo(BeEmpty())
+		}
+	}).WithPolling(time.Millisecond).Should(Succeed())
+	remove(kt)
+}
+
+// blockedOrGone waits until the object is gone, or is not going to go because nothing proves that the topic is its own; it reports the latter.
+func blockedOrGone(kt *v1.KafkaTopic) (blocked bool) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		if blocked = false; isGone(kt) {
+			return
+		}
+		refresh(g, kt)
+		g.Expect(conditions(kt)).To(HaveExactElements(HavePrefix("Ready=False " + v1.ReasonNotReadyForDeletion)))
+		blocked = true
+	}).Should(Succeed())
+	return blocked
+}

@@ -62,20 +62,17 @@ func config(key, json string) change {
 	}
 }
 
-func replicas(n int32) change       { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
-func topicName(name string) change  { return func(kt *v1.KafkaTopic) { kt.Spec.TopicName = &name } }
-func ownName(kt *v1.KafkaTopic)     { kt.Spec.TopicName = nil }
-func objectName(name string) change { return func(kt *v1.KafkaTopic) { kt.Name = name } }
-func finalizer(kt *v1.KafkaTopic)   { kt.Finalizers = []string{v1.FinalizerTopicOperator} }
-func paused() change                { return annotation(v1.AnnotationPauseReconciliation, "true") }
-func unmanaged() change             { return annotation(v1.AnnotationManaged, "false") }
+func replicas(n int32) change      { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
+func topicName(name string) change { return func(kt *v1.KafkaTopic) { kt.Spec.TopicName = &name } }
+func ownName(kt *v1.KafkaTopic)    { kt.Spec.TopicName = nil }
+func finalizer(kt *v1.KafkaTopic)  { kt.Finalizers = []string{v1.FinalizerTopicOperator} }
+func paused() change               { return annotation(v1.AnnotationPauseReconciliation, "true") }
+func unmanaged() change            { return annotation(v1.AnnotationManaged, "false") }
+
+func managed(kt *v1.KafkaTopic) { delete(kt.Annotations, v1.AnnotationManaged) }
 
 func annotation(key, value string) change {
 	return func(kt *v1.KafkaTopic) { metav1.SetMetaDataAnnotation(&kt.ObjectMeta, key, value) }
-}
-
-func withoutAnnotation(key string) change {
-	return func(kt *v1.KafkaTopic) { delete(kt.Annotations, key) }
 }
 
 // retention is the configuration by which specs tell whether a topic was altered.

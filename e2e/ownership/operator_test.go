@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -122,6 +121,3 @@ const lastLines = 60
 func (o *operator) explain() string {
 	return fmt.Sprintf("--- operator of %v: the end of its log ---\n%s\n", o.namespaces, strings.TrimSpace(o.process.LogTail(lastLines)))
 }
-
-// brief is for what has to come within seconds, rather than at some time.
-const brief = 10 * time.Second

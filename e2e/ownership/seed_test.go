@@ -243,3 +243,35 @@ var _ = Describe("Seed 000, Behavior Summary", Ordered, func() {
 		o.gauge(1, "strimzi_cluster_id_protection_armed")
 	})
 })
+
+// Statuses from before there was a status.clusterId.
+var _ = Describe("Seed 000, Backwards Compatibility", Ordered, func() {
+	var claimed, owned, other, elsewhere *example
+
+	BeforeAll(func() {
+		ns := newNamespace()
+		withoutClusterID := func(s *v1.KafkaTopicStatus) { s.ClusterID = "" }
+		claimed = veteran(ns, "claimed", withoutClusterID)
+		owned = veteran(ns, "owned", withoutClusterID).deleting()
+		other = veteran(ns, "other", func(s *v1.KafkaTopicStatus) { s.TopicID, s.ClusterID = foreignTopic, "" }).deleting()
+		elsewhere = veteran(ns, "elsewhere", withoutClusterID).deleting()
+		clusterA.remove(elsewhere.kt.Name)
+		elsewhere.topic = state{}
+		start(clusterA, soon, ns)
+	})
+
+	It("claims a KafkaTopic on the next successful reconciliation", func() {
+		claimed.aligned()
+		ready(claimed.kt, clusterA)
+	})
+
+	It("deletes a topic whose id matches", func() { owned.goneWithTopic() })
+
+	It("keeps a topic whose id does not match", func() { other.refusedAs(v1.ReasonTopicIDMismatch, foreignTopic, other.topic.id) })
+
+	It("takes a topic that is not there for one of another cluster", func() {
+		elsewhere.refusedAs(v1.ReasonNotReadyForDeletion, `strimzi.io/managed="false"`)
+		update(elsewhere.kt, unmanaged())
+		gone(elsewhere.kt)
+	})
+})
