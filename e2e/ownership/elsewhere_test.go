@@ -197,6 +197,7 @@ var _ = Describe("A Kafka cluster that changes under a running operator", func()
 		}
 		clusterB.keeps(later.Name, meant)
 		Expect(clusterB.names(suffix(ns))).To(HaveLen(common+1), "topics in B")
+		Expect(way.changes(clusterB)).To(BeZero(), "requests to B that could change anything")
 		for i, kt := range objects {
 			clusterA.keeps(kt.Name, inA[i])
 		}
@@ -213,6 +214,36 @@ var _ = Describe("A Kafka cluster that changes under a running operator", func()
 		clusterB.keeps(objects[deleted].Name, inB[deleted])
 		o.shows(0, 0, v1.ReasonClusterMismatch)
 		Expect(o.process.Running()).To(BeTrue())
+	})
+
+	It("gets no write while it comes and goes in the middle of the work", func() {
+		const topics, changesOfCluster = 10, 10
+		ns := newNamespace()
+		way := startProxy(clusterA, answered)
+		launch(way.bootstrap(), soon, ns).awaitReady()
+		objects := make([]*v1.KafkaTopic, topics)
+		inB := make([]state, topics)
+		each(topics, func(i int) {
+			objects[i] = created(clusterA, ns, numbered(i))
+			inB[i] = clusterB.make(objects[i].Name, retention, asItWas)
+		})
+		for n := range changesOfCluster {
+			for i, kt := range objects {
+				update(kt, config(retention, fmt.Sprint(1000000+n*topics+i)))
+			}
+			create(ns, fmt.Sprintf("new-%d", n))
+			to := []*cluster{clusterB, clusterA}[n%2]
+			way.lead(to)
+			before := way.count(to)
+			Eventually(func() int { return way.count(to) }).Should(BeNumerically(">", before+topics), "requests to the cluster that answers now")
+		}
+		Expect(way.changes(clusterB)).To(BeZero(), "requests to B that could change anything")
+		Expect(way.count(clusterB)).NotTo(BeZero())
+		Expect(clusterB.names(suffix(ns))).To(HaveLen(topics), "topics in B")
+		for i, kt := range objects {
+			ready(kt, clusterA)
+			clusterB.keeps(kt.Name, inB[i])
+		}
 	})
 })
 
@@ -233,6 +264,7 @@ var _ = Describe("A KafkaTopic that vanishes while another Kafka cluster answers
 		way.lead(clusterA)
 		Eventually(clusterA.exists).WithArguments(kt.Name).Should(BeFalse())
 		clusterB.keeps(kt.Name, topic)
+		Expect(way.changes(clusterB)).To(BeZero(), "requests to B that could change anything")
 		o.gauge(0, "strimzi_kafka_cluster_changed")
 	})
 })

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -21,6 +22,8 @@ type proxy struct {
 	target *cluster
 	refuse refusal
 	conns  map[net.Conn]struct{}
+	// reached counts the requests that reached each cluster.
+	reached map[*cluster]map[uint16]int
 }
 
 // refusal is what becomes of a DescribeCluster request.
@@ -35,8 +38,16 @@ const (
 	cut
 )
 
+// The numbers of requests in Kafka's protocol.
 const (
-	apiDescribeCluster     = 60
+	apiDescribeCluster   = 60
+	apiCreateTopics      = 19
+	apiDeleteTopics      = 20
+	apiCreatePartitions  = 37
+	apiIncrementalConfig = 44
+)
+
+const (
 	largestFrame           = 100 << 20
 	requestHeaderBeginning = 8 // API key, version, correlation id
 )
@@ -46,7 +57,7 @@ func startProxy(target *cluster, refuse refusal) *proxy {
 	GinkgoHelper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	Expect(err).NotTo(HaveOccurred())
-	p := &proxy{listener: l, target: target, refuse: refuse, conns: map[net.Conn]struct{}{}}
+	p := &proxy{listener: l, target: target, refuse: refuse, conns: map[net.Conn]struct{}{}, reached: map[*cluster]map[uint16]int{clusterA: {}, clusterB: {}}}
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -88,19 +99,43 @@ func (p *proxy) refusing() refusal {
 	return p.refuse
 }
 
+// count returns how many requests have reached a cluster; of these kinds, if there are any given.
+func (p *proxy) count(c *cluster, keys ...uint16) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for key, times := range p.reached[c] {
+		if len(keys) == 0 || slices.Contains(keys, key) {
+			n += times
+		}
+	}
+	return n
+}
+
+// changes returns how many requests have reached a cluster that change something in it, or would if it were not for a flag.
+func (p *proxy) changes(c *cluster) int {
+	return p.count(c, apiCreateTopics, apiDeleteTopics, apiCreatePartitions, apiIncrementalConfig)
+}
+
+func (p *proxy) note(c *cluster, key uint16) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reached[c][key]++
+}
+
 // connect opens the connection behind a connection, to where the address leads at this moment; nil if it leads nowhere.
-func (p *proxy) connect(front net.Conn) net.Conn {
+func (p *proxy) connect(front net.Conn) (net.Conn, *cluster) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.target == nil {
-		return nil
+		return nil, nil
 	}
 	back, err := net.Dial("tcp", p.target.Bootstrap()[0])
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	p.conns[front], p.conns[back] = struct{}{}, struct{}{}
-	return back
+	return back, p.target
 }
 
 func (p *proxy) part(conns ...net.Conn) {
@@ -115,7 +150,7 @@ func (p *proxy) part(conns ...net.Conn) {
 // serve passes requests and answers on.
 func (p *proxy) serve(front net.Conn) {
 	defer front.Close()
-	back := p.connect(front)
+	back, target := p.connect(front)
 	if back == nil {
 		return
 	}
@@ -134,10 +169,11 @@ func (p *proxy) serve(front net.Conn) {
 		if err != nil || len(request) < requestHeaderBeginning {
 			return
 		}
-		refuse := p.refusing()
-		if binary.BigEndian.Uint16(request) != apiDescribeCluster {
+		key, refuse := binary.BigEndian.Uint16(request), p.refusing()
+		if key != apiDescribeCluster {
 			refuse = answered
 		}
+		p.note(target, key)
 		switch refuse {
 		case answered:
 			err = writeFrame(back, request)
