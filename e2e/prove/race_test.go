@@ -23,7 +23,7 @@ func TestTheRaceOfTwoOperators(t *testing.T) {
 	if err := r.start(); err != nil {
 		t.Fatal(err)
 	}
-	const together = 20
+	const together = 8
 	for first := 0; first < p.count; first += together {
 		if err := r.play(first, min(together, p.count-first)); err != nil {
 			t.Fatal(err)

@@ -8,12 +8,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
@@ -35,6 +37,7 @@ type world struct {
 func newWorld(p *proof, clusters int) *world {
 	p.t.Helper()
 	ctx := p.t.Context()
+	ctrllog.SetLogger(logr.Discard()) // the client's; it has nothing to say
 	w := &world{kafka: make([]*cluster, clusters)}
 	errs := make([]error, clusters+1)
 	var started sync.WaitGroup
