@@ -135,6 +135,44 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 		Eventually(clusterA.exists).WithArguments(first.TopicName()).Should(BeFalse())
 	})
 
+	It("are those that are managed, paused ones included, and selected by the operator", func() {
+		const key = "e2e/selected"
+		selected := func(yes string) change {
+			return func(kt *v1.KafkaTopic) { kt.Labels = map[string]string{key: yes} }
+		}
+		one, two := twoNamespaces()
+		o := start(clusterA, never.and(settings{"STRIMZI_RESOURCE_LABELS": key + "=yes"}), one, two)
+		kt := created(clusterA, one, "t", selected("yes"))
+		topic := clusterA.state(kt.Name)
+		resting := rivalOf(kt, two, "resting", selected("yes"), unmanaged())
+		says(resting, "Unmanaged=True")
+		foreign := rivalOf(kt, two, "foreign", selected("no"))
+		sentinel := create(two, "sentinel", selected("yes"))
+		ready(sentinel, clusterA)
+		ready(kt, clusterA)
+
+		By("managing it")
+		update(resting, managed, paused())
+		says(resting, "ReconciliationPaused=True")
+		conflicts(kt, resting)
+		By("selecting the other one as well")
+		update(foreign, selected("yes"))
+		conflicts(foreign, kt, resting)
+		conflicts(kt, foreign, resting)
+		By("taking both back")
+		update(foreign, selected("no"))
+		conflicts(kt, resting)
+		update(resting, unmanaged())
+		ready(kt, clusterA)
+		o.shows(0, 0, v1.ReasonResourceConflict)
+		clusterA.keeps(kt.Name, topic)
+
+		By("deleting the one that is managed, whose topic it is")
+		remove(kt)
+		gone(kt)
+		Eventually(clusterA.exists).WithArguments(kt.Name).Should(BeFalse())
+	})
+
 	for name, mode := range map[string]settings{"all are refused": {}, "the oldest wins": oldestWins} {
 		It("where "+name+": the topic of one that is deleted while the operator is down stays", func() {
 			one, two := twoNamespaces()

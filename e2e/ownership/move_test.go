@@ -56,14 +56,6 @@ var _ = Describe("A KafkaTopic that moves to another namespace", Ordered, func()
 		start(clusterA, never, one, two)
 	})
 
-	// moved creates the object of another one's topic elsewhere.
-	moved := func(kt *v1.KafkaTopic, to string) *v1.KafkaTopic {
-		GinkgoHelper()
-		there := object(to, kt.Name)
-		Expect(k8s.Create(ctx, there)).To(Succeed())
-		return there
-	}
-
 	It("keeps its topic when it is unmanaged, deleted, and created elsewhere", func() {
 		kt := created(clusterA, one, "careful")
 		topic := clusterA.state(kt.Name)
@@ -87,32 +79,47 @@ var _ = Describe("A KafkaTopic that moves to another namespace", Ordered, func()
 		clusterA.keeps(kt.Name, topic)
 	})
 
-	It("keeps its topic when both happen at once, over and over", func() {
-		const rounds = 20
-		objects, topics := make([]*v1.KafkaTopic, rounds), make([]state, rounds)
-		each(rounds, func(i int) {
-			objects[i] = created(clusterA, one, numbered(i))
-			topics[i] = clusterA.state(objects[i].Name)
+	for name, mode := range map[string]settings{"": {}, ", without finalizers": unfinalized} {
+		It("keeps its topic when both happen at once, over and over"+name, func() {
+			const rounds = 20
+			one, two := twoNamespaces()
+			o := start(clusterA, never.and(mode), one, two)
+			objects, topics := make([]*v1.KafkaTopic, rounds), make([]state, rounds)
+			each(rounds, func(i int) {
+				objects[i] = created(clusterA, one, numbered(i))
+				topics[i] = clusterA.state(objects[i].Name)
+			})
+			arrived := func(from string) {
+				GinkgoHelper()
+				for i, kt := range objects {
+					// The operator has dealt with the deletion, so that nothing more is to come of it.
+					Eventually(o.logged).WithArguments("stays in Kafka", from+"/"+kt.Name+" ").Should(BeTrue())
+					ready(kt, clusterA)
+					clusterA.keeps(kt.Name, topics[i])
+				}
+			}
+			for i, kt := range objects { // one after the other
+				objects[i] = moved(kt, two)
+				remove(kt)
+			}
+			arrived(one)
+			each(rounds, func(i int) { // and back, many at a time
+				kt := objects[i]
+				objects[i] = moved(kt, one)
+				remove(kt)
+			})
+			arrived(two)
 		})
-		for i, kt := range objects { // one after the other
-			objects[i] = moved(kt, two)
-			remove(kt)
-		}
-		for i, kt := range objects {
-			ready(kt, clusterA)
-			clusterA.keeps(kt.Name, topics[i])
-		}
-		each(rounds, func(i int) { // and back, many at a time
-			kt := objects[i]
-			objects[i] = moved(kt, one)
-			remove(kt)
-		})
-		for i, kt := range objects {
-			ready(kt, clusterA)
-			clusterA.keeps(kt.Name, topics[i])
-		}
-	})
+	}
 })
+
+// moved creates the object of another one's topic in another namespace.
+func moved(kt *v1.KafkaTopic, to string) *v1.KafkaTopic {
+	GinkgoHelper()
+	there := object(to, kt.Name)
+	Expect(k8s.Create(ctx, there)).To(Succeed())
+	return there
+}
 
 var _ = Describe("A KafkaTopic that never got a topic", func() {
 	It("is not trapped: it can be deleted although the operator is down", func() {

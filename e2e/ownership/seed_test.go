@@ -246,23 +246,35 @@ var _ = Describe("Seed 000, Behavior Summary", Ordered, func() {
 
 // Statuses from before there was a status.clusterId.
 var _ = Describe("Seed 000, Backwards Compatibility", Ordered, func() {
-	var claimed, owned, other, elsewhere *example
+	var claimed, stranger, missing, owned, other, elsewhere *example
 
 	BeforeAll(func() {
 		ns := newNamespace()
 		withoutClusterID := func(s *v1.KafkaTopicStatus) { s.ClusterID = "" }
+		withAnotherTopic := func(s *v1.KafkaTopicStatus) { s.TopicID, s.ClusterID = foreignTopic, "" }
+		// gone makes an example whose topic is not there.
+		gone := func(e *example) *example {
+			clusterA.remove(e.kt.Name)
+			e.topic = state{}
+			return e
+		}
 		claimed = veteran(ns, "claimed", withoutClusterID)
 		owned = veteran(ns, "owned", withoutClusterID).deleting()
-		other = veteran(ns, "other", func(s *v1.KafkaTopicStatus) { s.TopicID, s.ClusterID = foreignTopic, "" }).deleting()
-		elsewhere = veteran(ns, "elsewhere", withoutClusterID).deleting()
-		clusterA.remove(elsewhere.kt.Name)
-		elsewhere.topic = state{}
+		stranger = veteran(ns, "stranger", withAnotherTopic)
+		missing = gone(veteran(ns, "missing", withoutClusterID))
+		other = veteran(ns, "other", withAnotherTopic).deleting()
+		elsewhere = gone(veteran(ns, "elsewhere", withoutClusterID)).deleting()
 		start(clusterA, soon, ns)
 	})
 
 	It("claims a KafkaTopic on the next successful reconciliation", func() {
 		claimed.aligned()
 		ready(claimed.kt, clusterA)
+	})
+
+	It("claims none whose topic is another one here, or none: it is most likely in another cluster", func() {
+		stranger.refusedAs(v1.ReasonTopicIDMismatch, foreignTopic, stranger.topic.id)
+		missing.refusedAs(v1.ReasonTopicIDMismatch, missing.kt.Status.TopicID)
 	})
 
 	It("deletes a topic whose id matches", func() { owned.goneWithTopic() })
