@@ -291,7 +291,7 @@ func TestThePolicyRefusesAViolatorAndNobodyElse(t *testing.T) {
 	w.Expect(w.exists("a")).To(BeFalse())
 	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "what a namespace may not manage it may not delete")
 	w.Expect(w.kafka.took()).To(BeEmpty())
-	w.Expect(w.sink.took()).To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: not yours"))
+	w.Expect(w.sink.took()).To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: by the namespace policy it is not for namespace '" + w.ns + "' to delete"))
 }
 
 func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
@@ -366,4 +366,32 @@ func TestAStatusWithoutAClusterIsNotTakenForThisCluster(t *testing.T) {
 			w.Expect(w.kafka.partitions("a")).To(Equal(3))
 		})
 	}
+}
+
+// Kafka was away when the pass began, and what answers in the end is another cluster.
+func TestAKafkaThatIsBackIsAskedWhoItIsBeforeAnythingIsDone(t *testing.T) {
+	for name, put := range map[string]bool{"without the topic": false, "with a topic of the name": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.cluster.Cluster, w.cluster.later = ownership.Cluster{}, ownID
+			if put {
+				w.kafka.put("a", 1, 1, nil)
+			}
+			w.create("a", partitions(3))
+			w.belongsTo("a", otherID, "theirs")
+			w.pass("a")
+			w.Expect(w.get("a")).To(And(haveConditions(mismatched), claim("a", "theirs")))
+			w.Expect(w.kafka.took()).To(Equal([]string{"describe a"}))
+		})
+	}
+}
+
+func TestAnUnprotectedPassLeavesTheIDOfAClaimedTopic(t *testing.T) {
+	w := newWorld(t)
+	w.cluster.Cluster = ownership.Cluster{}
+	w.kafka.put("a", 1, 1, nil)
+	w.create("a")
+	w.belongsTo("a", otherID, "theirs")
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "seed 000: it proceeds")
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,12 +21,23 @@ const (
 type ownCluster struct {
 	mu sync.Mutex
 	ownership.Cluster
+	// later is the id that is found out when it is asked for again.
+	later string
 }
 
 func (c *ownCluster) Own(context.Context) ownership.Cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Cluster
+}
+
+func (c *ownCluster) Ask(ctx context.Context, _ time.Time) ownership.Cluster {
+	c.mu.Lock()
+	if c.later != "" {
+		c.ID = c.later
+	}
+	c.mu.Unlock()
+	return c.Own(ctx)
 }
 
 func (c *ownCluster) Answered(as string) {

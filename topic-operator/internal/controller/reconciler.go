@@ -47,6 +47,8 @@ type Kafka interface {
 type Identity interface {
 	// Own returns what is known, and tries to find it out while that is nothing.
 	Own(ctx context.Context) ownership.Cluster
+	// Ask does the same, and at once if the last attempt began before the given time.
+	Ask(ctx context.Context, since time.Time) ownership.Cluster
 	// Answered notes that a broker of another cluster answered.
 	Answered(as string)
 }

@@ -14,7 +14,7 @@ func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	if p.deleting() {
 		found, err := r.kafka.Locate(ctx, p.facts.Object.Topic())
 		p.actual = topic.Actual{Topic: found}
-		return r.saw(p, err)
+		return r.saw(ctx, p, err)
 	}
 	desired, refusal := topic.DesiredOf(p.kt)
 	if refusal != nil {
@@ -23,11 +23,12 @@ func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	p.desired = desired
 	actual, err := r.kafka.Describe(ctx, desired.Name, p.wasReady)
 	p.actual = actual
-	return r.saw(p, err)
+	return r.saw(ctx, p, err)
 }
 
 // saw notes a broker's answer about the topic. An error is no answer.
-func (r *Reconciler) saw(p *pass, err error) verdict {
+func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
+	answered := r.options.Now()
 	switch {
 	case kafka.IsNotFound(err):
 		p.facts.Sight = ownership.Sight{View: ownership.Absent}
@@ -37,6 +38,10 @@ func (r *Reconciler) saw(p *pass, err error) verdict {
 	default:
 		id := p.actual.Topic.ID
 		p.facts.Sight = ownership.Sight{View: ownership.Present, ID: id, Outdated: r.memory.isDeleted(id)}
+	}
+	if p.facts.Own.ID == "" {
+		// Kafka is there now, and can tell who it is.
+		p.facts.Own = r.options.Identity.Ask(ctx, answered)
 	}
 	return verdict{again: true}
 }
@@ -73,6 +78,9 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	}
 	// The status is somebody else's. Its operator will put it right again, so it is told once for each generation (ruling T5).
 	v.outcome.ConditionsOnly = true
+	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
+		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was made in this cluster before that, and stays"
+	}
 	if p.facts.Own.Answering == "" {
 		v.told, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
 	}
@@ -81,7 +89,11 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 
 // claim is what the status says of a topic that was seen or made in the operator's cluster.
 func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim {
-	return &topic.Claim{Name: name, ID: id, ClusterID: p.facts.Own.ID}
+	c := &topic.Claim{Name: name, ID: id, ClusterID: p.facts.Own.ID}
+	if c.ClusterID == "" && p.kt.Status.ClusterID != "" && p.kt.Status.TopicID != "" {
+		c.ID = kafka.TopicID{} // it cannot be told whether this is the cluster of the status, so that what it says stays
+	}
+	return c
 }
 
 // countRefusal keeps the figures of the objects whose topics are not theirs.

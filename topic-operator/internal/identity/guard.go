@@ -58,6 +58,8 @@ type Guard struct {
 	own      ownership.Cluster
 	failures int
 	notUntil time.Time
+	// began is when the last attempt began that ended in failure.
+	began time.Time
 }
 
 // New returns a Guard that knows nothing yet.
@@ -74,9 +76,20 @@ func (g *Guard) Current() ownership.Cluster {
 	return g.own
 }
 
-// Own returns what is known, and asks Kafka first while that is nothing: protection is disabled only where Kafka does not tell its id although
-// it has just been asked. It returns by the end of ctx or of the call's own limit.
+// Own returns what is known, and asks Kafka first while that is nothing, unless Kafka has failed to tell a moment ago. It returns by the
+// end of ctx or of the call's own limit.
 func (g *Guard) Own(ctx context.Context) ownership.Cluster {
+	return g.askIf(ctx, func() bool { return !g.options.Now().Before(g.notUntil) })
+}
+
+// Ask returns what is known, and asks Kafka first while that is nothing, unless an attempt failed that began after the given time. Whoever
+// got another answer from Kafka asks like this before he acts upon it: a Kafka that was away is there by then, and may not be the one
+// that was expected. So protection is disabled only where Kafka answers, and does not tell its id.
+func (g *Guard) Ask(ctx context.Context, since time.Time) ownership.Cluster {
+	return g.askIf(ctx, func() bool { return !g.began.After(since) })
+}
+
+func (g *Guard) askIf(ctx context.Context, due func() bool) ownership.Cluster {
 	if own := g.Current(); own.ID != "" {
 		return own
 	}
@@ -87,9 +100,9 @@ func (g *Guard) Own(ctx context.Context) ownership.Cluster {
 		return g.Current()
 	}
 	g.mu.Lock()
-	due := g.own.ID == "" && !g.options.Now().Before(g.notUntil)
+	ask := g.own.ID == "" && due()
 	g.mu.Unlock()
-	if due {
+	if ask {
 		g.ask(ctx)
 	}
 	return g.Current()
@@ -148,6 +161,7 @@ func backoff(failures int) time.Duration {
 
 // ask asks Kafka who it is. Its caller has the turn.
 func (g *Guard) ask(ctx context.Context) {
+	began := g.options.Now()
 	call, cancel := context.WithTimeout(ctx, g.options.CallTimeout)
 	defer cancel()
 	cluster, err := g.admin.DescribeCluster(call)
@@ -157,19 +171,20 @@ func (g *Guard) ask(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		g.failed(err)
+		g.failed(began, err)
 	default:
 		g.learned(cluster.ID)
 	}
 }
 
 // failed notes that the id could not be found out. What is known already stays: a failed read is no news.
-func (g *Guard) failed(err error) {
+func (g *Guard) failed(began time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.own.ID != "" {
 		return
 	}
+	g.began = began
 	g.failures++
 	g.notUntil = g.options.Now().Add(backoff(g.failures))
 	if g.failures == 1 {

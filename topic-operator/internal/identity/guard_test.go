@@ -148,6 +148,32 @@ func TestWithoutAnIDTheOperatorRunsOnUnprotectedAndArmsLater(t *testing.T) {
 	g.Expect(log).To(ContainSubstring("Cluster id protection is armed"))
 }
 
+// A Kafka that was away is back, perhaps as another one: nobody acts upon its answers before it was asked who it is.
+func TestWhoGotAnAnswerAsksAgainAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	w := guard(&admin{err: away})
+	w.Own(t.Context())
+	w.step(time.Millisecond)
+	answered := w.options.Now()
+	w.set("B", nil)
+	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{}), "it waits after a failure")
+	g.Expect(w.Ask(t.Context(), answered)).To(Equal(ownership.Cluster{ID: "B"}))
+	g.Expect(w.times()).To(Equal(2))
+}
+
+func TestManyWhoGotAnAnswerAskOnce(t *testing.T) {
+	g := NewWithT(t)
+	w := guard(&admin{err: away})
+	answered := w.options.Now()
+	w.step(time.Millisecond)
+	for range 3 {
+		g.Expect(w.Ask(t.Context(), answered)).To(Equal(ownership.Cluster{}))
+	}
+	g.Expect(w.times()).To(Equal(1))
+	g.Expect(w.Ask(t.Context(), w.options.Now())).To(Equal(ownership.Cluster{}))
+	g.Expect(w.times()).To(Equal(2), "this answer is younger than the attempt")
+}
+
 func TestAClusterWithoutAnIDIsUnknown(t *testing.T) {
 	g := NewWithT(t)
 	w := guard(&admin{})

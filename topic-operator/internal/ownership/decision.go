@@ -131,7 +131,7 @@ func (f Facts) obstacle() (topic.Refusal, bool) {
 	case f.Own.Answering != "":
 		return f.anotherCluster(), true
 	case f.mismatches():
-		return mismatch(o.ClusterID, f.Own.ID), true
+		return mismatch(o, f.Own.ID), true
 	case o.Asks != o.Topic():
 		return retargeted(o), true
 	case f.Violation != "":

@@ -25,9 +25,9 @@ func decideDeletion(f Facts) Decision {
 	case f.Own.ID == "" && f.Rules.BlockUnknown:
 		return refuse(unknownCluster(o))
 	case f.mismatches():
-		return refuse(mismatch(o.ClusterID, f.Own.ID))
+		return refuse(mismatch(o, f.Own.ID))
 	case f.Violation != "":
-		return release(leftByPolicy(o, f.Violation))
+		return release(leftByPolicy(o))
 	case !f.deletable():
 		return refuse(neverClaimed(o))
 	}

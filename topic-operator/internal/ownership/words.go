@@ -14,19 +14,23 @@ import (
 const (
 	unmanageToRelease = `To let the KafkaTopic go and keep the topic, annotate it with strimzi.io/managed="false"`
 	moveCluster       = `Point the operator at the cluster it belongs to; or, if the KafkaTopic is to move to this cluster, annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
-	oneStays          = "Delete all but one of them (the topic stays), or give them different topic names"
+	oneStays          = "Delete all but one of them: the topic stays"
 )
 
 // mismatch carries seed 000's literal message.
-func mismatch(stored, current string) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonClusterMismatch, Advice: moveCluster,
-		Message: fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", stored, current)}
+func mismatch(o Object, current string) topic.Refusal {
+	r := topic.Refusal{Reason: v1.ReasonClusterMismatch, Advice: moveCluster,
+		Message: fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", o.ClusterID, current)}
+	if o.Deleting {
+		r.Advice = "Its deletion goes on when the operator is pointed at the cluster it belongs to. " + unmanageToRelease
+	}
+	return r
 }
 
 // anotherCluster is what is said while another cluster than the operator's answers (ruling T9).
 func (f Facts) anotherCluster() topic.Refusal {
 	if stored := f.Object.ClusterID; stored != "" && stored != f.Own.Answering {
-		r := mismatch(stored, f.Own.Answering)
+		r := mismatch(f.Object, f.Own.Answering)
 		r.Advice = "The Kafka cluster behind the bootstrap address changed while the operator was running: repair the address, or restart the operator"
 		return r
 	}
@@ -83,6 +87,10 @@ func anotherTopic(o Object, found kafka.TopicID) topic.Refusal {
 	if o.Made != nil {
 		known = cmp.Or(known, o.Made.ID.String())
 	}
+	if o.ClusterID == "" && o.Made == nil {
+		return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("Topic '%s' has topicId '%s' in this Kafka cluster, but this KafkaTopic owns topicId '%s', and nothing says "+
+			"in which cluster: it is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
+	}
 	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("Topic '%s' has topicId '%s' in Kafka, but this KafkaTopic owns topicId '%s': the topic was deleted and "+
 		"created again by somebody else, and is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
 }
@@ -103,8 +111,8 @@ func leftToOthers(o Object, rivals []Claimant) topic.Refusal {
 	return topic.Refusal{Reason: EventLeftToOthers, Message: "Topic '" + o.Topic() + "' stays in Kafka: it is also managed by " + names(rivals)}
 }
 
-func leftByPolicy(o Object, violation string) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: "Topic '" + o.Topic() + "' stays in Kafka: " + violation}
+func leftByPolicy(o Object) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: "Topic '" + o.Topic() + "' stays in Kafka: by the namespace policy it is not for namespace '" + o.Key.Namespace + "' to delete"}
 }
 
 // maxNamed bounds how many rivals a message names; a status must stay small.
