@@ -205,7 +205,7 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 
 		It("where "+name+", without finalizers: the topic stays as long as there is one of them", func() {
 			one, two := twoNamespaces()
-			start(clusterA, never.and(mode).and(unfinalized), one, two)
+			o := start(clusterA, never.and(mode).and(unfinalized), one, two)
 			var olds, youngs, survivors []*v1.KafkaTopic
 			var topics []state
 			for i := range 2 {
@@ -219,6 +219,10 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 			}
 			remove(olds[0])
 			remove(youngs[1])
+			for _, kt := range []*v1.KafkaTopic{olds[0], youngs[1]} {
+				// The operator has dealt with the deletion, so that nothing more is to come of it.
+				Eventually(o.logged).WithArguments("stays in Kafka", kt.Namespace+"/"+kt.Name+" ").Should(BeTrue())
+			}
 			survivors = []*v1.KafkaTopic{youngs[0], olds[1]}
 			for i, kt := range survivors {
 				ready(kt, clusterA)
