@@ -53,6 +53,10 @@ lint: ## Check style and the direction of imports in all modules, and the shell 
 test: bin/gotestsum ## Run all tests of all modules, those on real Kafka and a real API server included; say what could not run.
 	hack/make/test.sh $(PACKAGES)
 
+.PHONY: prove
+prove: ## Run the long proofs in full, about half an hour; PROVE_OUT names the file for the results (PROVE_ONLY, PROVE_SEED, PROVE_FUZZTIME).
+	hack/make/prove.sh
+
 .PHONY: bench
 bench: ## Measure, on the real parts; BENCH_OUT names the file for the figures.
 	go run ./e2e/cmd/bench

@@ -1,0 +1,101 @@
+// Command prove runs the long proofs in full, those that `make test` runs in small: random histories, races, kill tests, enumerations,
+// and all fuzz targets of the repository. It prints a line for each, with the command that repeats it, and with -out writes them as JSON,
+// one object a line: name, count, violations, seed. It fails if a promise was broken, or a proof said nothing.
+//
+// A proof is an ordinary Go test. With PROVE=full in its environment it runs in full, PROVE_SEED repeats a run, and it prints one line
+// `PROOF {"name":...,"count":...,"violations":...,"seed":...}`.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
+)
+
+// proof is one line of the result.
+type proof struct {
+	Name       string      `json:"name"`
+	Count      int64       `json:"count"`
+	Violations int64       `json:"violations"`
+	Seed       json.Number `json:"seed"`
+}
+
+// job is one run of go test.
+type job struct {
+	// pkg and test are the package and the name of the test or fuzz target.
+	pkg, test string
+	// what says what the count counts.
+	what string
+	fuzz bool
+}
+
+// tests are the proofs that are tests. Fuzz targets are found.
+var tests = []job{
+	{pkg: "./topic-operator/internal/ownership", test: "TestEveryCombinationOfTheFactsKeepsThePromises", what: "combinations"},
+	{pkg: "./topic-operator/internal/controller", test: "TestRandomHistoriesOfTwoOperators", what: "steps"},
+	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds"},
+	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations"},
+}
+
+func main() {
+	out := flag.String("out", "", "file for the results as JSON, one object a line")
+	only := flag.String("only", "", "run only the proofs whose package and name, with a space between, match this regular expression")
+	fuzzTime := flag.Duration("fuzztime", time.Minute, "how long each fuzz target runs")
+	flag.Parse()
+	ok, err := prove(*out, *only, *fuzzTime)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "prove:", err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// prove runs all proofs, the failed ones too, and reports whether all promises held.
+func prove(out, only string, fuzzTime time.Duration) (bool, error) {
+	pick, err := regexp.Compile(only)
+	if err != nil {
+		return false, fmt.Errorf("-only: %w", err)
+	}
+	targets, err := fuzzTargets()
+	if err != nil {
+		return false, err
+	}
+	ok, ran := true, 0
+	var lines []byte
+	for _, j := range append(tests[:len(tests):len(tests)], targets...) {
+		if !pick.MatchString(j.pkg + " " + j.test) {
+			continue
+		}
+		ran++
+		fmt.Fprintf(os.Stderr, "proving: %s %s\n", j.pkg, j.test)
+		began := time.Now()
+		p, output, err := j.run(fuzzTime)
+		if err != nil {
+			ok = false
+			fmt.Printf("%s\nFAILED  %s %s: %v\n", output, j.pkg, j.test, err)
+		}
+		if p == nil {
+			continue
+		}
+		fmt.Printf("%-50s %12d %-12s %3d violations  %6s  seed %s\n    repeat: %s\n", p.Name, p.Count, j.what, p.Violations, time.Since(began).Round(time.Second), p.Seed, j.repeat(p.Seed))
+		line, err := json.Marshal(p)
+		if err != nil {
+			return false, err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	if ran == 0 {
+		return false, fmt.Errorf("no proof matches %q", only)
+	}
+	if out != "" {
+		if err := os.WriteFile(out, lines, 0o644); err != nil { //nolint:gosec // a report that anybody may read
+			return false, err
+		}
+	}
+	return ok, nil
+}

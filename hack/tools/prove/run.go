@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	proofLine   = regexp.MustCompile(`(?m)^PROOF (\{.*\})\s*$`)
+	executions  = regexp.MustCompile(`execs: (\d+)`)
+	fuzzDeclare = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+)
+
+// errSilent is a proof that ran, and said nothing.
+var errSilent = errors.New("it passed, but printed no PROOF line")
+
+// run runs the proof and returns what it says; the output is for a person who looks for the cause of an error.
+func (j job) run(fuzzTime time.Duration) (*proof, string, error) {
+	args := []string{"test", "-count=1", "-timeout=60m", "-v", "-run", "^" + j.test + "$", j.pkg}
+	if j.fuzz {
+		args = []string{"test", "-run", "^$", "-fuzz", "^" + j.test + "$", "-fuzztime", fuzzTime.String(), j.pkg}
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "PROVE=full")
+	output, err := cmd.CombinedOutput()
+	if j.fuzz {
+		p := j.fuzzed(output, err)
+		if err == nil && p.Count == 0 {
+			err = errors.New("it executed nothing: give it more time")
+		}
+		return p, string(output), err
+	}
+	found := proofLine.FindSubmatch(output)
+	if found == nil {
+		return nil, string(output), cmpErr(err, errSilent)
+	}
+	p := &proof{}
+	decoder := json.NewDecoder(bytes.NewReader(found[1]))
+	if problem := decoder.Decode(p); problem != nil {
+		return nil, string(output), fmt.Errorf("its PROOF line is no JSON of this form: %w", problem)
+	}
+	switch {
+	case err == nil && p.Violations > 0:
+		err = errors.New("promises were broken")
+	case err == nil && p.Count == 0:
+		err = errors.New("it counted nothing")
+	}
+	return p, string(output), err
+}
+
+func cmpErr(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// fuzzed is what a fuzz target has to say. Go keeps what it found in testdata, which is the seed to repeat it with.
+func (j job) fuzzed(output []byte, err error) *proof {
+	p := &proof{Name: "fuzzing: " + strings.TrimPrefix(j.pkg, "./") + " " + j.test, Seed: "0"}
+	if all := executions.FindAllSubmatch(output, -1); len(all) > 0 {
+		p.Count, _ = strconv.ParseInt(string(all[len(all)-1][1]), 10, 64) // digits, by the expression
+	}
+	if err != nil {
+		p.Violations = 1
+	}
+	return p
+}
+
+// repeat is the command that does the same again.
+func (j job) repeat(seed json.Number) string {
+	if j.fuzz {
+		return fmt.Sprintf("go test -run '^$' -fuzz '^%s$' -fuzztime 60s %s", j.test, j.pkg)
+	}
+	return fmt.Sprintf("PROVE=full PROVE_SEED=%s go test -count=1 -timeout=60m -v -run '^%s$' %s", seed, j.test, j.pkg)
+}
+
+// fuzzTargets finds the fuzz targets of all modules of the workspace, sorted.
+func fuzzTargets() ([]job, error) {
+	var jobs []job
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "hack" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // a file of the repository
+		if err != nil {
+			return err
+		}
+		for _, m := range fuzzDeclare.FindAllSubmatch(text, -1) {
+			jobs = append(jobs, job{pkg: "./" + filepath.ToSlash(filepath.Dir(path)), test: string(m[1]), what: "executions", fuzz: true})
+		}
+		return nil
+	})
+	slices.SortFunc(jobs, func(a, b job) int { return strings.Compare(a.pkg+" "+a.test, b.pkg+" "+b.test) })
+	return jobs, err
+}
