@@ -118,7 +118,7 @@ const (
 // attempt sends the request over one connection, after whatever the connection needs first.
 func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outcome, error) {
 	defer r.release(n, c, t.request.mutation)
-	if err := r.prepare(ctx, t, c); err != nil {
+	if err := r.prepare(ctx, t, n, c); err != nil {
 		r.lost(ctx, t, n, c, err)
 		return failed, nil
 	}
@@ -164,22 +164,23 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 
 // prepare is the way of each request onto a connection. It brings the table of brokers up to date, if it is time, and makes sure that the
 // connection ends at the right cluster, and that it is alive before a request that could not be repeated goes out on it.
-func (r *router) prepare(ctx context.Context, t *trial, c *conn) error {
+func (r *router) prepare(ctx context.Context, t *trial, n *node, c *conn) error {
 	ctx, cancel := r.probeContext(ctx)
 	defer cancel()
 	fresh := c.fresh
-	if t.request.name != requestDescribeCluster && r.startLearning() {
+	if t.request.name != requestDescribeCluster && r.startLearning(n) {
 		start := time.Now()
 		_, err := r.describeCluster(ctx, c)
 		r.stopLearning(err == nil && !r.pin.refuses(c.cluster) || unsent(err))
 		r.settings.observe(requestDescribeCluster, time.Since(start), err)
 		if err != nil && !unsent(err) {
+			r.wasSilent(ctx, n, c)
 			return err
 		}
 		fresh = true
 	}
 	if !t.request.anyCluster && r.pin.refuses(c.cluster) {
-		if err := r.prove(ctx, c); err != nil {
+		if err := r.prove(ctx, n, c); err != nil {
 			return err
 		}
 		fresh = true

@@ -68,9 +68,9 @@ var errNoClusterID = errors.New("the broker does not tell its cluster's id")
 
 // prove makes sure that the connection ends at the cluster that the client is bound to. A connection ends at one process, so that it is asked
 // once: when it is opened, or when the client was bound since.
-func (r *router) prove(ctx context.Context, c *conn) error {
+func (r *router) prove(ctx context.Context, n *node, c *conn) error {
 	if c.cluster == "" {
-		if err := r.identify(ctx, c); err != nil {
+		if err := r.identify(ctx, n, c); err != nil {
 			return err
 		}
 	}
@@ -82,10 +82,12 @@ func (r *router) prove(ctx context.Context, c *conn) error {
 
 // identify asks a broker for its cluster. DescribeCluster is asked first: it needs no right, its version was negotiated when the connection
 // was opened, and the answer also brings the table of brokers up to date. Brokers that can't answer it have Metadata.
-func (r *router) identify(ctx context.Context, c *conn) error {
-	_, err := r.describeCluster(ctx, c)
-	if err != nil && !unsent(err) {
-		return err
+func (r *router) identify(ctx context.Context, n *node, c *conn) error {
+	if !r.isSilent(n) {
+		if _, err := r.describeCluster(ctx, c); err != nil && !unsent(err) {
+			r.wasSilent(ctx, n, c)
+			return err
+		}
 	}
 	if c.cluster == "" {
 		if err := identifyByMetadata(ctx, c); err != nil {

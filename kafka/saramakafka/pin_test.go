@@ -370,6 +370,28 @@ func TestBrokersThatCannotDescribeTheirCluster(t *testing.T) {
 }
 
 // TestTheProofCostsOneRequestForEachConnection, and none for a call.
+// TestSomethingForbidsDescribeCluster is a proxy that closes the connection on a request that it does not know. Everything else works
+// (seed 000: the operator runs on without the cluster's id), and a bound client is told the id by other means.
+func TestSomethingForbidsDescribeCluster(t *testing.T) {
+	for name, bound := range map[string]bool{"not bound": false, "bound": true} {
+		t.Run(name, func(t *testing.T) {
+			e := embed(t, kafkatest.Options{Brokers: 2})
+			e.Inject(kafkatest.Fault{Requests: []string{"DescribeCluster"}, Drop: true})
+			a := connect(t, quick(e))
+			if bound {
+				if err := a.Pin(e.ClusterID()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			worksWithout(t, a, "x", "DescribeCluster")
+			if _, err := a.DescribeCluster(within(t, time.Second)); err == nil {
+				t.Error("DescribeCluster itself worked")
+			}
+			worksWithout(t, a, "y", "DescribeCluster")
+		})
+	}
+}
+
 func TestTheProofCostsOneRequestForEachConnection(t *testing.T) {
 	e := embed(t, kafkatest.Options{ClusterID: idA})
 	a := connect(t, quick(e))

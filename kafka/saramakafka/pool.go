@@ -24,6 +24,8 @@ const (
 type node struct {
 	addr string
 	id   int32 // -1 as long as only the address is known
+	// silent until this time: it dropped a connection rather than tell who it is and what brokers there are, so that other things go first.
+	silent time.Time
 
 	idle []*conn // the most recently used last
 	open int     // idle, in use, or being opened

@@ -3,6 +3,7 @@ package saramakafka
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -192,10 +193,10 @@ func (r *router) notController() {
 }
 
 // startLearning reports whether the caller is to learn the table; it must then call learn or stopLearning.
-func (r *router) startLearning() bool {
+func (r *router) startLearning(n *node) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.learning || time.Since(r.learned) < maxTableAge {
+	if r.learning || time.Now().Before(n.silent) || time.Since(r.learned) < maxTableAge {
 		return false
 	}
 	r.learning = true
@@ -210,6 +211,25 @@ func (r *router) stopLearning(answered bool) {
 	if answered && r.learned.IsZero() {
 		r.learned = time.Now()
 	}
+}
+
+// silenceTime is how long a broker is not asked again for what it would not tell.
+const silenceTime = 10 * time.Second
+
+// wasSilent notes that a broker dropped the connection rather than answer DescribeCluster. Something on the way may forbid just that.
+func (r *router) wasSilent(ctx context.Context, n *node, c *conn) {
+	if !c.fresh || errors.Is(ctx.Err(), context.Canceled) {
+		return // an idle connection that was closed meanwhile, or a caller who left, says nothing about the broker
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n.silent = time.Now().Add(silenceTime)
+}
+
+func (r *router) isSilent(n *node) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Before(n.silent)
 }
 
 // describeCluster asks a broker for all brokers, and learns them.
