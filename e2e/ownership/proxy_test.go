@@ -1,16 +1,15 @@
 package ownership
 
 import (
-	"bytes"
 	"encoding/binary"
-	"io"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/e2e/frames"
 )
 
 // proxy stands between an operator and a Kafka cluster, which can be exchanged behind the same address. The operator meets the brokers at
@@ -45,11 +44,6 @@ const (
 	apiDeleteTopics      = 20
 	apiCreatePartitions  = 37
 	apiIncrementalConfig = 44
-)
-
-const (
-	largestFrame           = 100 << 20
-	requestHeaderBeginning = 8 // API key, version, correlation id
 )
 
 // startProxy starts a proxy that lives as long as the spec, or the container, that asks for it.
@@ -158,15 +152,15 @@ func (p *proxy) serve(front net.Conn) {
 	go func() {
 		defer front.Close()
 		for {
-			answer, err := readFrame(back)
-			if err != nil || writeFrame(front, p.readdress(answer)) != nil {
+			answer, err := frames.Read(back)
+			if err != nil || frames.Write(front, p.readdress(answer)) != nil {
 				return
 			}
 		}
 	}()
 	for {
-		request, err := readFrame(front)
-		if err != nil || len(request) < requestHeaderBeginning {
+		request, err := frames.Read(front)
+		if err != nil || len(request) < frames.HeaderBeginning {
 			return
 		}
 		key, refuse := binary.BigEndian.Uint16(request), p.refusing()
@@ -176,9 +170,9 @@ func (p *proxy) serve(front net.Conn) {
 		p.note(target, key)
 		switch refuse {
 		case answered:
-			err = writeFrame(back, request)
+			err = frames.Write(back, request)
 		case denied:
-			err = writeFrame(front, deny(request))
+			err = frames.Write(front, deny(request))
 		case cut:
 			return
 		}
@@ -193,7 +187,7 @@ func (p *proxy) serve(front net.Conn) {
 func deny(request []byte) []byte {
 	const clusterAuthorizationFailed = 31
 	version := binary.BigEndian.Uint16(request[2:])
-	answer := append([]byte{}, request[4:requestHeaderBeginning]...) // the correlation id
+	answer := append([]byte{}, request[4:frames.HeaderBeginning]...) // the correlation id
 	answer = append(answer, 0)                                       // no tags
 	answer = binary.BigEndian.AppendUint32(answer, 0)                // not throttled
 	answer = binary.BigEndian.AppendUint16(answer, clusterAuthorizationFailed)
@@ -211,39 +205,7 @@ func deny(request []byte) []byte {
 // readdress replaces the brokers' addresses in an answer by the proxy's, which are as long; or the operator would go past it.
 func (p *proxy) readdress(answer []byte) []byte {
 	for _, c := range []*cluster{clusterA, clusterB} {
-		answer = bytes.ReplaceAll(answer, wireAddress(c.Bootstrap()[0]), wireAddress(p.listener.Addr().String()))
+		answer = frames.Readdress(answer, c.Bootstrap()[0], p.listener.Addr().String())
 	}
 	return answer
-}
-
-// wireAddress is an address as Kafka's answers have it: the host, and the port in four bytes.
-func wireAddress(address string) []byte {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		panic(err)
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		panic(err)
-	}
-	return binary.BigEndian.AppendUint32([]byte(host), uint32(number))
-}
-
-func readFrame(r io.Reader) ([]byte, error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, err
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > largestFrame {
-		return nil, io.ErrUnexpectedEOF
-	}
-	frame := make([]byte, n)
-	_, err := io.ReadFull(r, frame)
-	return frame, err
-}
-
-func writeFrame(w io.Writer, frame []byte) error {
-	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) //nolint:gosec // bounded by largestFrame
-	return err
 }

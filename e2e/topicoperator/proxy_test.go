@@ -1,15 +1,14 @@
 package topicoperator
 
 import (
-	"bytes"
 	"encoding/binary"
-	"io"
 	"net"
-	"strconv"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/e2e/frames"
 )
 
 // apiKey is the number of a request in Kafka's protocol.
@@ -17,16 +16,14 @@ type apiKey int16
 
 // The requests that the operator makes.
 const (
-	apiMetadata            apiKey = 3
-	apiCreateTopics        apiKey = 19
-	apiDeleteTopics        apiKey = 20
-	apiDescribeConfigs     apiKey = 32
-	apiCreatePartitions    apiKey = 37
-	apiAlterConfigs        apiKey = 44
-	apiListReassignments   apiKey = 46
-	largestFrame                  = 100 << 20
-	loopback                      = "127.0.0.1"
-	requestHeaderBeginning        = 8 // API key, version, correlation id
+	apiMetadata          apiKey = 3
+	apiCreateTopics      apiKey = 19
+	apiDeleteTopics      apiKey = 20
+	apiDescribeConfigs   apiKey = 32
+	apiCreatePartitions  apiKey = 37
+	apiAlterConfigs      apiKey = 44
+	apiListReassignments apiKey = 46
+	loopback                    = "127.0.0.1"
 )
 
 // proxy stands between the operator and the brokers, where they speak without TLS. It counts requests, holds them, and plays a Kafka that is away.
@@ -207,22 +204,22 @@ func (p *proxy) serve(client net.Conn, broker string) {
 	go func() {
 		defer client.Close()
 		for key := range asked {
-			answer, err := readFrame(server)
+			answer, err := frames.Read(server)
 			if err != nil {
 				return
 			}
 			if !p.pass(key, afterBroker) {
 				return
 			}
-			if writeFrame(client, p.readdress(answer)) != nil {
+			if frames.Write(client, p.readdress(answer)) != nil {
 				return
 			}
 		}
 	}()
 	defer close(asked)
 	for {
-		request, err := readFrame(client)
-		if err != nil || len(request) < requestHeaderBeginning {
+		request, err := frames.Read(client)
+		if err != nil || len(request) < frames.HeaderBeginning {
 			return
 		}
 		key := apiKey(binary.BigEndian.Uint16(request)) //nolint:gosec // the protocol's own conversion
@@ -231,7 +228,7 @@ func (p *proxy) serve(client net.Conn, broker string) {
 			return
 		}
 		asked <- key
-		if writeFrame(server, request) != nil {
+		if frames.Write(server, request) != nil {
 			return
 		}
 	}
@@ -274,39 +271,7 @@ func (p *proxy) pass(key apiKey, where side) bool {
 // readdress replaces the brokers' addresses in an answer by the proxy's, which are as long; or the client would go past it.
 func (p *proxy) readdress(answer []byte) []byte {
 	for i, broker := range p.brokers {
-		answer = bytes.ReplaceAll(answer, wireAddress(broker), wireAddress(p.listeners[i].Addr().String()))
+		answer = frames.Readdress(answer, broker, p.listeners[i].Addr().String())
 	}
 	return answer
-}
-
-// wireAddress is an address as Kafka's answers have it: the host, and the port in four bytes.
-func wireAddress(address string) []byte {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		panic(err)
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		panic(err)
-	}
-	return binary.BigEndian.AppendUint32([]byte(host), uint32(number))
-}
-
-func readFrame(r io.Reader) ([]byte, error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, err
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > largestFrame {
-		return nil, io.ErrUnexpectedEOF
-	}
-	frame := make([]byte, n)
-	_, err := io.ReadFull(r, frame)
-	return frame, err
-}
-
-func writeFrame(w io.Writer, frame []byte) error {
-	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) //nolint:gosec // bounded by largestFrame
-	return err
 }

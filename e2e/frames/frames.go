@@ -1,0 +1,58 @@
+// Package frames reads and writes Kafka's frames, for the proxies of the tests: what passes through them is counted, held, refused and
+// rewritten, but not understood beyond its header.
+package frames
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"strconv"
+)
+
+const (
+	// largest is the longest frame that is believed, in bytes.
+	largest = 100 << 20
+	// HeaderBeginning is how many bytes of a request are its API key, version and correlation id.
+	HeaderBeginning = 8
+)
+
+// Read reads one frame without its size.
+func Read(r io.Reader) ([]byte, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > largest {
+		return nil, io.ErrUnexpectedEOF
+	}
+	frame := make([]byte, n)
+	_, err := io.ReadFull(r, frame)
+	return frame, err
+}
+
+// Write writes one frame, its size first.
+func Write(w io.Writer, frame []byte) error {
+	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) //nolint:gosec // bounded by largest
+	return err
+}
+
+// Readdress replaces a broker's address in an answer by a proxy's, so that a client does not go past it. Both are host:port, and as long
+// as each other; anything else is a fault of the caller's.
+func Readdress(answer []byte, broker, proxy string) []byte {
+	return bytes.ReplaceAll(answer, address(broker), address(proxy))
+}
+
+// address is an address as Kafka's answers have it: the host, and the port in four bytes.
+func address(hostPort string) []byte {
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		panic(err)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		panic(err)
+	}
+	return binary.BigEndian.AppendUint32([]byte(host), uint32(number))
+}
