@@ -1,0 +1,213 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+const (
+	// mostRounds and mostPasses bound how long it may take until everything is quiet.
+	mostRounds = 12
+	mostPasses = 300
+)
+
+// converge ends a history: all faults end, and everything has to come to rest, as it should be.
+func (w *model) converge() {
+	w.tell("-- all faults end")
+	for i := range w.clusters {
+		w.clusters[i].down, w.clusters[i].lagging = false, false
+		w.clusters[i].memory.Lag(nil)
+	}
+	for _, o := range w.operators {
+		o.mute = false
+		w.lead(o, o.index)
+		if id := o.process.guard.Current().ID; id != "" && id != o.clusterID() {
+			w.start(o, o.process.events) // it found another cluster when it started, and never works for any other
+		}
+	}
+	for range mostRounds {
+		before := w.writes
+		w.round()
+		if w.violation != "" {
+			return
+		}
+		if w.writes == before {
+			w.checkEnd()
+			return
+		}
+	}
+	w.fail("there is no end of writing")
+}
+
+// round has each operator look at all objects once by its timer, and again for whatever comes of it.
+func (w *model) round() {
+	w.pass(interval)
+	for _, o := range w.operators {
+		o.process.tick()
+		for _, key := range modelKeys {
+			o.process.ask(key)
+		}
+	}
+	for n := 0; w.violation == ""; {
+		busy := false
+		for _, o := range w.operators {
+			for o.process.deliver() {
+				busy = true
+			}
+			if keys := o.process.ready(); len(keys) > 0 {
+				busy = true
+				o.process.pass(keys[0], modelStep{})
+				n++
+			}
+		}
+		if !busy {
+			return
+		}
+		if n > mostPasses {
+			w.fail("there is no end of passes")
+		}
+	}
+}
+
+// checkEnd holds each object that is left against what is to become of it.
+func (w *model) checkEnd() {
+	for _, key := range modelKeys {
+		kt := w.server.objects[key]
+		if kt == nil {
+			continue
+		}
+		var selecting []*modelOperator
+		for _, o := range w.operators {
+			if o.selects(kt.Labels) {
+				selecting = append(selecting, o)
+			}
+		}
+		switch {
+		case kt.DeletionTimestamp != nil:
+			for _, o := range selecting {
+				w.checkBlocked(o, kt)
+			}
+		case len(selecting) == 1:
+			w.checkSettled(selecting[0], key, kt)
+		}
+	}
+}
+
+// rivalsAtEnd are the other claimants of an object's topic.
+func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic) (rivals []*v1.KafkaTopic) {
+	mine := kt.Status.ClusterID
+	if mine == "" {
+		mine = o.clusterID()
+	}
+	for _, key := range modelKeys {
+		c := w.server.objects[key]
+		if c != nil && c != kt && modelManaged(c) && o.selects(c.Labels) && modelName(c) == modelName(kt) && (c.Status.ClusterID == "" || c.Status.ClusterID == mine) {
+			rivals = append(rivals, c)
+		}
+	}
+	return rivals
+}
+
+// checkBlocked: an object that is being deleted, and still there, has a good reason to.
+func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
+	s := kt.Status
+	there := w.topicOf(o.index, modelName(kt))
+	owned := there != nil && s.TopicID == there.id.String()
+	why := ""
+	switch {
+	case !modelHeld(kt):
+		return // nothing of it is the operator's
+	case !modelManaged(kt):
+		why = "it is not managed"
+	case len(w.rivalsAtEnd(o, kt)) > 0:
+		why = "there are other claimants"
+	case s.ClusterID != "" && s.ClusterID != o.clusterID():
+		return // it is another cluster's
+	case owned:
+		why = "its topic is there, and can be deleted"
+	case s.ClusterID == "" || there != nil && s.TopicID != "" || s.TopicID == "" && s.TopicName == "":
+		return // nothing proves that the topic is its own, or it is not
+	default:
+		why = "its topic is gone, or can be deleted"
+	}
+	w.fail("%s/%s is held by operator %s for ever, though %s: %s", kt.Namespace, kt.Name, o.name(), why, modelStatus(kt))
+}
+
+func modelStatus(kt *v1.KafkaTopic) string {
+	s := kt.Status
+	return fmt.Sprintf("topicName %q, topicId %q, clusterId %q, generation %d of %d, %+v", s.TopicName, modelID(s.TopicID), s.ClusterID, s.ObservedGeneration, kt.Generation, s.Conditions)
+}
+
+// checkSettled: an object that one operator selects is as it should be.
+func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.KafkaTopic) {
+	s := kt.Status
+	has := func(kind, status string) bool {
+		return slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == status })
+	}
+	ready := has("Ready", "True") && s.ObservedGeneration == kt.Generation
+	rivals := w.rivalsAtEnd(o, kt)
+	loses := slices.ContainsFunc(rivals, func(c *v1.KafkaTopic) bool { return !w.config.oldestWins || modelOlder(c, kt) })
+	switch {
+	case !modelManaged(kt):
+		if !has("Unmanaged", "True") || s.TopicName != "" || s.TopicID != "" || s.ClusterID != "" {
+			w.fail("%s is not let go: %s", key, modelStatus(kt))
+		}
+	case modelPaused(kt):
+		if !has("ReconciliationPaused", "True") || s.TopicID != "" {
+			w.fail("%s does not pause: %s", key, modelStatus(kt))
+		}
+	case s.ClusterID != "" && s.ClusterID != o.clusterID():
+		// Whoever wrote last told of it, once for each generation.
+	case kt.Spec.TopicName != nil && s.TopicName != "" && s.TopicName != *kt.Spec.TopicName, kt.Spec.TopicName == nil && s.TopicName != "" && s.TopicName != kt.Name, loses:
+		if ready {
+			w.fail("%s is ready, though it is refused: %s", key, modelStatus(kt))
+		}
+	default:
+		w.checkReady(o, key, kt, ready)
+	}
+}
+
+// checkReady: the topic is there, and as the object asks for.
+func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.KafkaTopic, ready bool) {
+	s := kt.Status
+	t := w.topicOf(o.index, modelName(kt))
+	if s.ClusterID == "" && s.TopicID != "" && (t == nil || t.id.String() != s.TopicID) {
+		return // nothing says in which cluster its topic is
+	}
+	if t == nil || t.id.String() != s.TopicID || s.ClusterID != o.clusterID() {
+		w.fail("%s has no topic: %s", key, modelStatus(kt))
+		return
+	}
+	found, err := w.clusters[o.index].hand.DescribeTopics(modelContext, []string{t.name})
+	if err != nil {
+		panic(err)
+	}
+	r := kafka.TopicResource(t.name)
+	configs, err := w.clusters[o.index].hand.DescribeConfigs(modelContext, []kafka.ConfigResource{r}, configKeys)
+	if err != nil {
+		panic(err)
+	}
+	have, want := len(found[t.name].Topic.Partitions), 0
+	if kt.Spec.Partitions != nil {
+		want = int(*kt.Spec.Partitions)
+	}
+	for name, entry := range configs[r].Entries {
+		value, set := kt.Spec.Config[name]
+		if text, _ := value.Text(); set && text != entry.Value || !set && entry.Source == kafka.SourceTopic {
+			w.fail("%s: topic %s has %s=%s", key, t, name, entry.Value)
+		}
+	}
+	switch {
+	case have < want:
+		w.fail("%s: topic %s has %d partitions", key, t, have)
+	case ready != (want == 0 || have == want):
+		w.fail("%s is ready: %t, with %d partitions: %s", key, ready, have, modelStatus(kt))
+	case modelHeld(kt) != w.config.finalizers:
+		w.fail("%s is held: %t", key, modelHeld(kt))
+	}
+}

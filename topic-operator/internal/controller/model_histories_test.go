@@ -1,0 +1,247 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
+)
+
+// This is a model of two operators on two Kafka clusters and one API server. Random histories of users, operators and mishaps are played in it, one
+// step at a time, and what the operators write is held against rules that know nothing of package ownership.
+
+const modelLabel = "operator"
+
+var (
+	modelClusterNames = []string{"a", "b"}
+	modelClusterIDs   = []string{"kafkaClusterOfOperatorA", "kafkaClusterOfOperatorB"}
+	modelKeys         = []types.NamespacedName{{Namespace: "n1", Name: "x"}, {Namespace: "n1", Name: "y"}, {Namespace: "n2", Name: "x"}, {Namespace: "n2", Name: "z"}}
+)
+
+func modelBackground() context.Context { return context.Background() }
+
+// modelConfig is how the operators of a history are set up.
+type modelConfig struct{ finalizers, oldestWins, blockUnknown, faults bool }
+
+// model is the world of one history.
+type model struct {
+	config    modelConfig
+	clock     *clock
+	server    *modelServer
+	clusters  [2]modelCluster
+	operators [2]*modelOperator
+	metrics   *metrics.Metrics
+	// topics are all that ever were; births counts them.
+	topics map[kafka.TopicID]*modelTopic
+	births int
+	// saved is the backup of all statuses.
+	saved map[types.NamespacedName]v1.KafkaTopicStatus
+	// writes counts what the operators changed.
+	writes int
+	// violation is the first rule that was broken.
+	violation string
+	// story is told if somebody is to read it.
+	story *strings.Builder
+}
+
+func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *model {
+	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, story: story}
+	w.server = newModelServer(w.clock.now)
+	for i := range w.clusters {
+		c := kafkamemory.New(kafkamemory.Options{ClusterID: modelClusterIDs[i]})
+		w.clusters[i] = modelCluster{memory: c, hand: c.Client("User:somebody", nil)}
+	}
+	for i := range w.operators {
+		w.operators[i] = &modelOperator{index: i, leads: i}
+		w.start(w.operators[i], 0)
+	}
+	return w
+}
+
+func (w *model) tell(format string, args ...any) {
+	if w.story != nil {
+		fmt.Fprintf(w.story, format+"\n", args...)
+	}
+}
+
+// fail notes the first violation. It returns false.
+func (w *model) fail(format string, args ...any) bool {
+	if w.violation == "" {
+		w.violation = fmt.Sprintf(format, args...)
+		w.tell("VIOLATION: %s", w.violation)
+	}
+	return false
+}
+
+// logger brings what an operator logs into the story.
+func (w *model) logger(p *modelProcess) logr.Logger {
+	if w.story == nil {
+		return logr.Discard()
+	}
+	return funcr.New(func(_, args string) { w.tell("    %s logs %s", p, args) }, funcr.Options{Verbosity: 1})
+}
+
+func (w *model) topicMade(t *modelTopic) {
+	w.births++
+	t.born = w.births
+	w.topics[t.id] = t
+}
+
+func (w *model) topicGone(id kafka.TopicID) { w.topics[id].gone = true }
+
+// topicOf returns the topic of a name that there is in a cluster; nil if there is none.
+func (w *model) topicOf(cluster int, name string) *modelTopic {
+	for _, t := range w.topics {
+		if t.cluster == cluster && t.name == name && !t.gone {
+			return t
+		}
+	}
+	return nil
+}
+
+func modelIDText(t *modelTopic) string { return t.id.String() }
+
+// modelID shortens an id for stories.
+func modelID(text string) string {
+	if id, err := kafka.ParseTopicID(text); err == nil && text != "" {
+		return shortID(id)
+	}
+	return text
+}
+
+// modelHistory is a history as a value.
+type modelHistory struct {
+	config modelConfig
+	steps  []modelStep
+}
+
+// randomHistory is the history of a seed.
+func randomHistory(seed uint64) modelHistory {
+	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a history is no secret
+	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0, faults: r.IntN(4) > 0}}
+	for range 50 + r.IntN(300) {
+		h.steps = append(h.steps, randomStep(r, h.config.faults, false))
+	}
+	return h
+}
+
+// play plays a history, and returns which rule it breaks; empty if none.
+func (h modelHistory) play(m *metrics.Metrics, story *strings.Builder) string {
+	w := newModel(h.config, m, story)
+	for i, s := range h.steps {
+		w.tell("-- %d: %s", i+1, s.do)
+		w.apply(s)
+		if w.violation != "" {
+			return w.violation
+		}
+	}
+	w.converge()
+	return w.violation
+}
+
+// shrink leaves out all steps that are not needed to break a rule: large parts first, then one by one, then what happens within passes.
+func (h modelHistory) shrink(breaks func(modelHistory) bool) modelHistory {
+	for size := len(h.steps) / 2; size > 0; {
+		smaller := false
+		for at := 0; at+size <= len(h.steps); {
+			if shorter := h.without(at, size); breaks(shorter) {
+				h, smaller = shorter, true
+			} else {
+				at += size
+			}
+		}
+		if !smaller || size > 1 {
+			size /= 2
+		}
+	}
+	for i := range h.steps {
+		for _, simpler := range simplerSteps(h.steps[i]) {
+			try := modelHistory{config: h.config, steps: append([]modelStep{}, h.steps...)}
+			try.steps[i] = simpler
+			if breaks(try) {
+				h = try
+			}
+		}
+	}
+	return h
+}
+
+func (h modelHistory) without(at, n int) modelHistory {
+	steps := append([]modelStep{}, h.steps[:at]...)
+	return modelHistory{config: h.config, steps: append(steps, h.steps[at+n:]...)}
+}
+
+// simplerSteps are the step without its fault, and without one or all of its inner steps.
+func simplerSteps(s modelStep) (simpler []modelStep) {
+	for i := range s.inner {
+		one := s
+		one.inner = []modelStep{s.inner[i]}
+		simpler = append(simpler, one)
+	}
+	if len(s.inner) > 0 {
+		none := s
+		none.inner = nil
+		simpler = append(simpler, none)
+	}
+	if s.fault != "" {
+		none := s
+		none.fault = ""
+		simpler = append(simpler, none)
+	}
+	return simpler
+}
+
+// report tells the shortest history that breaks a rule.
+func (h modelHistory) report(t *testing.T, seed uint64, m *metrics.Metrics) {
+	t.Helper()
+	small := h.shrink(func(h modelHistory) bool { return h.play(m, nil) != "" })
+	var story strings.Builder
+	small.play(m, &story)
+	t.Errorf("the history of PROVE_SEED=%d breaks a rule; %d of its %d steps are needed, with %+v:\n%s", seed, len(small.steps), len(h.steps), h.config, story.String())
+}
+
+// modelBudget is how many steps a run has, and how long it may take.
+func modelBudget() (steps int, limit time.Duration) {
+	if os.Getenv("PROVE") == "full" {
+		return 2_000_000, 5 * time.Minute
+	}
+	return 100_000, 5 * time.Minute
+}
+
+func TestRandomHistoriesOfTwoOperators(t *testing.T) {
+	steps, limit := modelBudget()
+	seed := rand.Uint64() >> 12 //nolint:gosec // a history is no secret
+	if text := os.Getenv("PROVE_SEED"); text != "" {
+		given, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("PROVE_SEED: %v", err)
+		}
+		seed = given
+	}
+	m := metrics.New(prometheus.NewRegistry(), metrics.Options{})
+	made, violations := 0, 0
+	began := time.Now()
+	for at := seed; made < steps && violations < 3 && time.Since(began) < limit; at++ {
+		h := randomHistory(at)
+		made += len(h.steps)
+		if h.play(m, nil) != "" {
+			violations++
+			h.report(t, at, m)
+		}
+	}
+	fmt.Printf("PROOF {\"name\":\"random histories of two operators\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
+}

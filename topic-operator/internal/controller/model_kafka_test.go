@@ -1,0 +1,218 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+
+	"k8s.io/apimachinery/pkg/types"
+	"time"
+)
+
+// modelTopic is what is known of a topic for good, whatever became of it: who made it, for whom, and when.
+type modelTopic struct {
+	cluster int
+	name    string
+	id      kafka.TopicID
+	// by made it for the object of this uid; nil made by somebody else.
+	by   *modelProcess
+	uid  types.UID
+	born int
+	gone bool
+}
+
+func (t *modelTopic) String() string { return fmt.Sprintf("%s (%s)", t.name, shortID(t.id)) }
+
+// shortID is the number of a topic, with its cluster, for stories.
+func shortID(id kafka.TopicID) string {
+	return fmt.Sprintf("%s#%d", modelClusterNames[int(id[7])%len(modelClusterNames)], int(id[14])<<8|int(id[15]))
+}
+
+// marked tells the ids of two clusters apart: ids of topics are unique in the world, and those of clusters in memory are not.
+func marked(id kafka.TopicID, cluster int) kafka.TopicID {
+	id[7] = byte(cluster)
+	return id
+}
+
+func unmarked(id kafka.TopicID, cluster int) kafka.TopicID {
+	if int(id[7]) == cluster {
+		id[7] = 0
+	} else {
+		id[6] = 1 // no cluster in memory makes such an id
+	}
+	return id
+}
+
+// modelKafka leads a process's calls to Kafka, one by one.
+type modelKafka struct{ p *modelProcess }
+
+var errModelLost = kafka.NewTransportError("the connection broke", nil)
+
+// reach returns the cluster that a call ends at, or why it reaches none.
+func (k *modelKafka) reach() (int, error) {
+	at := k.p.op.leads
+	if k.p.w.clusters[at].down {
+		return at, errModelLost
+	}
+	return at, nil
+}
+
+func (k *modelKafka) read(what, name string) (int, error) {
+	k.p.enter(what + " " + name)
+	return k.reach()
+}
+
+// configKeys are the settings that the model's histories touch.
+var configKeys = []string{"retention.ms", "segment.bytes"}
+
+func (k *modelKafka) Describe(ctx context.Context, name string, _ bool) (topic.Actual, error) {
+	t, err := k.Locate(ctx, name)
+	if err != nil {
+		return topic.Actual{}, err
+	}
+	r := kafka.TopicResource(name)
+	configs, err := k.p.kafka.DescribeConfigs(ctx, []kafka.ConfigResource{r}, configKeys)
+	if err != nil {
+		return topic.Actual{}, err
+	}
+	return topic.Actual{Topic: t, Config: configs[r].Entries}, configs[r].Err
+}
+
+func (k *modelKafka) Locate(ctx context.Context, name string) (kafka.Topic, error) {
+	at, err := k.read("look for topic", name)
+	if err != nil {
+		return kafka.Topic{}, err
+	}
+	found, err := k.p.kafka.DescribeTopics(ctx, []string{name})
+	if err != nil {
+		return kafka.Topic{}, err
+	}
+	t := found[name]
+	t.Topic.ID = marked(t.Topic.ID, at)
+	return t.Topic, t.Err
+}
+
+func (k *modelKafka) Validate(ctx context.Context, n kafka.NewTopic) error {
+	if _, err := k.read("ask whether one could create", n.Name); err != nil {
+		return err
+	}
+	made, err := k.p.kafka.CreateTopics(ctx, []kafka.NewTopic{n}, true)
+	if err != nil {
+		return err
+	}
+	return made[n.Name].Err
+}
+
+func (k *modelKafka) Reassignments(context.Context, string) (map[int32]kafka.Reassignment, error) {
+	return nil, nil
+}
+
+// write makes one change in Kafka. The pass may end right before or after it, or never hear of it.
+func (k *modelKafka) write(what, name string, do func(at int) error) error {
+	return k.p.write(what+" "+name, func() error {
+		at, err := k.reach()
+		if err != nil {
+			return err
+		}
+		return do(at)
+	}, errModelLost)
+}
+
+func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic) (kafka.CreateResult, error) {
+	var made kafka.CreateResult
+	err := k.write("create topic", n.Name, func(at int) error {
+		all, err := k.p.kafka.CreateTopics(ctx, []kafka.NewTopic{n}, false)
+		if err != nil {
+			return err
+		}
+		if made = all[n.Name]; made.Err != nil {
+			return made.Err
+		}
+		made.ID = marked(made.ID, at)
+		k.p.w.topicMade(&modelTopic{cluster: at, name: n.Name, id: made.ID, by: k.p, uid: k.p.top().uid()})
+		k.p.w.checkCreate(k.p, at, n.Name)
+		return nil
+	})
+	return made, err
+}
+
+func (k *modelKafka) Alter(ctx context.Context, c kafka.ConfigChange) error {
+	return k.write("alter topic", c.Resource.Name, func(at int) error {
+		done, err := k.p.kafka.AlterConfigs(ctx, []kafka.ConfigChange{c}, false)
+		if err == nil {
+			err = done[c.Resource]
+		}
+		if err == nil {
+			k.p.w.checkChange(k.p, at, c.Resource.Name)
+		}
+		return err
+	})
+}
+
+func (k *modelKafka) Increase(ctx context.Context, i kafka.PartitionIncrease) error {
+	return k.write("add partitions to topic", i.Topic, func(at int) error {
+		done, err := k.p.kafka.CreatePartitions(ctx, []kafka.PartitionIncrease{i}, false)
+		if err == nil {
+			err = done[i.Topic]
+		}
+		if err == nil {
+			k.p.w.checkChange(k.p, at, i.Topic)
+		}
+		return err
+	})
+}
+
+func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID) error {
+	return k.write("delete topic", shortID(id), func(at int) error {
+		inner := unmarked(id, at)
+		done, err := k.p.kafka.DeleteTopics(ctx, []kafka.TopicID{inner})
+		if err == nil {
+			err = done[inner]
+		}
+		if err == nil {
+			k.p.w.checkDelete(k.p, at, k.p.w.topics[id])
+			k.p.w.topicGone(id)
+		}
+		return err
+	})
+}
+
+// modelAdmin is what the guard of a process asks of Kafka.
+type modelAdmin struct {
+	p *modelProcess
+	// asked ends a turn of the guard's own loop after its first question.
+	asked func() bool
+}
+
+func (a *modelAdmin) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
+	if a.asked != nil && a.asked() {
+		return kafka.Cluster{}, errModelLost
+	}
+	if a.p.op.mute || a.p.w.clusters[a.p.op.leads].down {
+		return kafka.Cluster{}, errModelLost
+	}
+	return a.p.kafka.DescribeCluster(ctx)
+}
+
+func (a *modelAdmin) Pin(id string) error {
+	a.p.w.tell("%s is bound to cluster %s", a.p, id)
+	return a.p.kafka.Pin(id)
+}
+
+// modelIdentity notes what each pass was told of the operator's own cluster.
+type modelIdentity struct{ p *modelProcess }
+
+func (i *modelIdentity) Own(ctx context.Context) ownership.Cluster {
+	i.p.top().own = i.p.guard.Own(ctx)
+	return i.p.top().own
+}
+
+func (i *modelIdentity) Ask(ctx context.Context, since time.Time) ownership.Cluster {
+	i.p.top().own = i.p.guard.Ask(ctx, since)
+	return i.p.top().own
+}
+
+func (i *modelIdentity) Answered(as string) { i.p.guard.Answered(as) }

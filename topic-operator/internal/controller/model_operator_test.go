@@ -1,0 +1,368 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/identity"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+)
+
+// modelOperator is one of the two operators: what stays when its process ends.
+type modelOperator struct {
+	index   int
+	process *modelProcess
+	starts  int
+	// leads is the cluster that its bootstrap address leads to. mute: Kafka does not tell its id.
+	leads int
+	mute  bool
+}
+
+func (o *modelOperator) name() string { return string("AB"[o.index]) }
+
+// clusterID is the id of the operator's own cluster.
+func (o *modelOperator) clusterID() string { return modelClusterIDs[o.index] }
+
+// selects is the operator's label selector.
+func (o *modelOperator) selects(labels map[string]string) bool {
+	return labels[modelLabel] == o.name() || labels[modelLabel] == "AB"
+}
+
+// modelProcess is one life of an operator.
+type modelProcess struct {
+	w     *model
+	op    *modelOperator
+	life  int
+	r     *Reconciler
+	guard *identity.Guard
+	admin *modelAdmin
+	kafka *kafkamemory.Client
+	// cache is the state of the API server after the first events of its log.
+	cache  map[types.NamespacedName]*v1.KafkaTopic
+	events int
+	queue  []types.NamespacedName
+	due    map[types.NamespacedName]time.Time
+	passes []*modelPass
+	dead   bool
+	// showing: the cache is being changed, and no pass asks.
+	showing bool
+}
+
+func (p *modelProcess) String() string { return fmt.Sprintf("operator %s%d", p.op.name(), p.life) }
+
+// modelPass is one pass over one object, as it is seen from outside.
+type modelPass struct {
+	key types.NamespacedName
+	// view is the object as the pass knows it: as it was read, or as its own last write left it. claimants are what it was told of others.
+	view      *v1.KafkaTopic
+	claimants []v1.KafkaTopic
+	// own is what the pass was told of the operator's cluster.
+	own ownership.Cluster
+	// began tells which topics there were before.
+	began         int
+	calls, writes int
+	plan          modelStep
+}
+
+func (p *modelPass) uid() types.UID {
+	if p.view == nil {
+		return ""
+	}
+	return p.view.UID
+}
+
+// modelEnd ends a pass of a process that died.
+type modelEnd struct{}
+
+func (p *modelProcess) passing() bool   { return len(p.passes) > 0 }
+func (p *modelProcess) top() *modelPass { return p.passes[len(p.passes)-1] }
+func (p *modelProcess) now() time.Time  { return p.w.clock.now() }
+func (p *modelProcess) current() bool   { return p.op.process == p && !p.dead }
+func (p *modelProcess) crash(how string) {
+	p.w.tell("  %s dies %s", p, how)
+	p.dead = true
+	panic(modelEnd{})
+}
+
+// start starts a new process of the operator. Its cache is filled with the state after so many events.
+func (w *model) start(o *modelOperator, events int) {
+	o.starts++
+	p := &modelProcess{w: w, op: o, life: o.starts, events: events,
+		cache: map[types.NamespacedName]*v1.KafkaTopic{}, due: map[types.NamespacedName]time.Time{}}
+	p.kafka = w.clusters[0].memory.Client("User:"+o.name(), nil)
+	p.kafka.Redirect(w.clusters[o.leads].memory)
+	p.admin = &modelAdmin{p: p}
+	ignore := func(bool) {}
+	p.guard = identity.New(p.admin, identity.Options{CallTimeout: time.Hour, Interval: time.Nanosecond, Armed: ignore, Changed: ignore,
+		Restored: p.lookAtAll, Now: p.now, Log: logr.Discard()})
+	events2 := notify.New(nil, notify.Limits{}, func() {}) // all Events are dropped
+	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, events2, w.metrics, Options{
+		Selects: o.selects, Identity: &modelIdentity{p: p}, Claims: &modelClaims{p: p}, Interval: interval,
+		UseFinalizers: w.config.finalizers, Ownership: ownership.Rules{OldestWins: w.config.oldestWins, BlockUnknown: w.config.blockUnknown}, Now: p.now,
+	})
+	if o.process != nil {
+		o.process.dead = true
+	}
+	o.process = p
+	for i := range events {
+		e := w.server.log[i]
+		p.cache[e.key] = e.after
+		if e.gone {
+			delete(p.cache, e.key)
+		}
+	}
+	w.tell("%s starts, with the first %d of %d events", p, events, len(w.server.log))
+	for _, key := range modelKeys {
+		if kt := p.cache[key]; kt != nil {
+			p.created(key, kt)
+		}
+	}
+}
+
+// enter is called with each call of a pass. What the step plans to happen in the middle of the pass happens here.
+func (p *modelProcess) enter(what string) {
+	pass := p.top()
+	pass.calls++
+	p.goOn()
+	if pass.calls == pass.plan.at && len(pass.plan.inner) > 0 {
+		p.w.tell("  before %s goes on to %s:", p, what)
+		for _, s := range pass.plan.inner {
+			p.w.apply(s)
+		}
+		p.goOn()
+	}
+}
+
+// goOn ends the pass of a process that died meanwhile, or of a history that is over.
+func (p *modelProcess) goOn() {
+	if p.dead || p.w.violation != "" {
+		panic(modelEnd{})
+	}
+}
+
+// write makes one write of a pass, with the fault that the step plans for it.
+func (p *modelProcess) write(what string, do func() error, lost error) error {
+	p.enter(what)
+	pass := p.top()
+	pass.writes++
+	fault := ""
+	if pass.writes == pass.plan.n {
+		fault = pass.plan.fault
+	}
+	switch fault {
+	case faultCrashBefore:
+		p.crash("before it can " + what)
+	case faultRefused:
+		p.w.tell("  %s cannot %s", p, what)
+		return lost
+	}
+	err := do()
+	if err == nil {
+		p.w.writes++
+		p.w.tell("  %s: %s", p, what)
+	} else {
+		p.w.tell("  %s: %s: %v", p, what, err)
+	}
+	p.goOn()
+	switch {
+	case fault == faultCrashAfter:
+		p.crash("right after")
+	case fault == faultLost && err == nil:
+		p.w.tell("  %s does not hear of it", p)
+		return lost
+	}
+	return err
+}
+
+var errModelTimeout = errors.New("the API server did not answer in time")
+
+func (p *modelProcess) patch(what string, obj client.Object, patch client.Patch, status bool) error {
+	if p.passing() {
+		data, _ := patch.Data(obj)
+		what = fmt.Sprintf("%s %s with %s", what, client.ObjectKeyFromObject(obj), data)
+	}
+	pass := p.top()
+	var stored *v1.KafkaTopic
+	err := p.write(what, func() error {
+		return p.w.server.patch(obj, patch, status, func(w modelWrite) {
+			p.w.checkPatch(p, w)
+			stored = w.after
+		})
+	}, errModelTimeout)
+	if err == nil && stored != nil {
+		pass.view = stored
+	}
+	return err
+}
+
+// pass makes one pass. A process that dies in it starts anew.
+func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
+	pass := &modelPass{key: key, began: p.w.births, plan: plan}
+	p.passes = append(p.passes, pass)
+	p.queue = slices.DeleteFunc(p.queue, func(k types.NamespacedName) bool { return k == key })
+	delete(p.due, key)
+	p.w.tell("%s looks at %s", p, key)
+	result, err, ended := p.reconcile(key)
+	p.passes = p.passes[:len(p.passes)-1]
+	switch {
+	case p.dead && p.op.process == p && p.w.violation == "":
+		p.w.start(p.op, p.w.relist(p.op, plan.arg))
+	case ended:
+	case err != nil:
+		p.due[key] = p.now().Add(time.Second)
+	case result.RequeueAfter > 0:
+		p.due[key] = p.now().Add(result.RequeueAfter)
+	}
+}
+
+func (p *modelProcess) reconcile(key types.NamespacedName) (result reconcile.Result, err error, ended bool) { //nolint:revive // the end is no error
+	defer func() {
+		switch x := recover(); x.(type) {
+		case nil:
+		case modelEnd:
+			ended = true
+		default:
+			ended = true
+			p.w.fail("a pass panics: %v\n%s", x, debug.Stack())
+		}
+	}()
+	ctx := log.IntoContext(context.Background(), p.w.logger(p))
+	result, err = p.r.Reconcile(ctx, reconcile.Request{NamespacedName: key})
+	return result, err, false
+}
+
+// busy reports whether a pass over the object is going on: there is never a second one.
+func (p *modelProcess) busy(key types.NamespacedName) bool {
+	return slices.ContainsFunc(p.passes, func(pass *modelPass) bool { return pass.key == key })
+}
+
+type modelQueue struct {
+	queue
+	p *modelProcess
+}
+
+func (q *modelQueue) Add(r reconcile.Request) { q.p.ask(r.NamespacedName) }
+
+func (p *modelProcess) ask(key types.NamespacedName) {
+	if !slices.Contains(p.queue, key) {
+		p.queue = append(p.queue, key)
+	}
+}
+
+func (p *modelProcess) lookAtAll() {
+	for _, key := range modelKeys {
+		if p.cache[key] != nil {
+			p.ask(key)
+		}
+	}
+}
+
+// ready are the objects that a worker may take now.
+func (p *modelProcess) ready() []types.NamespacedName {
+	keys := slices.Clone(p.queue)
+	for _, key := range modelKeys {
+		if at, ok := p.due[key]; ok && !at.After(p.now()) && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return slices.DeleteFunc(keys, p.busy)
+}
+
+// deliver shows the process the next event.
+func (p *modelProcess) deliver() bool {
+	if p.events >= len(p.w.server.log) {
+		return false
+	}
+	e := p.w.server.log[p.events]
+	p.events++
+	switch before := p.cache[e.key]; {
+	case e.gone && before != nil:
+		p.deleted(e.key, e.after, false)
+	case e.gone:
+	case before == nil:
+		p.created(e.key, e.after)
+	default:
+		p.updated(e.key, before, e.after)
+	}
+	return true
+}
+
+// gap is what a process sees after its watch broke off and began anew with a list.
+func (p *modelProcess) gap() {
+	p.events = len(p.w.server.log)
+	for _, key := range modelKeys {
+		before, after := p.cache[key], p.w.server.objects[key]
+		switch {
+		case after == nil && before != nil:
+			p.deleted(key, before, true)
+		case after == nil:
+		case before == nil:
+			p.created(key, after)
+		default:
+			p.updated(key, before, after)
+		}
+	}
+}
+
+// show tells the handlers of an event, outside of any pass.
+func (p *modelProcess) show(key types.NamespacedName, passes bool, handlers func(queue)) {
+	if passes {
+		p.ask(key)
+	}
+	p.showing = true
+	handlers(&modelQueue{p: p})
+	p.showing = false
+}
+
+func (p *modelProcess) created(key types.NamespacedName, kt *v1.KafkaTopic) {
+	p.cache[key] = kt
+	e := event.CreateEvent{Object: kt}
+	p.show(key, p.r.watched().Create(e), func(q queue) { p.r.rivals().Create(context.Background(), e, q) })
+}
+
+func (p *modelProcess) updated(key types.NamespacedName, before, after *v1.KafkaTopic) {
+	p.cache[key] = after
+	e := event.UpdateEvent{ObjectOld: before, ObjectNew: after}
+	p.show(key, p.r.watched().Update(e), func(q queue) { p.r.rivals().Update(context.Background(), e, q) })
+}
+
+func (p *modelProcess) deleted(key types.NamespacedName, last *v1.KafkaTopic, unknown bool) {
+	delete(p.cache, key)
+	e := event.DeleteEvent{Object: last, DeleteStateUnknown: unknown}
+	p.show(key, p.r.watched().Delete(e), func(q queue) { p.r.rivals().Delete(context.Background(), e, q) })
+}
+
+// tick has the guard look once who answers, as its own loop does now and then.
+func (p *modelProcess) tick() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if p.guard.Current().ID == "" {
+		p.guard.Ask(ctx, p.now().Add(time.Nanosecond))
+		return
+	}
+	asked := false
+	p.admin.asked = func() bool {
+		if asked {
+			cancel()
+			return true
+		}
+		asked = true
+		return false
+	}
+	_ = p.guard.Start(ctx)
+	p.admin.asked = nil
+}

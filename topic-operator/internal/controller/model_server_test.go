@@ -1,0 +1,260 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// modelServer is the part of an API server that matters to KafkaTopics. What it stores never changes: each write stores a new object, so that
+// caches can share them.
+type modelServer struct {
+	objects map[types.NamespacedName]*v1.KafkaTopic
+	// last is the last state of each object that ever was, by its uid.
+	last map[types.UID]*v1.KafkaTopic
+	// log is what a watch shows, in order.
+	log     []modelEvent
+	version int
+	uids    int
+	now     func() time.Time
+}
+
+// modelEvent is one change: before is nil for a new object, and gone tells of the end of one, of which after is the last state.
+type modelEvent struct {
+	key           types.NamespacedName
+	before, after *v1.KafkaTopic
+	gone          bool
+}
+
+func newModelServer(now func() time.Time) *modelServer {
+	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, now: now}
+}
+
+var modelResource = schema.GroupResource{Group: v1.GroupVersion.Group, Resource: "kafkatopics"}
+
+func versionOf(kt *v1.KafkaTopic) int {
+	n, _ := strconv.Atoi(kt.ResourceVersion)
+	return n
+}
+
+// create stores a new object. It reports whether there was none of that name.
+func (s *modelServer) create(kt *v1.KafkaTopic) bool {
+	key := client.ObjectKeyFromObject(kt)
+	if s.objects[key] != nil {
+		return false
+	}
+	s.uids++
+	kt.UID = types.UID(fmt.Sprintf("uid-%d", s.uids))
+	kt.Generation = 1
+	kt.CreationTimestamp = metav1.NewTime(s.now().Truncate(time.Second))
+	s.put(nil, kt)
+	return true
+}
+
+func (s *modelServer) put(before, after *v1.KafkaTopic) {
+	s.version++
+	after.ResourceVersion = strconv.Itoa(s.version)
+	key := client.ObjectKeyFromObject(after)
+	s.last[after.UID] = after
+	gone := after.DeletionTimestamp != nil && len(after.Finalizers) == 0
+	if gone {
+		delete(s.objects, key)
+	} else {
+		s.objects[key] = after
+	}
+	s.log = append(s.log, modelEvent{key: key, before: before, after: after, gone: gone})
+}
+
+// change stores a changed object, unless it is the same. The generation counts the changes of the specification.
+func (s *modelServer) change(key types.NamespacedName, f func(*v1.KafkaTopic)) bool {
+	before := s.objects[key]
+	if before == nil {
+		return false
+	}
+	after := before.DeepCopy()
+	f(after)
+	if equality.Semantic.DeepEqual(before, after) {
+		return false
+	}
+	if !equality.Semantic.DeepEqual(before.Spec, after.Spec) {
+		after.Generation++
+	}
+	s.put(before, after)
+	return true
+}
+
+// delete begins an object's deletion, or removes it at once if nothing holds it. Then its last state has no time of deletion in it.
+func (s *modelServer) delete(key types.NamespacedName) bool {
+	before := s.objects[key]
+	if before == nil || before.DeletionTimestamp != nil {
+		return false
+	}
+	if len(before.Finalizers) == 0 {
+		s.vanish(key)
+		return true
+	}
+	return s.change(key, func(kt *v1.KafkaTopic) {
+		now := metav1.NewTime(s.now().Truncate(time.Second))
+		kt.DeletionTimestamp = &now
+		kt.Generation++
+	})
+}
+
+// vanish removes an object, whatever holds it: the API server decides at the beginning of a deletion that nothing does.
+func (s *modelServer) vanish(key types.NamespacedName) {
+	before := s.objects[key]
+	after := before.DeepCopy()
+	s.version++
+	after.ResourceVersion = strconv.Itoa(s.version)
+	delete(s.objects, key)
+	s.last[after.UID] = after
+	s.log = append(s.log, modelEvent{key: key, before: before, after: after, gone: true})
+}
+
+// modelPatch is what the operator patches.
+type modelPatch struct {
+	Metadata struct {
+		ResourceVersion *string   `json:"resourceVersion"`
+		Finalizers      *[]string `json:"finalizers"`
+	} `json:"metadata"`
+	Status map[string]json.RawMessage `json:"status"`
+}
+
+// modelWrite is a patch that is about to be stored.
+type modelWrite struct {
+	before, after *v1.KafkaTopic
+	status, bound bool
+}
+
+// patch carries a merge patch out. check sees what is about to be stored.
+func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, check func(modelWrite)) error {
+	data, err := patch.Data(obj)
+	if err != nil {
+		return err
+	}
+	var p modelPatch
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	key := client.ObjectKeyFromObject(obj)
+	before := s.objects[key]
+	switch {
+	case before == nil:
+		return apierrors.NewNotFound(modelResource, key.Name)
+	case p.Metadata.ResourceVersion != nil && *p.Metadata.ResourceVersion != before.ResourceVersion:
+		return apierrors.NewConflict(modelResource, key.Name, errors.New("the object has been modified"))
+	}
+	after := before.DeepCopy()
+	if status {
+		patchModelStatus(&after.Status, p.Status)
+	} else if p.Metadata.Finalizers != nil {
+		after.Finalizers = slices.Clone(*p.Metadata.Finalizers)
+		if before.DeletionTimestamp != nil && slices.ContainsFunc(after.Finalizers, func(f string) bool { return !slices.Contains(before.Finalizers, f) }) {
+			return apierrors.NewForbidden(modelResource, key.Name, errors.New("no new finalizers can be added if the object is being deleted"))
+		}
+	}
+	if !equality.Semantic.DeepEqual(before, after) {
+		check(modelWrite{before: before, after: after, status: status, bound: p.Metadata.ResourceVersion != nil})
+		s.put(before, after)
+	}
+	after.DeepCopyInto(obj.(*v1.KafkaTopic))
+	return nil
+}
+
+func patchModelStatus(status *v1.KafkaTopicStatus, changes map[string]json.RawMessage) {
+	for field, raw := range changes {
+		var to any
+		switch field {
+		case "topicName":
+			to = &status.TopicName
+		case "topicId":
+			to = &status.TopicID
+		case "clusterId":
+			to = &status.ClusterID
+		case "observedGeneration":
+			to = &status.ObservedGeneration
+		case "conditions":
+			status.Conditions = nil
+			to = &status.Conditions
+		default:
+			panic("the model's API server knows no field " + field + " of the status")
+		}
+		if text, ok := to.(*string); ok {
+			*text = "" // null removes a text
+		}
+		if err := json.Unmarshal(raw, to); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// modelClient is a process's way to the API server: it reads from the cache of the process, and writes to the server. Whatever else
+// controller-runtime's clients can do ends in a panic.
+type modelClient struct {
+	client.Client
+	p *modelProcess
+}
+
+func (c *modelClient) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
+	pass := c.p.top()
+	c.p.enter("get " + key.String())
+	kt := c.p.cache[key]
+	if kt == nil {
+		pass.view = c.p.r.vanish.get(key) // the tombstone, if there is one
+		return apierrors.NewNotFound(modelResource, key.Name)
+	}
+	pass.view = kt
+	kt.DeepCopyInto(out.(*v1.KafkaTopic))
+	return nil
+}
+
+func (c *modelClient) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	return c.p.patch("patch", obj, patch, false)
+}
+
+func (c *modelClient) Status() client.SubResourceWriter { return &modelStatusClient{p: c.p} }
+
+type modelStatusClient struct {
+	client.SubResourceWriter
+	p *modelProcess
+}
+
+func (c *modelStatusClient) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+	return c.p.patch("patch the status of", obj, patch, true)
+}
+
+// modelClaims finds claimants in the cache of a process. One watch shows everything in order, so that there is nothing to check again.
+type modelClaims struct{ p *modelProcess }
+
+func (c *modelClaims) Of(_ context.Context, topic string) ([]v1.KafkaTopic, error) {
+	if c.p.passing() && !c.p.showing {
+		c.p.enter("find the claimants of " + topic)
+	}
+	var found []v1.KafkaTopic
+	for _, key := range modelKeys {
+		if kt := c.p.cache[key]; kt != nil && modelName(kt) == topic {
+			found = append(found, *kt)
+		}
+	}
+	if c.p.passing() && !c.p.showing {
+		c.p.top().claimants = found
+	}
+	return found, nil
+}
+
+func (c *modelClaims) Recheck(context.Context, string) ([]v1.KafkaTopic, bool, error) {
+	return nil, false, nil
+}
