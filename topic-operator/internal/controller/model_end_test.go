@@ -31,12 +31,12 @@ func (w *model) converge() {
 		}
 	}
 	for range mostRounds {
-		before := w.writes
+		before := w.writes - w.disputes
 		w.round()
 		if w.violation != "" {
 			return
 		}
-		if w.writes == before {
+		if w.writes-w.disputes == before {
 			w.checkEnd()
 			return
 		}

@@ -50,8 +50,8 @@ type model struct {
 	births int
 	// saved is the backup of all statuses.
 	saved map[types.NamespacedName]v1.KafkaTopicStatus
-	// writes counts what the operators changed.
-	writes int
+	// writes counts what the operators changed; disputes are those among them that are due to the dispute of two operators (isDispute).
+	writes, disputes int
 	// violation is the first rule that was broken.
 	violation string
 	// story is told if somebody is to read it.

@@ -43,6 +43,12 @@ func (w *model) made(p *modelProcess, pass *modelPass) (topics []*modelTopic) {
 	return topics
 }
 
+// isMade reports whether this process made a topic of the name for the pass's object. The status may not tell of it, and the specification ask
+// for another one since then.
+func (w *model) isMade(p *modelProcess, name string) bool {
+	return slices.ContainsFunc(w.made(p, p.top()), func(t *modelTopic) bool { return t.name == name })
+}
+
 // rivals are the others that claim the topic, as the pass was told.
 func (p *modelProcess) rivals(pass *modelPass) (rivals []*v1.KafkaTopic) {
 	mine := pass.view.Status.ClusterID
@@ -75,7 +81,7 @@ func (w *model) checkMine(p *modelProcess, at int, what, name string) bool {
 		return w.fail("%s %s topic %s for no object", p, what, name)
 	case pass.own.ID != "" && pass.own.ID != modelClusterIDs[at]:
 		return w.fail("%s, of cluster %s, %s topic %s in cluster %s", p, pass.own.ID, what, name, modelClusterNames[at])
-	case modelName(view) != name:
+	case modelName(view) != name && !w.isMade(p, name):
 		return w.fail("%s %s topic %s for %s, which stands for %s", p, what, name, pass.key, modelName(view))
 	case !p.op.selects(view.Labels) || !modelManaged(view):
 		return w.fail("%s %s topic %s for %s, which it does not select or manage", p, what, name, pass.key)
@@ -187,6 +193,9 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 func (w *model) checkPatch(p *modelProcess, write modelWrite) {
 	pass := p.top()
 	before, after := write.before, write.after
+	if write.status && isDispute(before, after) {
+		w.disputes++
+	}
 	switch {
 	case !write.bound:
 		w.fail("%s writes to %s, whoever wrote in between", p, pass.key)
@@ -199,6 +208,14 @@ func (w *model) checkPatch(p *modelProcess, write modelWrite) {
 	case !w.config.finalizers || !modelManaged(before) || before.DeletionTimestamp != nil:
 		w.fail("%s brings its finalizer to %s", p, pass.key)
 	}
+}
+
+// isDispute reports whether the write is one of a known dispute: nobody has claimed the object, two operators select it, and each refuses it for
+// a reason of its own, such as other rivals, and says so at its timer.
+func isDispute(before, after *v1.KafkaTopic) bool {
+	old, now := before.Status, after.Status
+	old.Conditions, now.Conditions = nil, nil
+	return before.Labels[modelLabel] == "AB" && old.ClusterID == "" && equality.Semantic.DeepEqual(old, now)
 }
 
 // checkStatus: the identity of a topic is given up only where the user says so.
@@ -216,7 +233,7 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 		w.fail("%s drops the topicId of %s", p, pass.key)
 	case now.ClusterID != old.ClusterID && now.ClusterID != "" && now.ClusterID != pass.own.ID:
 		w.fail("%s claims %s for cluster %s", p, pass.key, now.ClusterID)
-	case now.ObservedGeneration > after.Generation:
+	case now.ObservedGeneration != old.ObservedGeneration && now.ObservedGeneration > after.Generation:
 		w.fail("%s has seen generation %d of %s before there was one", p, now.ObservedGeneration, pass.key)
 	}
 	if pass.own.ID != "" && old.ClusterID != "" && old.ClusterID != pass.own.ID && managed && !paused {
@@ -272,12 +289,14 @@ func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 	pass := p.top()
 	s, own := before.Status, pass.own.ID
 	proven := s.ClusterID == own
+	// Another operator that knows no cluster ids told of a topic of its own, while this one made another. This one's goes with the object.
+	torn := s.ClusterID == "" && len(w.made(p, pass)) > 0
 	for _, t := range w.topics {
 		mine := t.by == p && t.uid == before.UID
 		proven = proven || mine || modelIDText(t) == s.TopicID
 		switch here := modelClusterIDs[t.cluster] == own; {
 		case t.gone:
-		case modelIDText(t) == s.TopicID, mine && s.TopicID == "" && s.ClusterID == "":
+		case modelIDText(t) == s.TopicID && !torn, mine && s.TopicID == "" && s.ClusterID == "":
 			w.fail("%s releases %s, but its topic %s is there", p, pass.key, t)
 		case here && t.name == modelName(before) && t.born <= pass.began:
 			w.fail("%s releases %s, though topic %s is there, which is not the one that it owns", p, pass.key, t)
