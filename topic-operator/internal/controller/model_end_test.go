@@ -38,10 +38,49 @@ func (w *model) converge() {
 		}
 		if w.writes-w.disputes == before {
 			w.checkEnd()
+			w.wayOut()
 			return
 		}
 	}
 	w.fail("there is no end of writing")
+}
+
+// wayOut: an object whose deletion is blocked is let go when the user says that the operator does not manage it, and its topic stays.
+func (w *model) wayOut() {
+	was := w.alive()
+	blocked := false
+	for _, key := range modelKeys {
+		kt := w.server.objects[key]
+		if kt == nil || kt.DeletionTimestamp == nil || kt.Labels[modelLabel] == "" || w.violation != "" {
+			continue
+		}
+		blocked = true
+		w.unmanage(modelStep{key: slices.Index(modelKeys, key)})
+	}
+	if !blocked {
+		return
+	}
+	w.round()
+	for _, key := range modelKeys {
+		if kt := w.server.objects[key]; kt != nil && kt.DeletionTimestamp != nil && kt.Labels[modelLabel] != "" {
+			w.fail("%s is not let go, though it is not managed any more: %s", key, modelStatus(kt))
+		}
+	}
+	for _, t := range was {
+		if t.gone {
+			w.fail("topic %s is gone, though its object was let go", t)
+		}
+	}
+}
+
+// alive are the topics that there are.
+func (w *model) alive() (alive []*modelTopic) {
+	for _, t := range w.topics {
+		if !t.gone {
+			alive = append(alive, t)
+		}
+	}
+	return alive
 }
 
 // round has each operator look at all objects once by its timer, and again for whatever comes of it.
@@ -178,6 +217,9 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 	t := w.topicOf(o.index, modelName(kt))
 	if s.ClusterID == "" && s.TopicID != "" && (t == nil || t.id.String() != s.TopicID) {
 		return // nothing says in which cluster its topic is
+	}
+	if kt.Spec.Replicas != nil {
+		return // it may be refused, or ready
 	}
 	if t == nil || t.id.String() != s.TopicID || s.ClusterID != o.clusterID() {
 		w.fail("%s has no topic: %s", key, modelStatus(kt))

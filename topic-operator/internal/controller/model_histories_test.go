@@ -35,7 +35,7 @@ var (
 func modelBackground() context.Context { return context.Background() }
 
 // modelConfig is how the operators of a history are set up.
-type modelConfig struct{ finalizers, oldestWins, blockUnknown, faults bool }
+type modelConfig struct{ finalizers, oldestWins, blockUnknown, faults, undeletable bool }
 
 // model is the world of one history.
 type model struct {
@@ -62,7 +62,7 @@ func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *m
 	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, story: story}
 	w.server = newModelServer(w.clock.now)
 	for i := range w.clusters {
-		c := kafkamemory.New(kafkamemory.Options{ClusterID: modelClusterIDs[i]})
+		c := kafkamemory.New(kafkamemory.Options{ClusterID: modelClusterIDs[i], Brokers: 2 - i, DeletionDisabled: config.undeletable})
 		w.clusters[i] = modelCluster{memory: c, hand: c.Client("User:somebody", nil)}
 	}
 	for i := range w.operators {
@@ -132,7 +132,7 @@ type modelHistory struct {
 // randomHistory is the history of a seed.
 func randomHistory(seed uint64) modelHistory {
 	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a history is no secret
-	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0, faults: r.IntN(4) > 0}}
+	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0, faults: r.IntN(4) > 0, undeletable: r.IntN(16) == 0}}
 	for range 50 + r.IntN(300) {
 		h.steps = append(h.steps, randomStep(r, h.config.faults, false))
 	}

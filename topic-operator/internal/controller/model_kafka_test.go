@@ -3,13 +3,13 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
-
-	"k8s.io/apimachinery/pkg/types"
-	"time"
 )
 
 // modelTopic is what is known of a topic for good, whatever became of it: who made it, for whom, and when.

@@ -67,9 +67,10 @@ func (p *modelProcess) String() string { return fmt.Sprintf("operator %s%d", p.o
 // modelPass is one pass over one object, as it is seen from outside.
 type modelPass struct {
 	key types.NamespacedName
-	// view is the object as the pass knows it: as it was read, or as its own last write left it. claimants are what it was told of others.
-	view      *v1.KafkaTopic
-	claimants []v1.KafkaTopic
+	// view is the object as the pass knows it: as it was read, or as its own last write left it. cached are all objects as the cache
+	// had them when the pass looked for others last.
+	view   *v1.KafkaTopic
+	cached []*v1.KafkaTopic
 	// own is what the pass was told of the operator's cluster.
 	own ownership.Cluster
 	// began tells which topics there were before.
@@ -91,7 +92,6 @@ type modelEnd struct{}
 func (p *modelProcess) passing() bool   { return len(p.passes) > 0 }
 func (p *modelProcess) top() *modelPass { return p.passes[len(p.passes)-1] }
 func (p *modelProcess) now() time.Time  { return p.w.clock.now() }
-func (p *modelProcess) current() bool   { return p.op.process == p && !p.dead }
 func (p *modelProcess) crash(how string) {
 	p.w.tell("  %s dies %s", p, how)
 	p.dead = true
@@ -109,8 +109,8 @@ func (w *model) start(o *modelOperator, events int) {
 	ignore := func(bool) {}
 	p.guard = identity.New(p.admin, identity.Options{CallTimeout: time.Hour, Interval: time.Nanosecond, Armed: ignore, Changed: ignore,
 		Restored: p.lookAtAll, Now: p.now, Log: logr.Discard()})
-	events2 := notify.New(nil, notify.Limits{}, func() {}) // all Events are dropped
-	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, events2, w.metrics, Options{
+	dropped := notify.New(nil, notify.Limits{}, func() {})
+	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, dropped, w.metrics, Options{
 		Selects: o.selects, Identity: &modelIdentity{p: p}, Claims: &modelClaims{p: p}, Interval: interval,
 		UseFinalizers: w.config.finalizers, Ownership: ownership.Rules{OldestWins: w.config.oldestWins, BlockUnknown: w.config.blockUnknown}, Now: p.now,
 	})
@@ -131,6 +131,16 @@ func (w *model) start(o *modelOperator, events int) {
 			p.created(key, kt)
 		}
 	}
+}
+
+// all are the objects in the cache.
+func (p *modelProcess) all() (all []*v1.KafkaTopic) {
+	for _, key := range modelKeys {
+		if kt := p.cache[key]; kt != nil {
+			all = append(all, kt)
+		}
+	}
+	return all
 }
 
 // enter is called with each call of a pass. What the step plans to happen in the middle of the pass happens here.

@@ -49,16 +49,15 @@ func (w *model) isMade(p *modelProcess, name string) bool {
 	return slices.ContainsFunc(w.made(p, p.top()), func(t *modelTopic) bool { return t.name == name })
 }
 
-// rivals are the others that claim the topic, as the pass was told.
-func (p *modelProcess) rivals(pass *modelPass) (rivals []*v1.KafkaTopic) {
+// rivals are the others that claim a topic of these names, as the pass could know.
+func (p *modelProcess) rivals(pass *modelPass, names ...string) (rivals []*v1.KafkaTopic) {
 	mine := pass.view.Status.ClusterID
 	if mine == "" {
 		mine = pass.own.ID
 	}
-	for i := range pass.claimants {
-		c := &pass.claimants[i]
+	for _, c := range pass.cached {
 		foreign := c.Status.ClusterID != "" && mine != "" && c.Status.ClusterID != mine
-		if client.ObjectKeyFromObject(c) != pass.key && modelManaged(c) && p.op.selects(c.Labels) && !foreign {
+		if client.ObjectKeyFromObject(c) != pass.key && slices.Contains(names, modelName(c)) && modelManaged(c) && p.op.selects(c.Labels) && !foreign {
 			rivals = append(rivals, c)
 		}
 	}
@@ -99,7 +98,7 @@ func (w *model) checkLive(p *modelProcess, at int, what, name string) bool {
 	if modelPaused(view) || view.DeletionTimestamp != nil || p.r.vanish.get(pass.key) == view {
 		return w.fail("%s %s topic %s for %s, which is paused or being deleted", p, what, name, pass.key)
 	}
-	for _, rival := range p.rivals(pass) {
+	for _, rival := range p.rivals(pass, name) {
 		if !w.config.oldestWins || modelOlder(rival, view) {
 			return w.fail("%s %s topic %s for %s, which %s/%s claims too", p, what, name, pass.key, rival.Namespace, rival.Name)
 		}
@@ -167,7 +166,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	if there != nil && there.UID == view.UID && there.DeletionTimestamp == nil {
 		w.fail("%s deletes topic %s for %s, which nobody deletes", p, t, pass.key)
 	}
-	if rivals := p.rivals(pass); len(rivals) > 0 {
+	if rivals := p.rivals(pass, t.name); len(rivals) > 0 {
 		w.fail("%s deletes topic %s for %s, though %s/%s claims it too", p, t, pass.key, rivals[0].Namespace, rivals[0].Name)
 	}
 	mine := t.by == p && t.uid == view.UID
@@ -271,8 +270,12 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 		}
 		return
 	}
+	names := []string{modelName(before)}
+	for _, t := range w.made(p, pass) {
+		names = append(names, t.name)
+	}
 	switch {
-	case !modelManaged(before) || len(p.rivals(pass)) > 0:
+	case !modelManaged(before) || len(p.rivals(pass, names...)) > 0:
 		return
 	case own == "" && w.config.blockUnknown:
 		w.fail("%s releases %s without knowing its cluster", p, pass.key)
@@ -295,10 +298,10 @@ func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 		mine := t.by == p && t.uid == before.UID
 		proven = proven || mine || modelIDText(t) == s.TopicID
 		switch here := modelClusterIDs[t.cluster] == own; {
-		case t.gone:
+		case t.gone, w.config.undeletable:
 		case modelIDText(t) == s.TopicID && !torn, mine && s.TopicID == "" && s.ClusterID == "":
 			w.fail("%s releases %s, but its topic %s is there", p, pass.key, t)
-		case here && t.name == modelName(before) && t.born <= pass.began:
+		case here && t.name == modelName(before) && t.born <= pass.began && (s.TopicName != "" || len(w.made(p, pass)) == 0):
 			w.fail("%s releases %s, though topic %s is there, which is not the one that it owns", p, pass.key, t)
 		}
 	}

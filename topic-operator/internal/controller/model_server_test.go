@@ -211,6 +211,7 @@ type modelClient struct {
 func (c *modelClient) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
 	pass := c.p.top()
 	c.p.enter("get " + key.String())
+	pass.cached = c.p.all()
 	kt := c.p.cache[key]
 	if kt == nil {
 		pass.view = c.p.r.vanish.get(key) // the tombstone, if there is one
@@ -243,14 +244,15 @@ func (c *modelClaims) Of(_ context.Context, topic string) ([]v1.KafkaTopic, erro
 	if c.p.passing() && !c.p.showing {
 		c.p.enter("find the claimants of " + topic)
 	}
+	all := c.p.all()
+	if c.p.passing() && !c.p.showing {
+		c.p.top().cached = all
+	}
 	var found []v1.KafkaTopic
-	for _, key := range modelKeys {
-		if kt := c.p.cache[key]; kt != nil && modelName(kt) == topic {
+	for _, kt := range all {
+		if modelName(kt) == topic {
 			found = append(found, *kt)
 		}
-	}
-	if c.p.passing() && !c.p.showing {
-		c.p.top().claimants = found
 	}
 	return found, nil
 }

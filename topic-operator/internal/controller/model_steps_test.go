@@ -208,15 +208,18 @@ func shown(n *int32) string {
 
 // shape sets what the topic is to be like.
 func shape(kt *v1.KafkaTopic, arg int) {
-	kt.Spec.Partitions, kt.Spec.Config = nil, nil
+	kt.Spec.Partitions, kt.Spec.Config, kt.Spec.Replicas = nil, nil, nil
 	if n := pick(arg, 0, int32(0), 1, 2, 3); n > 0 {
 		kt.Spec.Partitions = &n
 	}
 	if value := pick(arg, 2, "", "1000", "2000", "3000"); value != "" {
 		kt.Spec.Config = map[string]v1.ConfigValue{configKeys[0]: v1.StringConfigValue(value)}
 	}
-	if pick(arg, 4, 0, 0, 0, 1) == 1 {
+	switch pick(arg, 4, 0, 0, 0, 0, 0, 0, 1, 2) {
+	case 1:
 		kt.Spec.Managed = new(bool)
+	case 2:
+		kt.Spec.Replicas = new(int32(2)) // more than one cluster has brokers for
 	}
 }
 
@@ -312,7 +315,7 @@ func (w *model) makeTopic(s modelStep) {
 func (w *model) dropTopic(s modelStep) {
 	at := s.who % 2
 	t := w.topicOf(at, topicName(s))
-	if t == nil {
+	if t == nil || w.config.undeletable {
 		return
 	}
 	if _, err := w.clusters[at].hand.DeleteTopics(modelContext, []kafka.TopicID{unmarked(t.id, at)}); err != nil {
