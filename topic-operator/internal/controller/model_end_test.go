@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -38,6 +39,7 @@ func (w *model) converge() {
 		}
 		if w.writes-w.disputes == before {
 			w.checkEnd()
+			w.checkTombs()
 			w.wayOut()
 			return
 		}
@@ -169,12 +171,49 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 		return // it is another cluster's
 	case owned:
 		why = "its topic is there, and can be deleted"
+	case s.ClusterID == "" && w.isOwnWork(o, kt, there):
+		why = "it made the topic for it, and nothing happened since"
 	case s.ClusterID == "" || there != nil && s.TopicID != "" || s.TopicID == "" && s.TopicName == "":
 		return // nothing proves that the topic is its own, or it is not
 	default:
 		why = "its topic is gone, or can be deleted"
 	}
 	w.fail("%s/%s is held by operator %s for ever, though %s: %s", kt.Namespace, kt.Name, o.name(), why, modelStatus(kt))
+}
+
+// isOwnWork reports whether the operator's process must still know that it made the topic for the object, since no answer was lost.
+func (w *model) isOwnWork(o *modelOperator, kt *v1.KafkaTopic, there *modelTopic) bool {
+	return !w.config.faults && there != nil && there.by == o.process && there.uid == kt.UID && !w.unmanaged[kt.UID] && w.clock.now().Sub(kt.CreationTimestamp.Time) < longMemory
+}
+
+// modelTomb is an object that went at once, and a process that may have to delete its topic.
+type modelTomb struct {
+	key     types.NamespacedName
+	last    *v1.KafkaTopic
+	process *modelProcess
+}
+
+// checkTombs: the topic of an object that went at once is gone too, if the process that made it saw it all, and nobody else was concerned.
+func (w *model) checkTombs() {
+	for _, tomb := range w.tombs {
+		kt, p := tomb.last, tomb.process
+		if p != p.op.process || p.gaps || !modelManaged(kt) || w.config.undeletable || !p.op.selects(kt.Labels) || kt.Status.ClusterID != p.op.clusterID() || w.others(kt) {
+			continue
+		}
+		if t := w.topicOf(p.op.index, modelName(kt)); t != nil && t.by == p && t.uid == kt.UID && t.id.String() == kt.Status.TopicID && kt.DeletionTimestamp == nil {
+			w.fail("topic %s stays, though its object %s is gone, and %s saw it go", t, tomb.key, p)
+		}
+	}
+}
+
+// others reports whether there was ever another object of the same name, or one that may have stood for the same topic.
+func (w *model) others(kt *v1.KafkaTopic) bool {
+	for uid, other := range w.server.last {
+		if uid != kt.UID && (client.ObjectKeyFromObject(other) == client.ObjectKeyFromObject(kt) || modelName(other) == modelName(kt)) {
+			return true
+		}
+	}
+	return false
 }
 
 func modelStatus(kt *v1.KafkaTopic) string {

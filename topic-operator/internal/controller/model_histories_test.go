@@ -45,9 +45,12 @@ type model struct {
 	clusters  [2]modelCluster
 	operators [2]*modelOperator
 	metrics   *metrics.Metrics
-	// topics are all that ever were; births counts them.
+	// topics are all that ever were; births counts their beginnings and ends.
 	topics map[kafka.TopicID]*modelTopic
 	births int
+	// unmanaged are the objects that were unmanaged at some time. tombs are those that went at once.
+	unmanaged map[types.UID]bool
+	tombs     []modelTomb
 	// saved is the backup of all statuses.
 	saved map[types.NamespacedName]v1.KafkaTopicStatus
 	// writes counts what the operators changed; disputes are those among them that are due to the dispute of two operators (isDispute).
@@ -59,7 +62,7 @@ type model struct {
 }
 
 func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *model {
-	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, story: story}
+	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{}, story: story}
 	w.server = newModelServer(w.clock.now)
 	for i := range w.clusters {
 		c := kafkamemory.New(kafkamemory.Options{ClusterID: modelClusterIDs[i], Brokers: 2 - i, DeletionDisabled: config.undeletable})
@@ -101,7 +104,11 @@ func (w *model) topicMade(t *modelTopic) {
 	w.topics[t.id] = t
 }
 
-func (w *model) topicGone(id kafka.TopicID) { w.topics[id].gone = true }
+func (w *model) topicGone(id kafka.TopicID, by *modelProcess) {
+	w.births++
+	t := w.topics[id]
+	t.gone, t.deletedBy, t.deletedAt, t.ended = true, by, w.clock.now(), w.births
+}
 
 // topicOf returns the topic of a name that there is in a cluster; nil if there is none.
 func (w *model) topicOf(cluster int, name string) *modelTopic {
@@ -217,9 +224,9 @@ func (h modelHistory) report(t *testing.T, seed uint64, m *metrics.Metrics) {
 // modelBudget is how many steps a run has, and how long it may take.
 func modelBudget() (steps int, limit time.Duration) {
 	if os.Getenv("PROVE") == "full" {
-		return 2_000_000, 5 * time.Minute
+		return 20_000_000, 5 * time.Minute
 	}
-	return 100_000, 5 * time.Minute
+	return 250_000, 5 * time.Minute
 }
 
 func TestRandomHistoriesOfTwoOperators(t *testing.T) {

@@ -21,7 +21,13 @@ type modelTopic struct {
 	by   *modelProcess
 	uid  types.UID
 	born int
-	gone bool
+	// anywhere: whoever made it did not know in which cluster.
+	anywhere bool
+	// deletedBy deleted it, at that time; ended counts like born.
+	deletedBy *modelProcess
+	deletedAt time.Time
+	ended     int
+	gone      bool
 }
 
 func (t *modelTopic) String() string { return fmt.Sprintf("%s (%s)", t.name, shortID(t.id)) }
@@ -132,7 +138,7 @@ func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic) (kafka.Create
 			return made.Err
 		}
 		made.ID = marked(made.ID, at)
-		k.p.w.topicMade(&modelTopic{cluster: at, name: n.Name, id: made.ID, by: k.p, uid: k.p.top().uid()})
+		k.p.w.topicMade(&modelTopic{cluster: at, name: n.Name, id: made.ID, by: k.p, uid: k.p.top().uid(), anywhere: k.p.top().own.ID == ""})
 		k.p.w.checkCreate(k.p, at, n.Name)
 		return nil
 	})
@@ -174,7 +180,7 @@ func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID) error {
 		}
 		if err == nil {
 			k.p.w.checkDelete(k.p, at, k.p.w.topics[id])
-			k.p.w.topicGone(id)
+			k.p.w.topicGone(id, k.p)
 		}
 		return err
 	})

@@ -30,6 +30,8 @@ type modelOperator struct {
 	// leads is the cluster that its bootstrap address leads to. mute: Kafka does not tell its id.
 	leads int
 	mute  bool
+	// mutes counts the changes of mute.
+	mutes int
 }
 
 func (o *modelOperator) name() string { return string("AB"[o.index]) }
@@ -60,6 +62,8 @@ type modelProcess struct {
 	dead   bool
 	// showing: the cache is being changed, and no pass asks.
 	showing bool
+	// gaps: its watch had one, so that it may have missed a deletion.
+	gaps bool
 }
 
 func (p *modelProcess) String() string { return fmt.Sprintf("operator %s%d", p.op.name(), p.life) }
@@ -73,8 +77,10 @@ type modelPass struct {
 	cached []*v1.KafkaTopic
 	// own is what the pass was told of the operator's cluster.
 	own ownership.Cluster
-	// began tells which topics there were before.
+	// began tells which topics there were before. muted and mutes tell whether Kafka hid its id then.
 	began         int
+	muted         bool
+	mutes         int
 	calls, writes int
 	plan          modelStep
 }
@@ -221,7 +227,7 @@ func (p *modelProcess) patch(what string, obj client.Object, patch client.Patch,
 
 // pass makes one pass. A process that dies in it starts anew.
 func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
-	pass := &modelPass{key: key, began: p.w.births, plan: plan}
+	pass := &modelPass{key: key, began: p.w.births, muted: p.op.mute, mutes: p.op.mutes, plan: plan}
 	p.passes = append(p.passes, pass)
 	p.queue = slices.DeleteFunc(p.queue, func(k types.NamespacedName) bool { return k == key })
 	delete(p.due, key)

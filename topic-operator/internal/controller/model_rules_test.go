@@ -78,6 +78,8 @@ func (w *model) checkMine(p *modelProcess, at int, what, name string) bool {
 	switch {
 	case view == nil:
 		return w.fail("%s %s topic %s for no object", p, what, name)
+	case pass.own.ID == "" && !pass.muted && pass.mutes == p.op.mutes:
+		return w.fail("%s %s topic %s without protection, though Kafka tells its id", p, what, name)
 	case pass.own.ID != "" && pass.own.ID != modelClusterIDs[at]:
 		return w.fail("%s, of cluster %s, %s topic %s in cluster %s", p, pass.own.ID, what, name, modelClusterNames[at])
 	case modelName(view) != name && !w.isMade(p, name):
@@ -252,8 +254,11 @@ func (w *model) checkTopicID(p *modelProcess, now v1.KafkaTopicStatus) {
 		if modelIDText(t) != now.TopicID {
 			continue
 		}
-		if t.name != now.TopicName || pass.own.ID != "" && modelClusterIDs[t.cluster] != pass.own.ID {
+		if t.name != now.TopicName || pass.own.ID != "" && modelClusterIDs[t.cluster] != pass.own.ID && !(t.by == p && t.anywhere) {
 			w.fail("%s says of %s that topic %s is its own", p, pass.key, t)
+		}
+		if t.deletedBy == p && t.ended <= pass.began && p.now().Sub(t.deletedAt) < settle {
+			w.fail("%s says of %s that it has topic %s, which it deleted itself", p, pass.key, t)
 		}
 		return
 	}
@@ -287,21 +292,27 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 	w.checkNothingLeft(p, before)
 }
 
-// checkNothingLeft: the topic of an object that was let go for its sake is gone.
+// checkNothingLeft: the topic of an object that was let go for its sake is gone. Where an operator that knew no cluster ids made a topic, or wrote
+// the status, the topic may be left in another cluster than the one that the object is found to belong to.
 func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 	pass := p.top()
 	s, own := before.Status, pass.own.ID
-	proven := s.ClusterID == own
-	// Another operator that knows no cluster ids told of a topic of its own, while this one made another. This one's goes with the object.
-	torn := s.ClusterID == "" && len(w.made(p, pass)) > 0
+	var latest *modelTopic // that this process made for the object
+	for _, t := range w.made(p, pass) {
+		if latest == nil || t.born > latest.born {
+			latest = t
+		}
+	}
+	proven := s.ClusterID == own || latest != nil
 	for _, t := range w.topics {
-		mine := t.by == p && t.uid == before.UID
-		proven = proven || mine || modelIDText(t) == s.TopicID
-		switch here := modelClusterIDs[t.cluster] == own; {
+		owned := modelIDText(t) == s.TopicID
+		proven = proven || owned
+		here := modelClusterIDs[t.cluster] == own
+		switch {
 		case t.gone, w.config.undeletable:
-		case modelIDText(t) == s.TopicID && !torn, mine && s.TopicID == "" && s.ClusterID == "":
+		case owned && (here || s.ClusterID == "" && latest == nil), t == latest && here && s.TopicID == "" && s.ClusterID == "":
 			w.fail("%s releases %s, but its topic %s is there", p, pass.key, t)
-		case here && t.name == modelName(before) && t.born <= pass.began && (s.TopicName != "" || len(w.made(p, pass)) == 0):
+		case here && t.name == modelName(before) && t.born <= pass.began && (s.TopicName != "" || latest == nil):
 			w.fail("%s releases %s, though topic %s is there, which is not the one that it owns", p, pass.key, t)
 		}
 	}

@@ -227,6 +227,7 @@ func (w *model) user(s modelStep, what string, f func(*v1.KafkaTopic)) {
 	key := modelKeys[s.key]
 	if w.server.change(key, f) {
 		kt := w.server.objects[key]
+		w.unmanaged[kt.UID] = w.unmanaged[kt.UID] || !modelManaged(kt)
 		w.tell("a user %s %s: label %q, annotations %v, partitions %s, config %v, managed %t", what, key, kt.Labels[modelLabel], kt.Annotations, shown(kt.Spec.Partitions), kt.Spec.Config, modelManaged(kt))
 	}
 }
@@ -240,8 +241,12 @@ func (w *model) retarget(s modelStep) {
 }
 
 func (w *model) deleteObject(s modelStep) {
-	if w.server.delete(modelKeys[s.key]) {
-		w.tell("a user deletes %s", modelKeys[s.key])
+	key := modelKeys[s.key]
+	if w.server.delete(key) {
+		w.tell("a user deletes %s", key)
+		if w.server.objects[key] == nil {
+			w.vanishes(key)
+		}
 	}
 }
 
@@ -250,6 +255,15 @@ func (w *model) vanish(s modelStep) {
 	if kt := w.server.objects[modelKeys[s.key]]; kt != nil && kt.DeletionTimestamp == nil {
 		w.server.vanish(modelKeys[s.key])
 		w.tell("%s is deleted at once", modelKeys[s.key])
+		w.vanishes(modelKeys[s.key])
+	}
+}
+
+// vanishes notes who has to delete the topic of an object that went just now.
+func (w *model) vanishes(key types.NamespacedName) {
+	last := w.server.log[len(w.server.log)-1].after
+	for _, o := range w.operators {
+		w.tombs = append(w.tombs, modelTomb{key: key, last: last, process: o.process})
 	}
 }
 
@@ -293,6 +307,7 @@ func (w *model) relist(o *modelOperator, arg int) int {
 func (w *model) gap(s modelStep) {
 	w.tell("the watch of %s breaks off and begins anew", w.process(s))
 	w.process(s).gap()
+	w.process(s).gaps = true
 }
 
 // topicName picks a name that an object may have.
@@ -321,7 +336,7 @@ func (w *model) dropTopic(s modelStep) {
 	if _, err := w.clusters[at].hand.DeleteTopics(modelContext, []kafka.TopicID{unmarked(t.id, at)}); err != nil {
 		panic(err)
 	}
-	w.topicGone(t.id)
+	w.topicGone(t.id, nil)
 	w.tell("somebody deletes topic %s in cluster %s", t, modelClusterNames[at])
 }
 
@@ -368,6 +383,14 @@ func (w *model) restore(s modelStep) {
 	if !ok {
 		return
 	}
+	switch pick(s.arg, 0, "all", "all", "all", "name", "cluster", "id") { // what the version that made the backup did not know
+	case "name":
+		status.TopicName, status.TopicID = "", ""
+	case "cluster":
+		status.ClusterID = ""
+	case "id":
+		status.TopicID = ""
+	}
 	if w.server.change(key, func(kt *v1.KafkaTopic) { kt.Status = *status.DeepCopy() }) {
 		w.tell("somebody restores the status of %s: topicName %q, topicId %q, clusterId %q", key, status.TopicName, modelID(status.TopicID), status.ClusterID)
 	}
@@ -382,6 +405,7 @@ func (w *model) outage(s modelStep) {
 func (w *model) mute(s modelStep) {
 	o := w.operators[s.who%2]
 	o.mute = pick(s.arg, 0, true, false)
+	o.mutes++
 	w.tell("Kafka hides its id from operator %s: %t", o.name(), o.mute)
 }
 
