@@ -172,3 +172,148 @@ func TestBehaviorSummary(t *testing.T) {
 	}
 	check(t, rows)
 }
+
+// The branches of the flowchart of seed 000, one by one. Where it asks only for one of the two ids, ruling T7 asks for the other one too.
+func TestEachBranchOfTheDeletionFlowchart(t *testing.T) {
+	x, y := idX.String(), idY.String()
+	check(t, []row{
+		{"topicId, Kafka has the same: proceed", facts(status(x, clusterA), deleting), has(idX), deletesX, ""},
+		{"topicId, Kafka has the same, nobody claimed it for a cluster: proceed", facts(status(x, ""), deleting), has(idX), deletesX, ""},
+		{"topicId, Kafka has another one: block with error", facts(status(y, clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"topicId, Kafka has another one, nobody claimed it: block with error", facts(status(y, ""), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"no topicId, no clusterId: block", facts(deleting), has(idX), blocksIt(v1.ReasonNotReadyForDeletion), ""},
+		{"no topicId, clusterId matches: proceed", facts(status("", clusterA), deleting), has(idX), deletesX, ""},
+		{"no topicId, clusterId differs: block with ClusterMismatch", facts(status("", clusterB), deleting), has(idX), mismatched, ofCluster},
+	})
+}
+
+func TestHolesOfTheSeedAreClosed(t *testing.T) {
+	x, y := idX.String(), idY.String()
+	behind := world{broker: ownership.Sight{View: ownership.Absent}}
+	check(t, []row{
+		{"H1: gone from its own cluster is deleted", facts(status(x, clusterA), deleting), nothing(), letsGo, ""},
+		{"H1: gone, paused", facts(status("", clusterA), deleting, paused), nothing(), letsGo, ""},
+		{"H1: gone, protection disabled", facts(status(x, clusterB), deleting, unknownOwn), nothing(), letsGo, ""},
+		{"H1: absent from another cluster is no news", facts(status(x, clusterB), deleting), nothing(), mismatched, ofCluster},
+		{"H1: absent from a cluster that may be another one is no news", facts(status(x, ""), deleting), nothing(), blocksIt(v1.ReasonNotReadyForDeletion), ""},
+		{"H1: a broker that is behind is no proof", facts(status(x, clusterA), deleting), behind, "wait orders", ""},
+		{"H2: the same topicId does not outweigh another clusterId", facts(status(x, clusterB), deleting), has(idX), mismatched, ofCluster},
+		{"H3: another topicId is not outweighed by the same clusterId", facts(status(y, clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"H3: nor is an unreadable topicId taken for none", facts(status("garbage", clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"H3: nor with the protection disabled", facts(status(y, clusterA), deleting, unknownOwn), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"H4: on request an unknown cluster blocks deletions", facts(status(x, clusterA), deleting, unknownOwn, blockUnknown), has(idX), blocksIt(v1.ReasonClusterIDUnknown), ""},
+		{"H4: and only deletions", facts(status(x, clusterA), unknownOwn, blockUnknown), has(idX), alignsX, ""},
+		{"H4: and only unknown clusters", facts(status(x, clusterA), deleting, blockUnknown), has(idX), deletesX, ""},
+		{"H5: an illegal name holds up no deletion", facts(retargetedTo("no/topic"), deleting), nothing(), "release no/topic ()", ""},
+		{"H6: a replaced topic is taken over while its object lives", facts(status(y, clusterA)), has(idX), alignsX, ""},
+	})
+}
+
+func illegal(f *ownership.Facts)     { f.Object.Asks = "no/topic" }
+func unselected(f *ownership.Facts)  { f.Object.Selected = false }
+func answeredByB(f *ownership.Facts) { f.Own.Answering = clusterB }
+
+// For each pair of neighbours among the checks there is a case where both apply, and the earlier one wins.
+func TestDeletionChecksInTheOrderOfTheRuling(t *testing.T) {
+	x, y := idX.String(), idY.String()
+	other := rival("ns", "other")
+	check(t, []row{
+		{"not selected before unmanaged", facts(deleting, unmanaged, unselected), has(idX), "ignore orders", ""},
+		{"not held before unmanaged", facts(deleting, unmanaged, func(f *ownership.Facts) { f.Object.Held = false }), has(idX), "ignore orders", ""},
+		{"unmanaged before several claimants", facts(deleting, unmanaged, other), has(idX), "release orders (Released)", ""},
+		{"several claimants before an illegal name", facts(deleting, other, illegal), has(idX), "release no/topic (LeftToOthers)", ""},
+		{"several claimants before an unknown cluster", facts(status(x, ""), deleting, other, unknownOwn, blockUnknown), has(idX), "release orders (LeftToOthers)", ""},
+		{"an illegal name before another cluster that answers", facts(deleting, illegal, answeredByB), has(idX), "release no/topic ()", ""},
+		{"an illegal name before an unknown cluster", facts(deleting, illegal, unknownOwn, blockUnknown), has(idX), "release no/topic ()", ""},
+		{"another cluster that answers before clusters that differ", facts(status(x, "cluster-C"), deleting, answeredByB), has(idX), mismatched,
+			"KafkaTopic is owned by cluster 'cluster-C', not this cluster 'cluster-B'."},
+		{"an unknown cluster before the policy", facts(status(x, clusterA), deleting, violates, unknownOwn, blockUnknown), has(idX), blocksIt(v1.ReasonClusterIDUnknown), ""},
+		{"clusters that differ before the policy", facts(status(x, clusterB), deleting, violates), has(idX), mismatched, ofCluster},
+		{"the policy before a missing claim", facts(deleting, violates), has(idX), "release orders (PolicyViolation)", ""},
+		{"the policy before another topicId", facts(status(y, clusterA), deleting, violates), has(idX), "release orders (PolicyViolation)", ""},
+		{"a missing claim before an absent topic", facts(deleting), nothing(), blocksIt(v1.ReasonNotReadyForDeletion), ""},
+		{"deletion before pause", facts(status(x, clusterA), deleting, paused), has(idX), deletesX, ""},
+		{"deletion before retargeting", facts(status(x, clusterA), deleting, retargetedTo("bills")), has(idX), deletesX, ""},
+	})
+}
+
+func TestReconciliationChecksInTheirOrder(t *testing.T) {
+	x, y := idX.String(), idY.String()
+	other := rival("ns", "other")
+	check(t, []row{
+		{"not selected before unmanaged", facts(unmanaged, unselected), has(idX), "ignore orders", ""},
+		{"unmanaged before paused", facts(unmanaged, paused), has(idX), "mark-unmanaged orders", ""},
+		{"paused before another cluster that answers", facts(paused, answeredByB), has(idX), "mark-paused orders", ""},
+		{"another cluster that answers before clusters that differ", facts(status(x, "cluster-C"), answeredByB), has(idX), mismatched,
+			"KafkaTopic is owned by cluster 'cluster-C', not this cluster 'cluster-B'."},
+		{"clusters that differ before retargeting", facts(status(x, clusterB), retargetedTo("bills")), has(idX), mismatched, ofCluster},
+		{"retargeting before the policy", facts(status(x, clusterA), retargetedTo("bills"), violates), has(idX), blocksIt(v1.ReasonNotSupported), ""},
+		{"the policy before several claimants", facts(violates, other), has(idX), blocksIt(v1.ReasonPolicyViolation), "namespace ns may not have topic orders"},
+		{"several claimants before a topic of unknown place", facts(status(y, ""), other), has(idX), blocksIt(v1.ReasonResourceConflict), "Also managed by ns/other"},
+		{"a topic of unknown place, and another one here", facts(status(y, "")), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"a topic of unknown place, and none here", facts(status(y, "")), nothing(), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"a topic of unknown place, and it is here", facts(status(x, "")), has(idX), claimsX, ""},
+	})
+}
+
+// age moves a claimant's birth.
+func age(d time.Duration) func(*ownership.Claimant) {
+	return func(c *ownership.Claimant) { c.Created = born.Add(d) }
+}
+
+func TestSeveralClaimantsOfOneTopic(t *testing.T) {
+	mine, refused, both := status(idX.String(), clusterA), blocksIt(v1.ReasonResourceConflict), "Also managed by ns/a, ns/b"
+	twoRivals := func(f *ownership.Facts) { rival("ns", "b")(f); rival("ns", "a")(f) }
+	left := "release orders (LeftToOthers)"
+	check(t, []row{
+		{"T1: all are refused, the others sorted", facts(mine, twoRivals), has(idX), refused, both},
+		{"T1: also before there is a topic", facts(twoRivals), nothing(), refused, both},
+		{"T1: sorted by namespace first", facts(rival("z", "a"), rival("b", "z")), nothing(), refused, "Also managed by b/z, z/a"},
+		{"T1: the oldest too", facts(mine, rival("ns", "a", age(time.Hour))), has(idX), refused, "Also managed by ns/a"},
+		{"T1: the object itself is no rival", facts(mine, rival("ns", "orders")), has(idX), alignsX, ""},
+		{"T1: nor is a KafkaTopic of another cluster", facts(mine, rival("ns", "a", ofB)), has(idX), alignsX, ""},
+		{"oldest-wins: the oldest proceeds", facts(mine, oldestWins, rival("ns", "a", age(time.Second))), has(idX), alignsX, ""},
+		{"oldest-wins: a younger one is refused", facts(mine, oldestWins, rival("ns", "z", age(-time.Second))), has(idX), refused, "Also managed by ns/z"},
+		{"oldest-wins: of the same age, the first by name proceeds", facts(mine, oldestWins, rival("ns", "z")), has(idX), alignsX, ""},
+		{"oldest-wins: of the same age, the second by name is refused", facts(mine, oldestWins, rival("ns", "a")), has(idX), refused, "Also managed by ns/a"},
+		{"oldest-wins: of the same age, the namespace counts first", facts(mine, oldestWins, rival("a", "z")), has(idX), refused, "Also managed by a/z"},
+		{"T2: deleting one leaves the topic", facts(mine, deleting, rival("ns", "a")), has(idX), left, ""},
+		{"T2: also deleting the oldest where the oldest wins", facts(mine, deleting, oldestWins, rival("ns", "z", age(time.Hour))), has(idX), left, ""},
+		{"T2: not for a KafkaTopic of another cluster", facts(mine, deleting, rival("ns", "a", ofB)), has(idX), deletesX, ""},
+		{"T2: an object of another cluster is let go for a rival there", facts(status("", clusterB), deleting, rival("ns", "a", ofB)), has(idX), left, ""},
+		{"T12: the violator is refused", facts(mine, violates), has(idX), blocksIt(v1.ReasonPolicyViolation), "namespace ns may not have topic orders"},
+		{"T12: a conforming claimant proceeds next to a violator", facts(mine, rival("ns", "a", violator, hadTopic, hadClaim)), has(idX), alignsX, ""},
+		{"T12: a violator's deletion deletes nothing", facts(mine, violates, deleting), has(idX), "release orders (PolicyViolation)", ""},
+		{"T12: a violator that never had the topic does not keep it", facts(mine, deleting, rival("ns", "a", violator)), has(idX), deletesX, ""},
+		{"T12: one that had the topic keeps its data", facts(mine, deleting, rival("ns", "a", violator, hadTopic)), has(idX), left, ""},
+		{"T12: also if its topicId is away while it is paused", facts(mine, deleting, rival("ns", "a", violator, hadClaim)), has(idX), left, ""},
+	})
+}
+
+func TestRetargeting(t *testing.T) {
+	mine := status(idX.String(), clusterA)
+	made := func(f *ownership.Facts) { f.Object.Made = &ownership.Creation{Name: "orders", ID: idX} }
+	stands := "Changing spec.topicName is not supported: this KafkaTopic stands for 'orders'"
+	check(t, []row{
+		{"is refused", facts(mine, retargetedTo("bills")), has(idX), blocksIt(v1.ReasonNotSupported), stands},
+		{"is refused before the status tells what was made", facts(made, retargetedTo("bills")), has(idX), blocksIt(v1.ReasonNotSupported), stands},
+		{"can be undone", facts(mine, retargetedTo("orders")), has(idX), alignsX, ""},
+		{"is free as long as there is no topic", facts(retargetedTo("bills")), nothing(), "create bills", ""},
+		{"and deletion deletes the topic it stands for", facts(mine, retargetedTo("bills"), deleting), has(idX), deletesX, ""},
+		{"to an illegal name and deletion deletes the topic it stands for", facts(mine, illegal, deleting), has(idX), deletesX, ""},
+		{"and deletion deletes the topic that was made", facts(made, retargetedTo("bills"), deleting), has(idX), deletesX, ""},
+	})
+}
+
+// Without finalizers a deleted object gets no second chance, so that only an id is proof.
+func TestAnObjectThatVanished(t *testing.T) {
+	x, y := idX.String(), idY.String()
+	vanished := func(f *ownership.Facts) { f.Object.Vanished = true }
+	check(t, []row{
+		{"takes the topic of its topicId with it", facts(vanished, status(x, clusterA)), has(idX), deletesX, ""},
+		{"takes no topic of another topicId with it", facts(vanished, status(y, clusterA)), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"takes nothing with it by the fallback", facts(vanished, status("", clusterA)), has(idX), blocksIt(v1.ReasonNotReadyForDeletion), ""},
+		{"takes nothing with it by the fallback, protection disabled", facts(vanished, unknownOwn), has(idX), blocksIt(v1.ReasonNotReadyForDeletion), ""},
+		{"takes nothing of another cluster with it", facts(vanished, status(x, clusterB)), has(idX), mismatched, ofCluster},
+	})
+}
