@@ -208,8 +208,8 @@ func (w *model) checkTombs() {
 
 // others reports whether there was ever another object of the same name, or one that may have stood for the same topic.
 func (w *model) others(kt *v1.KafkaTopic) bool {
-	for uid, other := range w.server.last {
-		if uid != kt.UID && (client.ObjectKeyFromObject(other) == client.ObjectKeyFromObject(kt) || modelName(other) == modelName(kt)) {
+	for _, e := range w.server.log {
+		if other := e.after; other.UID != kt.UID && (client.ObjectKeyFromObject(other) == client.ObjectKeyFromObject(kt) || modelName(other) == modelName(kt)) {
 			return true
 		}
 	}

@@ -104,10 +104,10 @@ func (w *model) topicMade(t *modelTopic) {
 	w.topics[t.id] = t
 }
 
-func (w *model) topicGone(id kafka.TopicID, by *modelProcess) {
+func (w *model) topicGone(id kafka.TopicID) {
 	w.births++
 	t := w.topics[id]
-	t.gone, t.deletedBy, t.deletedAt, t.ended = true, by, w.clock.now(), w.births
+	t.gone, t.ended = true, w.births
 }
 
 // topicOf returns the topic of a name that there is in a cluster; nil if there is none.
@@ -218,6 +218,10 @@ func (h modelHistory) report(t *testing.T, seed uint64, m *metrics.Metrics) {
 	small := h.shrink(func(h modelHistory) bool { return h.play(m, nil) != "" })
 	var story strings.Builder
 	small.play(m, &story)
+	story.WriteString("As values:\n")
+	for _, s := range small.steps {
+		fmt.Fprintf(&story, "%s,\n", s)
+	}
 	t.Errorf("the history of PROVE_SEED=%d breaks a rule; %d of its %d steps are needed, with %+v:\n%s", seed, len(small.steps), len(h.steps), h.config, story.String())
 }
 

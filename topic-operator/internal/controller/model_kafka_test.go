@@ -23,7 +23,7 @@ type modelTopic struct {
 	born int
 	// anywhere: whoever made it did not know in which cluster.
 	anywhere bool
-	// deletedBy deleted it, at that time; ended counts like born.
+	// deletedBy deleted it, at that time, and knows it; ended counts like born.
 	deletedBy *modelProcess
 	deletedAt time.Time
 	ended     int
@@ -172,7 +172,7 @@ func (k *modelKafka) Increase(ctx context.Context, i kafka.PartitionIncrease) er
 }
 
 func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID) error {
-	return k.write("delete topic", shortID(id), func(at int) error {
+	err := k.write("delete topic", shortID(id), func(at int) error {
 		inner := unmarked(id, at)
 		done, err := k.p.kafka.DeleteTopics(ctx, []kafka.TopicID{inner})
 		if err == nil {
@@ -180,10 +180,14 @@ func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID) error {
 		}
 		if err == nil {
 			k.p.w.checkDelete(k.p, at, k.p.w.topics[id])
-			k.p.w.topicGone(id, k.p)
+			k.p.w.topicGone(id)
 		}
 		return err
 	})
+	if t := k.p.w.topics[id]; err == nil {
+		t.deletedBy, t.deletedAt = k.p, k.p.now()
+	}
+	return err
 }
 
 // modelAdmin is what the guard of a process asks of Kafka.

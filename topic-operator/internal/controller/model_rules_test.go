@@ -254,7 +254,7 @@ func (w *model) checkTopicID(p *modelProcess, now v1.KafkaTopicStatus) {
 		if modelIDText(t) != now.TopicID {
 			continue
 		}
-		if t.name != now.TopicName || pass.own.ID != "" && modelClusterIDs[t.cluster] != pass.own.ID && !(t.by == p && t.anywhere) {
+		if t.name != now.TopicName || pass.own.ID != "" && modelClusterIDs[t.cluster] != pass.own.ID && (t.by != p || !t.anywhere) {
 			w.fail("%s says of %s that topic %s is its own", p, pass.key, t)
 		}
 		if t.deletedBy == p && t.ended <= pass.began && p.now().Sub(t.deletedAt) < settle {

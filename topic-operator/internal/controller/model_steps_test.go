@@ -36,6 +36,7 @@ const (
 	faultLost        = "answer-lost"
 )
 
+// String returns the step as Go reads it.
 func (s modelStep) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{do: %q, key: %d, who: %d, arg: %d", s.do, s.key, s.who, s.arg)
@@ -43,7 +44,11 @@ func (s modelStep) String() string {
 		fmt.Fprintf(&b, ", fault: %q, n: %d", s.fault, s.n)
 	}
 	if len(s.inner) > 0 {
-		fmt.Fprintf(&b, ", at: %d, inner: %v", s.at, s.inner)
+		fmt.Fprintf(&b, ", at: %d, inner: []modelStep{", s.at)
+		for _, inner := range s.inner {
+			b.WriteString(inner.String() + ", ")
+		}
+		b.WriteByte('}')
 	}
 	return b.String() + "}"
 }
@@ -336,7 +341,7 @@ func (w *model) dropTopic(s modelStep) {
 	if _, err := w.clusters[at].hand.DeleteTopics(modelContext, []kafka.TopicID{unmarked(t.id, at)}); err != nil {
 		panic(err)
 	}
-	w.topicGone(t.id, nil)
+	w.topicGone(t.id)
 	w.tell("somebody deletes topic %s in cluster %s", t, modelClusterNames[at])
 }
 
