@@ -204,7 +204,9 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	o := ownership.ObjectOf(p.kt, r.options.Selects(p.kt.Labels))
 	o.Vanished = p.facts.Object.Vanished
-	o.Made = r.memory.madeFor(p.kt.UID)
+	if made := r.memory.madeFor(p.kt.UID); made != nil && (o.Name == "" || o.Name == made.Name) {
+		o.Made = made // a status that tells of another topic, such as one from a backup, has the last word, since rivals are those of its topic
+	}
 	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
 	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held {
 		return nil // nothing else matters
