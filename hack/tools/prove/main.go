@@ -36,6 +36,7 @@ type job struct {
 var tests = []job{
 	{pkg: "./topic-operator/internal/ownership", test: "TestEveryCombinationOfTheFactsKeepsThePromises", what: "combinations"},
 	{pkg: "./topic-operator/internal/controller", test: "TestRandomHistoriesOfTwoOperators", what: "steps"},
+	{pkg: "./topic-operator/internal/controller", test: "TestTheModelsServerIsLikeARealOne", what: "requests"},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds"},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations"},
 }

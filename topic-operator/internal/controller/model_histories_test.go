@@ -233,16 +233,23 @@ func modelBudget() (steps int, limit time.Duration) {
 	return 250_000, 5 * time.Minute
 }
 
+// modelSeed is the seed of a run: that of the environment, or a new one.
+func modelSeed(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv("PROVE_SEED")
+	if text == "" {
+		return rand.Uint64() >> 12 //nolint:gosec // a history is no secret
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("PROVE_SEED: %v", err)
+	}
+	return seed
+}
+
 func TestRandomHistoriesOfTwoOperators(t *testing.T) {
 	steps, limit := modelBudget()
-	seed := rand.Uint64() >> 12 //nolint:gosec // a history is no secret
-	if text := os.Getenv("PROVE_SEED"); text != "" {
-		given, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("PROVE_SEED: %v", err)
-		}
-		seed = given
-	}
+	seed := modelSeed(t)
 	m := metrics.New(prometheus.NewRegistry(), metrics.Options{})
 	made, violations := 0, 0
 	began := time.Now()

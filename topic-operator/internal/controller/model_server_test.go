@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -75,7 +76,17 @@ func (s *modelServer) put(before, after *v1.KafkaTopic) {
 	} else {
 		s.objects[key] = after
 	}
-	s.log = append(s.log, modelEvent{key: key, before: before, after: after, gone: gone})
+	s.log = append(s.log, modelEvent{key: key, before: before, after: lastShown(before, after, gone), gone: gone})
+}
+
+// lastShown is what a watch shows of a change. Of an object that goes with its last finalizer it shows what was stored: the finalizer is still there.
+func lastShown(before, after *v1.KafkaTopic, gone bool) *v1.KafkaTopic {
+	if !gone {
+		return after
+	}
+	shown := before.DeepCopy()
+	shown.ResourceVersion = after.ResourceVersion
+	return shown
 }
 
 // change stores a changed object, unless it is the same. The generation counts the changes of the specification.
@@ -163,7 +174,8 @@ func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, 
 	} else if p.Metadata.Finalizers != nil {
 		after.Finalizers = slices.Clone(*p.Metadata.Finalizers)
 		if before.DeletionTimestamp != nil && slices.ContainsFunc(after.Finalizers, func(f string) bool { return !slices.Contains(before.Finalizers, f) }) {
-			return apierrors.NewForbidden(modelResource, key.Name, errors.New("no new finalizers can be added if the object is being deleted"))
+			return apierrors.NewInvalid(v1.GroupVersion.WithKind("KafkaTopic").GroupKind(), key.Name, field.ErrorList{
+				field.Forbidden(field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted")})
 		}
 	}
 	if !equality.Semantic.DeepEqual(before, after) {
@@ -217,7 +229,7 @@ func (c *modelClient) Get(_ context.Context, key client.ObjectKey, out client.Ob
 		pass.view = c.p.r.vanish.get(key) // the tombstone, if there is one
 		return apierrors.NewNotFound(modelResource, key.Name)
 	}
-	pass.view = kt
+	pass.view, c.p.read[key] = kt, kt
 	kt.DeepCopyInto(out.(*v1.KafkaTopic))
 	return nil
 }

@@ -1,0 +1,348 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// The model of two operators proves as much as its API server is worth. So the same random requests go to that one and to a real one, and everything
+// that a client can see has to be the same: the answers, the objects, and what a watch shows.
+
+// twins are the two API servers.
+type twins struct {
+	*WithT
+	t     *testing.T
+	ctx   context.Context //nolint:containedctx // the test's own
+	r     *rand.Rand
+	real  client.Client
+	model *modelServer
+	ns    string
+	// uids are the model's names of the real objects, by their uids.
+	uids map[types.UID]types.UID
+	// old are earlier states of objects, in pairs.
+	old  []twin
+	did  map[string]int
+	last string
+}
+
+// twin is an object as the one and the other API server have it.
+type twin struct{ real, model *v1.KafkaTopic }
+
+func (w *twins) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: w.ns, Name: name}
+}
+
+// get reads an object from both; nil if there is none.
+func (w *twins) get(key types.NamespacedName) twin {
+	w.t.Helper()
+	kt := &v1.KafkaTopic{}
+	err := w.real.Get(w.ctx, key, kt)
+	if apierrors.IsNotFound(err) {
+		kt, err = nil, nil
+	}
+	w.Expect(err).NotTo(HaveOccurred())
+	now := twin{real: kt, model: w.model.objects[key]}
+	w.same(now)
+	if now.real != nil {
+		w.old = append(w.old, now)
+	}
+	return now
+}
+
+// same holds what one server has against what the other has.
+func (w *twins) same(both twin) {
+	w.t.Helper()
+	w.Expect(w.seen(both.real, true)).To(Equal(w.seen(both.model, false)), "after %s", w.last)
+}
+
+// seen is what matters of an object. Versions and times differ, and are compared where they lead to something.
+func (w *twins) seen(kt *v1.KafkaTopic, isReal bool) string {
+	if kt == nil {
+		return "none"
+	}
+	uid := kt.UID
+	if isReal {
+		if w.uids[uid] == "" {
+			w.uids[uid] = types.UID(fmt.Sprintf("uid-%d", len(w.uids)+1))
+		}
+		uid = w.uids[uid]
+	}
+	text, err := json.Marshal(map[string]any{"uid": uid, "name": kt.Name, "generation": kt.Generation, "deleting": kt.DeletionTimestamp != nil,
+		"created": !kt.CreationTimestamp.IsZero(), "labels": len(kt.Labels), "label": kt.Labels[modelLabel], "annotations": len(kt.Annotations),
+		"managed": kt.Annotations[v1.AnnotationManaged], "finalizers": append([]string{}, kt.Finalizers...), "spec": kt.Spec, "status": kt.Status})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// sameAnswer holds one server's answer against the other's.
+func (w *twins) sameAnswer(real, model error) {
+	w.t.Helper()
+	w.did["answer "+string(apierrors.ReasonForError(real))]++
+	w.Expect(apierrors.ReasonForError(model)).To(Equal(apierrors.ReasonForError(real)), "after %s: %v, and %v in the model", w.last, real, model)
+}
+
+// step makes one random request.
+func (w *twins) step() {
+	name := []string{"x", "y", "z"}[w.r.IntN(3)]
+	steps := []struct {
+		name string
+		do   func(key types.NamespacedName)
+	}{{"create", w.create}, {"edit", w.edit}, {"relabel", w.edit}, {"delete", w.delete}, {"restore", w.restore},
+		{"hold", w.hold}, {"hold", w.hold}, {"status", w.status}, {"status", w.status}, {"status", w.status}}
+	s := steps[w.r.IntN(len(steps))]
+	w.last = s.name + " " + name
+	w.did[s.name]++
+	s.do(w.key(name))
+	w.get(w.key(name))
+}
+
+func (w *twins) create(key types.NamespacedName) {
+	kt := kafkaTopic(key.Namespace, key.Name)
+	w.shape(kt)
+	if w.r.IntN(4) == 0 {
+		kt.Status = w.randomStatus() // which nobody can create
+	}
+	twin := kt.DeepCopy()
+	twin.Status = v1.KafkaTopicStatus{}
+	err := w.real.Create(w.ctx, kt)
+	if made := w.model.create(twin); !made {
+		w.Expect(apierrors.IsAlreadyExists(err)).To(BeTrue(), "%v", err)
+		return
+	}
+	w.Expect(err).NotTo(HaveOccurred())
+}
+
+// shape is what a user asks for.
+func (w *twins) shape(kt *v1.KafkaTopic) {
+	kt.Labels = map[string]string{modelLabel: []string{"A", "B", "AB", ""}[w.r.IntN(4)]}
+	kt.Annotations = map[string]string{v1.AnnotationManaged: []string{"true", "false"}[w.r.IntN(2)]}
+	shape(kt, w.r.IntN(1<<16))
+	kt.Spec.Managed = nil
+	if kt.Spec.Replicas == nil && w.r.IntN(3) == 0 {
+		kt.Spec.Managed = new(w.r.IntN(2) == 0)
+	}
+}
+
+// edit changes the specification or the labels, as a user does; sometimes nothing.
+func (w *twins) edit(key types.NamespacedName) {
+	now := w.get(key)
+	if now.real == nil {
+		return
+	}
+	after := now.real.DeepCopy()
+	switch w.r.IntN(3) {
+	case 0:
+		w.shape(after)
+	case 1:
+		after.Labels[modelLabel] = []string{"A", "B"}[w.r.IntN(2)]
+	default:
+		after.Status = w.randomStatus() // the wrong way to write it: nothing happens
+	}
+	version := after.ResourceVersion
+	w.Expect(w.real.Update(w.ctx, after)).To(Succeed())
+	changed := w.model.change(key, func(kt *v1.KafkaTopic) {
+		kt.Labels, kt.Annotations, kt.Spec = after.Labels, after.Annotations, after.Spec.DeepCopy()
+	})
+	w.Expect(changed).To(Equal(after.ResourceVersion != version), "after %s", w.last)
+}
+
+func (w *twins) delete(key types.NamespacedName) {
+	err := w.real.Delete(w.ctx, kafkaTopic(key.Namespace, key.Name))
+	w.Expect(client.IgnoreNotFound(err)).To(Succeed())
+	w.model.delete(key)
+}
+
+// restore writes the status as a backup tool does.
+func (w *twins) restore(key types.NamespacedName) {
+	now := w.get(key)
+	if now.real == nil {
+		return
+	}
+	after := now.real.DeepCopy()
+	after.Status = w.randomStatus()
+	status := *after.Status.DeepCopy()
+	w.shape(after) // the wrong way to write it: nothing happens
+	after.Labels, after.Annotations = now.real.Labels, now.real.Annotations
+	w.Expect(w.real.Status().Update(w.ctx, after)).To(Succeed())
+	changed := w.model.change(key, func(kt *v1.KafkaTopic) { kt.Status = status })
+	w.Expect(changed).To(Equal(after.ResourceVersion != now.real.ResourceVersion), "after %s", w.last)
+}
+
+// view is what an operator knows of an object: the present or an older state, or one of an object that is gone.
+func (w *twins) view(key types.NamespacedName) (twin, bool) {
+	now := w.get(key)
+	known := slices.Clone(w.old)
+	known = slices.DeleteFunc(known, func(t twin) bool { return t.real.Name != key.Name })
+	switch {
+	case len(known) == 0:
+		return twin{}, false
+	case now.real == nil || w.r.IntN(3) == 0:
+		return known[w.r.IntN(len(known))], true
+	}
+	return now, true
+}
+
+// hold patches the finalizers as the operator does.
+func (w *twins) hold(key types.NamespacedName) {
+	view, ok := w.view(key)
+	if !ok {
+		return
+	}
+	finalizers := [][]string{{}, {}, {v1.FinalizerTopicOperator}, {v1.FinalizerTopicOperator}, {"somebody.else/holds"}, {"somebody.else/holds", v1.FinalizerTopicOperator}}[w.r.IntN(6)]
+	w.patch(view, false, func(version string) []byte {
+		meta := map[string]any{"resourceVersion": version, "finalizers": finalizers}
+		if version == "" {
+			delete(meta, "resourceVersion")
+		}
+		return w.json(map[string]any{"metadata": meta})
+	})
+}
+
+// status patches the status as the operator does.
+func (w *twins) status(key types.NamespacedName) {
+	view, ok := w.view(key)
+	if !ok {
+		return
+	}
+	after := w.randomStatus()
+	w.patch(view, true, func(version string) []byte {
+		patch, err := topic.StatusPatch(version, view.real.Status, after)
+		w.Expect(err).NotTo(HaveOccurred())
+		return patch
+	})
+}
+
+// patch sends a patch to both, bound to the version that each has of the view, or to none.
+func (w *twins) patch(view twin, status bool, of func(version string) []byte) {
+	w.t.Helper()
+	bound := status || w.r.IntN(4) > 0
+	version := func(kt *v1.KafkaTopic) string {
+		if !bound {
+			return ""
+		}
+		return kt.ResourceVersion
+	}
+	mine := of(version(view.real))
+	if mine == nil {
+		return
+	}
+	there, here := view.real.DeepCopy(), view.model.DeepCopy()
+	var realErr error
+	if status {
+		realErr = w.real.Status().Patch(w.ctx, there, client.RawPatch(types.MergePatchType, mine))
+	} else {
+		realErr = w.real.Patch(w.ctx, there, client.RawPatch(types.MergePatchType, mine))
+	}
+	before := w.model.version
+	modelErr := w.model.patch(here, client.RawPatch(types.MergePatchType, of(version(view.model))), status, func(write modelWrite) {
+		w.Expect(write.bound).To(Equal(bound))
+	})
+	w.last += fmt.Sprintf(" of version %s with %s", view.model.ResourceVersion, mine)
+	w.sameAnswer(realErr, modelErr)
+	if realErr != nil {
+		return
+	}
+	w.same(twin{real: there, model: here})
+	if !bound || w.model.objects[client.ObjectKeyFromObject(here)] == nil {
+		return
+	}
+	// A patch that changes nothing makes no new version.
+	changed := there.ResourceVersion != view.real.ResourceVersion
+	w.Expect(changed).To(Equal(w.model.version != before), "after %s", w.last)
+}
+
+func (w *twins) json(v any) []byte {
+	text, err := json.Marshal(v)
+	w.Expect(err).NotTo(HaveOccurred())
+	return text
+}
+
+// randomStatus is some status that the operator may write.
+func (w *twins) randomStatus() v1.KafkaTopicStatus {
+	some := func(texts ...string) string { return texts[w.r.IntN(len(texts))] }
+	s := v1.KafkaTopicStatus{TopicName: some("", "x"), TopicID: some("", "id1", "id2"), ClusterID: some("", "a", "b"), ObservedGeneration: int64(w.r.IntN(3))}
+	if w.r.IntN(3) > 0 {
+		s.Conditions = append(s.Conditions, v1.Condition{Type: "Ready", Status: some("True", "False"), Reason: some("", "KafkaError"), LastTransitionTime: "2026-05-04T03:02:01Z"})
+	}
+	return s
+}
+
+// sameEvents holds what a real watch showed against the log of the model's API server.
+func (w *twins) sameEvents(events watch.Interface) {
+	for i, e := range w.model.log {
+		want := map[bool]watch.EventType{true: watch.Deleted, false: watch.Modified}[e.gone]
+		if e.before == nil {
+			want = watch.Added
+		}
+		select {
+		case got := <-events.ResultChan():
+			kt, ok := got.Object.(*v1.KafkaTopic)
+			w.Expect(ok).To(BeTrue(), "%v", got.Object)
+			w.Expect(got.Type).To(Equal(want), "event %d", i)
+			w.Expect(w.seen(kt, true)).To(Equal(w.seen(e.after, false)), "event %d, %s", i, want)
+		case <-time.After(time.Minute):
+			w.t.Fatalf("the watch does not show event %d of %d", i, len(w.model.log))
+		}
+	}
+}
+
+// twinBudget is how many requests a run has.
+func twinBudget() int {
+	if os.Getenv("PROVE") == "full" {
+		return 20_000
+	}
+	return 600
+}
+
+// newTwins returns two empty API servers, and a watch of the real one.
+func newTwins(t *testing.T, seed uint64) (*twins, watch.Interface) {
+	t.Helper()
+	a := admin(t)
+	w := &twins{WithT: NewWithT(t), t: t, ctx: t.Context(), real: a, model: newModelServer(newClock().now), ns: newNamespace(t, a),
+		uids: map[types.UID]types.UID{}, did: map[string]int{}, r: rand.New(rand.NewPCG(seed, 2))} //nolint:gosec // a history is no secret
+	watcher, err := client.NewWithWatch(rest.CopyConfig(server.Config), client.Options{Scheme: scheme})
+	w.Expect(err).NotTo(HaveOccurred())
+	var list v1.KafkaTopicList
+	w.Expect(a.List(w.ctx, &list, client.InNamespace(w.ns))).To(Succeed())
+	events, err := watcher.Watch(w.ctx, &v1.KafkaTopicList{ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion}}, client.InNamespace(w.ns))
+	w.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(events.Stop)
+	return w, events
+}
+
+func TestTheModelsServerIsLikeARealOne(t *testing.T) {
+	seed := modelSeed(t)
+	w, events := newTwins(t, seed)
+	t.Logf("PROVE_SEED=%d", seed)
+	requests, violations := twinBudget(), 1
+	defer func() {
+		fmt.Printf("PROOF {\"name\":\"the model's API server against a real one\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", requests, violations, seed)
+	}()
+	for range requests {
+		w.step()
+	}
+	w.sameEvents(events)
+	for _, needed := range []string{"answer ", "answer NotFound", "answer Conflict", "answer Invalid"} {
+		w.Expect(w.did).To(HaveKey(needed), "too little was played: %v", w.did)
+	}
+	violations = 0
+}
