@@ -62,6 +62,9 @@ type modelProcess struct {
 	dead   bool
 	// showing: the cache is being changed, and no pass asks.
 	showing bool
+	// read is each object as a pass read it last. gaveUp tells when the process let an object's topic go, since it is unmanaged.
+	read   map[types.NamespacedName]*v1.KafkaTopic
+	gaveUp map[types.UID]int
 	// gaps: its watch had one, so that it may have missed a deletion.
 	gaps bool
 }
@@ -108,7 +111,8 @@ func (p *modelProcess) crash(how string) {
 func (w *model) start(o *modelOperator, events int) {
 	o.starts++
 	p := &modelProcess{w: w, op: o, life: o.starts, events: events,
-		cache: map[types.NamespacedName]*v1.KafkaTopic{}, due: map[types.NamespacedName]time.Time{}}
+		cache: map[types.NamespacedName]*v1.KafkaTopic{}, due: map[types.NamespacedName]time.Time{},
+		read: map[types.NamespacedName]*v1.KafkaTopic{}, gaveUp: map[types.UID]int{}}
 	p.kafka = w.clusters[0].memory.Client("User:"+o.name(), nil)
 	p.kafka.Redirect(w.clusters[o.leads].memory)
 	p.admin = &modelAdmin{p: p}

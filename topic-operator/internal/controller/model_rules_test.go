@@ -171,7 +171,10 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	if rivals := p.rivals(pass, t.name); len(rivals) > 0 {
 		w.fail("%s deletes topic %s for %s, though %s/%s claims it too", p, t, pass.key, rivals[0].Namespace, rivals[0].Name)
 	}
-	mine := t.by == p && t.uid == view.UID
+	if read := p.read[pass.key]; read != nil && read.UID != view.UID && versionOf(read) > versionOf(view) {
+		w.fail("%s deletes topic %s for a %s that is gone, though it has seen another one since", p, t, pass.key)
+	}
+	mine := t.by == p && t.uid == view.UID && t.born > p.gaveUp[view.UID]
 	fallback := view.Status.TopicID == "" && view.Status.TopicName == t.name && (view.Status.ClusterID != "" || pass.own.ID == "")
 	if unprotected := pass.own.ID == "" && view.Status.TopicID == ""; view.Status.TopicID != modelIDText(t) && !mine && !fallback && !unprotected {
 		w.fail("%s deletes topic %s for %s, whose topicId is %s", p, t, pass.key, modelID(view.Status.TopicID))
@@ -242,6 +245,9 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 		if !equality.Semantic.DeepEqual(old, now) {
 			w.fail("%s writes more than conditions into the status of %s, which belongs to cluster %s", p, pass.key, old.ClusterID)
 		}
+	}
+	if !managed {
+		p.gaveUp[before.UID] = w.births
 	}
 	if now.TopicID != old.TopicID && now.TopicID != "" {
 		w.checkTopicID(p, now)
