@@ -66,6 +66,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	o := topic.Outcome{State: topic.Failed, Failure: d.Refusal}
 	if p.facts.Object.Vanished {
+		o.Failure.Advice = "" // there is nothing left to annotate
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
 		return says(o)
 	}
