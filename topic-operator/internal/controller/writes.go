@@ -67,7 +67,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	if o.ConditionsOnly && p.facts.Own.Answering == "" {
 		r.memory.mismatchTold(p.kt.UID, p.kt.Generation)
 	}
-	if o.Claimed != nil {
+	if o.Claimed != nil && !o.Claimed.ID.IsZero() { // a paused object learns the name alone
 		r.memory.claimStored(p.kt.UID)
 	}
 	r.tellTransition(p, ref, before, o)
