@@ -263,7 +263,7 @@ func (w *model) checkTopicID(p *modelProcess, now v1.KafkaTopicStatus) {
 		if t.name != now.TopicName || pass.own.ID != "" && modelClusterIDs[t.cluster] != pass.own.ID && (t.by != p || !t.anywhere) {
 			w.fail("%s says of %s that topic %s is its own", p, pass.key, t)
 		}
-		if t.deletedBy == p && t.ended <= pass.began && p.now().Sub(t.deletedAt) < settle {
+		if pass.view.DeletionTimestamp == nil && t.deletedBy == p && t.ended <= pass.began && p.now().Sub(t.deletedAt) < settle {
 			w.fail("%s says of %s that it has topic %s, which it deleted itself", p, pass.key, t)
 		}
 		return
