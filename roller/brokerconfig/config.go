@@ -1,0 +1,64 @@
+// Package brokerconfig compares the configuration that a node of Kafka is to have with the one that it has, and tells which differences Kafka takes up
+// while it runs and which need a restart (KIP-226; seed 002). It is pure.
+package brokerconfig
+
+// Config is the configuration that one node is to have, beside the one that it has.
+type Config struct {
+	// Desired are the properties that the node is to be started with.
+	Desired map[string]string `json:"desired"`
+	// Live is what the node says of itself, by key.
+	Live map[string]Entry `json:"live"`
+}
+
+// Entry is the effective value of one key.
+type Entry struct {
+	// Value is empty where Kafka does not show it (Sensitive).
+	Value  string `json:"value"`
+	Source Source `json:"source"`
+	// ReadOnly: the node itself says that the key can't be changed while it runs.
+	ReadOnly  bool `json:"readOnly,omitempty"`
+	Sensitive bool `json:"sensitive,omitempty"`
+	// Synonyms are all places that have a value for the key, the one that counts first.
+	Synonyms []Synonym `json:"synonyms,omitempty"`
+}
+
+// Synonym is a value for a key in one of the places where it can be set.
+type Synonym struct {
+	// Key may be another one than asked for: log.retention.hours for log.retention.ms.
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source Source `json:"source"`
+}
+
+// Source is where a value comes from (KIP-226), with Kafka's own codes.
+type Source int8
+
+// The sources.
+const (
+	SourceUnknown       Source = 0
+	SourceDynamicNode   Source = 2
+	SourceDynamicGlobal Source = 3
+	SourceStatic        Source = 4
+	SourceDefault       Source = 5
+)
+
+// Change is one difference.
+type Change struct {
+	Key string `json:"key"`
+	// From and To are the live and the desired value; nil: none is set.
+	From *string `json:"from"`
+	To   *string `json:"to"`
+}
+
+// Diff is what is to be done so that a node has the configuration that it is to have. Each list is sorted by key.
+type Diff struct {
+	// Node are changes that the node takes up while it runs, for itself alone.
+	Node []Change `json:"node,omitempty"`
+	// Global are changes that all brokers take up while they run.
+	Global []Change `json:"global,omitempty"`
+	// Restart are differences that only a restart takes up.
+	Restart []Change `json:"restart,omitempty"`
+}
+
+// Empty reports whether there is nothing to do.
+func (d Diff) Empty() bool { return len(d.Node)+len(d.Global)+len(d.Restart) == 0 }

@@ -1,0 +1,71 @@
+package roller
+
+import "encoding/json"
+
+// Fact is what is known of one thing: its value, or that it is not known, and why. The zero Fact is unknown. What is unknown is never taken for
+// "no": a decision that needs it waits.
+type Fact[T any] struct {
+	value T
+	known bool
+	why   string
+}
+
+// Known is a fact with a value.
+func Known[T any](value T) Fact[T] { return Fact[T]{value: value, known: true} }
+
+// Unknown is a fact without a value. why says what kept it from being read.
+func Unknown[T any](why string) Fact[T] { return Fact[T]{why: why} }
+
+// Get returns the value, and whether there is one.
+func (f Fact[T]) Get() (T, bool) { return f.value, f.known }
+
+// Or returns the value, or other if it is not known.
+func (f Fact[T]) Or(other T) T {
+	if f.known {
+		return f.value
+	}
+	return other
+}
+
+// IsKnown reports whether there is a value.
+func (f Fact[T]) IsKnown() bool { return f.known }
+
+// Why says why there is no value; it is never empty for an unknown fact.
+func (f Fact[T]) Why() string {
+	switch {
+	case f.known:
+		return ""
+	case f.why == "":
+		return "nobody has looked"
+	}
+	return f.why
+}
+
+// unknownFact is what an unknown fact looks like in JSON.
+type unknownFact struct {
+	Unknown *string `json:"unknown"`
+}
+
+// MarshalJSON writes the value itself, or an object with the one key "unknown", which says why.
+func (f Fact[T]) MarshalJSON() ([]byte, error) {
+	if f.known {
+		return json.Marshal(f.value)
+	}
+	why := f.Why()
+	return json.Marshal(unknownFact{&why})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *Fact[T]) UnmarshalJSON(data []byte) error {
+	var u unknownFact
+	if json.Unmarshal(data, &u) == nil && u.Unknown != nil {
+		*f = Unknown[T](*u.Unknown)
+		return nil
+	}
+	var value T
+	if err := json.Unmarshal(data, &value); err != nil {
+		return err
+	}
+	*f = Known(value)
+	return nil
+}

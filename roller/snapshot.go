@@ -1,0 +1,150 @@
+package roller
+
+import (
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// Snapshot is everything that bears on a decision, as it was seen at one time.
+type Snapshot struct {
+	// At is when the observation ended: the only clock there is.
+	At time.Time `json:"at"`
+	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id. An id stands there once.
+	Nodes []Node `json:"nodes"`
+	// Topics are all topics, internal ones included, with their ongoing reassignments.
+	Topics Fact[[]Topic] `json:"topics"`
+	// Quorum is the metadata quorum.
+	Quorum Fact[Quorum] `json:"quorum"`
+}
+
+// NodeID is the id of a node of Kafka.
+type NodeID int32
+
+// Roles are the parts a node plays. A node of both is called combined.
+type Roles struct {
+	Controller bool `json:"controller"`
+	Broker     bool `json:"broker"`
+}
+
+// String names the roles.
+func (r Roles) String() string {
+	switch {
+	case r.Controller && r.Broker:
+		return "combined"
+	case r.Controller:
+		return "controller"
+	case r.Broker:
+		return "broker"
+	}
+	return "no role"
+}
+
+// Node is one node of Kafka, and the pod that it runs in.
+type Node struct {
+	ID NodeID `json:"id"`
+	// Name is what people call it: the pod's name.
+	Name string `json:"name"`
+	// Place is the Kubernetes cluster that it runs in; empty for the one where the roller runs.
+	Place string `json:"place,omitempty"`
+	// Rack is the failure domain that the broker tells Kafka of; empty if it tells none.
+	Rack  string `json:"rack,omitempty"`
+	Roles Roles  `json:"roles"`
+
+	// Instance tells one run of the node from the next: the pod's uid. Empty: it is known that there is no pod.
+	Instance Fact[string] `json:"instance"`
+	// Terminating: the pod is on its way out.
+	Terminating bool `json:"terminating,omitempty"`
+	// Ready is the pod's readiness, and ReadyChanged when it last changed; the pod's creation if it was never ready.
+	Ready        Fact[bool] `json:"ready"`
+	ReadyChanged time.Time  `json:"readyChanged,omitzero"`
+	// Stuck is the state that keeps the pod from running (seed 002: CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the
+	// like); empty if it is not stuck.
+	Stuck Fact[string] `json:"stuck"`
+	// Recovery tells of the recovery of the logs after an unclean stop; nil: it is known that there is none.
+	Recovery Fact[*Recovery] `json:"recovery"`
+	// Answers: the node answered a question of ours. Silent is since when it does not.
+	Answers Fact[bool] `json:"answers"`
+	Silent  time.Time  `json:"silent,omitzero"`
+	// Fenced: the active controller holds the broker for out of service (KIP-1073).
+	Fenced Fact[bool] `json:"fenced"`
+
+	// Revision tells whether the pod is what it is to be.
+	Revision Fact[Revision] `json:"revision"`
+	// Requests are the reasons from outside to restart the node: annotations, certificates and the like.
+	Requests []Reason `json:"requests,omitempty"`
+	// Config is the configuration that the node is to have, beside the one that it has.
+	Config Fact[brokerconfig.Config] `json:"config"`
+	// Hold says who wants the node to be left alone, and why; empty: nobody does.
+	Hold string `json:"hold,omitempty"`
+}
+
+// Revision is what a pod was made from, beside what it would be made from now.
+type Revision struct {
+	Current string `json:"current"`
+	Desired string `json:"desired"`
+}
+
+// Outdated reports whether a new pod would be another one.
+func (r Revision) Outdated() bool { return r.Current != r.Desired }
+
+// Recovery is how much there is left of a log recovery.
+type Recovery struct {
+	// RemainingLogs and RemainingSegments are negative where the node does not tell.
+	RemainingLogs     int `json:"remainingLogs"`
+	RemainingSegments int `json:"remainingSegments"`
+}
+
+// Topic is a topic of Kafka.
+type Topic struct {
+	Name string `json:"name"`
+	// MinISR is the effective min.insync.replicas.
+	MinISR     Fact[int]   `json:"minISR"`
+	Partitions []Partition `json:"partitions"`
+}
+
+// Partition is the placement and the health of one partition.
+type Partition struct {
+	Index int32 `json:"index"`
+	// Leader is negative while there is none.
+	Leader NodeID `json:"leader"`
+	// Replicas are, during a reassignment, the old and the new ones; Adding and Removing are among them.
+	Replicas []NodeID `json:"replicas"`
+	ISR      []NodeID `json:"isr"`
+	Adding   []NodeID `json:"adding,omitempty"`
+	Removing []NodeID `json:"removing,omitempty"`
+}
+
+// Quorum is the metadata quorum as its leader, or who else was asked, sees it.
+type Quorum struct {
+	// Leader is the active controller; negative: there is none (ruling R2).
+	Leader NodeID  `json:"leader"`
+	Voters []Voter `json:"voters"`
+	// Observers replicate the metadata and do not vote: brokers, and controllers that are not voters yet or any more.
+	Observers []Voter `json:"observers,omitempty"`
+}
+
+// Voter is a replica of the metadata log.
+type Voter struct {
+	ID NodeID `json:"id"`
+	// Directory is the id of the directory of its log (KIP-853); empty where the quorum is static.
+	Directory string `json:"directory,omitempty"`
+	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative: never (ruling R2).
+	LastCaughtUp int64 `json:"lastCaughtUp"`
+}
+
+// Node returns the node of this id, or nil.
+func (s *Snapshot) Node(id NodeID) *Node {
+	lo, hi := 0, len(s.Nodes)
+	for lo < hi {
+		if mid := (lo + hi) / 2; s.Nodes[mid].ID < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(s.Nodes) && s.Nodes[lo].ID == id {
+		return &s.Nodes[lo]
+	}
+	return nil
+}
