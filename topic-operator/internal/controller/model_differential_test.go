@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -183,7 +184,7 @@ func (w *twins) restore(key types.NamespacedName) {
 	w.shape(after) // the wrong way to write it: nothing happens
 	after.Labels, after.Annotations = now.real.Labels, now.real.Annotations
 	w.Expect(w.real.Status().Update(w.ctx, after)).To(Succeed())
-	changed := w.model.change(key, func(kt *v1.KafkaTopic) { kt.Status = status })
+	changed := w.model.replaceStatus(key, status)
 	w.Expect(changed).To(Equal(after.ResourceVersion != now.real.ResourceVersion), "after %s", w.last)
 }
 
@@ -286,22 +287,53 @@ func (w *twins) randomStatus() v1.KafkaTopicStatus {
 	return s
 }
 
+// follower takes down all that a watch shows. It is read as it comes: the API server ends the watch of a client that does not keep up with it.
+type follower struct {
+	mu     sync.Mutex
+	events []watch.Event
+	ended  bool
+}
+
+func (s *follower) follow(events <-chan watch.Event) {
+	for e := range events {
+		s.mu.Lock()
+		s.events = append(s.events, e)
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+}
+
+// upTo returns the first n events.
+func (s *follower) upTo(n int) ([]watch.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(s.events) >= n:
+		return s.events[:n], nil
+	case s.ended:
+		return nil, StopTrying(fmt.Sprintf("the watch ended after %d of %d events", len(s.events), n))
+	}
+	return nil, fmt.Errorf("the watch showed %d of %d events so far", len(s.events), n)
+}
+
 // sameEvents holds what a real watch showed against the log of the model's API server.
-func (w *twins) sameEvents(events watch.Interface) {
+func (w *twins) sameEvents(all *follower) {
+	var events []watch.Event
+	w.Eventually(func() (err error) {
+		events, err = all.upTo(len(w.model.log))
+		return err
+	}, time.Minute).Should(Succeed())
 	for i, e := range w.model.log {
 		want := map[bool]watch.EventType{true: watch.Deleted, false: watch.Modified}[e.gone]
 		if e.before == nil {
 			want = watch.Added
 		}
-		select {
-		case got := <-events.ResultChan():
-			kt, ok := got.Object.(*v1.KafkaTopic)
-			w.Expect(ok).To(BeTrue(), "%v", got.Object)
-			w.Expect(got.Type).To(Equal(want), "event %d", i)
-			w.Expect(w.seen(kt, true)).To(Equal(w.seen(e.after, false)), "event %d, %s", i, want)
-		case <-time.After(time.Minute):
-			w.t.Fatalf("the watch does not show event %d of %d", i, len(w.model.log))
-		}
+		kt, ok := events[i].Object.(*v1.KafkaTopic)
+		w.Expect(ok).To(BeTrue(), "%v", events[i].Object)
+		w.Expect(events[i].Type).To(Equal(want), "event %d", i)
+		w.Expect(w.seen(kt, true)).To(Equal(w.seen(e.after, false)), "event %d, %s", i, want)
 	}
 }
 
@@ -313,8 +345,8 @@ func twinBudget() int {
 	return 600
 }
 
-// newTwins returns two empty API servers, and a watch of the real one.
-func newTwins(t *testing.T, seed uint64) (*twins, watch.Interface) {
+// newTwins returns two empty API servers, and what a watch of the real one shows.
+func newTwins(t *testing.T, seed uint64) (*twins, *follower) {
 	t.Helper()
 	a := admin(t)
 	w := &twins{WithT: NewWithT(t), t: t, ctx: t.Context(), real: a, model: newModelServer(newClock().now), ns: newNamespace(t, a),
@@ -325,8 +357,16 @@ func newTwins(t *testing.T, seed uint64) (*twins, watch.Interface) {
 	w.Expect(a.List(w.ctx, &list, client.InNamespace(w.ns))).To(Succeed())
 	events, err := watcher.Watch(w.ctx, &v1.KafkaTopicList{ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion}}, client.InNamespace(w.ns))
 	w.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(events.Stop)
-	return w, events
+	all, done := &follower{}, make(chan struct{})
+	go func() {
+		defer close(done)
+		all.follow(events.ResultChan())
+	}()
+	t.Cleanup(func() {
+		events.Stop()
+		<-done
+	})
+	return w, all
 }
 
 func TestTheModelsServerIsLikeARealOne(t *testing.T) {

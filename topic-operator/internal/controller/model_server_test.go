@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +28,9 @@ type modelServer struct {
 	objects map[types.NamespacedName]*v1.KafkaTopic
 	// last is the last state of each object that ever was, by its uid.
 	last map[types.UID]*v1.KafkaTopic
+	// statuses are the statuses as they are stored, by the uids of their objects: a field that is stored empty and one that is not stored read the
+	// same, and are not the same to the server.
+	statuses map[types.UID]modelDocument
 	// log is what a watch shows, in order.
 	log     []modelEvent
 	version int
@@ -40,8 +45,44 @@ type modelEvent struct {
 	gone          bool
 }
 
+// modelDocument is a JSON object as it is stored; nil is none. All that comes to it was encoded by the same package, so that equal values are
+// equal texts.
+type modelDocument map[string]json.RawMessage
+
+func (d modelDocument) equal(other modelDocument) bool {
+	return (d == nil) == (other == nil) && maps.EqualFunc(d, other, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// merged is the document after a merge patch of it (RFC 7396), as far as no field is an object.
+func (d modelDocument) merged(patch modelDocument) modelDocument {
+	after := modelDocument{}
+	maps.Copy(after, d)
+	for field, value := range patch {
+		if string(value) == "null" {
+			delete(after, field)
+		} else {
+			after[field] = value
+		}
+	}
+	return after
+}
+
+// status is what a client reads of the document.
+func (d modelDocument) status() (status v1.KafkaTopicStatus) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&status); err != nil {
+		panic(fmt.Sprintf("the model's API server cannot read %s: %v", text, err))
+	}
+	return status
+}
+
 func newModelServer(now func() time.Time) *modelServer {
-	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, now: now}
+	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, statuses: map[types.UID]modelDocument{}, now: now}
 }
 
 var modelResource = schema.GroupResource{Group: v1.GroupVersion.Group, Resource: "kafkatopics"}
@@ -89,7 +130,7 @@ func lastShown(before, after *v1.KafkaTopic, gone bool) *v1.KafkaTopic {
 	return shown
 }
 
-// change stores a changed object, unless it is the same. The generation counts the changes of the specification.
+// change stores a changed object, unless it is the same. The generation counts the changes of the specification. The status stays as it is.
 func (s *modelServer) change(key types.NamespacedName, f func(*v1.KafkaTopic)) bool {
 	before := s.objects[key]
 	if before == nil {
@@ -97,12 +138,39 @@ func (s *modelServer) change(key types.NamespacedName, f func(*v1.KafkaTopic)) b
 	}
 	after := before.DeepCopy()
 	f(after)
+	after.Status = *before.Status.DeepCopy()
 	if equality.Semantic.DeepEqual(before, after) {
 		return false
 	}
 	if !equality.Semantic.DeepEqual(before.Spec, after.Spec) {
 		after.Generation++
 	}
+	s.put(before, after)
+	return true
+}
+
+// replaceStatus stores another status, as a client does that reads and writes objects and not patches, and leaves out what is empty.
+func (s *modelServer) replaceStatus(key types.NamespacedName, status v1.KafkaTopicStatus) bool {
+	before := s.objects[key]
+	if before == nil {
+		return false
+	}
+	text, err := json.Marshal(&v1.KafkaTopic{Status: status})
+	if err != nil {
+		panic(err)
+	}
+	var object struct {
+		Status modelDocument `json:"status"`
+	}
+	if err := json.Unmarshal(text, &object); err != nil {
+		panic(err)
+	}
+	if object.Status.equal(s.statuses[before.UID]) {
+		return false
+	}
+	after := before.DeepCopy()
+	after.Status = object.Status.status()
+	s.statuses[after.UID] = object.Status
 	s.put(before, after)
 	return true
 }
@@ -141,7 +209,7 @@ type modelPatch struct {
 		ResourceVersion *string   `json:"resourceVersion"`
 		Finalizers      *[]string `json:"finalizers"`
 	} `json:"metadata"`
-	Status map[string]json.RawMessage `json:"status"`
+	Status modelDocument `json:"status"`
 }
 
 // modelWrite is a patch that is about to be stored.
@@ -168,49 +236,24 @@ func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, 
 	case p.Metadata.ResourceVersion != nil && *p.Metadata.ResourceVersion != before.ResourceVersion:
 		return apierrors.NewConflict(modelResource, key.Name, errors.New("the object has been modified"))
 	}
-	after := before.DeepCopy()
-	if status {
-		patchModelStatus(&after.Status, p.Status)
-	} else if p.Metadata.Finalizers != nil {
+	after, stored := before.DeepCopy(), s.statuses[before.UID]
+	if status && p.Status != nil {
+		stored = stored.merged(p.Status)
+		after.Status = stored.status()
+	} else if !status && p.Metadata.Finalizers != nil {
 		after.Finalizers = slices.Clone(*p.Metadata.Finalizers)
 		if before.DeletionTimestamp != nil && slices.ContainsFunc(after.Finalizers, func(f string) bool { return !slices.Contains(before.Finalizers, f) }) {
 			return apierrors.NewInvalid(v1.GroupVersion.WithKind("KafkaTopic").GroupKind(), key.Name, field.ErrorList{
 				field.Forbidden(field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted")})
 		}
 	}
-	if !equality.Semantic.DeepEqual(before, after) {
+	if !stored.equal(s.statuses[before.UID]) || !equality.Semantic.DeepEqual(before, after) {
 		check(modelWrite{before: before, after: after, status: status, bound: p.Metadata.ResourceVersion != nil})
+		s.statuses[after.UID] = stored
 		s.put(before, after)
 	}
 	after.DeepCopyInto(obj.(*v1.KafkaTopic))
 	return nil
-}
-
-func patchModelStatus(status *v1.KafkaTopicStatus, changes map[string]json.RawMessage) {
-	for field, raw := range changes {
-		var to any
-		switch field {
-		case "topicName":
-			to = &status.TopicName
-		case "topicId":
-			to = &status.TopicID
-		case "clusterId":
-			to = &status.ClusterID
-		case "observedGeneration":
-			to = &status.ObservedGeneration
-		case "conditions":
-			status.Conditions = nil
-			to = &status.Conditions
-		default:
-			panic("the model's API server knows no field " + field + " of the status")
-		}
-		if text, ok := to.(*string); ok {
-			*text = "" // null removes a text
-		}
-		if err := json.Unmarshal(raw, to); err != nil {
-			panic(err)
-		}
-	}
 }
 
 // modelClient is a process's way to the API server: it reads from the cache of the process, and writes to the server. Whatever else

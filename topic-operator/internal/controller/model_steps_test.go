@@ -396,7 +396,7 @@ func (w *model) restore(s modelStep) {
 	case "id":
 		status.TopicID = ""
 	}
-	if w.server.change(key, func(kt *v1.KafkaTopic) { kt.Status = *status.DeepCopy() }) {
+	if w.server.replaceStatus(key, status) {
 		w.tell("somebody restores the status of %s: topicName %q, topicId %q, clusterId %q", key, status.TopicName, modelID(status.TopicID), status.ClusterID)
 	}
 }
