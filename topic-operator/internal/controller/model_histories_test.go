@@ -37,6 +37,12 @@ func modelBackground() context.Context { return context.Background() }
 // modelConfig is how the operators of a history are set up.
 type modelConfig struct{ finalizers, oldestWins, blockUnknown, faults, undeletable bool }
 
+// modelDenial is an object, and a topic that is not its own.
+type modelDenial struct {
+	object types.UID
+	topic  kafka.TopicID
+}
+
 // model is the world of one history.
 type model struct {
 	config    modelConfig
@@ -51,6 +57,8 @@ type model struct {
 	// unmanaged are the objects that were unmanaged at some time. tombs are those that went at once.
 	unmanaged map[types.UID]bool
 	tombs     []modelTomb
+	// denied are the topics of which the status of an object that is being deleted told that they are not its own.
+	denied map[modelDenial]bool
 	// saved is the backup of all statuses.
 	saved map[types.NamespacedName]v1.KafkaTopicStatus
 	// writes counts what the operators changed; disputes are those among them that are due to the dispute of two operators (isDispute).
@@ -62,7 +70,7 @@ type model struct {
 }
 
 func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *model {
-	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{}, story: story}
+	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{}, denied: map[modelDenial]bool{}, story: story}
 	w.server = newModelServer(w.clock.now)
 	for i := range w.clusters {
 		c := kafkamemory.New(kafkamemory.Options{ClusterID: modelClusterIDs[i], Brokers: 2 - i, DeletionDisabled: config.undeletable})

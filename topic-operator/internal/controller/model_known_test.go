@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -41,4 +43,72 @@ func TestATopicThatWasMadeIsNotDeletedForAStatusThatTellsOfAnother(t *testing.T)
 	g.Expect(w.violation).To(BeEmpty())
 	g.Expect(w.server.objects[second].Status.TopicID).NotTo(BeEmpty())
 	g.Expect(w.topicOf(1, "x")).NotTo(BeNil())
+}
+
+// checkKnown plays a history that once broke a rule.
+func checkKnown(t *testing.T, h modelHistory) {
+	t.Helper()
+	var story strings.Builder
+	if broken := h.play(metrics.New(prometheus.NewRegistry(), metrics.Options{}), &story); broken != "" {
+		t.Errorf("%s", story.String())
+	}
+}
+
+// A random history found this. An object that was paused has no topicId. It is resumed, its topic is made again, and it is deleted before the status knows
+// the new topic, which somebody replaces at last. The operator told that the topic there is not the object's own, and did not store which one is.
+var modelReplacedAfterAPause = []modelStep{
+	{do: "create", key: 3, who: 1, arg: 46354},
+	{do: "deliver", key: 2, who: 0, arg: 54257},
+	{do: "work", key: 0, who: 0, arg: 29389},
+	{do: "pause", key: 3, who: 0, arg: 14250},
+	{do: "deliver", key: 1, who: 0, arg: 19415},
+	{do: "work", key: 3, who: 0, arg: 62839},
+	{do: "deliver", key: 1, who: 0, arg: 8706},
+	{do: "create", key: 1, who: 0, arg: 34602},
+	{do: "pause", key: 3, who: 0, arg: 19643},
+	{do: "delete", key: 3, who: 0, arg: 19273},
+	{do: "drop", key: 1, who: 0, arg: 50448},
+	{do: "deliver", key: 0, who: 0, arg: 21193},
+	{do: "work", key: 1, who: 0, arg: 34091},
+	{do: "remake", key: 0, who: 0, arg: 39984},
+}
+
+func TestATopicThatReplacedTheOneMadeAfterAPauseIsNotTheObjectsOwn(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: modelReplacedAfterAPause})
+}
+
+// The same, found with another seed: the topic was made by an operator whose watch lagged behind.
+func TestATopicThatReplacedTheOneMadeByAnOperatorThatLagsIsNotTheObjectsOwn(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
+		{do: "create", key: 3, who: 1, arg: 55238},
+		{do: "create", key: 1, who: 1, arg: 47468},
+		{do: "create", key: 2, who: 0, arg: 48422},
+		{do: "deliver", key: 2, who: 1, arg: 7849},
+		{do: "work", key: 1, who: 1, arg: 52756, at: 3, inner: []modelStep{{do: "deliver", key: 2, who: 1, arg: 16420}}},
+		{do: "pause", key: 3, who: 1, arg: 13377},
+		{do: "deliver", key: 2, who: 1, arg: 56846},
+		{do: "work", key: 3, who: 1, arg: 50387},
+		{do: "edit", key: 3, who: 1, arg: 20424},
+		{do: "relabel", key: 1, who: 1, arg: 47148},
+		{do: "wait", key: 1, who: 0, arg: 26738},
+		{do: "pause", key: 3, who: 0, arg: 15965},
+		{do: "work", key: 1, who: 1, arg: 65399},
+		{do: "work", key: 0, who: 1, arg: 11372},
+		{do: "work", key: 1, who: 1, arg: 4322, at: 1, inner: []modelStep{
+			{do: "drop", key: 2, who: 1, arg: 46451}, {do: "work", key: 1, who: 0, arg: 42274}, {do: "timer", key: 2, who: 0, arg: 26802}, {do: "relabel", key: 0, who: 1, arg: 4671},
+		}},
+		{do: "deliver", key: 3, who: 1, arg: 6022},
+		{do: "work", key: 1, who: 1, arg: 22632},
+		{do: "delete", key: 3, who: 0, arg: 16746},
+		{do: "deliver", key: 1, who: 1, arg: 9457},
+		{do: "work", key: 2, who: 1, arg: 7215},
+		{do: "remake", key: 1, who: 1, arg: 43589},
+	}})
+}
+
+// What the operator remembers of the topic that it made goes with its process; what it told goes not.
+func TestADeletionThatIsBlockedStaysSoWhenTheOperatorStartsAnew(t *testing.T) {
+	steps := append(slices.Clone(modelReplacedAfterAPause),
+		modelStep{do: "deliver", arg: 3}, modelStep{do: "timer", key: 3}, modelStep{do: "restart", arg: 0})
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: steps})
 }

@@ -2,8 +2,10 @@ package controller
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -162,6 +164,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	if !w.checkMine(p, at, "deletes", t.name) {
 		return
 	}
+	w.checkDenied(p, t)
 	pass := p.top()
 	view, now := pass.view, w.server.last[pass.uid()]
 	there := w.server.objects[pass.key]
@@ -251,6 +254,29 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 	if now.TopicID != old.TopicID && now.TopicID != "" {
 		w.checkTopicID(p, now)
+	}
+	if before.DeletionTimestamp != nil {
+		w.noteDenied(before.UID, now.Conditions)
+	}
+}
+
+// noteDenied notes which topics an object that is being deleted was told not to own.
+func (w *model) noteDenied(uid types.UID, conditions []v1.Condition) {
+	for _, c := range conditions {
+		for _, t := range w.topics {
+			if c.Reason == "TopicIdMismatch" && strings.Contains(c.Message, "has topicId '"+modelIDText(t)+"'") {
+				w.denied[modelDenial{uid, t.id}] = true
+			}
+		}
+	}
+}
+
+// checkDenied: what the user was told of a blocked deletion holds, whatever the operator forgets. Only a status that somebody else restored is news,
+// and the process that made the very topic for the object knows better than another operator, which could not.
+func (w *model) checkDenied(p *modelProcess, t *modelTopic) {
+	view := p.top().view
+	if w.denied[modelDenial{view.UID, t.id}] && view.Status.TopicID != modelIDText(t) && (t.by != p || t.uid != view.UID) {
+		w.fail("%s deletes topic %s for %s, after the status told that it is not its own", p, t, p.top().key)
 	}
 }
 

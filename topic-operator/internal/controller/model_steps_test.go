@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -397,6 +398,8 @@ func (w *model) restore(s modelStep) {
 		status.TopicID = ""
 	}
 	if w.server.replaceStatus(key, status) {
+		// What was told counts no more: a status from a backup that does not know the topicId is a paused object's, and goes by its name.
+		maps.DeleteFunc(w.denied, func(d modelDenial, _ bool) bool { return d.object == w.server.objects[key].UID })
 		w.tell("somebody restores the status of %s: topicName %q, topicId %q, clusterId %q", key, status.TopicName, modelID(status.TopicID), status.ClusterID)
 	}
 }

@@ -395,3 +395,69 @@ func TestAnUnprotectedPassLeavesTheIDOfAClaimedTopic(t *testing.T) {
 	w.pass("a")
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "seed 000: it proceeds")
 }
+
+// pausedThenMade leaves an object that was paused and resumed, whose topic was made again, and that is deleted before its status knows the id. It
+// returns that id.
+func (w *world) pausedThenMade(name string) string {
+	w.t.Helper()
+	w.ready(name)
+	w.update(name, annotation(v1.AnnotationPauseReconciliation, "true"))
+	w.pass(name)
+	w.kafka.drop(name)
+	w.update(name, annotation(v1.AnnotationPauseReconciliation, "false"))
+	w.requests.once("PATCH "+name+"/status", func() { w.delete(name) })
+	w.pass(name)
+	w.Expect(w.get(name)).To(claim(name, ""), "the claim came too late")
+	return w.kafka.get(name).Topic.ID.String()
+}
+
+// restart has the operator remember nothing.
+func (w *world) restart() { w.r.memory = newMemory(w.clock.now) }
+
+// H3: what the operator remembers of the topic that it made goes with its process, so the status has to know it before the user is told.
+func TestABlockedDeletionStaysBlockedAfterARestart(t *testing.T) {
+	w := newWorld(t)
+	made := w.pausedThenMade("a")
+	w.kafka.drop("a")
+	there := w.kafka.put("a", 1, 1, nil).String()
+	for range 2 {
+		w.pass("a")
+		w.Expect(w.get("a")).To(And(haveFinalizer(), claim("a", made),
+			haveCondition(And(HavePrefix("Ready=False TopicIdMismatch: "), ContainSubstring(made), ContainSubstring(there)))))
+		w.restart()
+	}
+	w.Expect(w.kafka.get("a").Topic.ID.String()).To(Equal(there))
+	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
+}
+
+// Any failure is told with the topic that was made: it may be replaced while the operator is down.
+func TestAFailedDeletionTellsOfTheTopicThatWasMade(t *testing.T) {
+	w := newWorld(t)
+	made := w.pausedThenMade("a")
+	w.kafka.fails(deleteCall, kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""))
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(haveCondition(HavePrefix("Ready=False KafkaError: ")), claim("a", made)))
+	w.restart()
+	w.kafka.drop("a")
+	w.kafka.put("a", 1, 1, nil)
+	w.kafka.hook(nil)
+	w.pass("a")
+	w.Expect(w.get("a")).To(haveCondition(HavePrefix("Ready=False TopicIdMismatch: ")))
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+// Ruling T5: a status is left alone while another cluster answers. So it does not know of the topic either, and the operator may not forget it.
+func TestATopicThatWasMadeIsRememberedUntilTheStatusKnowsIt(t *testing.T) {
+	w := newWorld(t)
+	made := w.pausedThenMade("a")
+	w.kafka.drop("a")
+	w.kafka.put("a", 1, 1, nil)
+	w.cluster.Answering = otherID
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(haveCondition(HavePrefix("Ready=False ClusterMismatch: ")), claim("a", "")))
+	w.clock.step(time.Hour)
+	w.cluster.Answering = ""
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(haveCondition(HavePrefix("Ready=False TopicIdMismatch: ")), claim("a", made)))
+	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
+}

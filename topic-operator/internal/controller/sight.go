@@ -70,9 +70,6 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
 		return says(o)
 	}
-	if made := p.facts.Object.Made; made != nil && p.kt.Status.TopicName == "" {
-		o.Claimed = r.claim(p, made.Name, made.ID) // the status never learned of the topic that was made for the object
-	}
 	v := says(o)
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return v
@@ -95,6 +92,17 @@ func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim 
 		c.ID = kafka.TopicID{} // it cannot be told whether this is the cluster of the status, so that what it says stays
 	}
 	return c
+}
+
+// untold returns the claim of the topic that the operator made for the object, if the status does not know its id; else nil. It may know the name:
+// that of a paused object stays. What a user is told of a failure may rest on this topic, and has to hold when the operator, which alone
+// knows of it, ends: seed 000's fallback goes by name.
+func (r *Reconciler) untold(p *pass) *topic.Claim {
+	made := p.facts.Object.Made
+	if made == nil || p.kt.Status.TopicID != "" {
+		return nil
+	}
+	return r.claim(p, made.Name, made.ID)
 }
 
 // countRefusal keeps the figures of the objects whose topics are not theirs.

@@ -54,6 +54,9 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []
 
 // writeStatus writes the status if it changes, and tells of a change for the worse.
 func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) error {
+	if o.State == topic.Failed && o.Claimed == nil {
+		o.Claimed = r.untold(p)
+	}
 	after := topic.StatusAfter(p.kt, o, r.options.Now())
 	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, after)
 	if err != nil || patch == nil {
@@ -67,7 +70,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	if o.ConditionsOnly && p.facts.Own.Answering == "" {
 		r.memory.mismatchTold(p.kt.UID, p.kt.Generation)
 	}
-	if o.Claimed != nil && !o.Claimed.ID.IsZero() { // a paused object learns the name alone
+	if o.Claimed != nil && after.TopicID == o.Claimed.ID.String() { // a paused object learns the name alone, one of another cluster learns nothing
 		r.memory.claimStored(p.kt.UID)
 	}
 	r.tellTransition(p, ref, before, o)
