@@ -438,7 +438,25 @@ func (v *view) again(d *ownership.Decision) string {
 		if f.Own.ID = clusterB; v.Own.ID != "" && v.Object.ClusterID != "" && ownership.Decide(f).Action != ownership.Refuse {
 			return "of two operators only the one of the object's cluster acts"
 		}
-	case ownership.Ignore, ownership.Release, ownership.MarkUnmanaged, ownership.MarkPaused, ownership.Refuse, ownership.Confirm, ownership.Wait:
+	case ownership.Refuse:
+		return v.lasts(d, f)
+	case ownership.Ignore, ownership.Release, ownership.MarkUnmanaged, ownership.MarkPaused, ownership.Confirm, ownership.Wait:
+	}
+	return ""
+}
+
+// lasts has the operator forget the topic that it made, once the status knows of it: a deletion that was refused stays so.
+func (v *view) lasts(d *ownership.Decision, f ownership.Facts) string {
+	made := f.Object.Made
+	if made == nil || f.Object.TopicID != "" || !v.gone || d.Refusal.Reason == v1.ReasonClusterMismatch { // of which the status is not told
+		return ""
+	}
+	f.Object.Made, f.Object.Name, f.Object.TopicID = nil, made.Name, made.ID.String()
+	if f.Own.ID != "" {
+		f.Object.ClusterID = f.Own.ID
+	}
+	if after := ownership.Decide(f); after.Action != ownership.Refuse || after.Refusal.Reason != d.Refusal.Reason {
+		return "what was refused stays refused without the operator's memory"
 	}
 	return ""
 }
