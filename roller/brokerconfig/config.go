@@ -4,9 +4,11 @@ package brokerconfig
 
 // Config is the configuration that one node is to have, beside the one that it has.
 type Config struct {
+	// Version is the node's version of Kafka, such as 4.3.1; empty if it is not known.
+	Version string `json:"version,omitempty"`
 	// Desired are the properties that the node is to be started with.
 	Desired map[string]string `json:"desired"`
-	// Live is what the node says of itself, by key.
+	// Live is what the node says of itself, by key: all keys, those with Kafka's default included. A key that is missing is one that the node does not know.
 	Live map[string]Entry `json:"live"`
 }
 
@@ -18,7 +20,8 @@ type Entry struct {
 	// ReadOnly: the node itself says that the key can't be changed while it runs.
 	ReadOnly  bool `json:"readOnly,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
-	// Synonyms are all places that have a value for the key, the one that counts first.
+	// Synonyms are all places that have a value for the key, the one that counts first. They tell what lies below a value that Kafka stores; without
+	// them a comparison takes two turns where it would take one.
 	Synonyms []Synonym `json:"synonyms,omitempty"`
 }
 

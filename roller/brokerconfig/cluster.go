@@ -1,0 +1,131 @@
+package brokerconfig
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Node is one node, for CompareAll. Nodes whose configuration is not known are left out: nobody can say what is to be done about them.
+type Node struct {
+	ID     int32
+	Roles  Roles
+	Config Config
+}
+
+// Outcome is what is to be done so that all nodes have the configuration that they are to have.
+type Outcome struct {
+	// Nodes are the differences of each node that has one, without what concerns the whole cluster.
+	Nodes map[int32]Diff `json:"nodes"`
+	// Global are the changes that all brokers take up while they run, each once, sorted by key.
+	Global []Change `json:"global,omitempty"`
+	// Disputes are the cluster-wide keys that are to be changed and that the nodes do not agree on, sorted by key.
+	Disputes []Dispute `json:"disputes,omitempty"`
+}
+
+// Dispute is a cluster-wide key for which different nodes are to have different values.
+type Dispute struct {
+	Key string `json:"key"`
+	// Wishes are sorted by the first node of each.
+	Wishes []Wish `json:"wishes"`
+	// Unsolved: the key can't be set for single nodes, so that nothing is done about it.
+	Unsolved bool `json:"unsolved,omitempty"`
+}
+
+// Wish is a value, and the nodes that are to have it.
+type Wish struct {
+	// Value is nil for none: Kafka has no default for the key, and the nodes are not to have a value.
+	Value *string `json:"value"`
+	Nodes []int32 `json:"nodes"`
+}
+
+// CompareAll compares all nodes of a cluster: Table.Compare for each, with each change of the whole cluster once.
+//
+// Nodes may disagree on a cluster-wide key: pools that are configured differently, or an edit that has reached only some of them. Were such a key set
+// for the cluster, then the nodes would undo each other's value for ever. It is set for each node by itself instead, which Kafka allows for all of them but
+// min.insync.replicas; and it is told. Nodes that have what they want from the cluster's value get it as their own before that is touched. When the nodes
+// agree again, their own values give way to the cluster's with the next change.
+func (t *Table) CompareAll(nodes []Node) Outcome {
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+	diffs := make([]Diff, len(nodes))
+	global := map[string]bool{}
+	for i := range nodes {
+		diffs[i] = t.Compare(nodes[i].Config, nodes[i].Roles)
+		for _, c := range diffs[i].Global {
+			global[c.Key] = true
+		}
+	}
+	out := Outcome{Nodes: map[int32]Diff{}}
+	disputed := map[string]bool{}
+	for _, key := range sorted(global) {
+		if wishes := t.wishes(key, nodes); len(wishes) > 1 {
+			out.Disputes = append(out.Disputes, Dispute{Key: key, Wishes: wishes, Unsolved: t.keys[key].undeletable})
+			disputed[key] = true
+		}
+	}
+	changes := map[string]Change{}
+	for i, n := range nodes {
+		d := diffs[i]
+		if len(disputed) > 0 {
+			d = t.compare(n.Config, n.Roles, disputed)
+		}
+		for _, c := range d.Global {
+			// A value wins over a deletion: both lead to the default, and some node's file would bring the old value back.
+			if known, ok := changes[c.Key]; !ok || known.To == nil {
+				changes[c.Key] = c
+			}
+		}
+		if d.Global = nil; !d.Empty() {
+			out.Nodes[n.ID] = d
+		}
+	}
+	out.postpone(changes, disputed)
+	for _, key := range sorted(changes) {
+		out.Global = append(out.Global, changes[key])
+	}
+	return out
+}
+
+// postpone takes changes of disputed keys away as long as a node is to get a value of its own.
+func (o *Outcome) postpone(changes map[string]Change, disputed map[string]bool) {
+	for _, d := range o.Nodes {
+		for _, c := range d.Node {
+			if c.To != nil && disputed[c.Key] {
+				delete(changes, c.Key)
+			}
+		}
+	}
+}
+
+// wishes are the values that nodes want for a cluster-wide key, among those that take changes of it up.
+func (t *Table) wishes(key string, nodes []Node) []Wish {
+	k := t.keys[key]
+	var wishes []Wish
+	for _, n := range nodes {
+		if !k.considered(n.Roles) || k.mode(n.Roles) != ClusterWide {
+			continue
+		}
+		want := k.Default
+		if value, desired := n.Config.Desired[key]; desired {
+			if refers(value) {
+				continue
+			}
+			want = &value
+		}
+		same := func(w Wish) bool { return k.Type.same(w.Value, want) }
+		if i := slices.IndexFunc(wishes, same); i >= 0 {
+			wishes[i].Nodes = append(wishes[i].Nodes, n.ID)
+		} else {
+			wishes = append(wishes, Wish{Value: want, Nodes: []int32{n.ID}})
+		}
+	}
+	return wishes
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

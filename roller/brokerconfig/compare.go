@@ -1,0 +1,237 @@
+package brokerconfig
+
+import (
+	"slices"
+	"strings"
+)
+
+// Compare is Table.Compare with the table for the node's version of Kafka (Config.Version), the latest if that is not told.
+func Compare(c Config, r Roles) Diff {
+	t, _ := For(c.Version)
+	return t.Compare(c, r)
+}
+
+// Compare tells what is to be done so that a node of these roles has its desired configuration.
+//
+// What can be changed while the node runs is: a key of the node's own for this node, a cluster-wide one for all brokers, with an override for this
+// node removed. A restart is asked for only where one changes something: a value that Kafka stores wins over the file, so it is deleted instead.
+// Applying the whole result, a restart included if one is asked for, leaves nothing to be done; where the node does not tell its synonyms, after the
+// second time.
+//
+// Never in the result, so that a change of theirs must show in the pod's revision (a hash of their values, say):
+//   - keys that Kafka does not know, those of plugins and those behind a listener's prefix (listener.name.x.) among them, and keys of which the node
+//     does not tell: an older Kafka, which would refuse them;
+//   - passwords, which a node shows to nobody, and values that the node looks up itself (${file:...}). An override of a password for one node is deleted,
+//     because nobody could tell whether it is the right one;
+//   - the keys that make a node the one it is: its id, roles, rack and advertised listeners;
+//   - what the node does not read: a controller's settings on a broker, a broker's on a controller; log.retention.hours where log.retention.ms is desired.
+//
+// A key that is no longer desired has Kafka's default. One whose value is the default already is left as it is, wherever the value comes from.
+func (t *Table) Compare(c Config, r Roles) Diff {
+	return t.compare(c, r, nil)
+}
+
+// compare is Compare. The keys that are disputed among the nodes are set for each node by itself.
+func (t *Table) compare(c Config, r Roles, disputed map[string]bool) Diff {
+	cmp := comparison{table: t, config: c, roles: r, disputed: disputed}
+	met := 0
+	for name, e := range c.Live {
+		if e.Source == SourceDefault || e.Source == SourceUnknown {
+			continue // most of them: nothing is set, or nobody can say that something is
+		}
+		value, desired := c.Desired[name]
+		if desired {
+			met++
+			if e.Source == SourceStatic && e.Value == value {
+				continue // most of the others: nothing is stored for it, and the file is right
+			}
+		}
+		cmp.key(t.keys[name], e, value, desired)
+	}
+	if met < len(c.Desired) {
+		cmp.unset()
+	}
+	for _, changes := range [][]Change{cmp.diff.Node, cmp.diff.Global, cmp.diff.Restart} {
+		slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return cmp.diff
+}
+
+// comparison is one node's, while it is made.
+type comparison struct {
+	table    *Table
+	config   Config
+	roles    Roles
+	disputed map[string]bool
+	diff     Diff
+}
+
+// difference is one key whose value is not as it is to be.
+type difference struct {
+	*Key
+	layers
+	entry *Entry
+	// want is the value that is to count: the desired one, else Kafka's default, which may be none.
+	want    *string
+	desired bool
+}
+
+// unset compares the desired keys for which nothing is set yet.
+func (c *comparison) unset() {
+	for name, value := range c.config.Desired {
+		e, told := c.config.Live[name]
+		if told && (e.Source == SourceDefault || e.Source == SourceUnknown) && e.Value != value {
+			c.key(c.table.keys[name], e, value, true)
+		}
+	}
+}
+
+// key compares one key, nil for one that Kafka does not know. The value counts if it is desired.
+func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
+	if k == nil || !k.considered(c.roles) {
+		return
+	}
+	want := k.Default
+	if desired {
+		if refers(value) {
+			return
+		}
+		want = &value
+	}
+	d := difference{Key: k, layers: layersOf(k.Name, &e), entry: &e, want: want, desired: desired}
+	mode := k.mode(c.roles)
+	if e.ReadOnly {
+		mode = ReadOnly
+	}
+	switch {
+	case e.Sensitive || k.Type == Password:
+		if d.node != nil && mode == PerBroker {
+			c.deleteOverride(d)
+		}
+	case mode == ReadOnly:
+		c.readOnly(d)
+	case c.disputed[k.Name]:
+		c.disputedKey(d)
+	case d.same(&e.Value):
+		// It counts already, wherever it comes from.
+	case mode == PerBroker:
+		c.perBroker(d)
+	default:
+		c.clusterWide(d)
+	}
+}
+
+// disputedKey sets a cluster-wide key for this node, so that it does not depend on the value for all brokers.
+func (c *comparison) disputedKey(d difference) {
+	settled := d.same(&d.entry.Value) && (d.node != nil || d.global == nil)
+	if !settled && !d.undeletable { // an undeletable key can't be set for one node while eligible leader replicas are on
+		c.perBroker(d)
+	}
+}
+
+// readOnly compares what is read when the node starts: what counts is the file, although a controller shows what is stored, too.
+func (c *comparison) readOnly(d difference) {
+	if slices.ContainsFunc(d.Before, func(key string) bool { _, ok := c.config.Desired[key]; return ok }) {
+		return
+	}
+	if d.node != nil && !d.same(d.node) {
+		c.deleteOverride(d)
+	}
+	if d.entry.Source >= SourceStatic || d.entry.Source == SourceUnknown {
+		// A node may show what it made of the file's value, which another restart would not change.
+		if !d.same(&d.entry.Value) && (d.static == nil || !d.same(d.static)) {
+			c.restart(d)
+		}
+	} else if d.known && !d.same(d.file()) {
+		c.restart(d)
+	}
+}
+
+// perBroker changes a key for this node.
+func (c *comparison) perBroker(d difference) {
+	switch {
+	case d.node != nil && (d.known && d.same(d.below()) || !d.known && !d.desired):
+		// What lies below the override is right. Where the node does not tell what does, it will once the override is gone.
+		c.deleteOverride(d)
+	case d.want != nil:
+		c.diff.Node = append(c.diff.Node, d.change(d.want))
+	default: // no value can be set that means none
+		if d.node != nil {
+			c.deleteOverride(d)
+		}
+		if d.global != nil && c.disputed[d.Name] {
+			c.diff.Global = append(c.diff.Global, d.change(nil))
+		}
+		if d.static != nil {
+			c.restart(d)
+		}
+	}
+}
+
+// clusterWide changes a key for all brokers. It does so even where the file is right already: other brokers may not have been restarted with it.
+func (c *comparison) clusterWide(d difference) {
+	if d.node != nil {
+		c.deleteOverride(d)
+		if d.known && d.same(d.below()) || !d.known && !d.desired {
+			return
+		}
+	}
+	stored := d.global != nil && !d.undeletable
+	switch {
+	case d.desired:
+		c.diff.Global = append(c.diff.Global, d.change(d.want))
+	case stored && (d.static == nil || d.same(d.static)):
+		c.diff.Global = append(c.diff.Global, d.change(nil))
+	case d.want != nil:
+		// The file that the node was started with still has the old value, or nobody may delete the stored one.
+		c.diff.Global = append(c.diff.Global, d.change(d.want))
+	default:
+		if stored {
+			c.diff.Global = append(c.diff.Global, d.change(nil))
+		}
+		if d.static != nil {
+			c.restart(d)
+		}
+	}
+}
+
+func (c *comparison) deleteOverride(d difference) {
+	c.diff.Node = append(c.diff.Node, d.change(nil))
+}
+
+func (c *comparison) restart(d difference) {
+	to := d.want
+	if !d.desired {
+		to = nil
+	}
+	c.diff.Restart = append(c.diff.Restart, d.change(to))
+}
+
+// change leads from what the node shows to a value; nil: to none.
+func (d *difference) change(to *string) Change {
+	change := Change{Key: d.Name, To: to}
+	if d.entry.Value != "" {
+		from := d.entry.Value
+		change.From = &from
+	}
+	return change
+}
+
+// same reports whether a value is the one that is wanted.
+func (d *difference) same(value *string) bool { return d.Type.same(value, d.want) }
+
+// below is what counts without the node's own override.
+func (d *difference) below() *string {
+	if d.global != nil {
+		return d.global
+	}
+	return d.file()
+}
+
+// file is what counts without anything that Kafka stores.
+func (d *difference) file() *string {
+	if d.static != nil {
+		return d.static
+	}
+	return d.Default
+}

@@ -1,0 +1,313 @@
+package brokerconfig_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// started is a node of the latest Kafka that was started with these properties.
+func started(properties ...string) *model {
+	m := newModel(brokerconfig.Latest())
+	m.wants(properties...)
+	m.start()
+	return m
+}
+
+// wants replaces the properties that the node is to have.
+func (m *model) wants(properties ...string) *model {
+	m.file = map[string]string{}
+	for i := 0; i < len(properties); i += 2 {
+		m.file[properties[i]] = properties[i+1]
+	}
+	return m
+}
+
+func (m *model) diff(r brokerconfig.Roles) brokerconfig.Diff { return m.table.Compare(m.config(), r) }
+
+// to is where changes lead, by key; "(none)" for a deletion.
+func to(changes []brokerconfig.Change) map[string]string {
+	values := map[string]string{}
+	for _, c := range changes {
+		values[c.Key] = "(none)"
+		if c.To != nil {
+			values[c.Key] = *c.To
+		}
+	}
+	return values
+}
+
+type values = map[string]string
+
+// expect compares a node and says what each part of the result is to hold.
+func expect(t *testing.T, m *model, r brokerconfig.Roles, node, global, restart values) {
+	t.Helper()
+	g := NewWithT(t)
+	d := m.diff(r)
+	for _, part := range []struct {
+		name    string
+		changes []brokerconfig.Change
+		want    values
+	}{{"Node", d.Node, node}, {"Global", d.Global, global}, {"Restart", d.Restart, restart}} {
+		if part.want == nil {
+			part.want = values{}
+		}
+		g.Expect(to(part.changes)).To(Equal(part.want), part.name)
+	}
+}
+
+var none values
+
+// testCustomProperty{Added,Removed,Kept,Changed}: the pod's revision covers what Kafka does not know.
+func TestPropertiesThatKafkaDoesNotKnow(t *testing.T) {
+	custom := func(value string) brokerconfig.Entry {
+		return brokerconfig.Entry{Value: value, Source: brokerconfig.SourceStatic, ReadOnly: true, Sensitive: true}
+	}
+	for name, c := range map[string]brokerconfig.Config{
+		"added":   {Desired: values{"custom.property": "1"}},
+		"removed": {Live: map[string]brokerconfig.Entry{"custom.property": custom("")}},
+		"kept":    {Desired: values{"custom.property": "1"}, Live: map[string]brokerconfig.Entry{"custom.property": custom("1")}},
+		"changed": {Desired: values{"custom.property": "2"}, Live: map[string]brokerconfig.Entry{"custom.property": custom("1")}},
+		"for one listener": {Desired: values{"listener.name.tls.ssl.client.auth": "required"},
+			Live: map[string]brokerconfig.Entry{"listener.name.tls.ssl.client.auth": custom("none")}},
+		// testPrometheusMetricsReporterAllowList
+		"of a reporter": {Desired: values{"prometheus.metrics.reporter.allowlist": ".*"},
+			Live: map[string]brokerconfig.Entry{"prometheus.metrics.reporter.allowlist": custom(".*")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(brokerconfig.Compare(c, combined).Empty()).To(BeTrue())
+		})
+	}
+}
+
+// testChangedPresentValue
+func TestAChangedValueOfAClusterWideKey(t *testing.T) {
+	expect(t, started("min.insync.replicas", "1").wants("min.insync.replicas", "2"), broker, none, values{"min.insync.replicas": "2"}, none)
+}
+
+// testChangedPresentValueToDefault
+func TestAValueThatIsTheDefaultAlready(t *testing.T) {
+	expect(t, started().wants("min.insync.replicas", "1"), broker, none, none, none)
+}
+
+// testChangedControllerConfigFor{Broker,Combined,Controller}Node (ruling: seed 002, configuration changes)
+func TestAChangedControllerConfiguration(t *testing.T) {
+	m := started("controller.quorum.election.timeout.ms", "1000").wants("controller.quorum.election.timeout.ms", "2000")
+	expect(t, m, broker, none, none, none)
+	expect(t, m, combined, none, none, values{"controller.quorum.election.timeout.ms": "2000"})
+	expect(t, m, controller, none, none, values{"controller.quorum.election.timeout.ms": "2000"})
+}
+
+func TestChangedVotersConcernBrokersToo(t *testing.T) {
+	m := started("controller.quorum.voters", "1@a:9090").wants("controller.quorum.voters", "1@b:9090")
+	for _, r := range []brokerconfig.Roles{broker, controller, combined} {
+		expect(t, m, r, none, none, values{"controller.quorum.voters": "1@b:9090"})
+	}
+}
+
+// testChangedBrokerConfigForCombinedNode, testChangedBrokerConfigForControllerNode
+func TestAChangedBrokerConfiguration(t *testing.T) {
+	m := started("log.retention.hours", "168").wants("log.retention.hours", "72")
+	expect(t, m, combined, none, none, values{"log.retention.hours": "72"})
+	expect(t, m, broker, none, none, values{"log.retention.hours": "72"})
+	expect(t, m, controller, none, none, none)
+}
+
+// testChangedControllerDynamicConfig
+func TestAChangedDynamicConfigurationOfAController(t *testing.T) {
+	expect(t, started("max.connections", "100").wants("max.connections", "200"), controller, none, values{"max.connections": "200"}, none)
+}
+
+// A controller accepts to be told of other listeners, and opens none: ControllerServer does not register DynamicListenerConfig.
+func TestAControllerTakesNoListenersUpWhileItRuns(t *testing.T) {
+	m := started("listeners", "C://:9090").wants("listeners", "C://:9091")
+	expect(t, m, controller, none, none, values{"listeners": "C://:9091"})
+	expect(t, m, broker, values{"listeners": "C://:9091"}, none, none)
+	m.node["listeners"] = "C://:9092"
+	expect(t, m, controller, values{"listeners": "(none)"}, none, values{"listeners": "C://:9091"})
+	m.wants("listeners", "C://:9090")
+	expect(t, m, controller, values{"listeners": "(none)"}, none, none)
+}
+
+// What brokers take up for the whole cluster reaches a controller's description, and not its threads.
+func TestAControllerIsRestartedForWhatOnlyBrokersTakeUp(t *testing.T) {
+	m := started("num.network.threads", "3").wants("num.network.threads", "5")
+	m.global["num.network.threads"] = "5"
+	expect(t, m, controller, none, none, values{"num.network.threads": "5"})
+	expect(t, m, broker, none, none, none)
+	m.terse = true
+	expect(t, m, controller, none, none, none)
+}
+
+// testChangedAdvertisedListenerFor{Broker,Controller,Combined}, …FromNothingToDefault, …FromNonDefaultToDefault
+func TestWhatMakesANodeTheOneItIsIsIgnored(t *testing.T) {
+	for _, key := range []string{"advertised.listeners", "broker.rack", "broker.id", "node.id", "process.roles"} {
+		for _, r := range []brokerconfig.Roles{broker, controller, combined} {
+			expect(t, started(key, "1").wants(key, "2"), r, none, none, none)
+			expect(t, started(key, "1").wants(), r, none, none, none)
+			expect(t, started().wants(key, "1"), r, none, none, none)
+		}
+	}
+}
+
+// testChangedLogDirs, testLogDirsNonDefaultToDefault, testLogDirsDefaultToDefault, testUnchangedLogDirs
+func TestLogDirs(t *testing.T) {
+	restart := func(value string) values { return values{"log.dirs": value} }
+	expect(t, started("log.dirs", "/a").wants("log.dirs", "/a,/b"), broker, none, none, restart("/a,/b"))
+	expect(t, started("log.dirs", "/a").wants("log.dirs", "null"), broker, none, none, restart("null"))
+	expect(t, started("log.dirs", "/a").wants(), broker, none, none, restart("(none)"))
+	expect(t, started().wants(), broker, none, none, none)
+	expect(t, started("log.dirs", "/a,/b").wants("log.dirs", "/a, /b"), broker, none, none, none)
+}
+
+// testChangedInterBrokerListenerName
+func TestTheInterBrokerListener(t *testing.T) {
+	expect(t, started("inter.broker.listener.name", "A").wants("inter.broker.listener.name", "B"), broker, none, none, values{"inter.broker.listener.name": "B"})
+}
+
+// testChangedListenerSecurityProtocolMap(+FromNonDefault)
+func TestTheSecurityProtocolsOfListeners(t *testing.T) {
+	const key = "listener.security.protocol.map"
+	expect(t, started().wants(key, "A:PLAINTEXT"), broker, values{key: "A:PLAINTEXT"}, none, none)
+	expect(t, started(key, "A:SSL").wants(key, "A:PLAINTEXT,B:SSL"), broker, values{key: "A:PLAINTEXT,B:SSL"}, none, none)
+	expect(t, started(key, "B:SSL,A:PLAINTEXT").wants(key, "A:PLAINTEXT, B:SSL"), broker, none, none, none)
+}
+
+// testChangedMoreProperties
+func TestSeveralChangedProperties(t *testing.T) {
+	m := started("inter.broker.listener.name", "A", "group.max.size", "5", "log.segment.bytes", "10000000")
+	m.wants("inter.broker.listener.name", "B", "group.max.size", "6", "log.segment.bytes", "20000000")
+	expect(t, m, broker, none, values{"log.segment.bytes": "20000000"}, values{"inter.broker.listener.name": "B", "group.max.size": "6"})
+}
+
+// testRemoveDefaultPropertyWhichIsNotDefault. What is the default already would be the same after a restart.
+func TestARemovedReadOnlyProperty(t *testing.T) {
+	expect(t, started("log.retention.hours", "72").wants(), broker, none, none, values{"log.retention.hours": "(none)"})
+	expect(t, started("log.retention.hours", "168").wants(), broker, none, none, none)
+}
+
+// testClusterWideChanged, testPropertiesAllScopesChanged
+func TestChangesOfEachMode(t *testing.T) {
+	m := started("min.insync.replicas", "1", "log.retention.ms", "1", "listeners", "A://:1", "group.max.size", "5")
+	m.wants("min.insync.replicas", "2", "log.retention.ms", "2", "listeners", "A://:2", "group.max.size", "6")
+	expect(t, m, broker, values{"listeners": "A://:2"}, values{"min.insync.replicas": "2", "log.retention.ms": "2"}, values{"group.max.size": "6"})
+}
+
+// testPerBrokerDynamicConfig
+func TestCordonedLogDirs(t *testing.T) {
+	m := started("log.dirs", "/a,/b").wants("log.dirs", "/a,/b", "cordoned.log.dirs", "/a")
+	expect(t, m, broker, values{"cordoned.log.dirs": "/a"}, none, none)
+	m.apply(m.diff(broker))
+	expect(t, m, broker, none, none, none)
+	m.wants("log.dirs", "/a,/b")
+	expect(t, m, broker, values{"cordoned.log.dirs": "(none)"}, none, none)
+	m.apply(m.diff(broker))
+	expect(t, m, broker, none, none, none)
+}
+
+// testClusterWideConfigSetPerBroker, issue 12690 of the shipped roller.
+func TestAnOverrideOfAClusterWideKeyIsRepaired(t *testing.T) {
+	m := started("num.io.threads", "8").wants("num.io.threads", "9")
+	m.node["num.io.threads"] = "4"
+	expect(t, m, broker, values{"num.io.threads": "(none)"}, values{"num.io.threads": "9"}, none)
+	m.terse = true
+	expect(t, m, broker, values{"num.io.threads": "(none)"}, values{"num.io.threads": "9"}, none)
+}
+
+// testAreDoublesEqual, testAreDoublesEqualFailedConversion, testDoublePropertiesAreIgnoredWhenEqual, …UpdatedWhenNotEqual
+func TestDoubles(t *testing.T) {
+	const key = "log.cleaner.min.cleanable.ratio"
+	expect(t, started(key, "0.50").wants(key, ".5"), broker, none, none, none)
+	expect(t, started(key, "0.5").wants(key, "5e-1"), broker, none, none, none)
+	expect(t, started(key, "0.5").wants(key, "0.51"), broker, none, values{key: "0.51"}, none)
+	expect(t, started(key, "0.5").wants(key, "half"), broker, none, values{key: "half"}, none)
+}
+
+// Issue 7391 of the shipped roller: what Kafka stores wins over the file, so that restarts would never end it.
+func TestAStoredValueThatFightsTheFileIsDeleted(t *testing.T) {
+	m := started("listeners", "A://:1", "num.io.threads", "9")
+	m.node["listeners"], m.node["num.io.threads"] = "A://:2", "4"
+	expect(t, m, broker, values{"listeners": "(none)", "num.io.threads": "(none)"}, none, none)
+	m = started("num.io.threads", "9")
+	m.global["num.io.threads"] = "4"
+	expect(t, m, broker, none, values{"num.io.threads": "9"}, none)
+}
+
+// Issue 11685 of the shipped roller: Kafka refuses to delete the cluster's min.insync.replicas while eligible leader replicas are on.
+func TestMinInSyncReplicasIsNeverDeletedForTheCluster(t *testing.T) {
+	m := started("min.insync.replicas", "2").wants()
+	m.global["min.insync.replicas"] = "2"
+	expect(t, m, broker, none, values{"min.insync.replicas": "1"}, none)
+	m.apply(m.diff(broker))
+	expect(t, m, broker, none, none, none)
+	m.start()
+	expect(t, m, broker, none, none, none)
+}
+
+func TestARemovedPropertyOfAClusterWideKey(t *testing.T) {
+	m := started().wants()
+	m.global["num.io.threads"] = "4"
+	expect(t, m, broker, none, values{"num.io.threads": "(none)"}, none)
+	m = started("num.io.threads", "4").wants() // the file that counts still has it
+	expect(t, m, broker, none, values{"num.io.threads": "8"}, none)
+	m = started("log.retention.ms", "4").wants() // and there is no value that means none
+	expect(t, m, broker, none, none, values{"log.retention.ms": "(none)"})
+	m.global["log.retention.ms"] = "5"
+	expect(t, m, broker, none, values{"log.retention.ms": "(none)"}, values{"log.retention.ms": "(none)"})
+}
+
+// log.retention.hours is not read where log.retention.ms is set: a restart for it would change nothing.
+func TestSynonyms(t *testing.T) {
+	m := started("log.retention.hours", "72").wants("log.retention.ms", "1000", "log.retention.hours", "24")
+	expect(t, m, broker, none, values{"log.retention.ms": "1000"}, none)
+	m.wants("log.retention.ms", "1000")
+	expect(t, m, broker, none, values{"log.retention.ms": "1000"}, none)
+	m.wants("log.retention.minutes", "60")
+	expect(t, m, broker, none, none, values{"log.retention.minutes": "60"})
+	m.wants("log.retention.hours", "72")
+	m.node["log.retention.ms"] = "5"
+	expect(t, m, broker, values{"log.retention.ms": "(none)"}, none, none)
+}
+
+// Kafka calls them dynamic, and refuses to change them without a listener's prefix.
+func TestAKeyThatIsDynamicForListenersOnly(t *testing.T) {
+	m := started("ssl.keystore.location", "/a").wants("ssl.keystore.location", "/b")
+	expect(t, m, broker, none, none, values{"ssl.keystore.location": "/b"})
+}
+
+func TestPasswordsAreNotCompared(t *testing.T) {
+	m := started("sasl.jaas.config", "a", "ssl.key.password", "b", "delegation.token.secret.key", "c")
+	m.wants("sasl.jaas.config", "d", "ssl.key.password", "e")
+	expect(t, m, broker, none, none, none)
+	m.node["sasl.jaas.config"] = "d"
+	expect(t, m, broker, values{"sasl.jaas.config": "(none)"}, none, none)
+}
+
+func TestAValueThatTheNodeLooksUpItselfIsNotCompared(t *testing.T) {
+	expect(t, started("listeners", "A://:1").wants("listeners", "${env:LISTENERS}"), broker, none, none, none)
+	expect(t, started("listeners", "A://:1").wants("listeners", "${LISTENERS}"), broker, values{"listeners": "${LISTENERS}"}, none, none)
+}
+
+// A node of another version knows better than the table what it takes up while it runs.
+func TestWhatTheNodeSaysOfItselfCounts(t *testing.T) {
+	g := NewWithT(t)
+	c := started("num.io.threads", "8").wants("num.io.threads", "9").config()
+	e := c.Live["num.io.threads"]
+	e.ReadOnly = true
+	c.Live["num.io.threads"] = e
+	g.Expect(to(brokerconfig.Compare(c, broker).Restart)).To(HaveKey("num.io.threads"))
+	delete(c.Live, "num.io.threads")
+	g.Expect(brokerconfig.Compare(c, broker).Empty()).To(BeTrue(), "it would refuse a key that it does not know")
+	c.Live = nil
+	g.Expect(brokerconfig.Compare(c, broker).Empty()).To(BeTrue())
+}
+
+func TestTheResultIsSortedAndTellsBothValues(t *testing.T) {
+	g := NewWithT(t)
+	d := started("num.io.threads", "8").wants("num.io.threads", "9", "background.threads", "11").diff(broker)
+	g.Expect(d.Global).To(HaveLen(2))
+	g.Expect(d.Global[0].Key).To(Equal("background.threads"))
+	g.Expect(*d.Global[1].From + " -> " + *d.Global[1].To).To(Equal("8 -> 9"))
+}

@@ -1,0 +1,42 @@
+package brokerconfig
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+	"strconv"
+)
+
+// fingerprintLength is the number of hexadecimal digits of a fingerprint.
+const fingerprintLength = 16
+
+// Fingerprint tells one set of changes from another: the same keys that are to have the same values, in the same way, have the same one, in every
+// process. What the values are before does not count, so that a value that will not stay does not make an old wish a new one. It is empty if there is
+// nothing to be done.
+//
+// The mark of a reason to restart is that of Diff{Restart: ...} alone: what is changed without a restart comes and goes meanwhile.
+func (d Diff) Fingerprint() string {
+	if d.Empty() {
+		return ""
+	}
+	h := sha256.New()
+	for name, changes := range [][]Change{d.Node, d.Global, d.Restart} {
+		for _, c := range changes {
+			write(h, strconv.Itoa(name), c.Key)
+			if c.To != nil {
+				write(h, *c.To)
+			}
+			write(h) // ends the change
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:fingerprintLength]
+}
+
+// write adds texts to a hash so that no other texts give the same bytes, and how many they are.
+func write(h hash.Hash, texts ...string) {
+	for _, s := range texts {
+		_, _ = io.WriteString(h, strconv.Itoa(len(s))+":"+s) // a hash takes everything
+	}
+	_, _ = io.WriteString(h, strconv.Itoa(len(texts))+";")
+}

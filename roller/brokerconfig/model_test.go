@@ -1,0 +1,96 @@
+package brokerconfig_test
+
+import (
+	"maps"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+var (
+	broker     = brokerconfig.Roles{Broker: true}
+	controller = brokerconfig.Roles{Controller: true}
+	combined   = brokerconfig.Roles{Broker: true, Controller: true}
+)
+
+// model is a node of Kafka as far as its configuration goes: the file, what the node read of it when it started, and what Kafka stores for the node
+// and for all.
+type model struct {
+	table  *brokerconfig.Table
+	file   map[string]string // what the next start reads
+	static map[string]string // what the last one read
+	node   map[string]string
+	global map[string]string // shared by the models of one cluster
+	// terse: the node tells no synonyms.
+	terse bool
+}
+
+func newModel(t *brokerconfig.Table) *model {
+	return &model{table: t, file: map[string]string{}, static: map[string]string{}, node: map[string]string{}, global: map[string]string{}}
+}
+
+func (m *model) clone() *model {
+	c := *m
+	c.file, c.static, c.node = maps.Clone(m.file), maps.Clone(m.static), maps.Clone(m.node)
+	return &c
+}
+
+func (m *model) start() { m.static = maps.Clone(m.file) }
+
+// config is what a comparison is given: the file, beside what the node tells.
+func (m *model) config() brokerconfig.Config {
+	live := map[string]brokerconfig.Entry{}
+	for _, name := range m.table.Names() {
+		k, _ := m.table.Key(name)
+		live[name] = m.entry(k)
+	}
+	return brokerconfig.Config{Version: m.table.Version, Desired: m.file, Live: live}
+}
+
+// entry is how Kafka describes a key (ConfigHelper.createBrokerConfigEntry).
+func (m *model) entry(k brokerconfig.Key) brokerconfig.Entry {
+	e := brokerconfig.Entry{Source: brokerconfig.SourceDefault, ReadOnly: k.Mode == brokerconfig.ReadOnly, Sensitive: k.Type == brokerconfig.Password}
+	add := func(values map[string]string, source brokerconfig.Source) {
+		value, ok := values[k.Name]
+		if !ok {
+			return
+		}
+		if e.Sensitive {
+			value = ""
+		}
+		e.Synonyms = append(e.Synonyms, brokerconfig.Synonym{Key: k.Name, Value: value, Source: source})
+	}
+	if k.Mode != brokerconfig.ReadOnly { // Kafka ignores them otherwise
+		add(m.node, brokerconfig.SourceDynamicNode)
+		add(m.global, brokerconfig.SourceDynamicGlobal)
+	}
+	add(m.static, brokerconfig.SourceStatic)
+	if k.Default != nil && !e.Sensitive {
+		e.Synonyms = append(e.Synonyms, brokerconfig.Synonym{Key: k.Name, Value: *k.Default, Source: brokerconfig.SourceDefault})
+	}
+	if len(e.Synonyms) > 0 {
+		e.Value, e.Source = e.Synonyms[0].Value, e.Synonyms[0].Source
+	}
+	if m.terse {
+		e.Synonyms = nil
+	}
+	return e
+}
+
+// apply does what a comparison asks for.
+func (m *model) apply(d brokerconfig.Diff) {
+	alter(m.node, d.Node)
+	alter(m.global, d.Global)
+	if len(d.Restart) > 0 {
+		m.start()
+	}
+}
+
+func alter(values map[string]string, changes []brokerconfig.Change) {
+	for _, c := range changes {
+		if c.To == nil {
+			delete(values, c.Key)
+		} else {
+			values[c.Key] = *c.To
+		}
+	}
+}

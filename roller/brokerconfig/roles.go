@@ -1,0 +1,95 @@
+package brokerconfig
+
+import "strings"
+
+// Roles are the parts that a node plays.
+type Roles struct {
+	Controller, Broker bool
+}
+
+// owned are the keys that make a node the one it is. Whoever makes the nodes sets them, and changes them only together with the pod, so that the
+// pod's revision covers them; what a node shows for them may be something that it worked out from the file.
+var owned = map[string]string{
+	"node.id":              "a node of another id is another node",
+	"broker.id":            "the older name of node.id; Kafka sets each to the other",
+	"process.roles":        "a node of other roles is another node",
+	"advertised.listeners": "addresses are worked out when the pod starts, from what Kubernetes gave it",
+	"broker.rack":          "the rack is worked out when the pod starts, from where it runs",
+}
+
+// brokersOnly are the groups of keys that a controller does not read: it has no partitions but the metadata's, and coordinates no clients.
+var brokersOnly = map[string]bool{
+	"log": true, "log-cleaner": true, "remote-log": true, "replication": true,
+	"group-coordinator": true, "share-group": true, "share-coordinator": true,
+	"transaction-log": true, "transaction-state": true, "add-partitions-to-transaction": true,
+	"zookeeper": true, "password-encoder": true,
+}
+
+// readByControllers are keys of brokersOnly's groups that a controller does read, with what for.
+var readByControllers = map[string]string{
+	"alter.config.policy.class.name":          "it judges each change of a configuration",
+	"create.topic.policy.class.name":          "it judges each new topic",
+	"num.partitions":                          "for new topics that do not say",
+	"default.replication.factor":              "for new topics that do not say",
+	"min.insync.replicas":                     "for eligible leader replicas (KIP-966)",
+	"unclean.leader.election.enable":          "it elects the leaders",
+	"auto.leader.rebalance.enable":            "it moves the leaders back",
+	"leader.imbalance.check.interval.seconds": "it moves the leaders back",
+	"log.dir":  "where the metadata are, unless metadata.log.dir says",
+	"log.dirs": "where the metadata are, unless metadata.log.dir says",
+}
+
+// readByBrokers are keys of the other groups that only a broker reads.
+var readByBrokers = map[string]string{
+	"background.threads":                                   "for logs and deletions",
+	"broker.heartbeat.interval.ms":                         "it sends the heartbeats",
+	"initial.broker.registration.timeout.ms":               "it registers",
+	"controlled.shutdown.enable":                           "it gives its leaderships away",
+	"compression.type":                                     "for records",
+	"compression.gzip.level":                               "for records",
+	"compression.lz4.level":                                "for records",
+	"compression.zstd.level":                               "for records",
+	"fetch.max.bytes":                                      "for consumers",
+	"max.incremental.fetch.session.cache.slots":            "for consumers",
+	"max.request.partition.size.limit":                     "for descriptions of topics",
+	"message.max.bytes":                                    "for records",
+	"num.replica.alter.log.dirs.threads":                   "for replicas that change their folder",
+	"alter.log.dirs.replication.quota.window.num":          "for replicas that change their folder",
+	"alter.log.dirs.replication.quota.window.size.seconds": "for replicas that change their folder",
+	"replication.quota.window.num":                         "for replicas",
+	"replication.quota.window.size.seconds":                "for replicas",
+	"telemetry.max.bytes":                                  "clients push their metrics to brokers (KIP-714)",
+}
+
+const (
+	quorumPrefix = "controller.quorum."
+	quorumVoters = "controller.quorum.voters"
+	minISR       = "min.insync.replicas"
+)
+
+// prepare works out once what is the same for every node.
+func (k *Key) prepare() {
+	_, k.owned = owned[k.Name]
+	if pairs[k.Name] {
+		k.Type = Map
+	}
+	// Seed 002: changed configurations of controllers do not restart a broker. The voters do, because a broker finds the controllers by them where
+	// the quorum is static; controller.quorum.bootstrap.servers do not, because only a starting broker reads them.
+	k.onBroker = !strings.HasPrefix(k.Name, quorumPrefix) || k.Name == quorumVoters
+	k.onController = !brokersOnly[k.Group] && readByBrokers[k.Name] == "" || readByControllers[k.Name] != ""
+	// While eligible leader replicas are on (KIP-966), Kafka refuses to delete it for the cluster, and to set it for a broker.
+	k.undeletable = k.Name == minISR
+}
+
+// considered reports whether a node of these roles is compared by the key.
+func (k *Key) considered(r Roles) bool {
+	return !k.owned && (r.Broker && k.onBroker || r.Controller && k.onController)
+}
+
+// mode is the key's mode on a node of these roles.
+func (k *Key) mode(r Roles) Mode {
+	if k.Mode == PerListener || !r.Broker && !k.DynamicOnControllers {
+		return ReadOnly
+	}
+	return k.Mode
+}

@@ -1,0 +1,109 @@
+package brokerconfig
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Type is what kind of values a key has.
+type Type uint8
+
+// Kafka's types (ConfigDef.Type).
+const (
+	String Type = iota
+	Boolean
+	Integer
+	Double
+	List
+	Password
+	// Map is Kafka's string for keys whose value is a list of pairs, without an order.
+	Map
+)
+
+var types = map[string]Type{
+	"string": String, "class": String, "boolean": Boolean, "short": Integer, "int": Integer, "long": Integer, "double": Double, "list": List, "password": Password,
+}
+
+// pairs are the keys that Kafka holds for strings and reads as maps (AbstractKafkaConfig.getMap).
+var pairs = map[string]bool{"listener.security.protocol.map": true, "max.connections.per.ip.overrides": true}
+
+// Same reports whether two values mean the same to Kafka: 1.50 and 1.5 for a double, "a, b" and "a,b" for a list, TRUE and true for a boolean. What
+// Kafka could not read is compared as text. It is an equivalence.
+func (t Type) Same(a, b string) bool {
+	return a == b || t.canonical(a) == t.canonical(b)
+}
+
+// same is Same where there may be no value. None, and an empty one, are the same: a node shows both as nothing.
+func (t Type) same(a, b *string) bool {
+	return t.Same(text(a), text(b))
+}
+
+func text(value *string) string {
+	if value == nil {
+		return ""
+	}
+	return *value
+}
+
+// javaDouble is what Java reads as a decimal floating point number.
+var javaDouble = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$`)
+
+// canonical is the same text for all texts that mean the same value.
+func (t Type) canonical(value string) string {
+	value = strings.TrimSpace(value)
+	switch t {
+	case Boolean:
+		if lower := strings.ToLower(value); lower == "true" || lower == "false" {
+			return lower
+		}
+	case Integer:
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return strconv.FormatInt(n, 10)
+		}
+	case Double:
+		return canonicalDouble(value)
+	case List, Map:
+		return canonicalList(value, t == Map)
+	}
+	return value
+}
+
+func canonicalDouble(value string) string {
+	if !javaDouble.MatchString(value) {
+		return value
+	}
+	f, err := strconv.ParseFloat(strings.TrimRight(value, "dDfF"), 64)
+	if err != nil {
+		return value
+	}
+	if f == 0 {
+		f = 0 // -0 is 0
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+func canonicalList(value string, unordered bool) string {
+	if value == "" {
+		return ""
+	}
+	parts := strings.Split(value, ",")
+	for i, part := range parts {
+		parts[i] = strings.TrimSpace(part)
+	}
+	if unordered {
+		slices.Sort(parts)
+	}
+	return strings.Join(parts, ",")
+}
+
+// refers reports whether a value is resolved by a configuration provider (KIP-297): ${file:/a:key}. What it stands for is known to the node alone.
+func refers(value string) bool {
+	_, rest, found := strings.Cut(value, "${")
+	if !found {
+		return false
+	}
+	inside, _, closed := strings.Cut(rest, "}")
+	return closed && strings.Contains(inside, ":")
+}
