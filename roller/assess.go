@@ -1,0 +1,285 @@
+package roller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// State is how a node is.
+type State string
+
+// The states.
+const (
+	StateReady      State = "Ready"
+	StateUnready    State = "NotReady"
+	StateStuck      State = "Stuck"      // its pod can't run as it is
+	StateRecovering State = "Recovering" // it recovers its logs
+	StateSilent     State = "Silent"     // its pod is ready, and it does not answer
+	StateMissing    State = "Missing"    // there is no pod
+	StateUnknown    State = "Unknown"
+	StateRestarting State = "Restarting"
+	StateCatchingUp State = "CatchingUp" // it was restarted, and replicas of it are not in sync yet
+	StateStalled    State = "Stalled"    // and they make no progress
+	StateFailed     State = "Failed"     // it was restarted, and is not ready for longer than patience lasts
+)
+
+// Need is what a node needs.
+type Need string
+
+// The needs.
+const (
+	NeedNothing         Need = "Nothing"
+	NeedReconfiguration Need = "Reconfiguration"
+	NeedRestart         Need = "Restart"
+)
+
+// Rule is what keeps a node from being restarted or reconfigured.
+type Rule string
+
+// The rules.
+const (
+	RuleUnknown      Rule = "Unknown"      // a fact that is needed is not known
+	RuleRecovery     Rule = "Recovery"     // a node that recovers its logs is left alone
+	RuleHold         Rule = "Hold"         // somebody wants it to be left alone
+	RulePaused       Rule = "Paused"       // nothing is to begin
+	RuleWindow       Rule = "Window"       // no maintenance window is open
+	RulePatience     Rule = "Patience"     // an unready node may still get ready by itself
+	RuleHalt         Rule = "Halt"         // another node did not survive what this one would be restarted into
+	RuleOrder        Rule = "Order"        // others go first
+	RuleUnderWay     Rule = "UnderWay"     // its restart has begun
+	RuleLimit        Rule = "Limit"        // as many are down as may be
+	RuleRack         Rule = "Rack"         // as many of its rack are down as may be
+	RuleLeaders      Rule = "Leaders"      // too many partitions would have to change their leader at once
+	RuleBatch        Rule = "Batch"        // it belongs to another batch than those that are down
+	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
+	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
+	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync
+	RuleRisk         Rule = "Risk"         // allowed by ruling R6, forbidden by the policy
+	RuleConfig       Rule = "Config"       // Kafka does not take the configuration
+)
+
+// Block is one thing that keeps a node from being restarted or reconfigured.
+type Block struct {
+	Rule Rule `json:"rule"`
+	// Why is for people: what is in the way, and what ends it where that is not plain.
+	Why string `json:"why"`
+}
+
+// Assessment is what is to be said of one node.
+type Assessment struct {
+	Node  NodeID `json:"node"`
+	Name  string `json:"name"`
+	Roles Roles  `json:"roles"`
+	// ActiveController: it leads the metadata quorum.
+	ActiveController bool   `json:"activeController,omitempty"`
+	State            State  `json:"state"`
+	Detail           string `json:"detail,omitempty"`
+	Need             Need   `json:"need"`
+	// Reasons are why it is to be restarted.
+	Reasons []Reason `json:"reasons,omitempty"`
+	// Repeated are reasons that it shows although it was restarted for them; it is not again.
+	Repeated []Reason `json:"repeated,omitempty"`
+	// Changes are how its configuration differs.
+	Changes brokerconfig.Diff `json:"changes,omitzero"`
+	// Down: it serves nobody, so that to restart it takes nothing away.
+	Down bool `json:"down,omitempty"`
+	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is (ruling R5).
+	Blocks []Block `json:"blocks,omitempty"`
+	Forced string  `json:"forced,omitempty"`
+
+	stage stage
+	node  *Node
+}
+
+func (a *Assessment) block(rule Rule, format string, args ...any) {
+	a.Blocks = append(a.Blocks, Block{rule, fmt.Sprintf(format, args...)})
+}
+
+// outdated are the reasons that a new pod does away with, so that a stuck pod may be restarted (seed 002).
+var outdated = []ReasonKind{PodHasOldRevision, PodHasOldResourceRevision}
+
+// assess tells how one node is, and what it needs, by itself: others are not looked at.
+func assess(s *Snapshot, n *Node, at stage, p Progress, policy Policy) Assessment {
+	a := Assessment{Node: n.ID, Name: n.Name, Roles: n.Roles, Need: NeedNothing, stage: at, node: n}
+	if q, known := s.Quorum.Get(); known {
+		a.ActiveController = q.Leader == n.ID
+	}
+	a.state(s, n, p.Restarts[n.ID], policy)
+	reasons := a.reasons(s, n, policy)
+	for _, r := range reasons {
+		if slices.Contains(p.Restarted[n.ID], r.key()) {
+			a.Repeated = append(a.Repeated, r)
+		} else {
+			a.Reasons = append(a.Reasons, r)
+		}
+	}
+	switch {
+	case a.State == StateStuck && !slices.ContainsFunc(a.Reasons, func(r Reason) bool { return slices.Contains(outdated, r.Kind) }):
+		a.Reasons = nil // it would get stuck again
+	case a.State == StateStuck:
+		a.Reasons = append(a.Reasons, Reason{Kind: PodStuck, Note: n.Stuck.Or(""), Mark: n.Revision.Or(Revision{}).Desired})
+	}
+	switch {
+	case len(a.Reasons) > 0 && a.State != StateMissing:
+		a.Need = NeedRestart
+	case len(a.Changes.Node)+len(a.Changes.Global) > 0:
+		a.Need = NeedReconfiguration
+	}
+	if a.Need != NeedNothing {
+		a.ownBlocks(s, n, p, policy)
+	}
+	return a
+}
+
+// state sets State, Detail and Down.
+func (a *Assessment) state(s *Snapshot, n *Node, r Restart, policy Policy) {
+	instance, exists := n.Instance.Get()
+	ready, readable := n.Ready.Get()
+	stuck := n.Stuck.Or("")
+	recovery := n.Recovery.Or(nil)
+	switch {
+	case exists && instance == "":
+		a.State, a.Down, a.Detail = StateMissing, true, "there is no pod; whoever owns it makes one"
+	case stuck != "":
+		a.State, a.Down, a.Detail = StateStuck, true, stuck
+	case !exists:
+		a.State, a.Detail = StateUnknown, "its pod is not known: "+n.Instance.Why()
+	case !readable:
+		a.State, a.Detail = StateUnknown, "its readiness is not known: "+n.Ready.Why()
+	case recovery != nil:
+		a.State, a.Detail = StateRecovering, recovery.String()
+	case !ready:
+		a.State = StateUnready
+		a.Down = n.Roles.Broker && !n.Roles.Controller && n.Fenced.Or(false)
+	case !n.Answers.Or(true):
+		a.State, a.Detail = StateSilent, "its pod is ready, and it has not answered for "+rounded(s.At.Sub(n.Silent))
+	default:
+		a.State = StateReady
+	}
+	a.restartState(s, r, policy)
+}
+
+// restartState replaces the state of a node that was restarted and is not back.
+func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
+	switch a.stage {
+	case stageStopping:
+		a.State, a.Detail = StateRestarting, "it is being stopped"
+	case stageStarting:
+		if a.State == StateUnready || a.State == StateMissing {
+			a.State, a.Detail = StateRestarting, "it is waited for until "+clock(r.At.Add(policy.Patience))
+		}
+	case stageFailed:
+		if a.State != StateStuck && a.State != StateRecovering && a.State != StateUnknown {
+			a.State, a.Detail = StateFailed, fmt.Sprintf("it was restarted %s ago and is not ready", rounded(s.At.Sub(r.At)))
+		}
+	case stageCatchingUp, stageStalled:
+		a.State, a.Detail = StateCatchingUp, amount(r.Left, "replica")+" left"
+		if rate, rest, ok := r.Rate(s.At); ok {
+			a.Detail += fmt.Sprintf(", %.3g/s, about %s to go", rate, rounded(rest))
+		}
+		if a.stage == stageStalled {
+			a.State = StateStalled
+			a.Detail += ", no progress for " + rounded(s.At.Sub(r.Improved))
+		}
+	}
+}
+
+// String tells what is left.
+func (r *Recovery) String() string {
+	if r.RemainingLogs < 0 {
+		return "it recovers its logs"
+	}
+	return fmt.Sprintf("it recovers its logs: %s and %s left", amount(r.RemainingLogs, "log"), amount(max(0, r.RemainingSegments), "segment"))
+}
+
+// reasons are all reasons to restart the node that it shows, whether or not it was restarted for them. They also set Changes.
+func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy) []Reason {
+	reasons := slices.Clone(n.Requests)
+	if r, known := n.Revision.Get(); known && r.Outdated() {
+		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: r.Desired})
+	}
+	if n.Roles.Broker && a.State != StateRecovering && n.silent(s.At) >= policy.Silence {
+		reasons = append(reasons, Reason{Kind: PodUnresponsive})
+	}
+	if config, known := n.Config.Get(); known && !policy.NoReconfiguration {
+		a.Changes = brokerconfig.Compare(config, brokerconfig.Roles{Controller: n.Roles.Controller, Broker: n.Roles.Broker})
+		if len(a.Changes.Restart) > 0 {
+			reasons = append(reasons, Reason{Kind: ConfigChangeRequiresRestart, Note: keys(a.Changes.Restart), Mark: brokerconfig.Diff{Restart: a.Changes.Restart}.Fingerprint()})
+		}
+	}
+	return sortedReasons(reasons)
+}
+
+// silent is how long the node has not answered although it could have: a new instance is given its time.
+func (n *Node) silent(now time.Time) time.Duration {
+	since := n.Silent
+	if n.ReadyChanged.After(since) {
+		since = n.ReadyChanged
+	}
+	if n.Answers.Or(true) || n.Silent.IsZero() {
+		return 0
+	}
+	return now.Sub(since)
+}
+
+// keys names the keys of changes, not too many of them.
+func keys(changes []brokerconfig.Change) string {
+	const most = 5
+	var words []string
+	for _, c := range changes[:min(most, len(changes))] {
+		words = append(words, c.Key)
+	}
+	if more := len(changes) - most; more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// ownBlocks are those for which nobody else is looked at.
+func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) {
+	switch {
+	case a.State == StateRecovering:
+		a.block(RuleRecovery, "%s; a restart would begin that anew", a.Detail)
+	case a.State == StateUnknown:
+		a.block(RuleUnknown, "%s", a.Detail)
+	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
+		a.block(RuleUnderWay, "it is not back from its last restart: %s", a.Detail)
+	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
+		a.block(RuleUnderWay, "its pod is being replaced")
+	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
+		a.block(RulePatience, "it is not ready, and is waited for until %s", clock(n.ReadyChanged.Add(policy.Patience)))
+	}
+	if n.Hold != "" {
+		a.block(RuleHold, "%s", n.Hold)
+	}
+	if a.Need == NeedReconfiguration {
+		a.configBlocks(s, p.Alterations[n.ID])
+	}
+}
+
+// mostTries is how often a change of a configuration is tried that Kafka takes and the node does not show.
+const mostTries = 3
+
+// alteration is the fingerprint of what can be changed while the node runs.
+func (a *Assessment) alteration() string {
+	return brokerconfig.Diff{Node: a.Changes.Node, Global: a.Changes.Global}.Fingerprint()
+}
+
+// configBlocks keep a change that Kafka does not take from being tried again and again.
+func (a *Assessment) configBlocks(s *Snapshot, last Alteration) {
+	same := last.Change == a.alteration()
+	switch {
+	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
+		a.block(RuleConfig, "it is %s: its configuration is changed when it is ready", a.State)
+	case same && last.Refused != "":
+		a.block(RuleConfig, "Kafka refuses the configuration that is wanted: %s; correct it, a restart would not help", last.Refused)
+	case same && s.At.Sub(last.At) < effect:
+		a.block(RuleUnderWay, "its configuration was changed just now")
+	case same && last.Tries >= mostTries:
+		a.block(RuleConfig, "Kafka took %s, and the node does not show it", keys(slices.Concat(a.Changes.Node, a.Changes.Global)))
+	}
+}

@@ -1,0 +1,205 @@
+package roller
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Availability tells which brokers may be down at once (ruling R6). It is made from the topics of one Snapshot, and is safe for concurrent use.
+type Availability struct {
+	unknown string
+	topics  []Topic
+	ids     positions
+	// hosted are the partitions that a broker has a replica of, led is how many it leads; both by the broker's position.
+	hosted [][]place
+	led    []int32
+	total  int
+	// risky are those that ruling R6 allows to be taken from clients.
+	risky [][]place
+}
+
+// place is where a partition stands in the topics.
+type place struct{ topic, partition int32 }
+
+// NewAvailability prepares the topics for many questions.
+func NewAvailability(topics Fact[[]Topic]) *Availability {
+	a := &Availability{unknown: topics.Why(), topics: topics.Or(nil)}
+	a.ids = positionsOf(a.topics)
+	count := make([]int32, a.ids.n)
+	a.led = make([]int32, a.ids.n)
+	for t := range a.topics {
+		for p := range a.topics[t].Partitions {
+			partition := &a.topics[t].Partitions[p]
+			a.total++
+			for _, id := range partition.Replicas {
+				count[a.ids.of(id)]++
+			}
+			if at := a.ids.of(partition.Leader); at >= 0 {
+				a.led[at]++
+			}
+		}
+	}
+	a.hosted, a.risky = make([][]place, a.ids.n), make([][]place, a.ids.n)
+	for at, n := range count {
+		a.hosted[at] = make([]place, 0, n)
+	}
+	for t := range a.topics {
+		minISR := a.topics[t].MinISR.Or(0)
+		for p := range a.topics[t].Partitions {
+			partition := &a.topics[t].Partitions[p]
+			// With min.insync.replicas below the number of replicas, what ruling R6 leaves is enough for everybody.
+			risky := minISR >= len(partition.Replicas)-len(partition.Adding)-len(partition.Removing) || len(partition.Replicas) == 1
+			for _, id := range partition.Replicas {
+				at := a.ids.of(id)
+				a.hosted[at] = append(a.hosted[at], place{int32(t), int32(p)})
+				if risky {
+					a.risky[at] = append(a.risky[at], place{int32(t), int32(p)})
+				}
+			}
+		}
+	}
+	return a
+}
+
+// Shortage says why a broker must not go down while all of down are down as well: the partition that would have too few replicas in sync. Empty: it may
+// go. A broker without replicas may always go.
+func (a *Availability) Shortage(id NodeID, down []NodeID) string {
+	return a.shortage(id, a.set(down))
+}
+
+// shortage is Shortage, of a set of nodes that are down.
+func (a *Availability) shortage(id NodeID, down nodeSet) string {
+	if a.unknown != "" {
+		return "which replicas are in sync is not known: " + a.unknown
+	}
+	at := a.ids.of(id)
+	if at < 0 {
+		return ""
+	}
+	gone := down.and(id)
+	for _, where := range a.hosted[at] {
+		t := &a.topics[where.topic]
+		p := &t.Partitions[where.partition]
+		minISR, known := t.MinISR.Get()
+		if !known {
+			return fmt.Sprintf("the min.insync.replicas of topic %s is not known: %s", t.Name, t.MinISR.Why())
+		}
+		two, n := outcomes(p)
+		for _, o := range two[:n] {
+			if left, required := o.left(gone), o.required(minISR); left < required {
+				return fmt.Sprintf("partition %s-%d would have %s in sync without %s, and needs %d (%s, min.insync.replicas %d)%s",
+					t.Name, p.Index, amount(left, "replica"), list(gone.among(p.Replicas)), required, amount(len(o.replicas), "replica"), minISR, o.when)
+			}
+		}
+	}
+	return ""
+}
+
+// Risks tells what the broker's absence, beside that of down, does to clients although Shortage allows it, with the first partition of each kind.
+func (a *Availability) Risks(id NodeID, down []NodeID) map[Risk]string {
+	return a.risks(id, a.set(down))
+}
+
+func (a *Availability) risks(id NodeID, down nodeSet) map[Risk]string {
+	risks := map[Risk]string{}
+	at := a.ids.of(id)
+	if at < 0 {
+		return risks
+	}
+	gone := down.and(id)
+	for _, where := range a.risky[at] {
+		t := &a.topics[where.topic]
+		p := &t.Partitions[where.partition]
+		risk := RiskUnwritable
+		if len(p.Replicas) == 1 {
+			risk = RiskOffline
+		} else if minISR, known := t.MinISR.Get(); !known || (outcome{replicas: p.Replicas, inSync: p.ISR}).left(gone) >= minISR {
+			continue
+		}
+		if risks[risk] == "" {
+			risks[risk] = fmt.Sprintf("%s-%d", t.Name, p.Index)
+		}
+	}
+	return risks
+}
+
+// Behind is how many replicas of the broker are not in sync, of how many that it has. It is not known where the topics are not.
+func (a *Availability) Behind(id NodeID) (behind, of int, known bool) {
+	if a.unknown != "" {
+		return 0, 0, false
+	}
+	at := a.ids.of(id)
+	if at < 0 {
+		return 0, 0, true
+	}
+	for _, where := range a.hosted[at] {
+		if p := &a.topics[where.topic].Partitions[where.partition]; !slices.Contains(p.ISR, id) {
+			behind++
+		}
+	}
+	return behind, len(a.hosted[at]), true
+}
+
+// leads is how many partitions the broker leads.
+func (a *Availability) leads(id NodeID) int32 {
+	if at := a.ids.of(id); at >= 0 {
+		return a.led[at]
+	}
+	return 0
+}
+
+// LeaderShare is how large a share of all partitions the broker leads, from 0 to 1.
+func (a *Availability) LeaderShare(id NodeID) float64 {
+	return float64(a.leads(id)) / float64(max(1, a.total))
+}
+
+// outcome is how a partition may come to stand. One that is being reassigned has two, because the reassignment may end, or be cancelled, at any moment.
+type outcome struct {
+	replicas, inSync []NodeID
+	when             string
+}
+
+// outcomes are all of them: one or two. A reassignment ends only when all that are added are in sync.
+func outcomes(p *Partition) (two [2]outcome, n int) {
+	if len(p.Adding)+len(p.Removing) == 0 {
+		two[0].replicas, two[0].inSync = p.Replicas, p.ISR
+		return two, 1
+	}
+	return moving(p), 2
+}
+
+func moving(p *Partition) (two [2]outcome) {
+	added := slices.Concat(p.ISR, without(p.Adding, p.ISR))
+	two[0] = outcome{without(p.Replicas, p.Adding), without(p.ISR, p.Adding), ", if its reassignment is cancelled"}
+	two[1] = outcome{without(p.Replicas, p.Removing), without(added, p.Removing), ", once its reassignment is complete"}
+	return two
+}
+
+// left is how many replicas are in sync when these brokers are gone.
+func (o outcome) left(gone nodeSet) int {
+	n := 0
+	for _, id := range o.inSync {
+		if !gone.has(id) {
+			n++
+		}
+	}
+	return n
+}
+
+// required is how many must be left: ruling R6.
+func (o outcome) required(minISR int) int {
+	if len(o.replicas) <= 1 {
+		return 0
+	}
+	return max(1, min(minISR, len(o.replicas)-1))
+}
+
+func without(from, these []NodeID) []NodeID {
+	var rest []NodeID
+	for _, id := range from {
+		if !slices.Contains(these, id) {
+			rest = append(rest, id)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,110 @@
+package roller_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// ids are node ids.
+func ids(of ...roller.NodeID) []roller.NodeID { return of }
+
+// topicOf is a topic of one partition, which is led by the first that is in sync.
+func topicOf(name string, minISR int, replicas, isr []roller.NodeID) roller.Topic {
+	leader := roller.NodeID(-1)
+	if len(isr) > 0 {
+		leader = isr[0]
+	}
+	return roller.Topic{Name: name, MinISR: roller.Known(minISR), Partitions: []roller.Partition{{Leader: leader, Replicas: replicas, ISR: isr}}}
+}
+
+// Ruling R6, with the behaviours of reference roller.md section 7 (KafkaAvailabilityTest) that it does not overrule, and the holes that it closes.
+func TestAvailability(t *testing.T) {
+	moving := func(isr []roller.NodeID) roller.Topic {
+		topic := topicOf("t", 2, ids(1, 2, 3, 4), isr)
+		topic.Partitions[0].Removing, topic.Partitions[0].Adding = ids(1), ids(4)
+		return topic
+	}
+	shrinking := topicOf("t", 2, ids(1, 2, 3, 4), ids(1, 2, 3))
+	shrinking.Partitions[0].Removing = ids(1, 2)
+	unknownMin := topicOf("t", 0, ids(1, 2), ids(1, 2))
+	unknownMin.MinISR = roller.Unknown[int]("DescribeConfigs timed out")
+	for _, c := range []struct {
+		name    string
+		topic   roller.Topic
+		id      roller.NodeID
+		down    []roller.NodeID
+		blocked string // empty: it may go
+	}{
+		{"below min ISR, a member", topicOf("t", 2, ids(1, 2, 3), ids(1)), 1, nil, "partition t-0 would have 0 replicas in sync without node 1, and needs 2 (3 replicas, min.insync.replicas 2)"},
+		{"below min ISR, a replica that is not in sync: it may be the first to catch up", topicOf("t", 2, ids(1, 2, 3), ids(1)), 2, nil, "needs 2"},
+		{"below min ISR, a broker without a replica", topicOf("t", 2, ids(1, 2, 3), ids(1)), 4, nil, ""},
+		{"at min ISR, a member", topicOf("t", 2, ids(1, 2, 3), ids(1, 2)), 1, nil, "would have 1 replica in sync"},
+		{"at min ISR, another replica", topicOf("t", 2, ids(1, 2, 3), ids(1, 2)), 3, nil, ""},
+		{"above min ISR", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, nil, ""},
+		{"min ISR equals replicas, all in sync", topicOf("t", 3, ids(1, 2, 3), ids(1, 2, 3)), 1, nil, ""},
+		{"min ISR equals replicas, one is not in sync", topicOf("t", 3, ids(1, 2, 3), ids(1, 2)), 1, nil, "would have 1 replica in sync without node 1, and needs 2"},
+		{"two replicas, min ISR 2, all in sync", topicOf("t", 2, ids(1, 2), ids(1, 2)), 1, nil, ""},
+		{"two replicas, min ISR 2, the last in sync: the hole of the shipped roller", topicOf("t", 2, ids(1, 2), ids(1)), 1, nil, "needs 1"},
+		{"two replicas, min ISR 1, the last in sync", topicOf("t", 1, ids(1, 2), ids(1)), 1, nil, "needs 1"},
+		{"min ISR larger than replicas", topicOf("t", 3, ids(1, 2), ids(1, 2)), 2, nil, ""},
+		{"one replica", topicOf("t", 1, ids(1), ids(1)), 1, nil, ""},
+		{"one replica, min ISR 2", topicOf("t", 2, ids(1), ids(1)), 1, nil, ""},
+		{"min ISR 0 is no license to take the last one", topicOf("t", 0, ids(1, 2), ids(1)), 1, nil, "needs 1"},
+		{"no leader, the sole member", topicOf("t", 1, ids(1, 2), ids(1)), 1, nil, "needs 1"},
+		{"no leader, another replica", topicOf("t", 1, ids(1, 2), ids(1)), 2, nil, ""},
+		{"nobody is in sync", topicOf("t", 1, ids(1, 2), nil), 2, nil, "needs 1"},
+		{"min ISR is not known", unknownMin, 1, nil, "the min.insync.replicas of topic t is not known: DescribeConfigs timed out"},
+		{"with another one down", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(2), "would have 1 replica in sync without nodes 1 and 2"},
+		{"with one down that has no replica", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(9), ""},
+		{"min ISR 1, two of three", topicOf("t", 1, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(2), ""},
+		{"moving, the new one is not in sync", moving(ids(1, 2, 3)), 2, nil, ""},
+		{"moving, one of those that stay is not in sync", moving(ids(1, 2)), 2, nil, "needs 2"},
+		{"shrinking, the last in sync of those that stay", shrinking, 3, nil, "would have 0 replicas in sync without node 3, and needs 1 (2 replicas, min.insync.replicas 2), once its reassignment is complete"},
+		{"moving, the new one is in sync: if it is cancelled, too few are", moving(ids(2, 3, 4)), 2, nil, "if its reassignment is cancelled"},
+		{"moving, all are in sync", moving(ids(1, 2, 3, 4)), 2, nil, ""},
+		{"moving, the one that is added", moving(ids(1, 2, 3)), 4, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			why := roller.NewAvailability(roller.Known([]roller.Topic{topicOf("other", 1, ids(7, 8), ids(7, 8)), c.topic})).Shortage(c.id, c.down)
+			if c.blocked == "" {
+				g.Expect(why).To(BeEmpty())
+			} else {
+				g.Expect(why).To(ContainSubstring(c.blocked))
+			}
+		})
+	}
+}
+
+// An error is never "it may go" (KafkaAvailabilityTest: ...ThrowsTimeoutException...).
+func TestAvailabilityThatCannotBeReadBlocks(t *testing.T) {
+	g := NewWithT(t)
+	a := roller.NewAvailability(roller.Unknown[[]roller.Topic]("Metadata timed out"))
+	g.Expect(a.Shortage(1, nil)).To(Equal("which replicas are in sync is not known: Metadata timed out"))
+	_, _, known := a.Behind(1)
+	g.Expect(known).To(BeFalse())
+}
+
+func TestRisksThatRulingR6Allows(t *testing.T) {
+	g := NewWithT(t)
+	a := roller.NewAvailability(roller.Known([]roller.Topic{
+		topicOf("single", 1, ids(1), ids(1)), topicOf("strict", 2, ids(1, 2), ids(1, 2)), topicOf("fine", 1, ids(1, 2), ids(1, 2)),
+	}))
+	g.Expect(a.Risks(1, nil)).To(Equal(map[roller.Risk]string{roller.RiskOffline: "single-0", roller.RiskUnwritable: "strict-0"}))
+	g.Expect(a.Risks(2, nil)).To(Equal(map[roller.Risk]string{roller.RiskUnwritable: "strict-0"}))
+	g.Expect(a.Risks(3, nil)).To(BeEmpty())
+}
+
+func TestBrokerIDsOfAnySize(t *testing.T) {
+	g := NewWithT(t)
+	a := roller.NewAvailability(roller.Known([]roller.Topic{topicOf("t", 1, ids(1<<30, 5), ids(1<<30)), topicOf("u", 1, ids(0, 5), ids(0, 5))}))
+	g.Expect(a.Shortage(1<<30, nil)).To(ContainSubstring("t-0"))
+	g.Expect(a.Shortage(0, nil)).To(BeEmpty())
+	g.Expect(a.Shortage(1<<29, nil)).To(BeEmpty())
+	behind, of, _ := a.Behind(5)
+	g.Expect([]int{behind, of}).To(Equal([]int{1, 2}))
+	g.Expect(a.LeaderShare(1 << 30)).To(Equal(0.5))
+}

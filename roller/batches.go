@@ -1,0 +1,231 @@
+package roller
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
+)
+
+// follow takes up the plan that is being followed. Where it lacks a broker that is to be restarted it is made anew, as soon as no broker is away.
+func (r *round) follow() {
+	r.batch = map[NodeID]int{}
+	for i, ids := range r.progress.Batches {
+		for _, id := range ids {
+			r.batch[id] = i
+		}
+	}
+	brokers := r.brokers()
+	if len(brokers) == 0 {
+		r.progress.Batches, r.progress.Limits, r.batch = nil, "", map[NodeID]int{}
+		return
+	}
+	limits := fmt.Sprintf("%d/%d/%g", r.policy.MaxUnavailable, r.policy.MaxPerRack, r.policy.MaxLeaderShare)
+	covered := !slices.ContainsFunc(brokers, func(a *Assessment) bool { _, planned := r.batch[a.Node]; return !planned })
+	if covered && limits == r.progress.Limits {
+		return
+	}
+	if slices.ContainsFunc(r.away, func(a *Assessment) bool { return a.Roles.Broker && a.node.Hold == "" }) {
+		return
+	}
+	d := r.divide(brokers)
+	r.made, r.progress.Batches, r.progress.Limits = &d, d.batches, limits
+	r.batch = map[NodeID]int{}
+	for i, ids := range d.batches {
+		for _, id := range ids {
+			r.batch[id] = i
+		}
+	}
+}
+
+// brokers are the broker-only nodes that are to be restarted, in their order.
+func (r *round) brokers() []*Assessment {
+	var brokers []*Assessment
+	for _, a := range r.nodes {
+		if a.wanted() && !a.Roles.Controller {
+			brokers = append(brokers, a)
+		}
+	}
+	return brokers
+}
+
+// division is how brokers are divided into batches.
+type division struct {
+	batches [][]NodeID
+	// fewest is a number of batches below which there is no division, and proof why. Those that may not go down at this moment do not count.
+	fewest int
+	proof  string
+}
+
+// divide makes batches of brokers that may go down together (ruling R8). Unready ones are of earlier batches than ready ones. Those that may not go down at
+// all at this moment are batches of their own, the last ones.
+func (r *round) divide(brokers []*Assessment) division {
+	if r.policy.MaxUnavailable <= 1 {
+		return oneByOne(brokers)
+	}
+	var unready, ready, shut []*Assessment
+	for _, a := range brokers {
+		switch {
+		case !a.Down && !r.gone.open(a.Node):
+			shut = append(shut, a)
+		case a.rank() == 3:
+			unready = append(unready, a)
+		default:
+			ready = append(ready, a)
+		}
+	}
+	all := r.pack(unready)
+	if len(unready) > 0 && len(ready) > 0 {
+		all.proof = "unready nodes first: " + all.proof + "; ready ones: "
+	}
+	then := r.pack(ready)
+	return division{
+		batches: slices.Concat(all.batches, then.batches, oneByOne(shut).batches),
+		fewest:  all.fewest + then.fewest,
+		proof:   all.proof + then.proof,
+	}
+}
+
+func oneByOne(brokers []*Assessment) division {
+	d := division{fewest: len(brokers)}
+	for _, a := range brokers {
+		d.batches = append(d.batches, []NodeID{a.Node})
+		d.proof = "one broker at a time"
+	}
+	return d
+}
+
+// pack divides with the fewest batches that are found.
+func (r *round) pack(brokers []*Assessment) division {
+	if len(brokers) == 0 {
+		return division{}
+	}
+	in := r.gone.constraints(brokers)
+	in.MaxSize = r.policy.MaxUnavailable
+	in.MaxPerGroup = r.policy.MaxPerRack
+	in.Groups = r.racks(brokers)
+	if r.policy.MaxLeaderShare > 0 {
+		in.MaxWeight = max(1, int64(math.Floor(r.policy.MaxLeaderShare*float64(r.avail.total))))
+		for _, a := range brokers {
+			in.Weights = append(in.Weights, int64(r.avail.leads(a.Node)))
+		}
+	}
+	packed, err := packing.Pack(&in)
+	if err != nil { // more brokers than can be packed
+		d := oneByOne(brokers)
+		d.fewest, d.proof = 1, "no better division was looked for: "+err.Error()
+		return d
+	}
+	d := division{fewest: packed.Bound.Batches, proof: r.proof(brokers, packed.Bound)}
+	for _, items := range packed.Batches {
+		batch := make([]NodeID, len(items))
+		for i, item := range items {
+			batch[i] = brokers[item].Node
+		}
+		d.batches = append(d.batches, batch)
+	}
+	return d
+}
+
+// proof says why there can't be fewer batches.
+func (r *round) proof(brokers []*Assessment, bound packing.Bound) string {
+	var words []string
+	for _, p := range bound.Parts {
+		words = append(words, fmt.Sprintf("%s: %s", amount(p.Batches, "batch"), r.because(brokers, p)))
+	}
+	return strings.Join(words, " and ")
+}
+
+func (r *round) because(brokers []*Assessment, p packing.Part) string {
+	switch p.Kind {
+	case packing.KindSize:
+		return fmt.Sprintf("%s, at most %d away at once", amount(len(p.Items), "broker"), r.policy.MaxUnavailable)
+	case packing.KindGroup:
+		return fmt.Sprintf("%s of one rack, at most %d of it away at once", amount(len(p.Items), "broker"), r.policy.MaxPerRack)
+	case packing.KindWeight:
+		return fmt.Sprintf("at most %.1f %% of all partitions may change their leader at once", 100*r.policy.MaxLeaderShare)
+	case packing.KindConstraint:
+		return fmt.Sprintf("nodes %s have replicas of one partition", some(brokers, p.Items))
+	case packing.KindClique:
+		return fmt.Sprintf("no two of nodes %s may be away at once", some(brokers, p.Items))
+	case packing.KindShares:
+		return "by the largest batch that each broker can be in"
+	case packing.KindSearch:
+		return "all other ways were tried"
+	}
+	return p.String()
+}
+
+// some names the first of many nodes.
+func some(brokers []*Assessment, items []int32) string {
+	const most = 8
+	var words []string
+	for _, i := range items[:min(most, len(items))] {
+		words = append(words, fmt.Sprint(brokers[i].Node))
+	}
+	if more := len(items) - most; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// racks numbers the racks; a node without one is of none.
+func (r *round) racks(brokers []*Assessment) []int32 {
+	number := map[string]int32{"": -1}
+	groups := make([]int32, len(brokers))
+	for i, a := range brokers {
+		rack := a.node.Rack
+		if _, seen := number[rack]; !seen {
+			number[rack] = int32(len(number) - 1)
+		}
+		groups[i] = number[rack]
+	}
+	return groups
+}
+
+// constraints are what ruling R6 asks of the brokers that go down together, beside those that are gone: of the replicas of a partition that are in sync no
+// more may go than it can spare. Those of a partition that can spare none are shut, and in no packing.
+func (l *ledger) constraints(brokers []*Assessment) packing.Input {
+	in := packing.Input{Items: len(brokers), Offsets: []int32{0}}
+	item := l.a.items(brokers)
+	for t := range l.a.topics {
+		for p := range l.a.topics[t].Partitions {
+			two, n := outcomes(&l.a.topics[t].Partitions[p])
+			for i := range two[:n] {
+				limit := int(l.spare[l.first[t]+int32(p)][i])
+				if limit < 1 {
+					continue
+				}
+				from := len(in.Members)
+				for _, id := range two[i].inSync {
+					if at := l.a.ids.of(id); at >= 0 && item[at] >= 0 {
+						in.Members = append(in.Members, item[at])
+					}
+				}
+				if len(in.Members)-from <= limit {
+					in.Members = in.Members[:from] // they may all go
+					continue
+				}
+				in.Limits = append(in.Limits, int32(limit))
+				in.Offsets = append(in.Offsets, int32(len(in.Members)))
+			}
+		}
+	}
+	return in
+}
+
+// items are, by a broker's position, its number among the brokers; -1 for others and for those that are down, which take nothing away.
+func (a *Availability) items(brokers []*Assessment) []int32 {
+	item := make([]int32, a.ids.n)
+	for i := range item {
+		item[i] = -1
+	}
+	for i, b := range brokers {
+		if at := a.ids.of(b.Node); at >= 0 && !b.Down {
+			item[at] = int32(i)
+		}
+	}
+	return item
+}

@@ -1,0 +1,226 @@
+package roller
+
+import (
+	"fmt"
+	"slices"
+)
+
+// gates adds what keeps a node that is to be restarted from that at this moment. It is asked anew after each node that is chosen.
+func (r *round) gates(a *Assessment) []Block {
+	b := &Assessment{Blocks: slices.Clone(a.Blocks), Node: a.Node}
+	if r.policy.Paused != "" {
+		b.block(RulePaused, "%s", r.policy.Paused)
+	}
+	if r.policy.Closed != "" {
+		b.block(RuleWindow, "%s", r.policy.Closed)
+	}
+	if !a.Down {
+		r.halts(a, b)
+	}
+	r.order(a, b)
+	if a.Roles.Controller {
+		r.voters(a, b)
+	}
+	if a.Roles.Broker {
+		r.limits(a, b)
+	}
+	if until := r.settled(); r.policy.Settle > 0 && !a.Down && r.s.At.Before(until) {
+		b.block(RuleSettle, "the last node came back just now; the next one goes at %s", clock(until))
+	}
+	r.safety(a, b)
+	return b.Blocks
+}
+
+// halts keep nodes that work from being restarted into what another node did not survive (seed 002: a stuck pod that is up to date stops all; a node
+// that is not ready after its restart stops its own kind, ruling R4). A node on hold stops nobody: somebody knows of it.
+func (r *round) halts(a, b *Assessment) {
+	for _, other := range r.nodes {
+		if other == a || other.node.Hold != "" {
+			continue
+		}
+		switch {
+		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
+			b.block(RuleHalt, "node %d is stuck (%s) and up to date: others might end like it; correct it, or put it on hold", other.Node, other.Detail)
+		case other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
+			b.block(RuleHalt, "node %d was restarted and did not become ready: others might end like it; correct it, or put it on hold", other.Node)
+		default:
+			continue
+		}
+		return
+	}
+}
+
+// order is seed 002's: controllers before brokers, the active one last. What can't go is waited for no longer than patience lasts (ruling R4).
+func (r *round) order(a, b *Assessment) {
+	if a.Roles.Controller && !a.ActiveController {
+		return
+	}
+	for _, other := range r.nodes {
+		if other == a || !other.Roles.Controller || r.givenUp(other) || a.Roles.Controller && other.ActiveController {
+			continue
+		}
+		if other.wanted() || other.stage.underWay() {
+			what := "brokers go after the controllers"
+			if a.Roles.Controller {
+				what = "the active controller goes last"
+			}
+			b.block(RuleOrder, "%s, and node %d is not done: %s", what, other.Node, other.summary())
+			return
+		}
+	}
+}
+
+// summary is why a node is not done, in short.
+func (a *Assessment) summary() string {
+	switch {
+	case len(a.Blocks) > 0:
+		return a.Blocks[0].Why
+	case a.stage.underWay():
+		return "it is " + string(a.State)
+	}
+	return "it is its turn"
+}
+
+// voters go one at a time (ruling R8). Those that are down may go together where there is no quorum that could be lost.
+func (r *round) voters(a, b *Assessment) {
+	q, known := r.s.Quorum.Get()
+	if a.Down && (!known || q.Leader < 0) {
+		return
+	}
+	for _, other := range r.away {
+		if other != a && other.Roles.Controller && (other.stage != stageStalled) {
+			b.block(RuleLimit, "controllers go one at a time, and node %d is %s", other.Node, other.State)
+			return
+		}
+	}
+}
+
+// limits are those on how many brokers are away at once.
+func (r *round) limits(a, b *Assessment) {
+	var away []*Assessment
+	for _, other := range r.away {
+		if other != a && other.Roles.Broker && (a.Roles.Controller || !other.Roles.Controller || !r.givenUp(other)) {
+			away = append(away, other)
+		}
+	}
+	if len(away) == 0 {
+		return
+	}
+	q, known := r.s.Quorum.Get()
+	if a.Down && a.Roles.Controller && (!known || q.Leader < 0) {
+		return // see voters
+	}
+	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
+		b.block(RuleLimit, "at most %s may be away, and %s", amount(most, "broker"), areAway(away))
+	}
+	r.shares(a, away, b)
+	r.batches(a, away, b)
+}
+
+// shares are the limits by rack and by leaders.
+func (r *round) shares(a *Assessment, away []*Assessment, b *Assessment) {
+	rack, same := a.node.Rack, 0
+	share := r.avail.LeaderShare(a.Node)
+	for _, other := range away {
+		if rack != "" && other.node.Rack == rack {
+			same++
+		}
+		share += r.avail.LeaderShare(other.Node)
+	}
+	if r.policy.MaxPerRack > 0 && same >= r.policy.MaxPerRack {
+		b.block(RuleRack, "at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), rack)
+	}
+	if r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare {
+		b.block(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may at once", 100*share, 100*r.policy.MaxLeaderShare)
+	}
+}
+
+// batches keep the plan: one batch is back before the next one goes.
+func (r *round) batches(a *Assessment, away []*Assessment, b *Assessment) {
+	own, planned := r.batch[a.Node]
+	for _, other := range away {
+		theirs, also := r.batch[other.Node]
+		if planned && also && own != theirs && other.node.Hold == "" {
+			b.block(RuleBatch, "node %d of another batch is %s", other.Node, other.State)
+			return
+		}
+	}
+}
+
+// areAway says who is away.
+func areAway(away []*Assessment) string {
+	ids := make([]NodeID, len(away))
+	for i, a := range away {
+		ids[i] = a.Node
+	}
+	slices.Sort(ids)
+	if len(ids) == 1 {
+		return list(ids) + " is"
+	}
+	return list(ids) + " are"
+}
+
+// safety is what the data and the quorum need. Nothing is taken from them by a node that serves nobody.
+func (r *round) safety(a, b *Assessment) {
+	if a.Down {
+		return
+	}
+	n := a.node
+	if a.Roles.Controller {
+		if v := CheckQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(n)); v.Blocked != "" {
+			b.block(RuleQuorum, "%s", v.Blocked)
+		}
+	} else if q, known := r.s.Quorum.Get(); known && q.Leader < 0 {
+		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
+	}
+	if !a.Roles.Broker || r.nobodyAnswers(a) {
+		return
+	}
+	if why := r.gone.shortage(a.Node); why != "" {
+		b.block(RuleAvailability, "%s", why)
+		return
+	}
+	if len(r.policy.Forbid) == 0 {
+		return
+	}
+	risks := r.avail.risks(a.Node, r.gone.gone)
+	for _, risk := range r.policy.Forbid {
+		if at := risks[risk]; at != "" {
+			b.block(RuleRisk, "partition %s would be %s, which the policy forbids", at, risk)
+		}
+	}
+}
+
+// nobodyAnswers reports whether the replicas in sync can't be known because no broker answers, this one neither (seed 002: a broker that can't be reached
+// is restarted; ruling R5: where a check can't be made at all).
+func (r *round) nobodyAnswers(a *Assessment) bool {
+	if r.s.Topics.IsKnown() || !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind == PodUnresponsive }) {
+		return false
+	}
+	for i := range r.s.Nodes {
+		if n := &r.s.Nodes[i]; n.Roles.Broker && n.Answers.Or(true) && n.Instance.Or("?") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// forced says which checks are not made before the node is restarted, and why; empty: all are (ruling R5).
+func (r *round) forced(a *Assessment) string {
+	switch {
+	case a.Down:
+		return fmt.Sprintf("it serves nobody (%s), so neither the quorum nor replicas in sync can be lost", a.summaryOfState())
+	case a.Roles.Broker && r.nobodyAnswers(a):
+		return "no broker answers, so nobody can tell which replicas are in sync"
+	case a.Roles.Controller:
+		return CheckQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node)).Warning
+	}
+	return ""
+}
+
+func (a *Assessment) summaryOfState() string {
+	if a.Detail == "" {
+		return string(a.State)
+	}
+	return string(a.State) + ": " + a.Detail
+}

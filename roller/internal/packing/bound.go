@@ -1,0 +1,165 @@
+package packing
+
+import "fmt"
+
+// Kind says what proves that items need a number of batches.
+type Kind int
+
+// The kinds of a Part. Those from KindSize to KindClique can be checked with a pencil, the last two only by searching again.
+const (
+	// KindSize: the items divided by Input.MaxSize, rounded up.
+	KindSize Kind = iota
+	// KindGroup: the items are of one group, divided by Input.MaxPerGroup.
+	KindGroup
+	// KindWeight: the items' weights, none counted above Input.MaxWeight, divided by that.
+	KindWeight
+	// KindConstraint: the items are members of one constraint, divided by its limit.
+	KindConstraint
+	// KindClique: no two of the items may be together.
+	KindClique
+	// KindShares: each item has a share of a batch, no batch that is allowed has shares of more than ShareUnit in all, and the sum of the shares divided
+	// by ShareUnit is the number of batches. An item's share is 1 divided by the size of the largest batch that it may be in.
+	KindShares
+	// KindSearch: all ways to divide the items into one batch less were tried.
+	KindSearch
+)
+
+// ShareUnit is a whole batch in the shares of KindShares. It can be divided by all numbers up to 16.
+const ShareUnit = 720720
+
+// String names the kind.
+func (k Kind) String() string {
+	return [...]string{"size", "group", "weight", "constraint", "clique", "shares", "search"}[k]
+}
+
+// Bound is a number of batches below which no division exists, with its certificate.
+type Bound struct {
+	Batches int
+	// Parts are about different items. No item of one part may be together with one of another, so that their numbers of batches add up.
+	Parts []Part
+}
+
+// Part proves that its items need so many batches.
+type Part struct {
+	Kind    Kind
+	Batches int
+	// Items are those that the proof is about, the lowest first.
+	Items []int32
+	// Constraint is that of KindConstraint, else -1.
+	Constraint int
+	// Group is that of KindGroup, else -1.
+	Group int32
+	// Shares are those of the items, with KindShares.
+	Shares []int64
+}
+
+// String says it for logs and tests.
+func (p Part) String() string {
+	switch p.Kind {
+	case KindConstraint:
+		return fmt.Sprintf("%d by constraint %d", p.Batches, p.Constraint)
+	case KindGroup:
+		return fmt.Sprintf("%d by group %d", p.Batches, p.Group)
+	case KindSize, KindWeight, KindClique, KindShares, KindSearch:
+	}
+	return fmt.Sprintf("%d by %s of %d items", p.Batches, p.Kind, len(p.Items))
+}
+
+func part(kind Kind, batches int, items []int32) Part {
+	return Part{Kind: kind, Batches: batches, Items: items, Constraint: -1, Group: -1}
+}
+
+func ceil[N int | int64](a, b N) N { return (a + b - 1) / b }
+
+// boundByCaps is the best bound for the items that follows from a cap alone.
+func (x *instance) boundByCaps(items []int32) Part {
+	best := part(KindClique, 1, items[:1])
+	if size := x.in.MaxSize; size > 0 && ceil(len(items), size) > best.Batches {
+		best = part(KindSize, ceil(len(items), size), items)
+	}
+	if len(x.groups) > 0 {
+		ofGroup := make([][]int32, len(x.groups))
+		for _, i := range items {
+			if g := x.group[i]; g >= 0 {
+				ofGroup[g] = append(ofGroup[g], i)
+			}
+		}
+		for _, of := range ofGroup {
+			if n := ceil(len(of), x.in.MaxPerGroup); n > best.Batches {
+				best = part(KindGroup, n, of)
+				best.Group = x.in.Groups[of[0]]
+			}
+		}
+	}
+	if x.in.MaxWeight > 0 {
+		sum := int64(0)
+		for _, i := range items {
+			sum += min(x.in.weight(i), x.in.MaxWeight)
+		}
+		if n := int(ceil(sum, x.in.MaxWeight)); n > best.Batches {
+			best = part(KindWeight, n, items)
+		}
+	}
+	return best
+}
+
+// boundByConstraint is the best bound that follows from a single constraint, if it is better than floor.
+func (x *instance) boundByConstraint(floor int) (Part, bool) {
+	best, found := 0, false
+	for c, limit := range x.in.Limits {
+		n := int(x.in.Offsets[c+1] - x.in.Offsets[c])
+		if ceil(n, int(limit)) <= floor {
+			continue
+		}
+		if n = ceil(len(distinct(x.in.members(c))), int(limit)); n > floor {
+			best, floor, found = c, n, true
+		}
+	}
+	if !found {
+		return Part{}, false
+	}
+	p := part(KindConstraint, floor, distinct(x.in.members(best)))
+	p.Constraint = best
+	return p, true
+}
+
+// boundByWide is the same for constraints with a limit above 1, counting only those of their members that are among the items.
+func (x *instance) boundByWide(items []int32, floor int) (Part, bool) {
+	among := newBitset(x.n)
+	for _, i := range items {
+		among.add(i)
+	}
+	best, found := Part{}, false
+	for _, i := range items {
+		for _, at := range x.wides(i) {
+			w := x.wide[at]
+			if members := x.members(w); ceil(len(members), int(w.limit)) > floor {
+				var of []int32
+				for _, j := range members {
+					if among.has(j) {
+						of = append(of, j)
+					}
+				}
+				if n := ceil(len(of), int(w.limit)); n > floor {
+					best, floor, found = part(KindConstraint, n, of), n, true
+					best.Constraint = int(w.constraint)
+				}
+			}
+		}
+	}
+	return best, found
+}
+
+// distinct are the members in order, each once.
+func distinct(members []int32) []int32 {
+	s := append([]int32(nil), members...)
+	sortShort(s)
+	kept := 0
+	for at, i := range s {
+		if at == 0 || i != s[kept-1] {
+			s[kept] = i
+			kept++
+		}
+	}
+	return s[:kept]
+}

@@ -1,0 +1,252 @@
+package packing
+
+import "math/bits"
+
+// outcome is what a search that may give up found.
+type outcome int
+
+const (
+	undecided outcome = iota
+	possible
+	impossible
+)
+
+// exhaust tries to divide items into k batches in every way, and ends with a division, with the proof that there is none, or undecided when its steps
+// are used up. It assigns items one after the other, the one with the fewest batches left first, and takes away from the others what that makes
+// impossible. Batches without items are alike, so only the first of them is tried.
+type exhaust struct {
+	x     *instance
+	items []int32
+	k     int
+	steps int64
+
+	// domain are the batches that an item may still join, as bits; at is the one that it is in, or -1.
+	domain []uint64
+	at     []int8
+	open   bitset // not assigned yet
+	used   int    // batches that have items
+	// sets are which items are in each batch, and the counts are by batch and wide constraint or group.
+	count   []uint16
+	grouped []int32
+	size    []int32
+	weight  []int64
+	// near is how many wide constraints an item shares with assigned items: of two items the one with more is decided first.
+	near []int32
+	// forced are items with one batch left, assigned are all in their order, trail are the batches that were taken away.
+	forced   []int32
+	assigned []int32
+	trail    []removal
+}
+
+type removal struct {
+	item int32
+	bit  uint64
+}
+
+// The limits of what exhaust is tried on: the bits of a domain, and the memory for its counts.
+const (
+	maxExhaustBatches = 64
+	maxExhaustCounts  = 8 << 20
+)
+
+// exhaustively tries k batches. The clique has items that are apart from each other, which begin.
+func exhaustively(x *instance, items []int32, k int, clique []int32, steps *int64) (division, outcome) {
+	if len(clique) > k {
+		return division{}, impossible
+	}
+	if k > maxExhaustBatches || k*len(x.wide) > maxExhaustCounts {
+		return division{}, undecided
+	}
+	e := &exhaust{x: x, items: items, k: k, steps: *steps,
+		domain: make([]uint64, x.n), at: make([]int8, x.n), open: newBitset(x.n), near: make([]int32, x.n),
+		count: make([]uint16, k*len(x.wide)), grouped: make([]int32, k*len(x.groups)), size: make([]int32, k), weight: make([]int64, k)}
+	for _, i := range items {
+		e.open.add(i)
+		e.domain[i], e.at[i] = 1<<k-1, -1
+	}
+	result := e.begin(clique)
+	*steps = e.steps
+	if result != possible {
+		return division{}, result
+	}
+	var d division
+	for b := range k {
+		for _, i := range items {
+			if int(e.at[i]) == b {
+				d.items = append(d.items, i)
+			}
+		}
+		d.ends = append(d.ends, int32(len(d.items)))
+	}
+	return d, possible
+}
+
+func (e *exhaust) begin(clique []int32) outcome {
+	for _, i := range clique {
+		if e.used == e.k {
+			break // an item was forced into the last batch, so which one is the next of the clique's is not a matter of naming any more
+		}
+		if e.at[i] < 0 && !e.assignAll(i, int8(e.used)) {
+			return impossible
+		}
+	}
+	return e.branch()
+}
+
+// branch decides on the next item.
+func (e *exhaust) branch() outcome {
+	i := e.hardest()
+	if i < 0 {
+		return possible
+	}
+	options := e.domain[i] & (1<<min(e.used+1, e.k) - 1)
+	for ; options != 0; options &= options - 1 {
+		if e.steps <= 0 {
+			return undecided
+		}
+		assigned, trail, used := len(e.assigned), len(e.trail), e.used
+		if e.assignAll(i, int8(bits.TrailingZeros64(options))) {
+			if result := e.branch(); result != impossible {
+				return result
+			}
+		}
+		e.undo(assigned, trail, used)
+	}
+	return impossible
+}
+
+// hardest is the item that has the fewest batches left, or -1 if all are assigned.
+func (e *exhaust) hardest() int32 {
+	best, fewest, most := int32(-1), 0, int32(0)
+	for w, word := range e.open {
+		for ; word != 0; word &= word - 1 {
+			i := int32(w<<6 + bits.TrailingZeros64(word))
+			left := bits.OnesCount64(e.domain[i])
+			weight := e.near[i]
+			if best < 0 || left < fewest || left == fewest && weight > most {
+				best, fewest, most = i, left, weight
+			}
+		}
+	}
+	e.steps -= int64(len(e.items))
+	return best
+}
+
+// assignAll assigns an item, and all that have only one batch left because of it. It reports false if an item has none.
+func (e *exhaust) assignAll(i int32, b int8) bool {
+	e.forced = e.forced[:0]
+	if !e.assign(i, b) {
+		return false
+	}
+	for at := 0; at < len(e.forced); at++ {
+		j := e.forced[at]
+		if e.at[j] >= 0 {
+			continue
+		}
+		if !e.assign(j, int8(bits.TrailingZeros64(e.domain[j]))) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *exhaust) assign(i int32, b int8) bool {
+	x, at := e.x, int(b)
+	e.at[i] = b
+	e.open.drop(i)
+	e.assigned = append(e.assigned, i)
+	e.used = max(e.used, at+1)
+	e.size[at]++
+	e.weight[at] += x.in.weight(i)
+	bit := uint64(1) << at
+	ok := e.takeFromSet(x.apart.of(i), bit)
+	for _, c := range x.wides(i) {
+		w := x.wide[c]
+		n := &e.count[at*len(x.wide)+int(c)]
+		*n++
+		for _, j := range x.members(w) {
+			e.near[j]++
+			if int32(*n) == w.limit && e.at[j] < 0 && e.open.has(j) {
+				ok = e.take(j, bit) && ok
+			}
+		}
+	}
+	e.steps -= int64(len(e.open)) + 4*int64(len(x.wides(i)))
+	if g := x.group[i]; g >= 0 {
+		n := &e.grouped[at*len(x.groups)+int(g)]
+		if *n++; int(*n) == x.in.MaxPerGroup {
+			ok = e.takeFromSet(x.groups[g], bit) && ok
+		}
+	}
+	return e.takeFull(at) && ok
+}
+
+// takeFull takes the batch away from the items that its size or its weight has no place for.
+func (e *exhaust) takeFull(b int) bool {
+	in, bit, ok := e.x.in, uint64(1)<<b, true
+	if in.MaxSize > 0 && int(e.size[b]) == in.MaxSize {
+		ok = e.takeFromSet(e.open, bit)
+	}
+	if in.MaxWeight == 0 {
+		return ok
+	}
+	for w, word := range e.open {
+		for ; word != 0; word &= word - 1 {
+			if j := int32(w<<6 + bits.TrailingZeros64(word)); e.weight[b]+in.weight(j) > in.MaxWeight {
+				ok = e.take(j, bit) && ok
+			}
+		}
+	}
+	e.steps -= int64(len(e.items))
+	return ok
+}
+
+func (e *exhaust) takeFromSet(set bitset, bit uint64) bool {
+	ok := true
+	for w, word := range e.open {
+		for word &= set[w]; word != 0; word &= word - 1 {
+			ok = e.take(int32(w<<6+bits.TrailingZeros64(word)), bit) && ok
+		}
+	}
+	return ok
+}
+
+// take takes one batch away from an item that is not assigned. It reports false if that was the last.
+func (e *exhaust) take(i int32, bit uint64) bool {
+	if e.domain[i]&bit == 0 {
+		return true
+	}
+	e.domain[i] &^= bit
+	e.trail = append(e.trail, removal{i, bit})
+	e.steps--
+	if left := e.domain[i]; left&(left-1) == 0 {
+		e.forced = append(e.forced, i)
+	}
+	return e.domain[i] != 0
+}
+
+// undo takes back what was assigned and taken away since there were so many of each.
+func (e *exhaust) undo(assigned, trail, used int) {
+	x := e.x
+	for _, i := range e.assigned[assigned:] {
+		b := int(e.at[i])
+		e.at[i] = -1
+		e.open.add(i)
+		e.size[b]--
+		e.weight[b] -= x.in.weight(i)
+		for _, c := range x.wides(i) {
+			e.count[b*len(x.wide)+int(c)]--
+			for _, j := range x.members(x.wide[c]) {
+				e.near[j]--
+			}
+		}
+		if g := x.group[i]; g >= 0 {
+			e.grouped[b*len(x.groups)+int(g)]--
+		}
+		e.steps -= 4 * int64(len(x.wides(i)))
+	}
+	for _, r := range e.trail[trail:] {
+		e.domain[r.item] |= r.bit
+	}
+	e.assigned, e.trail, e.used = e.assigned[:assigned], e.trail[:trail], used
+}

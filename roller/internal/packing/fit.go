@@ -1,0 +1,115 @@
+package packing
+
+import "slices"
+
+// filler fills one batch after the other, and knows at each moment which items the current one could take.
+type filler struct {
+	x *instance
+	// barred are the items that the batch can't take, for another reason than their weight; its own items are among them.
+	barred bitset
+	batch  []int32
+	weight int64
+	// count is how many of the batch are in each wide constraint, grouped how many are in each group.
+	count   []uint16
+	grouped []int32
+	// steps is how much work was done.
+	steps int64
+
+	left []int32
+}
+
+func newFiller(x *instance) *filler {
+	return &filler{x: x, barred: newBitset(x.n), count: make([]uint16, len(x.wide)), grouped: make([]int32, len(x.groups))}
+}
+
+// takes reports whether the item may join the batch.
+func (f *filler) takes(i int32) bool {
+	if f.barred.has(i) {
+		return false
+	}
+	return f.x.in.MaxWeight == 0 || len(f.batch) == 0 || f.weight+f.x.in.weight(i) <= f.x.in.MaxWeight
+}
+
+func (f *filler) full() bool { return f.x.in.MaxSize > 0 && len(f.batch) >= f.x.in.MaxSize }
+
+func (f *filler) add(i int32) {
+	x := f.x
+	f.batch = append(f.batch, i)
+	f.barred.unite(x.apart.of(i))
+	f.barred.add(i)
+	f.weight += x.in.weight(i)
+	for _, at := range x.wides(i) {
+		f.count[at]++
+		if w := x.wide[at]; int32(f.count[at]) == w.limit {
+			for _, j := range x.members(w) {
+				f.barred.add(j)
+			}
+		}
+	}
+	if g := x.group[i]; g >= 0 {
+		if f.grouped[g]++; int(f.grouped[g]) == x.in.MaxPerGroup {
+			f.barred.unite(x.groups[g])
+		}
+	}
+	f.steps += int64(len(f.barred)) + 2*int64(len(x.wides(i)))
+}
+
+// next begins a batch.
+func (f *filler) next() {
+	for _, i := range f.batch {
+		for _, at := range f.x.wides(i) {
+			f.count[at] = 0
+		}
+		f.steps += int64(len(f.x.wides(i)))
+	}
+	clear(f.grouped)
+	clear(f.barred)
+	f.batch = f.batch[:0]
+	f.weight = 0
+}
+
+// division is how items are divided: the items batch after batch, and where each batch ends.
+type division struct {
+	items []int32
+	ends  []int32
+}
+
+func (d *division) batches() int { return len(d.ends) }
+
+func (d *division) batch(b int) []int32 {
+	from := int32(0)
+	if b > 0 {
+		from = d.ends[b-1]
+	}
+	return d.items[from:d.ends[b]]
+}
+
+func (d *division) clone() division { return division{slices.Clone(d.items), slices.Clone(d.ends)} }
+
+// firstFit puts each item, in this order, into the first batch that takes it. The batches are filled one after the other, which comes to the same and
+// needs the counts of one batch only. If the order has the batches of a division one after the other, the result has not more batches.
+func (f *filler) firstFit(order []int32, into *division) {
+	into.items, into.ends = into.items[:0], into.ends[:0]
+	f.left = append(f.left[:0], order...)
+	for left := f.left; len(left) > 0; {
+		f.next()
+		kept := 0
+		for at, i := range left {
+			if f.full() {
+				kept += copy(left[kept:], left[at:])
+				break
+			}
+			if f.takes(i) {
+				f.add(i)
+				continue
+			}
+			left[kept] = i
+			kept++
+		}
+		f.steps += int64(len(left))
+		left = left[:kept]
+		into.items = append(into.items, f.batch...)
+		into.ends = append(into.ends, int32(len(into.items)))
+	}
+	f.next()
+}

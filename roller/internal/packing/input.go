@@ -1,0 +1,120 @@
+package packing
+
+import (
+	"errors"
+	"fmt"
+)
+
+// MaxItems is how many items there may be. Memory grows with the square of their number: 32 MiB at the limit, 125 KiB for 1,000.
+const MaxItems = 1 << 14
+
+// DefaultSteps is how many steps Pack takes at most where Input.Steps says nothing.
+const DefaultSteps = 150_000_000
+
+// Input is what Pack is asked. The slices are read only, and may be used again once it has answered.
+type Input struct {
+	// Items is how many there are. They are numbered from 0 in the order of preference: the lower, the earlier.
+	Items int
+
+	// Offsets, Members and Limits are the constraints, laid flat because there may be 200,000 of them: at most Limits[c], which is at least 1, of the
+	// items Members[Offsets[c]:Offsets[c+1]] may be in one batch. There is one offset more than limits. The order of members means nothing, and a
+	// member that is named twice counts once.
+	Offsets []int32
+	Members []int32
+	Limits  []int32
+
+	// MaxSize is how many items a batch may have; 0: any number.
+	MaxSize int
+	// Groups has the group of each item (the rack of a broker); a negative one: the item has none, and MaxPerGroup does not bear on it. Empty: no item
+	// has one.
+	Groups []int32
+	// MaxPerGroup is how many items of one group a batch may have; 0: any number.
+	MaxPerGroup int
+	// Weights has the weight of each item (how many partitions a broker leads), at least 0. Empty: nothing weighs anything.
+	Weights []int64
+	// MaxWeight is how heavy a batch of two or more items may be; 0: any weight. An item that is heavier than that is a batch of its own.
+	MaxWeight int64
+
+	// Steps is how many steps the search for fewer batches and for a better bound may take, after the first division is found; 0: DefaultSteps. A step
+	// is a visit to one word or one constraint, one to three nanoseconds. Easy inputs need few of them: the search ends when it can't get better.
+	Steps int64
+}
+
+// The errors of an Input, all wrapped in one that says where.
+var (
+	// ErrInput is what all of them are.
+	ErrInput = errors.New("invalid input for packing")
+)
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInput, fmt.Sprintf(format, args...))
+}
+
+// check returns an error that wraps ErrInput if the input makes no sense.
+func (in *Input) check() error {
+	switch {
+	case in.Items < 0 || in.Items > MaxItems:
+		return invalid("%d items, not 0 to %d", in.Items, MaxItems)
+	case len(in.Groups) != 0 && len(in.Groups) != in.Items:
+		return invalid("%d groups for %d items", len(in.Groups), in.Items)
+	case len(in.Weights) != 0 && len(in.Weights) != in.Items:
+		return invalid("%d weights for %d items", len(in.Weights), in.Items)
+	case in.MaxSize < 0 || in.MaxPerGroup < 0 || in.MaxWeight < 0 || in.Steps < 0:
+		return invalid("a cap below 0")
+	}
+	total := int64(0)
+	for i, w := range in.Weights {
+		if w < 0 {
+			return invalid("item %d weighs %d", i, w)
+		}
+		if total += w; total < 0 {
+			return invalid("the weights are too large to be added up")
+		}
+	}
+	return in.checkConstraints()
+}
+
+func (in *Input) checkConstraints() error {
+	if len(in.Limits) == 0 && len(in.Members) == 0 && len(in.Offsets) <= 1 {
+		return nil
+	}
+	if len(in.Offsets) != len(in.Limits)+1 || in.Offsets[0] != 0 || int(in.Offsets[len(in.Limits)]) != len(in.Members) {
+		return invalid("%d offsets, from 0 to %d, are needed for %d limits", len(in.Limits)+1, len(in.Members), len(in.Limits))
+	}
+	for c, limit := range in.Limits {
+		if in.Offsets[c] > in.Offsets[c+1] {
+			return invalid("constraint %d ends before it begins", c)
+		}
+		if limit < 1 {
+			return invalid("constraint %d has limit %d", c, limit)
+		}
+	}
+	for _, m := range in.Members {
+		if m < 0 || int(m) >= in.Items {
+			return invalid("a constraint has item %d of %d", m, in.Items)
+		}
+	}
+	return nil
+}
+
+// constraints is how many there are.
+func (in *Input) constraints() int { return len(in.Limits) }
+
+// members are the items of constraint c, as they were given.
+func (in *Input) members(c int) []int32 { return in.Members[in.Offsets[c]:in.Offsets[c+1]] }
+
+// group is the group that MaxPerGroup bears on, or a negative number.
+func (in *Input) group(i int32) int32 {
+	if in.MaxPerGroup == 0 || len(in.Groups) == 0 {
+		return -1
+	}
+	return in.Groups[i]
+}
+
+// weight is what the item weighs where that matters.
+func (in *Input) weight(i int32) int64 {
+	if in.MaxWeight == 0 || len(in.Weights) == 0 {
+		return 0
+	}
+	return in.Weights[i]
+}

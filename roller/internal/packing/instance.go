@@ -1,0 +1,244 @@
+package packing
+
+import "slices"
+
+// instance is an Input made ready: what two items can't do together is in one relation, and the rest of the constraints is short.
+type instance struct {
+	in *Input
+	n  int
+	// apart has the pairs that can't be in one batch, because of a constraint or a cap.
+	apart relation
+	// near has the pairs that are in any constraint together, whatever its limit, and those that are apart.
+	near relation
+	// wide are the constraints that pairs don't express: those with a limit of 2 or more that no pair that is apart makes superfluous, once each.
+	wide []wide
+	// member are the items of the wide constraints, and of says by item in which it is, as wideOf[of[i]:of[i+1]].
+	member []int32
+	of     []int32
+	wideOf []int32
+	// group is the group of each item that MaxPerGroup bears on, numbered from 0, or -1; groups are their items.
+	group  []int32
+	groups []bitset
+}
+
+// wide is the constraint of that number in the Input: at most limit of member[from:to] may be in one batch.
+type wide struct{ from, to, limit, constraint int32 }
+
+func newInstance(in *Input) *instance {
+	x := &instance{in: in, n: in.Items, apart: newRelation(in.Items)}
+	x.relatePairs()
+	x.numberGroups()
+	x.relateByCaps()
+	x.near = x.apart
+	x.collectWide()
+	x.indexWide()
+	return x
+}
+
+func (x *instance) members(w wide) []int32 { return x.member[w.from:w.to] }
+
+func (x *instance) wides(i int32) []int32 { return x.wideOf[x.of[i]:x.of[i+1]] }
+
+// relatePairs handles the constraints with limit 1.
+func (x *instance) relatePairs() {
+	for c, limit := range x.in.Limits {
+		if limit != 1 {
+			continue
+		}
+		members := x.in.members(c)
+		for a, i := range members {
+			for _, j := range members[a+1:] {
+				if i != j {
+					x.apart.relate(i, j)
+				}
+			}
+		}
+	}
+}
+
+// numberGroups gives the groups small numbers, in the order of their own.
+func (x *instance) numberGroups() {
+	x.group = make([]int32, x.n)
+	var ids []int32
+	for i := range x.group {
+		if g := x.in.group(int32(i)); g >= 0 {
+			ids = append(ids, g)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	x.groups = make([]bitset, len(ids))
+	for g := range x.groups {
+		x.groups[g] = newBitset(x.n)
+	}
+	for i := range x.group {
+		x.group[i] = -1
+		if g := x.in.group(int32(i)); g >= 0 {
+			at, _ := slices.BinarySearch(ids, g)
+			x.group[i] = int32(at)
+			x.groups[at].add(int32(i))
+		}
+	}
+}
+
+// relateByCaps adds the pairs that the caps keep apart.
+func (x *instance) relateByCaps() {
+	if x.in.MaxSize != 1 && x.in.MaxPerGroup != 1 && x.in.MaxWeight == 0 {
+		return
+	}
+	for i := range int32(x.n) {
+		for j := i + 1; j < int32(x.n); j++ {
+			sameGroup := x.in.MaxPerGroup == 1 && x.group[i] >= 0 && x.group[i] == x.group[j]
+			tooHeavy := x.in.MaxWeight > 0 && x.in.weight(i)+x.in.weight(j) > x.in.MaxWeight
+			if x.in.MaxSize == 1 || sameGroup || tooHeavy {
+				x.apart.relate(i, j)
+			}
+		}
+	}
+}
+
+// collectWide keeps the constraints with a limit above 1 that say something, each once.
+func (x *instance) collectWide() {
+	candidates := 0
+	for _, limit := range x.in.Limits {
+		if limit > 1 {
+			candidates++
+		}
+	}
+	if candidates == 0 {
+		return
+	}
+	x.near = relation{x.apart.words, slices.Clone(x.apart.rows)}
+	x.wide = make([]wide, 0, candidates)
+	seen := newWideSet(candidates)
+	for c, limit := range x.in.Limits {
+		if limit == 1 {
+			continue
+		}
+		from := len(x.member)
+		x.member = append(x.member, x.in.members(c)...)
+		members := x.member[from:]
+		sortShort(members)
+		members = slices.Compact(members)
+		x.member = x.member[:from+len(members)]
+		for a, i := range members {
+			for _, j := range members[a+1:] {
+				x.near.relate(i, j)
+			}
+		}
+		w := wide{int32(from), int32(from + len(members)), limit, int32(c)}
+		if x.superfluous(members, int(limit)) || seen.known(x, w) {
+			x.member = x.member[:from]
+		} else {
+			x.wide = append(x.wide, w)
+		}
+	}
+}
+
+// superfluous reports whether the pairs that are apart alone keep more than limit of the members from being together: the members are divided into that
+// many sets of which each is apart from each other.
+func (x *instance) superfluous(members []int32, limit int) bool {
+	if len(members) <= limit {
+		return true
+	}
+	var first [8]int32
+	var sets [8][]int32
+	if limit > len(sets) {
+		return false
+	}
+	used := 0
+next:
+	for _, i := range members {
+		for s := range used {
+			if x.apartFromAll(i, sets[s]) {
+				sets[s] = append(sets[s], i)
+				continue next
+			}
+		}
+		if used == limit {
+			return false
+		}
+		first[used] = i
+		sets[used] = first[used : used+1 : used+1]
+		used++
+	}
+	return true
+}
+
+func (x *instance) apartFromAll(i int32, from []int32) bool {
+	row := x.apart.of(i)
+	for _, j := range from {
+		if !row.has(j) {
+			return false
+		}
+	}
+	return true
+}
+
+// indexWide notes for each item in which of the wide constraints it is.
+func (x *instance) indexWide() {
+	x.of = make([]int32, x.n+1)
+	for _, i := range x.member {
+		x.of[i+1]++
+	}
+	for i := range x.n {
+		x.of[i+1] += x.of[i]
+	}
+	x.wideOf = make([]int32, len(x.member))
+	next := slices.Clone(x.of)
+	for at, w := range x.wide {
+		for _, i := range x.members(w) {
+			x.wideOf[next[i]] = int32(at)
+			next[i]++
+		}
+	}
+}
+
+// sortShort sorts; the lists are nearly always of three to five.
+func sortShort(s []int32) {
+	if len(s) > 16 {
+		slices.Sort(s)
+		return
+	}
+	for a := 1; a < len(s); a++ {
+		for b := a; b > 0 && s[b] < s[b-1]; b-- {
+			s[b], s[b-1] = s[b-1], s[b]
+		}
+	}
+}
+
+// wideSet finds wide constraints by their members: a hash table with open addressing.
+type wideSet struct {
+	slots []int32 // one more than the position in instance.wide, 0 where there is none
+}
+
+func newWideSet(n int) wideSet {
+	size := 16
+	for size < 2*n {
+		size *= 2
+	}
+	return wideSet{make([]int32, size)}
+}
+
+// known reports whether a constraint has the same members, whose limit is lowered if this one's is lower. If not, w is noted as the next one.
+func (s wideSet) known(x *instance, w wide) bool {
+	hash := uint64(14695981039346656037)
+	for _, i := range x.members(w) {
+		hash = (hash ^ uint64(i)) * 1099511628211
+	}
+	hash ^= hash >> 29
+	mask := len(s.slots) - 1
+	for at := int(hash) & mask; ; at = (at + 1) & mask {
+		if s.slots[at] == 0 {
+			s.slots[at] = int32(len(x.wide) + 1)
+			return false
+		}
+		other := &x.wide[s.slots[at]-1]
+		if slices.Equal(x.members(*other), x.members(w)) {
+			if w.limit < other.limit {
+				other.limit, other.constraint = w.limit, w.constraint
+			}
+			return true
+		}
+	}
+}

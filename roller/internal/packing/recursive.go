@@ -1,0 +1,80 @@
+package packing
+
+import "math/bits"
+
+// largestFirst recursively (Leighton's RLF) divides the items into sets of which no two are related: a set begins with the item that has most relations
+// to the items that are left, and goes on with the one that shares most of its relations with the set. On placements by racks the sets are the racks,
+// without being told them. The caps are not looked at: the sets are an order for firstFit. Once steps are used up it takes the items as they come.
+type largestFirst struct {
+	of    relation
+	left  bitset // in no set yet
+	open  bitset // of those the ones that the set may still take
+	shut  bitset // and the ones that it may not
+	steps int64
+}
+
+func recursiveLargestFirst(n int, of relation, items []int32, steps *int64) division {
+	l := &largestFirst{of: of, left: newBitset(n), open: newBitset(n), shut: newBitset(n), steps: *steps}
+	for _, i := range items {
+		l.left.add(i)
+	}
+	d := division{items: make([]int32, 0, len(items))}
+	for len(d.items) < len(items) {
+		copy(l.open, l.left)
+		clear(l.shut)
+		for at := l.first(); at >= 0; at = l.following() {
+			d.items = append(d.items, at)
+			l.left.drop(at)
+			l.open.drop(at)
+			row := of.of(at)
+			for w := range l.open {
+				l.shut[w] |= l.open[w] & row[w]
+				l.open[w] &^= row[w]
+			}
+		}
+		d.ends = append(d.ends, int32(len(d.items)))
+	}
+	*steps = l.steps
+	return d
+}
+
+// first is the item that has most relations to those that are left.
+func (l *largestFirst) first() int32 {
+	best, most := int32(-1), -1
+	for w, word := range l.open {
+		for ; word != 0; word &= word - 1 {
+			i := int32(w<<6 + bits.TrailingZeros64(word))
+			if l.steps <= 0 {
+				return i
+			}
+			l.steps -= int64(l.of.words)
+			if n := l.of.of(i).common(l.left); n > most {
+				best, most = i, n
+			}
+		}
+	}
+	return best
+}
+
+// following is the item that is related to most of those that the set may not take; among equals, to the fewest of those that it may.
+func (l *largestFirst) following() int32 {
+	best, most, fewest := int32(-1), -1, 0
+	for w, word := range l.open {
+		for ; word != 0; word &= word - 1 {
+			i := int32(w<<6 + bits.TrailingZeros64(word))
+			if l.steps <= 0 {
+				return i
+			}
+			l.steps -= int64(l.of.words)
+			row := l.of.of(i)
+			n := row.common(l.shut)
+			if n < most {
+				continue
+			}
+			if o := row.common(l.open); n > most || o < fewest {
+				best, most, fewest = i, n, o
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,176 @@
+package packing
+
+import (
+	"cmp"
+	"slices"
+)
+
+// solver divides items of which each, by some chain of others, can be together with each other.
+type solver struct {
+	x     *instance
+	f     *filler
+	items []int32
+	best  division
+	bound Part
+	// clique has items that are apart from each other.
+	clique []int32
+	steps  int64
+	trial  division
+}
+
+// proven reports whether nothing is left to be done.
+func (s *solver) proven() bool { return s.best.batches() <= s.bound.Batches }
+
+func (s *solver) solve(f *filler, total int64) {
+	s.f = f
+	f.firstFit(s.items, &s.best)
+	s.bound = s.x.boundByCaps(s.items)
+	if !s.proven() {
+		s.raise(s.x.boundByWide(s.items, s.bound.Batches))
+	}
+	for _, step := range []struct {
+		share int64 // of the steps, in hundredths
+		do    func()
+	}{{10, s.orders}, {5, s.findClique}, {5, s.reorder}, {15, s.exhaust}, {30, s.weighShares}, {100, s.reorder}} {
+		if s.proven() {
+			return
+		}
+		budget := min(s.steps, total*step.share/100)
+		s.steps -= budget
+		left := s.spend(budget, step.do)
+		s.steps += left
+	}
+}
+
+// spend does something with at most so many steps, and returns what is left of them.
+func (s *solver) spend(budget int64, do func()) int64 {
+	saved := s.steps
+	s.steps = budget
+	do()
+	left := max(0, s.steps)
+	s.steps = saved
+	return left
+}
+
+// raise takes a bound if it is better.
+func (s *solver) raise(p Part, ok bool) {
+	if ok && p.Batches > s.bound.Batches {
+		s.bound = p
+	}
+}
+
+// fit tries an order.
+func (s *solver) fit(order []int32) {
+	before := s.f.steps
+	s.f.firstFit(order, &s.trial)
+	s.steps -= s.f.steps - before
+	if s.trial.batches() < s.best.batches() {
+		s.best, s.trial = s.trial, s.best
+	}
+}
+
+// orders tries those that the structure of the input suggests: by the groups, by those that the constraints betray, and by how much bears on an item.
+func (s *solver) orders() {
+	if groups := s.x.in.Groups; len(groups) > 0 {
+		order := slices.Clone(s.items)
+		slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(groups[i], groups[j]) })
+		s.fit(order)
+	}
+	if s.proven() {
+		return
+	}
+	sets := recursiveLargestFirst(s.x.n, s.x.near, s.items, &s.steps)
+	s.fit(sets.items)
+	if s.proven() {
+		return
+	}
+	order := slices.Clone(s.items)
+	degree := make([]int, s.x.n)
+	for _, i := range order {
+		degree[i] = s.x.apart.of(i).count()
+	}
+	slices.SortStableFunc(order, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(degree[j], degree[i]), cmp.Compare(len(s.x.wides(j)), len(s.x.wides(i))))
+	})
+	s.fit(order)
+}
+
+// findClique looks for items that are apart from each other.
+func (s *solver) findClique() {
+	s.clique, _ = largestClique(s.x.apart, false, s.best.items, s.bound.Batches, s.best.batches(), &s.steps)
+	if len(s.clique) > 0 {
+		s.raise(part(KindClique, len(s.clique), s.clique), true)
+	}
+}
+
+// exhaust decides, from the bound upwards, whether so few batches are possible, as long as it can.
+func (s *solver) exhaust() {
+	for !s.proven() && s.steps > 0 {
+		budget := s.steps / 2
+		s.steps -= budget
+		d, result := exhaustively(s.x, s.items, s.bound.Batches, s.clique, &budget)
+		s.steps += max(0, budget)
+		switch result {
+		case possible:
+			s.best = d
+		case impossible:
+			s.bound = part(KindSearch, s.bound.Batches+1, s.items)
+		case undecided:
+			return
+		}
+	}
+}
+
+func (s *solver) weighShares() {
+	s.raise(s.x.boundByShares(s.items, &s.best, &s.steps))
+}
+
+// reorder is iterated greedy (Culberson and Luo): the batches in another order, one after the other, never need more batches, and sometimes fewer.
+func (s *solver) reorder() {
+	random := generator(88172645463325252)
+	current, next := s.best.clone(), division{}
+	order := make([]int32, 0, len(s.items))
+	rank := make([]int32, 0, current.batches())
+	for round := 0; s.steps > 0 && !s.proven(); round++ {
+		rank = rank[:0]
+		for b := range current.batches() {
+			rank = append(rank, int32(b))
+		}
+		switch round % 10 {
+		case 0, 2, 4, 6, 8:
+			slices.Reverse(rank)
+		case 1, 3, 7:
+			slices.SortStableFunc(rank, func(a, b int32) int { return cmp.Compare(len(current.batch(int(b))), len(current.batch(int(a)))) })
+		default:
+			random.shuffle(rank)
+		}
+		order = order[:0]
+		for _, b := range rank {
+			order = append(order, current.batch(int(b))...)
+		}
+		before := s.f.steps
+		s.f.firstFit(order, &next)
+		s.steps -= s.f.steps - before
+		current, next = next, current
+		if current.batches() < s.best.batches() {
+			s.best = current.clone()
+		}
+	}
+}
+
+// generator makes the same numbers each time (Marsaglia's xorshift): what is tried must not depend on anything but the input.
+type generator uint64
+
+func (g *generator) below(n int) int {
+	*g ^= *g << 13
+	*g ^= *g >> 7
+	*g ^= *g << 17
+	return int(uint64(*g>>11) % uint64(n))
+}
+
+func (g *generator) shuffle(s []int32) {
+	for i := len(s) - 1; i > 0; i-- {
+		j := g.below(i + 1)
+		s[i], s[j] = s[j], s[i]
+	}
+}

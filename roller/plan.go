@@ -1,0 +1,222 @@
+package roller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// Plan is what would be done if nothing changed: the same order, and the same batches, that Step follows.
+type Plan struct {
+	// At is when the cluster was seen like this.
+	At time.Time `json:"at"`
+	// Reconfigurations come first: they need no restart.
+	Reconfigurations []Reconfiguration `json:"reconfigurations,omitempty"`
+	// Batches are restarted one after another, each as a whole.
+	Batches []Batch `json:"batches"`
+	// Fewest is a number of batches below which it can't be done under the policy, and Proof why.
+	Fewest int    `json:"fewest"`
+	Proof  string `json:"proof,omitempty"`
+	// Blocked are the nodes that need something and do not get it as things are; their assessments say why.
+	Blocked []NodeID `json:"blocked,omitempty"`
+	// Nodes are all nodes, in the order in which they are considered.
+	Nodes []Assessment `json:"nodes"`
+}
+
+// Batch is a set of nodes that go down together.
+type Batch struct {
+	Nodes []NodeID `json:"nodes"`
+	// Split says why its first node is not in the batch before; empty for the first batch.
+	Split string `json:"split,omitempty"`
+	// Risks are what clients will notice although ruling R6 allows it, each with the first partition.
+	Risks map[Risk]string `json:"risks,omitempty"`
+}
+
+// Reconfiguration is a change that needs no restart.
+type Reconfiguration struct {
+	Node    NodeID            `json:"node"`
+	Changes brokerconfig.Diff `json:"changes"`
+}
+
+// passing are the rules that end by themselves once it is a node's turn: they do not keep it out of a plan.
+var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, RuleSettle, RulePatience, RuleUnderWay, RulePaused, RuleWindow}
+
+// NewPlan tells what Step is going to do.
+func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
+	r := newRound(s, p, policy)
+	r.follow()
+	plan := Plan{At: s.At}
+	for _, a := range r.reconfigurations() {
+		plan.Reconfigurations = append(plan.Reconfigurations, Reconfiguration{a.Node, a.Changes})
+	}
+	var controllers, brokers []*Assessment
+	for _, a := range r.nodes {
+		switch {
+		case a.Need == NeedRestart && a.stage == stageStopping:
+			// It is on its way.
+		case a.Need == NeedRestart && r.stays(a):
+			plan.Blocked = append(plan.Blocked, a.Node)
+		case a.Need == NeedRestart && a.Roles.Controller:
+			controllers = append(controllers, a)
+		case a.Need == NeedRestart:
+			brokers = append(brokers, a)
+		case a.Need == NeedReconfiguration && len(a.Blocks) > 0:
+			plan.Blocked = append(plan.Blocked, a.Node)
+		}
+	}
+	plan.controllers(r, controllers)
+	plan.brokers(r, brokers)
+	for _, a := range r.nodes {
+		plan.Nodes = append(plan.Nodes, *a)
+	}
+	return plan
+}
+
+// stays reports whether the node would not be restarted as things are, and gives it what keeps it. What a node that is under way takes away is given back.
+func (r *round) stays(a *Assessment) bool {
+	passes := passing
+	if slices.ContainsFunc(r.away, func(other *Assessment) bool { return other.stage.underWay() }) {
+		passes = append(slices.Clip(passing), RuleAvailability, RuleQuorum)
+	}
+	blocks := slices.DeleteFunc(r.gates(a), func(b Block) bool { return slices.Contains(passes, b.Rule) })
+	if len(blocks) == 0 {
+		a.Forced = r.forced(a)
+		return false
+	}
+	a.Blocks = blocks
+	return true
+}
+
+// controllers go one at a time, those that are down together where there is no quorum.
+func (p *Plan) controllers(r *round, controllers []*Assessment) {
+	together := false
+	for _, a := range controllers {
+		q, known := r.s.Quorum.Get()
+		down := a.Down && (!known || q.Leader < 0)
+		if down && together {
+			last := &p.Batches[len(p.Batches)-1]
+			last.Nodes = append(last.Nodes, a.Node)
+			continue
+		}
+		together = down
+		p.Batches = append(p.Batches, Batch{Nodes: []NodeID{a.Node}, Split: "controllers go one at a time", Risks: r.risks([]NodeID{a.Node})})
+	}
+	p.Fewest = len(p.Batches)
+	if len(p.Batches) > 0 {
+		p.Batches[0].Split = ""
+		p.Proof = "controllers go one at a time"
+	}
+}
+
+// brokers follow, in the batches that Step follows.
+func (p *Plan) brokers(r *round, brokers []*Assessment) {
+	if len(brokers) == 0 {
+		return
+	}
+	d := r.made
+	switch {
+	case r.policy.MaxUnavailable <= 1:
+		anew := oneByOne(brokers)
+		d = &anew
+	case d == nil: // a plan is being followed: what it is measured by is asked anew
+		anew := r.divide(brokers)
+		d = &anew
+	}
+	left, missing := trimmed(r.progress.Batches, brokers)
+	if len(missing) > 0 {
+		left = append(left, r.divide(missing).batches...)
+	}
+	for i, ids := range left {
+		b := Batch{Nodes: ids, Risks: r.risks(ids)}
+		switch {
+		case i == 0 && len(p.Batches) > 0:
+			b.Split = "brokers go after the controllers"
+		case i > 0:
+			b.Split = r.split(left[i-1], ids)
+		}
+		p.Batches = append(p.Batches, b)
+	}
+	p.Fewest += d.fewest
+	if p.Proof != "" {
+		p.Proof += "; "
+	}
+	p.Proof += d.proof
+}
+
+// trimmed are the batches without all other nodes, and those that are in none of them.
+func trimmed(batches [][]NodeID, brokers []*Assessment) (left [][]NodeID, missing []*Assessment) {
+	wanted := map[NodeID]bool{}
+	for _, a := range brokers {
+		wanted[a.Node] = true
+	}
+	for _, ids := range batches {
+		var rest []NodeID
+		for _, id := range ids {
+			if wanted[id] {
+				rest = append(rest, id)
+				delete(wanted, id)
+			}
+		}
+		if len(rest) > 0 {
+			left = append(left, rest)
+		}
+	}
+	for _, a := range brokers {
+		if wanted[a.Node] {
+			missing = append(missing, a)
+		}
+	}
+	return left, missing
+}
+
+// split says why the first node of a batch is not in the one before.
+func (r *round) split(before, batch []NodeID) string {
+	first := r.s.Node(batch[0])
+	rack, share := 0, r.avail.LeaderShare(first.ID)
+	for _, id := range before {
+		share += r.avail.LeaderShare(id)
+		if first.Rack != "" && r.s.Node(id).Rack == first.Rack {
+			rack++
+		}
+	}
+	why := r.avail.shortage(first.ID, r.with(before))
+	switch {
+	case len(before) >= max(1, r.policy.MaxUnavailable):
+		return fmt.Sprintf("at most %s may be away", amount(max(1, r.policy.MaxUnavailable), "broker"))
+	case why != "":
+		return why
+	case r.policy.MaxPerRack > 0 && rack >= r.policy.MaxPerRack:
+		return fmt.Sprintf("at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), first.Rack)
+	case r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare:
+		return fmt.Sprintf("together they lead %.1f %% of all partitions", 100*share)
+	}
+	return "fewer batches need another division"
+}
+
+// with are the nodes that are gone, and these.
+func (r *round) with(ids []NodeID) nodeSet {
+	gone := nodeSet{ids: r.gone.gone.ids, marks: slices.Clone(r.gone.gone.marks)}
+	for _, id := range ids {
+		gone.add(id)
+	}
+	return gone
+}
+
+// risks are those of a whole batch.
+func (r *round) risks(ids []NodeID) map[Risk]string {
+	var risks map[Risk]string
+	gone := r.with(ids)
+	for _, id := range ids {
+		for risk, at := range r.avail.risks(id, gone) {
+			if risks == nil {
+				risks = map[Risk]string{}
+			}
+			if risks[risk] == "" {
+				risks[risk] = at
+			}
+		}
+	}
+	return risks
+}

@@ -1,0 +1,72 @@
+package roller
+
+import (
+	"strconv"
+	"time"
+)
+
+// Policy is what the roller is allowed to do. Its zero value is not usable: start from DefaultPolicy.
+type Policy struct {
+	// MaxUnavailable is how many brokers may be down at once because of us (ruling R8). Voters of the quorum go one at a time, whatever it says.
+	MaxUnavailable int `json:"maxUnavailable"`
+	// MaxPerRack is how many of them may be of one rack; 0: as many as there are.
+	MaxPerRack int `json:"maxPerRack,omitempty"`
+	// MaxLeaderShare is how large a share of all partitions they may lead, from 0 to 1; 0: any. One node alone may always go.
+	MaxLeaderShare float64 `json:"maxLeaderShare,omitempty"`
+	// Forbid names what a restart may not cause although ruling R6 allows it.
+	Forbid []Risk `json:"forbid,omitempty"`
+
+	// Patience is how long an unready node, one that was restarted, or a controller that can't be restarted, is waited for before the roller
+	// goes on without it (seed 002: the operational timeout).
+	Patience time.Duration `json:"patience"`
+	// Silence is how long a node must have been silent before that is a reason to restart it.
+	Silence time.Duration `json:"silence"`
+	// Stall is how long the replicas of a restarted broker may make no progress before the roller goes on without them.
+	Stall time.Duration `json:"stall"`
+	// Settle is how long a restarted node must have been back before the next one goes.
+	Settle time.Duration `json:"settle,omitempty"`
+
+	// QuorumFetchTimeout counts where a node's desired configuration has no controller.quorum.fetch.timeout.ms (ruling R3).
+	QuorumFetchTimeout time.Duration `json:"quorumFetchTimeout"`
+	// NoReconfiguration leaves configurations alone: only restarts are decided on.
+	NoReconfiguration bool `json:"noReconfiguration,omitempty"`
+	// Paused says who wants no restart to begin, and why; empty: nobody does. What has begun is seen to its end.
+	Paused string `json:"paused,omitempty"`
+	// Closed says which maintenance window is waited for; empty: one is open, or there are none. It bears on restarts and reconfigurations.
+	Closed string `json:"closed,omitempty"`
+}
+
+// DefaultPolicy is seed 002's: one node at a time, five minutes of patience.
+func DefaultPolicy() Policy {
+	return Policy{
+		MaxUnavailable:     1,
+		Patience:           5 * time.Minute,
+		Silence:            2 * time.Minute,
+		Stall:              5 * time.Minute,
+		QuorumFetchTimeout: 2 * time.Second,
+	}
+}
+
+// Risk is what a restart does to clients although ruling R6 allows it.
+type Risk string
+
+const (
+	// RiskOffline is that a partition with a single replica is offline while its node is down.
+	RiskOffline Risk = "offline"
+	// RiskUnwritable is that producers with acks=all can't write to a partition while the node is down, because min.insync.replicas is as high as the number of
+	// replicas.
+	RiskUnwritable Risk = "unwritable"
+)
+
+// fetchTimeoutKey is the property that says after how long a voter is behind.
+const fetchTimeoutKey = "controller.quorum.fetch.timeout.ms"
+
+// fetchTimeout is ruling R3's: by the node's desired configuration, else the policy's.
+func (p Policy) fetchTimeout(n *Node) time.Duration {
+	if config, known := n.Config.Get(); known {
+		if ms, err := strconv.Atoi(config.Desired[fetchTimeoutKey]); err == nil && ms > 0 {
+			return time.Duration(ms) * time.Millisecond
+		}
+	}
+	return p.QuorumFetchTimeout
+}

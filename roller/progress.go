@@ -1,0 +1,214 @@
+package roller
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Progress is what the roller must remember from one step to the next, and over its own restarts: it is to be stored before the actions of the same
+// decision are carried out. Its zero value is a beginning. A Progress is never changed: a Step returns another one.
+type Progress struct {
+	// Batches are the brokers of the plan that is being followed, and Limits those of the policy that it was made for.
+	Batches [][]NodeID `json:"batches,omitempty"`
+	Limits  string     `json:"limits,omitempty"`
+	// Restarts are the nodes that were told to restart and are not back yet.
+	Restarts map[NodeID]Restart `json:"restarts,omitempty"`
+	// Restarted are, by node, the reasons for which it was restarted and that it still shows, by kind and mark.
+	Restarted map[NodeID][]string `json:"restarted,omitempty"`
+	// Waiting is since when a controller could not be restarted that is to be.
+	Waiting map[NodeID]time.Time `json:"waiting,omitempty"`
+	// Alterations are the last attempts to change a node's configuration while it runs.
+	Alterations map[NodeID]Alteration `json:"alterations,omitempty"`
+	// Back is when the last node came back.
+	Back time.Time `json:"back,omitzero"`
+}
+
+// Restart is one restart on its way.
+type Restart struct {
+	// Instance is the one that was to end.
+	Instance string    `json:"instance"`
+	At       time.Time `json:"at"`
+	Reasons  []Reason  `json:"reasons"`
+	// Behind is how many of the broker's replicas were not in sync before: as many may be so after.
+	Behind int `json:"behind,omitempty"`
+	// Ready is when the new instance was first seen ready.
+	Ready time.Time `json:"ready,omitzero"`
+	// Left is how many replicas are still to catch up, First how many were when it was ready, Improved when there were last fewer than before.
+	Left     int       `json:"left,omitempty"`
+	First    int       `json:"first,omitempty"`
+	Improved time.Time `json:"improved,omitzero"`
+}
+
+// Alteration is an attempt to change a node's configuration while it runs.
+type Alteration struct {
+	// Change is the fingerprint of what was to be changed.
+	Change string    `json:"change"`
+	At     time.Time `json:"at"`
+	// Tries is how often it was tried.
+	Tries int `json:"tries"`
+	// Refused is what Kafka said against it; empty if it took it.
+	Refused string `json:"refused,omitempty"`
+}
+
+// effect is how long an action may take until it can be seen. Until then a restart that was stored counts as begun, whether or not it was carried out.
+const effect = 30 * time.Second
+
+// Clone returns a copy that shares nothing with p.
+func (p Progress) Clone() Progress {
+	p.Batches = slices.Clone(p.Batches)
+	for i := range p.Batches {
+		p.Batches[i] = slices.Clone(p.Batches[i])
+	}
+	p.Restarts = cloned(p.Restarts)
+	p.Restarted = cloned(p.Restarted)
+	p.Waiting = cloned(p.Waiting)
+	p.Alterations = cloned(p.Alterations)
+	return p
+}
+
+func cloned[V any](m map[NodeID]V) map[NodeID]V {
+	if m == nil {
+		return map[NodeID]V{}
+	}
+	return maps.Clone(m)
+}
+
+// NotCarriedOut takes a restart back that was not begun, and is known not to have been: the API server refused it.
+func (p Progress) NotCarriedOut(id NodeID) Progress {
+	p = p.Clone()
+	delete(p.Restarts, id)
+	return p
+}
+
+// Refused notes that Kafka refused a change of a node's configuration, and why. It is not tried again, for this node or for others that want the same,
+// until something else is wanted.
+func (p Progress) Refused(id NodeID, why string) Progress {
+	p = p.Clone()
+	change := p.Alterations[id].Change
+	for other, a := range p.Alterations {
+		if a.Change == change {
+			a.Refused = why
+			p.Alterations[other] = a
+		}
+	}
+	return p
+}
+
+// stage is how far a restart is.
+type stage int
+
+const (
+	stageNone       stage = iota
+	stageStopping         // the old instance is still there
+	stageStarting         // there is none, or the new one is not ready
+	stageFailed           // it has not been ready for longer than patience lasts
+	stageCatchingUp       // it is ready, and replicas of it are not in sync, or it lags in the quorum
+	stageStalled          // and have made no progress for long
+)
+
+// underWay reports whether the roller waits for it.
+func (s stage) underWay() bool { return s != stageNone && s != stageStalled }
+
+// advance brings the memory up to what is seen.
+func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress, map[NodeID]stage) {
+	p = p.Clone()
+	stages := map[NodeID]stage{}
+	for id, r := range p.Restarts {
+		n := s.Node(id)
+		if n == nil { // scaled away
+			delete(p.Restarts, id)
+			continue
+		}
+		instance, known := n.Instance.Get()
+		switch {
+		case !known:
+			stages[id] = stageStarting
+		case instance == r.Instance && !n.Terminating && s.At.Sub(r.At) >= effect:
+			delete(p.Restarts, id) // it never began
+		case instance == r.Instance:
+			stages[id] = stageStopping
+		default:
+			p.Restarted[id] = restartedFor(p.Restarted[id], r.Reasons)
+			next, at := r.after(s, n, policy, a)
+			if at == stageNone {
+				p.Back = s.At
+				delete(p.Restarts, id)
+				continue
+			}
+			p.Restarts[id], stages[id] = next, at
+		}
+		if stages[id] != stageNone && stages[id] < stageFailed && s.At.Sub(r.At) >= policy.Patience {
+			stages[id] = stageFailed
+		}
+	}
+	return p, stages
+}
+
+// restartedFor adds reasons to those that a node was restarted for.
+func restartedFor(keys []string, reasons []Reason) []string {
+	keys = slices.Clone(keys)
+	for _, r := range reasons {
+		if !slices.Contains(keys, r.key()) {
+			keys = append(keys, r.key())
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// after follows the new instance.
+func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *Availability) (Restart, stage) {
+	if !n.Ready.Or(false) || n.Terminating || n.Instance.Or("") == "" {
+		r.Ready, r.First = time.Time{}, 0
+		return r, stageStarting
+	}
+	left, known := r.left(s, n, policy, a)
+	switch {
+	case !known:
+		return r, stageCatchingUp
+	case left == 0:
+		return r, stageNone
+	case r.Ready.IsZero():
+		r.Ready, r.First, r.Left, r.Improved = s.At, left, left, s.At
+	case left < r.Left:
+		r.Left, r.Improved = left, s.At
+	default:
+		r.Left = left
+	}
+	if s.At.Sub(r.Improved) >= policy.Stall {
+		return r, stageStalled
+	}
+	return r, stageCatchingUp
+}
+
+// left is how many replicas of the node are still to catch up, its place in the quorum among them.
+func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *Availability) (left int, known bool) {
+	if n.Roles.Broker {
+		behind, _, ok := a.Behind(n.ID)
+		if !ok {
+			return 0, false
+		}
+		left += max(0, behind-r.Behind)
+	}
+	if n.Roles.Controller {
+		q, ok := s.Quorum.Get()
+		if !ok {
+			return 0, false
+		}
+		if !q.caughtUp(n.ID, policy.fetchTimeout(n)) {
+			left++
+		}
+	}
+	return left, true
+}
+
+// Rate is how many replicas caught up a second since the node was ready again, and how long the rest takes at that rate; false: nothing has caught up yet.
+func (r Restart) Rate(now time.Time) (perSecond float64, rest time.Duration, ok bool) {
+	took := now.Sub(r.Ready).Seconds()
+	if r.Ready.IsZero() || took <= 0 || r.First <= r.Left {
+		return 0, 0, false
+	}
+	perSecond = float64(r.First-r.Left) / took
+	return perSecond, time.Duration(float64(r.Left) / perSecond * float64(time.Second)), true
+}

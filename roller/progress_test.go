@@ -1,0 +1,235 @@
+package roller_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// restored is the progress after a way through a store.
+func restored(t *testing.T, p roller.Progress) roller.Progress {
+	data, err := json.Marshal(p)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	var again roller.Progress
+	NewWithT(t).Expect(json.Unmarshal(data, &again)).To(Succeed())
+	return again
+}
+
+// Issue 5: a restarted roller continues; goal G14.
+func TestARollerThatCrashesContinues(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2)
+	d := roller.Step(&sc.s, roller.Progress{}, sc.policy)
+	sc.Expect(d.Actions).To(HaveLen(1))
+	stored := restored(t, d.Progress)
+
+	// It crashed before it ended the pod: for a moment nobody can tell, then it is done.
+	again := roller.Step(&sc.s, stored, sc.policy)
+	sc.Expect(again.Actions).To(BeEmpty())
+	sc.Expect(again.Phase).To(Equal(roller.PhaseRolling))
+	sc.s.At = sc.s.At.Add(time.Minute)
+	again = roller.Step(&sc.s, stored, sc.policy)
+	sc.Expect(again.Actions).To(HaveLen(1))
+	sc.Expect(again.Actions[0].Node).To(BeEquivalentTo(0))
+
+	// It crashed after: the pod is being replaced, and nothing else is done.
+	sc.node(0).Terminating = true
+	sc.Expect(roller.Step(&sc.s, stored, sc.policy).Actions).To(BeEmpty())
+	sc.node(0).Terminating, sc.node(0).Instance = false, roller.Known("")
+	sc.Expect(roller.Step(&sc.s, stored, sc.policy).Actions).To(BeEmpty())
+	sc.node(0).Instance, sc.node(0).Ready = roller.Known("second"), roller.Known(false)
+	sc.Expect(roller.Step(&sc.s, stored, sc.policy).Actions).To(BeEmpty())
+	sc.node(0).Ready = roller.Known(true)
+	sc.current(0)
+	next := roller.Step(&sc.s, stored, sc.policy)
+	sc.Expect(next.Actions).To(HaveLen(1))
+	sc.Expect(next.Actions[0].Node).To(BeEquivalentTo(1))
+
+	// The API server refused: it is taken back, and the next step begins anew.
+	sc.Expect(roller.Step(&sc.s, next.Progress.NotCarriedOut(1), sc.policy).Actions).To(HaveLen(1))
+}
+
+// Issue 5: no node is restarted twice for one reason.
+func TestAReasonThatARestartDoesNotDoAwayWith(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1)
+	sc.after = func(n *roller.Node) { n.Revision = roller.Known(roller.Revision{Current: "old", Desired: "new"}) }
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
+	sc.Expect(sc.of(0).Repeated).To(HaveLen(1))
+	sc.node(0).Revision = roller.Known(roller.Revision{Current: "old", Desired: "newer"})
+	sc.after = func(n *roller.Node) { n.Revision = roller.Known(roller.Revision{Current: "old", Desired: "newer"}) }
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1, 0)), "another revision is another reason")
+	sc.progress = restored(t, sc.progress)
+	sc.Expect(sc.roll()).To(HaveLen(3))
+}
+
+// What can't be seen for a while is not forgotten: when it is seen again, it is no new reason.
+func TestAReasonThatCannotBeSeenIsNotForgotten(t *testing.T) {
+	sc := newScene(t).with(broker, 0)
+	stays := roller.Known(roller.Revision{Current: "old", Desired: "new"})
+	sc.after = func(n *roller.Node) { n.Revision = stays }
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+	sc.node(0).Revision = roller.Unknown[roller.Revision]("timed out")
+	sc.Expect(sc.roll()).To(HaveLen(1))
+	sc.node(0).Revision = stays
+	sc.Expect(sc.roll()).To(HaveLen(1))
+}
+
+// Goal G10: what is waited for is progress, not a number of attempts.
+func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1)
+	lag := func(behind int) {
+		var topics []roller.Topic
+		for i := range 100 {
+			isr := ids(0, 7, 8)
+			if i < behind {
+				isr = ids(7, 8)
+			}
+			topics = append(topics, topicOf(fmt.Sprint("t", i), 1, ids(0, 7, 8), isr))
+		}
+		sc.topics(topics...)
+	}
+	lag(0)
+	sc.after = func(*roller.Node) { lag(100) }
+	sc.step()
+	for behind := 100; behind > 0; behind-- { // one in four minutes: 400 in all
+		lag(behind)
+		for range 240 {
+			sc.step()
+			sc.Expect(sc.restarts).To(Equal(ids(0)))
+		}
+	}
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateCatchingUp))
+	sc.Expect(sc.of(0).Detail).To(MatchRegexp(`1 replica left, 0.00\d+/s, about 4m\d+s to go`))
+	sc.after = nil
+	lag(0)
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
+}
+
+// One that makes no progress is not waited for, and its partitions still protect the others.
+func TestABrokerThatStallsIsNotWaitedFor(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 2, ids(0, 1, 7), ids(0, 1, 7)))
+	sc.after = func(n *roller.Node) {
+		if n.ID == 0 {
+			sc.topics(topicOf("t", 2, ids(0, 1, 7), ids(1, 7)))
+		}
+	}
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateStalled))
+	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleAvailability}))
+}
+
+// What was not in sync before is not waited for after.
+func TestReplicasThatWereBehindBefore(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).topics(topicOf("t", 1, ids(0, 7, 8), ids(7, 8)))
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically("<", time.Minute))
+}
+
+// A controller is back when it is caught up in the quorum.
+func TestARestartedControllerIsWaitedForInTheQuorum(t *testing.T) {
+	sc := newScene(t).with(controller, 0, 1, 2, 3, 4).led(4)
+	sc.after = func(n *roller.Node) {
+		q, _ := sc.s.Quorum.Get()
+		q.Voters = append([]roller.Voter(nil), q.Voters...)
+		q.Voters[n.ID].LastCaughtUp = 1
+		sc.s.Quorum = roller.Known(q)
+	}
+	for range 60 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(0)), "three others are caught up, but one goes at a time")
+	sc.after = nil
+	sc.led(4)
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1, 2, 3, 4)))
+}
+
+// Issue 5: pause, resume, maintenance windows, pace.
+func TestPauseWindowAndPace(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2)
+	sc.policy.Settle = time.Minute
+	sc.step()
+	sc.policy.Paused = "paused by ann"
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RulePaused}))
+	sc.policy.Paused, sc.policy.Closed = "", "the next window opens at 22:00 UTC"
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseWaiting))
+	sc.policy.Closed = ""
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(0, 1)))
+	for range 50 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(0, 1)))
+	sc.Expect(sc.blocked(2)).To(Equal([]roller.Rule{roller.RuleSettle}))
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1, 2)))
+}
+
+func TestRisksThatThePolicyForbids(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).topics(topicOf("single", 1, ids(0), ids(0)))
+	sc.policy.Forbid = []roller.Risk{roller.RiskOffline}
+	sc.Expect(sc.roll()).To(Equal(ids(1)))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("partition single-0 would be offline, which the policy forbids"))
+}
+
+// configured gives a node a configuration in which the key differs.
+func configured(n *roller.Node, readOnly bool, live, desired string) {
+	n.Config = roller.Known(brokerconfig.Config{
+		Desired: map[string]string{"num.io.threads": desired},
+		Live:    map[string]brokerconfig.Entry{"num.io.threads": {Value: live, ReadOnly: readOnly, Source: brokerconfig.SourceStatic}},
+	})
+}
+
+// testSuccessfulAlteringConfigNotRoll, testDynamicUpdateThrowsForceableProblemOnFailure (there a failed change restarts the node; here a refused one never does).
+func TestAConfigurationThatKafkaRefuses(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), false, "8", "-3")
+	d := sc.step()
+	sc.Expect(d.Actions).To(HaveLen(1))
+	sc.Expect(d.Actions[0].Kind).To(Equal(roller.ActionReconfigure))
+	sc.progress = restored(t, sc.progress.Refused(0, "InvalidConfigurationException: must be positive"))
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.altered).To(HaveLen(1))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("must be positive; correct it, a restart would not help"))
+	configured(sc.node(0), false, "8", "9")
+	sc.step()
+	sc.Expect(sc.altered).To(HaveLen(2), "something else is wanted")
+	configured(sc.node(0), false, "9", "9")
+	sc.step()
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	sc.Expect(sc.progress.Alterations).To(BeEmpty())
+}
+
+// Issue 7391 of the shipped roller: what Kafka takes and does not show is no reason to try for ever.
+func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
+	sc := newScene(t).with(broker, 0).current(0)
+	configured(sc.node(0), false, "8", "9")
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.altered).To(HaveLen(3))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("Kafka took num.io.threads, and the node does not show it"))
+}
+
+// Goal G18 (defect D7): what takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is not known is no reason.
+func TestAConfigurationIsChangedWhateverIsInSync(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(topicOf("t", 2, ids(0, 1), nil))
+	configured(sc.node(0), false, "8", "9")
+	sc.node(1).Config = roller.Unknown[brokerconfig.Config]("DescribeConfigs timed out")
+	sc.step()
+	sc.Expect(sc.altered).To(HaveLen(1))
+	sc.Expect(sc.restarts).To(BeEmpty())
+}
+
+func TestAConfigurationThatNeedsARestart(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), true, "8", "9")
+	sc.after = func(n *roller.Node) { configured(n, true, "9", "9") }
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+	configured(sc.node(0), true, "9", "10")
+	sc.policy.NoReconfiguration = true
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+}

@@ -1,0 +1,100 @@
+package roller
+
+import (
+	"fmt"
+	"time"
+)
+
+// QuorumVerdict is the answer to whether the quorum would survive a restart.
+type QuorumVerdict struct {
+	// Blocked says why it would not; empty if it would.
+	Blocked string
+	// Warning says what is lost for the time of the restart although it is allowed (ruling R1); empty if nothing is.
+	Warning string
+}
+
+// CheckQuorum tells whether the quorum goes on without one controller (seed 002, the quorum check; rulings R1, R2): a majority of all voters must be
+// caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader. All times are of the
+// leader's clock.
+func CheckQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration) QuorumVerdict {
+	q, known := quorum.Get()
+	switch {
+	case !known:
+		return QuorumVerdict{Blocked: "the state of the metadata quorum is not known: " + quorum.Why()}
+	case q.Leader < 0:
+		return QuorumVerdict{Blocked: "the metadata quorum has no leader"}
+	case !q.votes(id):
+		return QuorumVerdict{} // it does not count, so nothing is lost
+	}
+	now, ok := q.leaderTime()
+	if !ok {
+		return QuorumVerdict{Blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not tell how far it is", q.Leader)}
+	}
+	caughtUp, behind := q.others(id, now, timeout)
+	n := len(q.Voters)
+	needed := n/2 + 1
+	if n == 2 {
+		needed = 1
+	}
+	switch {
+	case n == 1:
+		return QuorumVerdict{Warning: "it is the only voter: there is no metadata quorum until it is back"}
+	case n == 2 && caughtUp == needed:
+		return QuorumVerdict{Warning: "there are only two voters: there is no metadata quorum until it is back"}
+	case n > 2 && caughtUp >= needed:
+		return QuorumVerdict{}
+	}
+	return QuorumVerdict{Blocked: fmt.Sprintf("%d of %d voters would be caught up without it, and %d are needed; not caught up: %s", caughtUp, n, needed, list(behind))}
+}
+
+// others counts the other voters that are caught up, and names those that are not.
+func (q Quorum) others(id NodeID, now int64, timeout time.Duration) (caughtUp int, behind []NodeID) {
+	for _, v := range q.Voters {
+		switch {
+		case v.ID == id:
+		case v.LastCaughtUp >= 0 && (v.ID == q.Leader || now-v.LastCaughtUp < timeout.Milliseconds()):
+			caughtUp++
+		default:
+			behind = append(behind, v.ID)
+		}
+	}
+	return caughtUp, behind
+}
+
+// votes reports whether the node is a voter.
+func (q Quorum) votes(id NodeID) bool {
+	for _, v := range q.Voters {
+		if v.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// leaderTime is when the leader was caught up with itself: the present, by its clock. A leader may be no voter any more (KIP-853), and is then among the
+// observers.
+func (q Quorum) leaderTime() (int64, bool) {
+	latest, found := int64(-1), false
+	for _, replicas := range [][]Voter{q.Voters, q.Observers} {
+		for _, v := range replicas {
+			if v.ID == q.Leader && v.LastCaughtUp >= 0 {
+				latest, found = max(latest, v.LastCaughtUp), true
+			}
+		}
+	}
+	return latest, found
+}
+
+// caughtUp reports whether a replica of the quorum is caught up; one that is none of its voters need not be.
+func (q Quorum) caughtUp(id NodeID, timeout time.Duration) bool {
+	if !q.votes(id) || id == q.Leader {
+		return true
+	}
+	now, ok := q.leaderTime()
+	for _, v := range q.Voters {
+		if v.ID == id && ok && v.LastCaughtUp >= 0 && now-v.LastCaughtUp < timeout.Milliseconds() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package roller
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// round is one look at everything: what a plan and a step have in common.
+type round struct {
+	s        *Snapshot
+	policy   Policy
+	progress Progress
+	avail    *Availability
+	// nodes are the assessments in the order in which nodes are considered.
+	nodes []*Assessment
+	// gone are the nodes that serve nobody, or soon will not: those down by themselves, those that are under way, and those chosen in this round.
+	gone *ledger
+	// away are the nodes that count against the limits: under way, chosen in this round, or not ready and waited for.
+	away []*Assessment
+	// chosen are those of this round.
+	chosen []*Assessment
+	// batch is the number of a broker's batch in the plan that is followed; made is that plan if it was made in this round.
+	batch map[NodeID]int
+	made  *division
+}
+
+// newRound assesses all nodes and puts them in order.
+func newRound(s *Snapshot, p Progress, policy Policy) *round {
+	r := &round{s: s, policy: policy, avail: NewAvailability(s.Topics)}
+	var stages map[NodeID]stage
+	r.progress, stages = p.advance(s, policy, r.avail)
+	var down []NodeID
+	for i := range s.Nodes {
+		a := assess(s, &s.Nodes[i], stages[s.Nodes[i].ID], r.progress, policy)
+		r.nodes = append(r.nodes, &a)
+		if a.Down || a.stage.underWay() && a.stage != stageCatchingUp {
+			down = append(down, a.Node)
+		}
+		if a.stage.underWay() || a.State == StateUnready && !a.Down && s.At.Sub(s.Nodes[i].ReadyChanged) < policy.Patience {
+			r.away = append(r.away, &a)
+		}
+	}
+	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Node, b.Node))
+	})
+	r.gone = newLedger(r.avail, down)
+	r.forget()
+	return r
+}
+
+// rank is the place in seed 002's order: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
+// last of its kind in any case), unready brokers, ready brokers. Equals go by their ids.
+func (a *Assessment) rank() int {
+	ready := a.State == StateReady || a.State == StateSilent || a.State == StateCatchingUp || a.State == StateStalled
+	switch {
+	case a.Roles.Controller && a.ActiveController:
+		return 2
+	case a.Roles.Controller && !ready:
+		return 0
+	case a.Roles.Controller:
+		return 1
+	case !ready:
+		return 3
+	}
+	return 4
+}
+
+// forget drops what is remembered of reasons that are gone, of controllers that need nothing any more, and of changes that were taken up. What can't be
+// seen is not forgotten.
+func (r *round) forget() {
+	for _, a := range r.nodes {
+		n := a.node
+		if kept := r.progress.Restarted[a.Node]; len(kept) > 0 && n.Revision.IsKnown() && n.Instance.IsKnown() && (n.Config.IsKnown() || !needsConfig(kept)) {
+			r.progress.Restarted[a.Node] = slices.DeleteFunc(slices.Clone(kept), func(key string) bool {
+				return !slices.ContainsFunc(a.Repeated, func(x Reason) bool { return x.key() == key }) && a.stage == stageNone
+			})
+		}
+		if a.Need != NeedRestart || a.stage != stageNone {
+			delete(r.progress.Waiting, a.Node)
+		}
+		if n.Config.IsKnown() && a.Changes.Empty() {
+			delete(r.progress.Alterations, a.Node)
+		}
+	}
+	for id := range r.progress.Restarted {
+		if r.s.Node(id) == nil || len(r.progress.Restarted[id]) == 0 {
+			delete(r.progress.Restarted, id)
+		}
+	}
+}
+
+// needsConfig reports whether one of the reasons can only be seen in the configuration.
+func needsConfig(keys []string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool {
+		return len(key) >= len(ConfigChangeRequiresRestart) && key[:len(ConfigChangeRequiresRestart)] == string(ConfigChangeRequiresRestart)
+	})
+}
+
+// wanted reports whether the node is to be restarted, and nobody outside keeps it from that.
+func (a *Assessment) wanted() bool {
+	return a.Need == NeedRestart && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
+		return b.Rule == RuleHold || b.Rule == RuleUnderWay || b.Rule == RuleRecovery
+	})
+}
+
+// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more (ruling R4).
+func (r *round) givenUp(a *Assessment) bool {
+	if a.stage == stageFailed || a.stage == stageStalled {
+		return true
+	}
+	since, waits := r.progress.Waiting[a.Node]
+	return waits && r.s.At.Sub(since) >= r.policy.Patience
+}
+
+// choose takes a node for a restart.
+func (r *round) choose(a *Assessment) {
+	r.chosen = append(r.chosen, a)
+	r.gone.add(a.Node)
+	if !slices.Contains(r.away, a) {
+		r.away = append(r.away, a)
+	}
+}
+
+// restart is the record of it.
+func (r *round) restart(a *Assessment) Restart {
+	behind, _, _ := r.avail.Behind(a.Node)
+	return Restart{Instance: a.node.Instance.Or(""), At: r.s.At, Reasons: a.Reasons, Behind: behind}
+}
+
+// since is when the waiting for a controller began.
+func (r *round) waits(a *Assessment) {
+	if _, already := r.progress.Waiting[a.Node]; !already && a.Roles.Controller && a.wanted() && a.stage == stageNone {
+		r.progress.Waiting[a.Node] = r.s.At
+	}
+}
+
+// settled is when the last node that came back will have been back for long enough.
+func (r *round) settled() time.Time {
+	if r.progress.Back.IsZero() {
+		return time.Time{}
+	}
+	return r.progress.Back.Add(r.policy.Settle)
+}

@@ -1,0 +1,143 @@
+package roller_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// scene is a cluster in which every restart ends well within one step, unless the test says otherwise. Its clock moves only when nothing else happens.
+type scene struct {
+	*WithT
+	s        roller.Snapshot
+	progress roller.Progress
+	policy   roller.Policy
+	restarts []roller.NodeID
+	altered  []roller.Action
+	last     roller.Decision
+	// after is called for each node that was restarted; nil: it is ready at once, and up to date.
+	after func(n *roller.Node)
+	// before is called before each step.
+	before func()
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+var (
+	broker     = roller.Roles{Broker: true}
+	controller = roller.Roles{Controller: true}
+	combined   = roller.Roles{Controller: true, Broker: true}
+)
+
+func newScene(t *testing.T) *scene {
+	sc := &scene{WithT: NewWithT(t), policy: roller.DefaultPolicy()}
+	sc.s = roller.Snapshot{At: noon, Topics: roller.Known[[]roller.Topic](nil), Quorum: roller.Known(roller.Quorum{Leader: 1000, Voters: []roller.Voter{{ID: 1000, LastCaughtUp: 1}}})}
+	return sc
+}
+
+// with adds nodes that are well, and out of date.
+func (sc *scene) with(roles roller.Roles, nodes ...roller.NodeID) *scene {
+	for _, id := range nodes {
+		sc.s.Nodes = append(sc.s.Nodes, roller.Node{
+			ID: id, Name: fmt.Sprintf("my-cluster-kafka-%d", id), Roles: roles, Instance: roller.Known("first"),
+			Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour), Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
+			Answers: roller.Known(true), Fenced: roller.Known(false), Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
+		})
+	}
+	slices.SortFunc(sc.s.Nodes, func(a, b roller.Node) int { return int(a.ID - b.ID) })
+	return sc
+}
+
+// led makes all controllers voters that are caught up.
+func (sc *scene) led(leader roller.NodeID) *scene {
+	q := roller.Quorum{Leader: leader}
+	for _, n := range sc.s.Nodes {
+		if n.Roles.Controller {
+			q.Voters = append(q.Voters, roller.Voter{ID: n.ID, LastCaughtUp: 10_000})
+		}
+	}
+	sc.s.Quorum = roller.Known(q)
+	return sc
+}
+
+func (sc *scene) topics(topics ...roller.Topic) *scene {
+	sc.s.Topics = roller.Known(topics)
+	return sc
+}
+
+func (sc *scene) node(id roller.NodeID) *roller.Node { return sc.s.Node(id) }
+
+func (sc *scene) current(nodes ...roller.NodeID) *scene {
+	for _, id := range nodes {
+		sc.node(id).Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"})
+	}
+	return sc
+}
+
+func (sc *scene) unready(since time.Duration, nodes ...roller.NodeID) *scene {
+	for _, id := range nodes {
+		sc.node(id).Ready, sc.node(id).ReadyChanged = roller.Known(false), sc.s.At.Add(-since)
+	}
+	return sc
+}
+
+// step is one decision, carried out.
+func (sc *scene) step() roller.Decision {
+	if sc.before != nil {
+		sc.before()
+	}
+	sc.last = roller.Step(&sc.s, sc.progress, sc.policy)
+	sc.progress = sc.last.Progress
+	for _, a := range sc.last.Actions {
+		if a.Kind != roller.ActionRestart {
+			sc.altered = append(sc.altered, a)
+			continue
+		}
+		n := sc.node(a.Node)
+		sc.Expect(n.Instance.Or("")).To(Equal(a.Instance))
+		sc.restarts = append(sc.restarts, a.Node)
+		n.Instance = roller.Known(fmt.Sprintf("%s after %d restarts", n.Name, len(sc.restarts)))
+		n.Ready, n.ReadyChanged = roller.Known(true), sc.s.At
+		n.Stuck = roller.Known("")
+		sc.current(a.Node)
+		if sc.after != nil {
+			sc.after(n)
+		}
+	}
+	sc.s.At = sc.s.At.Add(time.Second)
+	return sc.last
+}
+
+// roll steps until nothing happens for a quarter of an hour, and returns the order in which nodes were restarted.
+func (sc *scene) roll() []roller.NodeID {
+	for idle := 0; idle < 900; idle++ {
+		before := len(sc.restarts) + len(sc.altered)
+		if sc.step(); sc.last.Phase == roller.PhaseDone {
+			break
+		}
+		if len(sc.restarts)+len(sc.altered) > before {
+			idle = 0
+		}
+	}
+	return sc.restarts
+}
+
+// of is what the last decision says of a node.
+func (sc *scene) of(id roller.NodeID) roller.Assessment {
+	i := slices.IndexFunc(sc.last.Nodes, func(a roller.Assessment) bool { return a.Node == id })
+	return sc.last.Nodes[i]
+}
+
+// blocked is what keeps a node.
+func (sc *scene) blocked(id roller.NodeID) []roller.Rule {
+	var rules []roller.Rule
+	for _, b := range sc.of(id).Blocks {
+		rules = append(rules, b.Rule)
+	}
+	return rules
+}

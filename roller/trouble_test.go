@@ -1,0 +1,265 @@
+package roller_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// never makes a restarted node not ready again.
+func (sc *scene) never(id roller.NodeID) {
+	sc.after = func(n *roller.Node) {
+		if n.ID == id {
+			n.Ready = roller.Known(false)
+		}
+	}
+}
+
+// pod0NotReadyAfterRollingBroker, pod1NotReadyAfterRolling, pod3NotReadyAfterRolling: what does not come back stops its kind, and says so.
+func TestANodeThatIsNotReadyAfterItsRestartStopsItsKind(t *testing.T) {
+	for _, id := range ids(0, 1, 3) {
+		sc := newScene(t).with(broker, 0, 1, 2, 3, 4)
+		sc.never(id)
+		var want []roller.NodeID
+		for other := range id + 1 {
+			want = append(want, other)
+		}
+		sc.Expect(sc.roll()).To(Equal(want))
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseFailed))
+		sc.Expect(sc.of(id).State).To(Equal(roller.StateFailed))
+		if id < 4 {
+			sc.Expect(sc.of(4).Blocks[0].Why).To(ContainSubstring("node %d was restarted and did not become ready", id))
+		}
+		// A second run, from what the first one stored, restarts nothing.
+		sc.Expect(sc.roll()).To(Equal(want))
+		// It gets ready by itself: the roll goes on.
+		sc.after = nil
+		sc.node(id).Ready = roller.Known(true)
+		sc.Expect(sc.roll()).To(Equal(ids(0, 1, 2, 3, 4)))
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	}
+}
+
+// activeControllerNotReadyAfterRolling(+Combined).
+func TestAnActiveControllerThatIsNotReadyAfterItsRestart(t *testing.T) {
+	for _, roles := range []roller.Roles{controller, combined} {
+		sc := newScene(t).with(roles, 0, 1, 2).led(1)
+		sc.never(1)
+		sc.Expect(sc.roll()).To(Equal(ids(0, 2, 1)))
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseFailed))
+		sc.Expect(sc.of(1).State).To(Equal(roller.StateFailed))
+	}
+}
+
+// Ruling R4 (checklist 27): a failing controller stops no broker, once it has been waited for.
+func TestAFailingControllerDoesNotStopBrokers(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
+	sc.never(4)
+	sc.Expect(sc.roll()).To(Equal(ids(4, 0, 1)))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseFailed))
+	sc.Expect(sc.blocked(5)).To(ContainElement(roller.RuleHalt))
+}
+
+// A node on hold is somebody's, and stops nobody (issue 5: hold one node).
+func TestANodeOnHold(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2)
+	sc.never(1)
+	sc.roll()
+	sc.node(1).Hold = "annotated by ann: disk is being replaced"
+	sc.after = nil
+	sc.policy.MaxUnavailable = 2
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1, 2)))
+
+	sc = newScene(t).with(broker, 0, 1, 2)
+	sc.node(1).Hold = "annotated"
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
+	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleHold}))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+}
+
+// testBrokerNotInitiallyRollable, testCombinedNotInitiallyRollable, testControllerNotInitiallyRollable: what can't go now goes later.
+func TestANodeThatCannotGoAtFirst(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).topics(topicOf("t", 1, ids(1, 9), ids(1)))
+	sc.before = func() {
+		if len(sc.restarts) == 4 {
+			sc.topics(topicOf("t", 1, ids(1, 9), ids(1, 9)))
+		}
+	}
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2, 3, 4, 1)))
+
+	for _, roles := range []roller.Roles{controller, combined} {
+		sc := newScene(t).with(roles, 0, 1, 2, 3, 4).led(2)
+		healthy := sc.s.Quorum
+		q, _ := healthy.Get()
+		behind := roller.Quorum{Leader: 2, Voters: append([]roller.Voter(nil), q.Voters...)}
+		behind.Voters[3].LastCaughtUp, behind.Voters[4].LastCaughtUp = 1, 1
+		sc.s.Quorum = roller.Known(behind) // without 0 there would be two of five; without 3 there are three
+		sc.before = func() {
+			if len(sc.restarts) == 2 {
+				sc.s.Quorum = healthy
+			}
+		}
+		sc.after = func(n *roller.Node) {
+			q, _ := sc.s.Quorum.Get()
+			q.Voters = append([]roller.Voter(nil), q.Voters...)
+			q.Voters[n.ID].LastCaughtUp = 10_000
+			sc.s.Quorum = roller.Known(q)
+		}
+		sc.Expect(sc.roll()).To(Equal(ids(3, 0, 1, 4, 2)))
+	}
+}
+
+// testBrokerNeverRollable, testCombinedNeverRollable: one that can't go stops nobody, and the next run restarts nothing.
+func TestANodeThatCanNeverGo(t *testing.T) {
+	for _, roles := range []roller.Roles{broker, combined} {
+		sc := newScene(t).with(roles, 0, 1, 2, 3, 4).topics(topicOf("t", 1, ids(1, 9), ids(1)))
+		if roles.Controller {
+			sc.led(4)
+		}
+		sc.Expect(sc.roll()).To(ConsistOf(ids(0, 2, 3, 4)))
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+		sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleAvailability}))
+		sc.Expect(sc.roll()).To(HaveLen(4))
+	}
+}
+
+// testControllerNoQuorum: all denied, none is rolled, and brokers go on after a while only where they could come back.
+func TestControllersWithoutAQuorum(t *testing.T) {
+	sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(-1)
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleQuorum}))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("could not come back"))
+	sc.s.Quorum = roller.Unknown[roller.Quorum]("timed out")
+	sc.Expect(sc.roll()).To(Equal(ids(0)), "the seed: brokers are considered, which may help")
+}
+
+// testControllerNeverRollable, testControllerAndOneMoreNeverRollable: the active controller waits for the others, no longer than patience lasts.
+func TestTheActiveControllerDoesNotWaitForEver(t *testing.T) {
+	sc := newScene(t).with(combined, 0, 1, 2).led(2).topics(topicOf("t", 1, ids(1, 9), ids(1)))
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", sc.policy.Patience))
+}
+
+// testBrokerInRecoveryState, testControllerInRecoveryState, testCombinedInRecoveryState (seed 002: never; checklist 12).
+func TestANodeInRecoveryIsLeftAlone(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3).unready(time.Hour, 0)
+	sc.node(0).Recovery = roller.Known(&roller.Recovery{RemainingLogs: 10, RemainingSegments: 100})
+	sc.Expect(sc.roll()).To(Equal(ids(1, 2, 3)))
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateRecovering))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("10 logs and 100 segments left"))
+
+	sc = newScene(t).with(broker, 0, 1).with(combined, 3, 4, 5).led(5).unready(time.Hour, 4)
+	sc.node(4).Recovery = roller.Known(&roller.Recovery{RemainingLogs: -1})
+	sc.Expect(sc.roll()).To(Equal(ids(3, 5, 0, 1)), "ruling R4: brokers are considered all the same")
+}
+
+// testPodStuckThrowsFatalProblem: stuck and up to date: nothing else is restarted (seed 002).
+func TestAStuckNodeThatIsUpToDateStopsAll(t *testing.T) {
+	for _, stuck := range []string{"CrashLoopBackOff", "ImagePullBackOff", "ContainerCreating", "Unschedulable"} {
+		sc := newScene(t).with(broker, 0, 1, 2).with(controller, 3).led(3).current(1).unready(0, 1)
+		sc.node(1).Stuck = roller.Known(stuck)
+		sc.Expect(sc.roll()).To(BeEmpty())
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseFailed))
+		sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleHalt))
+		sc.Expect(sc.blocked(3)).To(ContainElement(roller.RuleHalt))
+		sc.node(1).Stuck, sc.node(1).Ready = roller.Known(""), roller.Known(true)
+		sc.Expect(sc.roll()).To(Equal(ids(3, 0, 2)))
+	}
+}
+
+// testPodStuckForceRestartWithOldRevision: stuck and out of date: it goes first, at once, without a check that could not lose anything, and says so.
+func TestAStuckNodeThatIsOutOfDateIsRestarted(t *testing.T) {
+	for _, stuck := range []string{"CrashLoopBackOff", "ImagePullBackOff", "ContainerCreating", "Unschedulable"} {
+		sc := newScene(t).with(broker, 0, 1, 2).unready(0, 1).topics(topicOf("t", 1, ids(1, 9), ids(1)))
+		sc.node(1).Stuck = roller.Known(stuck)
+		sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon
+		sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
+		d := sc.step()
+		sc.Expect(d.Actions).To(HaveLen(1))
+		sc.Expect(d.Actions[0].Forced).To(ContainSubstring("Stuck: " + stuck))
+		sc.Expect(roller.Reasons(d.Actions[0].Reasons)).To(Equal("PodHasOldRevision, PodStuck (" + stuck + ")"))
+		sc.topics()
+		sc.Expect(sc.roll()).To(Equal(ids(1, 0, 2)))
+	}
+}
+
+// Goal G6, issue 9426: combined nodes that are all pending are restarted together, since no quorum can be lost.
+func TestAllControllersThatAreDownAreRestartedTogether(t *testing.T) {
+	sc := newScene(t).with(combined, 0, 1, 2).unready(0, 0, 1, 2)
+	for id := range roller.NodeID(3) {
+		sc.node(id).Stuck = roller.Known("Unschedulable")
+	}
+	sc.s.Quorum, sc.s.Topics = roller.Unknown[roller.Quorum]("nobody answers"), roller.Unknown[[]roller.Topic]("nobody answers")
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 2)))
+}
+
+// testRollHandlesErrorWhenOpeningBrokerAdminClient and the like (seed 002: a broker that can't be reached is restarted; ruling R5: not against a check).
+func TestASilentBroker(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
+	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon
+	sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
+	sc.Expect(sc.roll()).To(Equal(ids(1)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically("~", sc.policy.Silence, 5*time.Second), "one question without an answer is no reason")
+
+	sc = newScene(t).with(broker, 0, 1).current(0, 1).topics(topicOf("t", 1, ids(1, 9), ids(1)))
+	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon.Add(-time.Hour)
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleAvailability}))
+	sc.s.Topics = roller.Unknown[[]roller.Topic]("timed out")
+	sc.Expect(sc.roll()).To(BeEmpty(), "the other one answers, so the check can be made later")
+	sc.node(0).Answers, sc.node(0).Silent = roller.Known(false), noon.Add(-time.Hour)
+	sc.after = func(n *roller.Node) { sc.node(n.ID).Answers = roller.Known(true) }
+	d := sc.step()
+	sc.Expect(d.Actions).To(HaveLen(1))
+	sc.Expect(d.Actions[0].Forced).To(ContainSubstring("no broker answers"))
+
+	sc = newScene(t).with(controller, 0, 1, 2).led(2).current(0, 1, 2)
+	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon.Add(-time.Hour)
+	sc.Expect(sc.roll()).To(BeEmpty(), "a controller that does not answer is no reason (checklist 23)")
+}
+
+// testBrokerInRunningState, testFailGettingBrokerState (checklist 17): an unready node is waited for, then considered.
+func TestAnUnreadyNodeIsWaitedFor(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).unready(0, 1)
+	sc.step()
+	sc.Expect(sc.restarts).To(BeEmpty())
+	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RulePatience}))
+	sc.Expect(sc.blocked(0)).To(Equal([]roller.Rule{roller.RuleLimit}), "it counts as away as long as it is waited for")
+	sc.Expect(sc.roll()).To(Equal(ids(1, 0, 2)))
+
+	sc = newScene(t).with(broker, 0, 1, 2).current(1).unready(0, 1)
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)), "goal G16: one that nothing can be done for stops nobody for ever")
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", sc.policy.Patience))
+}
+
+// testFailWhenPodIsReadyThrows: what can't be read is not "no".
+func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2)
+	sc.node(0).Instance = roller.Unknown[string]("cluster east is unreachable")
+	sc.node(1).Ready = roller.Unknown[bool]("cluster east is unreachable")
+	sc.Expect(sc.roll()).To(Equal(ids(2)))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("its pod is not known: cluster east is unreachable"))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+
+	sc = newScene(t).with(broker, 0)
+	sc.s.Topics = roller.Unknown[[]roller.Topic]("timed out")
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc = newScene(t).with(controller, 0)
+	sc.s.Quorum = roller.Unknown[roller.Quorum]("timed out")
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc = newScene(t).with(broker, 0, 1)
+	sc.node(0).Revision = roller.Unknown[roller.Revision]("no such StrimziPodSet")
+	sc.Expect(sc.roll()).To(Equal(ids(1)))
+}
+
+// Defect D9: a missing pod is not a success, and its owner makes a new one.
+func TestAMissingPod(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1)
+	sc.node(0).Instance = roller.Known("")
+	sc.Expect(sc.roll()).To(Equal(ids(1)))
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateMissing))
+}
