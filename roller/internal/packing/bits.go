@@ -19,14 +19,6 @@ func (b bitset) unite(o bitset) {
 	}
 }
 
-// without takes all of o away.
-func (b bitset) without(o bitset) {
-	o = o[:len(b)]
-	for w := range b {
-		b[w] &^= o[w]
-	}
-}
-
 // common is how many numbers both have.
 func (b bitset) common(o bitset) int {
 	n := 0
@@ -52,16 +44,6 @@ func (b bitset) empty() bool {
 		}
 	}
 	return true
-}
-
-// list appends the numbers, the lowest first.
-func (b bitset) list(to []int32) []int32 {
-	for at, w := range b {
-		for ; w != 0; w &= w - 1 {
-			to = append(to, int32(at<<6+bits.TrailingZeros64(w)))
-		}
-	}
-	return to
 }
 
 // relation is a symmetric relation between the numbers below n, as one bitset for each of them.

@@ -22,12 +22,16 @@ func constrained(items int, constraints ...[]int32) *packing.Input {
 	return in
 }
 
-// pack packs, and holds the answer against the checkers as far as they can tell.
+// pack packs, and holds the answer against the checkers. That of searches is for small instances.
 func pack(g Gomega, in *packing.Input) packing.Packing {
 	p, err := packing.Pack(in)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(packing.Verify(in, p.Batches)).To(Succeed())
-	g.Expect(packing.VerifyBound(in, p.Bound, 20_000)).To(Or(Succeed(), MatchError(packing.ErrTooHard)))
+	steps := 0
+	if len(in.Limits) < 1000 {
+		steps = 20_000
+	}
+	g.Expect(packing.VerifyBound(in, p.Bound, steps)).To(Or(Succeed(), MatchError(packing.ErrTooHard)))
 	g.Expect(p.Bound.Batches).To(BeNumerically("<=", len(p.Batches)))
 	return p
 }

@@ -11,8 +11,12 @@ import (
 func randomInput(random *rand.Rand, items int) *packing.Input {
 	in := &packing.Input{Items: items, Offsets: []int32{0}}
 	var constraints [][]int32
+	size := random.IntN(4)
 	for range random.IntN(1 + items*items/2) {
-		members := make([]int32, 1+random.IntN(5))
+		members := make([]int32, max(size, 2)) // pairs, half of the time, or triples
+		if size == 0 {
+			members = make([]int32, 1+random.IntN(5))
+		}
 		for m := range members {
 			members[m] = int32(random.IntN(items))
 		}

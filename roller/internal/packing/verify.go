@@ -142,16 +142,29 @@ func verifyApart(in *Input, of func(i, j int32) bool) error {
 }
 
 func verifyPart(in *Input, p Part, steps *int) error {
-	// Every batch that is allowed has at most capacity of what the items have in all.
-	all, capacity := int64(len(p.Items)), int64(0)
 	switch p.Kind {
-	case KindSize:
-		capacity = int64(in.MaxSize)
+	case KindClique:
+		if p.Batches > len(p.Items) {
+			return fmt.Errorf("%w: %s", ErrBound, p)
+		}
+		return verifyApart(in, func(i, j int32) bool { return slices.Contains(p.Items, i) && slices.Contains(p.Items, j) })
+	case KindShares:
+		return verifyShares(in, p, steps)
+	case KindSearch:
+		return verifySearch(in, p, steps)
+	case KindSize, KindGroup, KindWeight, KindConstraint:
+	}
+	return verifyQuotient(in, p)
+}
+
+// verifyQuotient checks the kinds of which each batch that is allowed has at most capacity, and the items have so much in all.
+func verifyQuotient(in *Input, p Part) error {
+	all, capacity := int64(len(p.Items)), int64(in.MaxSize)
+	foreign := func(int32) bool { return false }
+	switch p.Kind {
 	case KindGroup:
 		capacity = int64(in.MaxPerGroup)
-		if slices.ContainsFunc(p.Items, func(i int32) bool { return p.Group < 0 || in.group(i) != p.Group }) {
-			return fmt.Errorf("%w: not all items are of group %d", ErrBound, p.Group)
-		}
+		foreign = func(i int32) bool { return p.Group < 0 || in.group(i) != p.Group }
 	case KindWeight:
 		all, capacity = 0, in.MaxWeight
 		for _, i := range p.Items {
@@ -162,18 +175,11 @@ func verifyPart(in *Input, p Part, steps *int) error {
 			return fmt.Errorf("%w: there is no constraint %d", ErrBound, p.Constraint)
 		}
 		capacity = int64(in.Limits[p.Constraint])
-		if slices.ContainsFunc(p.Items, func(i int32) bool { return !slices.Contains(in.members(p.Constraint), i) }) {
-			return fmt.Errorf("%w: not all items are of constraint %d", ErrBound, p.Constraint)
-		}
-	case KindClique:
-		capacity = 1
-		if err := verifyApart(in, func(i, j int32) bool { return slices.Contains(p.Items, i) && slices.Contains(p.Items, j) }); err != nil {
-			return err
-		}
-	case KindShares:
-		return verifyShares(in, p, steps)
-	case KindSearch:
-		return verifySearch(in, p, steps)
+		foreign = func(i int32) bool { return !slices.Contains(in.members(p.Constraint), i) }
+	case KindSize, KindClique, KindShares, KindSearch:
+	}
+	if slices.ContainsFunc(p.Items, foreign) {
+		return fmt.Errorf("%w: an item does not belong to %s", ErrBound, p)
 	}
 	if capacity < 1 || int64(p.Batches) > (all+capacity-1)/capacity {
 		return fmt.Errorf("%w: %s is more than %d divided by %d", ErrBound, p, all, capacity)
