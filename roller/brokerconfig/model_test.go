@@ -59,8 +59,10 @@ func (m *model) entry(k brokerconfig.Key) brokerconfig.Entry {
 		}
 		e.Synonyms = append(e.Synonyms, brokerconfig.Synonym{Key: k.Name, Value: value, Source: source})
 	}
-	if k.Mode != brokerconfig.ReadOnly { // Kafka ignores them otherwise
+	if k.Mode != brokerconfig.ReadOnly { // Kafka ignores what should not be there (DynamicBrokerConfig.fromPersistentProps)
 		add(m.node, brokerconfig.SourceDynamicNode)
+	}
+	if k.Mode == brokerconfig.ClusterWide {
 		add(m.global, brokerconfig.SourceDynamicGlobal)
 	}
 	add(m.static, brokerconfig.SourceStatic)

@@ -1,0 +1,229 @@
+package brokerconfig_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// someValue is one of a few values of the key's type, Kafka's default among them, in different spellings.
+func someValue(r *rand.Rand, k brokerconfig.Key) string {
+	if k.Default != nil && r.IntN(4) == 0 {
+		return *k.Default
+	}
+	n := strconv.Itoa(1 + r.IntN(3))
+	switch k.Type {
+	case brokerconfig.Boolean:
+		return []string{"true", "false", "TRUE"}[r.IntN(3)]
+	case brokerconfig.Integer:
+		return []string{n, "0" + n, " " + n}[r.IntN(3)]
+	case brokerconfig.Double:
+		return []string{n, n + ".0", n + "e0"}[r.IntN(3)]
+	case brokerconfig.List, brokerconfig.Map:
+		return []string{"a:" + n, "a:" + n + ",b:1", "a:" + n + ", b:1", "b:1,a:" + n}[r.IntN(4)]
+	}
+	return []string{"v" + n, "${env:V" + n + "}", ""}[r.IntN(3)]
+}
+
+// scatter sets about one key in n.
+func scatter(r *rand.Rand, t *brokerconfig.Table, n int, into map[string]string) {
+	for _, name := range t.Names() {
+		if k, _ := t.Key(name); r.IntN(n) == 0 {
+			into[name] = someValue(r, k)
+		}
+	}
+}
+
+// randomNode is a node with a past: started with some file, told some values, and now to have another file, which shares much with the first.
+func randomNode(r *rand.Rand, t *brokerconfig.Table, terse bool) *model {
+	m := newModel(t)
+	m.terse = terse
+	scatter(r, t, 4, m.file)
+	m.start()
+	edit(r, m)
+	scatter(r, t, 8, m.node)
+	scatter(r, t, 8, m.global)
+	return m
+}
+
+func edit(r *rand.Rand, m *model) {
+	for _, name := range slices.Sorted(maps.Keys(m.file)) {
+		if r.IntN(3) == 0 {
+			delete(m.file, name)
+		}
+	}
+	scatter(r, m.table, 6, m.file)
+}
+
+func randomRoles(r *rand.Rand) brokerconfig.Roles {
+	return []brokerconfig.Roles{broker, controller, combined}[r.IntN(3)]
+}
+
+// eachHistory runs a property for many seeds and all tables.
+func eachHistory(t *testing.T, check func(g *WithT, r *rand.Rand, table *brokerconfig.Table)) {
+	t.Helper()
+	for _, version := range brokerconfig.Versions() {
+		t.Run(version, func(t *testing.T) {
+			table, exact := brokerconfig.For(version)
+			NewWithT(t).Expect(exact).To(BeTrue())
+			for seed := range uint64(60) {
+				ok := t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { check(NewWithT(t), rand.New(rand.NewPCG(seed, 5)), table) })
+				if !ok {
+					return
+				}
+			}
+		})
+	}
+}
+
+// No endless loop: a node that was given what it needs, needs nothing.
+func TestApplyingTheResultLeavesNothingToDo(t *testing.T) {
+	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
+		m, roles := randomNode(r, table, false), randomRoles(r)
+		m.apply(m.diff(roles))
+		g.Expect(m.diff(roles)).To(Equal(brokerconfig.Diff{}))
+	})
+}
+
+func TestWithoutSynonymsTwiceIsEnough(t *testing.T) {
+	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
+		m, roles := randomNode(r, table, true), randomRoles(r)
+		m.apply(m.diff(roles))
+		m.apply(m.diff(roles))
+		g.Expect(m.diff(roles)).To(Equal(brokerconfig.Diff{}))
+	})
+}
+
+// The other half: a node that needs nothing has what was desired, in every key that is compared.
+func TestNothingToDoMeansThatTheDesiredValuesCount(t *testing.T) {
+	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
+		m := randomNode(r, table, false)
+		m.apply(m.diff(combined))
+		for name, e := range m.config().Live {
+			k, _ := table.Key(name)
+			want, desired := m.file[name]
+			if !desired && k.Default != nil {
+				want = *k.Default
+			}
+			shadowed := slices.ContainsFunc(k.Before, func(key string) bool { _, ok := m.file[key]; return ok })
+			if e.Sensitive || shadowed || brokerconfig.Owned(name) != "" || len(want) > 2 && want[:2] == "${" {
+				continue
+			}
+			g.Expect(k.Type.Same(e.Value, want)).To(BeTrue(), "%s is %q, want %q", name, e.Value, want)
+		}
+	})
+}
+
+// Every restart that is asked for changes something: without it, the node stays as it is.
+func TestARestartIsAskedForOnlyWhereItChangesSomething(t *testing.T) {
+	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
+		m, roles := randomNode(r, table, r.IntN(2) == 0), randomRoles(r)
+		for _, c := range m.diff(roles).Restart {
+			k, _ := table.Key(c.Key)
+			was, now := m.static[c.Key], m.file[c.Key]
+			if k.Default != nil {
+				if _, ok := m.static[c.Key]; !ok {
+					was = *k.Default
+				}
+				if _, ok := m.file[c.Key]; !ok {
+					now = *k.Default
+				}
+			}
+			g.Expect(k.Type.Same(was, now)).To(BeFalse(), "%s: %q in the file of the last start, %q in that of the next", c.Key, was, now)
+		}
+	})
+}
+
+// What is not to be done by hand must not come by a restart either: only the file changes then.
+func TestNothingThatIsReadOnlyIsSetWhileItRuns(t *testing.T) {
+	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
+		m, roles := randomNode(r, table, r.IntN(2) == 0), randomRoles(r)
+		d := m.diff(roles)
+		for _, c := range slices.Concat(d.Node, d.Global) {
+			k, _ := table.Key(c.Key)
+			g.Expect(k.Mode).To(BeElementOf(brokerconfig.PerBroker, brokerconfig.ClusterWide, brokerconfig.PerListener), c.Key)
+			g.Expect(k.Mode == brokerconfig.PerListener && c.To != nil).To(BeFalse(), c.Key)
+		}
+		for _, c := range d.Global {
+			k, _ := table.Key(c.Key)
+			g.Expect(k.Mode).To(Equal(brokerconfig.ClusterWide), c.Key)
+			g.Expect(c.Key == "min.insync.replicas" && c.To == nil).To(BeFalse())
+		}
+		for _, c := range d.Node {
+			g.Expect(c.Key == "min.insync.replicas" && c.To != nil).To(BeFalse())
+		}
+	})
+}
+
+// clusterOf makes nodes of one cluster, which share what Kafka stores for all.
+func clusterOf(r *rand.Rand, table *brokerconfig.Table, agree bool) []*model {
+	first := randomNode(r, table, false)
+	models := []*model{first}
+	for range 2 + r.IntN(3) {
+		m := first.clone() // clones share the map of what is stored for all
+		m.static, m.node = map[string]string{}, map[string]string{}
+		scatter(r, table, 4, m.static)
+		scatter(r, table, 8, m.node)
+		if !agree {
+			edit(r, m)
+		}
+		models = append(models, m)
+	}
+	return models
+}
+
+func nodesOf(models []*model, roles []brokerconfig.Roles) []brokerconfig.Node {
+	nodes := make([]brokerconfig.Node, len(models))
+	for i, m := range models {
+		nodes[i] = brokerconfig.Node{ID: int32(i), Roles: roles[i], Config: m.config()}
+	}
+	return nodes
+}
+
+func settle(table *brokerconfig.Table, models []*model, roles []brokerconfig.Roles) brokerconfig.Outcome {
+	out := table.CompareAll(nodesOf(models, roles))
+	for id, d := range out.Nodes {
+		models[id].apply(d)
+	}
+	alter(models[0].global, out.Global)
+	return out
+}
+
+func TestAWholeClusterThatAgreesSettles(t *testing.T) {
+	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
+		models := clusterOf(r, table, true)
+		roles := make([]brokerconfig.Roles, len(models))
+		for i := range roles {
+			roles[i] = []brokerconfig.Roles{broker, combined}[r.IntN(2)]
+		}
+		settle(table, models, roles)
+		settle(table, models, roles)
+		out := table.CompareAll(nodesOf(models, roles))
+		g.Expect(out.Nodes).To(BeEmpty())
+		g.Expect(out.Global).To(BeEmpty())
+	})
+}
+
+// Pools that want different values of a cluster-wide key must not undo each other's for ever.
+func TestAClusterThatDoesNotAgreeSettles(t *testing.T) {
+	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
+		models := clusterOf(r, table, false)
+		roles := make([]brokerconfig.Roles, len(models))
+		for i := range roles {
+			roles[i] = randomRoles(r)
+		}
+		for range 4 {
+			settle(table, models, roles)
+		}
+		out := table.CompareAll(nodesOf(models, roles))
+		g.Expect(out.Nodes).To(BeEmpty())
+		g.Expect(out.Global).To(BeEmpty())
+	})
+}
