@@ -1,0 +1,83 @@
+package clusters
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// dialer opens connections, remembers them, and counts how often one was opened or closed. Whoever asked the server who it is knows by
+// the count whether the answer still holds: no connection has been exchanged for another one since.
+type dialer struct {
+	net.Dialer
+	mu      sync.Mutex
+	open    map[*connection]bool
+	changes uint64
+	closed  bool
+}
+
+func newDialer() *dialer {
+	return &dialer{Dialer: net.Dialer{Timeout: 30 * time.Second, KeepAlive: 15 * time.Second}, open: map[*connection]bool{}}
+}
+
+// DialContext opens a connection.
+func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.Dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		_ = c.Close()
+		return nil, net.ErrClosed
+	}
+	d.changes++
+	conn := &connection{Conn: c, dialer: d}
+	d.open[conn] = true
+	return conn, nil
+}
+
+// generation is the count.
+func (d *dialer) generation() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changes
+}
+
+// drop closes all connections that are open; new ones may be opened.
+func (d *dialer) drop() {
+	d.mu.Lock()
+	open := d.open
+	d.open = map[*connection]bool{}
+	d.mu.Unlock()
+	for c := range open {
+		_ = c.Close()
+	}
+}
+
+// close closes all connections for good.
+func (d *dialer) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.drop()
+}
+
+type connection struct {
+	net.Conn
+	dialer *dialer
+	once   sync.Once
+}
+
+// Close closes the connection, and is counted.
+func (c *connection) Close() error {
+	c.once.Do(func() {
+		c.dialer.mu.Lock()
+		delete(c.dialer.open, c)
+		c.dialer.changes++
+		c.dialer.mu.Unlock()
+	})
+	return c.Conn.Close()
+}

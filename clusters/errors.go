@@ -1,0 +1,99 @@
+package clusters
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Reason is a short, stable word for why a member is not connected, or why its newest credentials are not used.
+type Reason string
+
+// The reasons.
+const (
+	// ReasonStarting: nothing has been tried yet, or the first attempt is still going on.
+	ReasonStarting Reason = "Starting"
+	// ReasonSecretUnread: the Secret could not be read so far, so nothing is known about it.
+	ReasonSecretUnread Reason = "SecretUnread"
+	// ReasonSecretMissing: the Secret is not there (any more). Its credentials are not used any more either.
+	ReasonSecretMissing Reason = "SecretMissing"
+	// ReasonKubeconfigInvalid: the Secret has no kubeconfig, or one that makes no sense.
+	ReasonKubeconfigInvalid Reason = "KubeconfigInvalid"
+	// ReasonKubeconfigUnsafe: the kubeconfig would run a command or read a file.
+	ReasonKubeconfigUnsafe Reason = "KubeconfigUnsafe"
+	// ReasonCredentialsRefused: the API server answers 401 or 403 to who it is asked by, or does not let him see the cluster's identity.
+	ReasonCredentialsRefused Reason = "CredentialsRefused"
+	// ReasonSameCluster: another id leads to the same cluster.
+	ReasonSameCluster Reason = "SameCluster"
+	// ReasonIdentityChanged: the id leads to another cluster than it did, or than it has to.
+	ReasonIdentityChanged Reason = "IdentityChanged"
+	// ReasonNoAnswer: the API server does not answer, or not in time, or with errors of its own.
+	ReasonNoAnswer Reason = "NoAnswer"
+	// ReasonResuming: the API server answers again, but not all watches have been taken up, so the caches may be behind.
+	ReasonResuming Reason = "Resuming"
+	// ReasonLeft: the cluster is not configured any more, or the process ends.
+	ReasonLeft Reason = "Left"
+)
+
+// refusal says why credentials or a cluster are not accepted. Trying the same again may help with some reasons only: see final.
+type refusal struct {
+	reason  Reason
+	message string
+}
+
+func refuse(reason Reason, format string, args ...any) error {
+	return &refusal{reason: reason, message: fmt.Sprintf(format, args...)}
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// classify tells the reason of a failed attempt, and whether it is a refusal rather than a failure to get through.
+func classify(err error) (reason Reason, refused bool) {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.reason, true
+	}
+	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) {
+		return ReasonCredentialsRefused, true
+	}
+	return ReasonNoAnswer, false
+}
+
+// hopeless reports whether the same kubeconfig will never do: it is not even tried again before it changes.
+func hopeless(err error) bool {
+	reason, _ := classify(err)
+	return reason == ReasonKubeconfigInvalid || reason == ReasonKubeconfigUnsafe
+}
+
+// UnreachableError says that nothing can be said about what is in a cluster, because there is no good connection to it.
+// A read that fails with it means "unknown", never "gone". After a write that fails with it, the write may or may not have happened.
+type UnreachableError struct {
+	// Status is the member's at that time.
+	Status Status
+	// Err is how the request ended that was under way when the connection was lost; nil if it was not started.
+	Err error
+}
+
+// Error names the cluster and says why.
+func (e *UnreachableError) Error() string {
+	s := e.Status
+	return fmt.Sprintf("cluster %s is not connected (%s, %s): %s", s.ID, s.State, s.Reason, s.Message)
+}
+
+// Unwrap returns how the request ended that was under way.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// IsUnreachable reports whether err, or what it wraps, is an UnreachableError.
+func IsUnreachable(err error) bool {
+	_, ok := errors.AsType[*UnreachableError](err)
+	return ok
+}
+
+// UnknownError says that no cluster of that id is configured.
+type UnknownError struct {
+	// ID is what was asked for.
+	ID string
+}
+
+// Error names the id.
+func (e *UnknownError) Error() string { return fmt.Sprintf("no cluster %q is configured", e.ID) }

@@ -1,0 +1,75 @@
+package clusters
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+// homeRun watches over the home cluster. Its connection belongs to the manager; only its health and identity are looked after here.
+type homeRun struct {
+	*Member
+	ask      who
+	probing  Probing
+	registry *registry
+	known    func() // called once the identity is known
+	asked    bool
+	health   Health
+	foreign  error
+	seen     sighting
+}
+
+func (h *homeRun) run(ctx context.Context, c cluster.Cluster) {
+	defer close(h.done)
+	h.mu.Lock()
+	h.cluster = c
+	h.mu.Unlock()
+	ticker := time.NewTicker(h.probing.Interval)
+	defer ticker.Stop()
+	for {
+		h.step(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			h.report(facts{left: true}.judge(), h.seen)
+			return
+		}
+	}
+}
+
+func (h *homeRun) step(ctx context.Context) {
+	probe, cancel := context.WithTimeout(ctx, h.probing.Timeout)
+	defer cancel()
+	uid, err := h.ask.identity(probe)
+	if ctx.Err() != nil {
+		return
+	}
+	// An operator of one namespace may not be allowed to see the namespace kube-system. It does not need to, as long as there are no remote clusters,
+	// and an API server that answers so is there.
+	if reason, refused := classify(err); refused && reason == ReasonCredentialsRefused && h.seen.identity == "" {
+		err = nil
+	}
+	now := time.Now()
+	if err == nil {
+		h.seen.last = now
+		h.identified(uid)
+	}
+	if h.asked {
+		h.health = h.probing.Hysteresis.Next(h.health, now, err)
+	} else {
+		h.asked, h.health = true, Health{Up: err == nil, Since: now, Err: err}
+	}
+	h.report(facts{secret: secretRead, linked: true, health: h.health, foreign: h.foreign}.judge(), h.seen)
+}
+
+func (h *homeRun) identified(uid types.UID) {
+	if uid == "" {
+		return
+	}
+	if h.foreign = h.registry.claim(h.id, uid, ""); h.foreign == nil && h.seen.identity == "" {
+		h.seen.identity = uid
+		h.known()
+	}
+}

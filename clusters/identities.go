@@ -1,0 +1,133 @@
+package clusters
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// claims are which id stands for which cluster.
+type claims struct {
+	// held are the clusters that members are, or were, connected to. They stay until the member leaves.
+	held map[string]types.UID
+	// sighted are the clusters that the newest credentials lead to, accepted or not.
+	sighted map[string]types.UID
+}
+
+// judge tells whether the id may stand for the cluster that it leads to. It is pure.
+//
+// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: nobody knows which of the two is right,
+// and acting for the wrong one would put one cluster's objects into another.
+func (c claims) judge(id string, found, expected types.UID) error {
+	if held, ok := c.held[id]; ok && expected == "" {
+		expected = held
+	}
+	if expected != "" && expected != found {
+		return refuse(ReasonIdentityChanged, "the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, and has to be %s",
+			found, expected)
+	}
+	if c.held[id] == found {
+		return nil
+	}
+	for _, others := range []map[string]types.UID{c.held, c.sighted} {
+		for _, other := range slices.Sorted(maps.Keys(others)) {
+			if other != id && others[other] == found {
+				return refuse(ReasonSameCluster, "the credentials lead to the same cluster as those of %s (uid of the namespace kube-system: %s)", other, found)
+			}
+		}
+	}
+	return nil
+}
+
+// registry holds the claims of all members of a Set.
+type registry struct {
+	mu     sync.Mutex
+	claims claims
+}
+
+func newRegistry() *registry {
+	return &registry{claims: claims{held: map[string]types.UID{}, sighted: map[string]types.UID{}}}
+}
+
+// sight notes where an id's newest credentials lead to; empty if nobody knows.
+func (r *registry) sight(id string, found types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found == "" {
+		delete(r.claims.sighted, id)
+		return
+	}
+	r.claims.sighted[id] = found
+}
+
+// claim judges, and holds what is granted.
+func (r *registry) claim(id string, found, expected types.UID) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.claims.judge(id, found, expected); err != nil {
+		return err
+	}
+	r.claims.held[id] = found
+	return nil
+}
+
+// forget drops all that is known of an id that has left.
+func (r *registry) forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.claims.held, id)
+	delete(r.claims.sighted, id)
+}
+
+// assembly lets members that start together wait until each has seen where its credentials lead to. Otherwise, of two that lead to the same
+// cluster, the quicker one would be connected, and after the next restart perhaps the other.
+type assembly struct {
+	mu      sync.Mutex
+	missing map[string]bool
+	done    chan struct{}
+}
+
+func assemble(ids []string) *assembly {
+	a := &assembly{missing: map[string]bool{}, done: make(chan struct{})}
+	for _, id := range ids {
+		a.missing[id] = true
+	}
+	if len(ids) == 0 {
+		close(a.done)
+	}
+	return a
+}
+
+// arrive says that the id's first attempt has come to an end, or will not.
+func (a *assembly) arrive(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.missing[id] {
+		return
+	}
+	delete(a.missing, id)
+	if len(a.missing) == 0 {
+		close(a.done)
+	}
+}
+
+// wait waits for all. Who has not come when somebody's patience ends is not waited for any more, by anybody.
+func (a *assembly) wait(ctx context.Context, patience time.Duration) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+	case <-timer.C:
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.missing) > 0 {
+			clear(a.missing)
+			close(a.done)
+		}
+	}
+}

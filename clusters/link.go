@@ -1,0 +1,218 @@
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// IdentityNamespace is the namespace whose uid is taken as a cluster's identity: every cluster has one, it cannot be deleted, and its uid
+// is never given twice. Credentials need the right to get this one namespace.
+const IdentityNamespace = metav1.NamespaceSystem
+
+// who asks a cluster who it is. That one request tells whether the API server and its store answer, whether they accept the credentials, and
+// whether they are the right ones.
+type who interface {
+	identity(ctx context.Context) (types.UID, error)
+}
+
+// namespaces asks with a client.
+type namespaces struct {
+	client corev1client.NamespaceInterface
+}
+
+func (n namespaces) identity(ctx context.Context) (types.UID, error) {
+	ns, err := n.client.Get(ctx, IdentityNamespace, metav1.GetOptions{})
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return "", refuse(ReasonCredentialsRefused, "the API server does not accept the credentials: %v", err)
+	case apierrors.IsForbidden(err):
+		return "", refuse(ReasonCredentialsRefused, "the credentials need the right to get the namespace %s, which tells which cluster it is: %v", IdentityNamespace, err)
+	case err != nil:
+		return "", err
+	case ns.UID == "":
+		return "", errors.New("the server's answer is not that of a Kubernetes API server: its namespace kube-system has no uid")
+	}
+	return ns.UID, nil
+}
+
+func askWith(config *rest.Config, client *http.Client) (who, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // probes do not queue
+	c, err := corev1client.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, err
+	}
+	return namespaces{c.Namespaces()}, nil
+}
+
+// link is one way into a cluster: an address, credentials, and the connections that were opened with them. It sends requests that are meant for
+// any address to its own. Unlike client-go's own transports it is not kept in a cache of the process, so that closing it leaves nothing behind.
+type link struct {
+	// kubeconfig is what the link was made of.
+	kubeconfig []byte
+	access     Access
+	server     *url.URL
+	dialer     *dialer
+	base       *http.Transport
+	chain      http.RoundTripper
+	ask        who
+	// patience is how long asking for the identity may take.
+	patience time.Duration
+	// expected is the identity that other requests need the server to have; set once, when the link is taken into use.
+	expected types.UID
+	// asking is held by the one who asks.
+	asking chan struct{}
+	// known is the dialer's generation for which the identity is known, plus 1.
+	known atomic.Uint64
+	// foreign is set, for good, when the server turns out to be another cluster's.
+	mu      sync.Mutex
+	foreign error
+}
+
+func newLink(access Access, patience time.Duration) (*link, error) {
+	server, err := url.Parse(access.Config.Host)
+	if err != nil {
+		return nil, refuse(ReasonKubeconfigInvalid, "the kubeconfig's server: %v", err)
+	}
+	tls, err := rest.TLSConfigFor(access.Config)
+	if err != nil {
+		return nil, refuse(ReasonKubeconfigInvalid, "the kubeconfig's certificates or key: %v", err)
+	}
+	d := newDialer()
+	proxy := http.ProxyFromEnvironment
+	if access.Config.Proxy != nil {
+		proxy = access.Config.Proxy
+	}
+	base := utilnet.SetTransportDefaults(&http.Transport{
+		Proxy: proxy, DialContext: d.DialContext, TLSClientConfig: tls, TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 25, IdleConnTimeout: 90 * time.Second, DisableCompression: access.Config.DisableCompression,
+	})
+	chain, err := rest.HTTPWrappersForConfig(access.Config, base)
+	if err != nil {
+		return nil, refuse(ReasonKubeconfigInvalid, "the kubeconfig's credentials: %v", err)
+	}
+	l := &link{access: access, server: server, dialer: d, base: base, chain: chain, patience: patience, asking: make(chan struct{}, 1)}
+	if l.ask, err = askWith(&rest.Config{Host: server.Scheme + "://" + server.Host}, &http.Client{Transport: l}); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// RoundTrip sends the request to the link's server.
+func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = ""
+	r.URL.Scheme, r.URL.Host = l.server.Scheme, l.server.Host
+	if prefix := strings.TrimSuffix(l.server.Path, "/"); prefix != "" {
+		r.URL.Path = prefix + r.URL.Path
+		if r.URL.RawPath != "" {
+			r.URL.RawPath = strings.TrimSuffix(l.server.EscapedPath(), "/") + r.URL.RawPath
+		}
+	}
+	return l.chain.RoundTrip(r)
+}
+
+// identify asks who the server is. A server that does not answer in time loses all connections to it: one that has gone silent would otherwise be
+// used until the operating system gives it up, a quarter of an hour later.
+func (l *link) identify(caller context.Context) (types.UID, error) {
+	ctx, cancel := context.WithTimeoutCause(caller, l.patience, fmt.Errorf("no answer within %s", l.patience))
+	defer cancel()
+	uid, err := l.ask.identity(ctx)
+	if err != nil && !answered(err) && caller.Err() == nil {
+		l.dialer.drop()
+		if cause := context.Cause(ctx); cause != nil {
+			err = fmt.Errorf("%s: %w", l.server.Host, cause)
+		}
+	}
+	return uid, err
+}
+
+// answered reports whether an error is an API server's answer.
+func answered(err error) bool {
+	if _, ok := errors.AsType[*refusal](err); ok {
+		return true
+	}
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+// expect sets the identity that the server has to have from now on, and which it was just found to have.
+func (l *link) expect(uid types.UID) {
+	l.expected = uid
+	l.known.Store(l.dialer.generation() + 1)
+}
+
+// probe asks who the server is, and holds the link against it.
+func (l *link) probe(ctx context.Context) error {
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return l.probeAlone(ctx)
+}
+
+func (l *link) probeAlone(ctx context.Context) error {
+	uid, err := l.identify(ctx)
+	if err != nil {
+		return err
+	}
+	if uid != l.expected {
+		err := refuse(ReasonIdentityChanged, "another cluster answers at %s: its identity (uid of the namespace %s) is %s, and has to be %s",
+			l.server.Host, IdentityNamespace, uid, l.expected)
+		l.mu.Lock()
+		l.foreign = err
+		l.mu.Unlock()
+		l.dialer.close()
+		return err
+	}
+	l.known.Store(l.dialer.generation() + 1)
+	return nil
+}
+
+// verify makes sure that the connections lead to the right cluster. It asks only after a connection was opened or closed.
+func (l *link) verify(ctx context.Context) error {
+	if err := l.turnedForeign(); err != nil {
+		return err
+	}
+	if l.known.Load() == l.dialer.generation()+1 {
+		return nil
+	}
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if l.known.Load() == l.dialer.generation()+1 { // somebody else has asked meanwhile
+		return nil
+	}
+	return l.probeAlone(ctx)
+}
+
+func (l *link) turnedForeign() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.foreign
+}
+
+// close ends all that goes on over the link.
+func (l *link) close() {
+	l.dialer.close()
+	l.base.CloseIdleConnections()
+}

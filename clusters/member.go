@@ -1,0 +1,218 @@
+package clusters
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+// Member is one Kubernetes cluster of a Set. It stays the same, with its caches and watches, while its credentials change and its API server comes and
+// goes. A cluster that leaves and joins again is another Member.
+type Member struct {
+	id   string
+	home bool
+	log  logr.Logger
+	tell func(was, is Status)
+
+	mu      sync.Mutex
+	status  Status
+	cluster cluster.Cluster
+	// period lasts while the member is connected, and is nil otherwise; end ends it.
+	period context.Context
+	end    context.CancelCauseFunc
+
+	// link is what requests go through; nil: none pass. The home cluster has its own ways.
+	link atomic.Pointer[link]
+	// wake makes the member look again before its time.
+	wake chan struct{}
+	// life ends when the member leaves, or the Set ends.
+	life context.Context
+	stop context.CancelFunc
+	// joined is closed when the member is connected for the first time, done when nothing of it runs any more.
+	joined, done chan struct{}
+}
+
+func newMember(ctx context.Context, id string, home bool, log logr.Logger, tell func(was, is Status)) *Member {
+	m := &Member{
+		id: id, home: home, log: log.WithValues("cluster", id), tell: tell,
+		wake: make(chan struct{}, 1), joined: make(chan struct{}), done: make(chan struct{}),
+		status: Status{ID: id, State: Joining, Since: time.Now(), Reason: ReasonStarting, Message: facts{}.judge().message},
+	}
+	m.life, m.stop = context.WithCancel(ctx)
+	return m
+}
+
+// ID is the name by which objects refer to the cluster.
+func (m *Member) ID() string { return m.id }
+
+// Home reports whether this is the cluster in which the process runs.
+func (m *Member) Home() bool { return m.home }
+
+// Status is what is known about the connection.
+func (m *Member) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.status
+}
+
+// Cluster gives access to the cluster's cache, for watches and indexes, and to its parts without the guard that Reader and Client have: what they answer
+// may be old. It is nil until the member is connected for the first time, so not in OnJoin and after it. The config that it returns has no credentials:
+// its Transport adds them, and the address, to each request, and must be used as it is.
+func (m *Member) Cluster() cluster.Cluster {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cluster
+}
+
+// Reader reads from the cluster's cache. While the member is not connected, every read fails with an UnreachableError, and so does one during which the
+// connection is lost. It never answers from a cache that is not in sync, or not yet again.
+func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, false}} }
+
+// APIReader reads from the API server itself, for what must not be old; it fails as Reader does.
+func (m *Member) APIReader() client.Reader { return guardedReader{m, lateReader{m, true}} }
+
+// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError nobody knows whether it has happened.
+// It fails with the member's UnreachableError until there was a first connection.
+func (m *Member) Client() (client.Client, error) {
+	c := m.Cluster()
+	if c == nil {
+		return nil, m.unreachable()
+	}
+	return guardedClient{c.GetClient(), m}, nil
+}
+
+// lateReader finds the member's readers when they are needed: before the first connection there are none.
+type lateReader struct {
+	m    *Member
+	live bool
+}
+
+func (r lateReader) reader() (client.Reader, error) {
+	c := r.m.Cluster()
+	switch {
+	case c == nil:
+		return nil, r.m.unreachable()
+	case r.live:
+		return c.GetAPIReader(), nil
+	}
+	return c.GetCache(), nil
+}
+
+// Get reads one object.
+func (r lateReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	from, err := r.reader()
+	if err != nil {
+		return err
+	}
+	return from.Get(ctx, key, o, opts...)
+}
+
+// List reads many objects.
+func (r lateReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	from, err := r.reader()
+	if err != nil {
+		return err
+	}
+	return from.List(ctx, list, opts...)
+}
+
+func (m *Member) unreachable() error { return &UnreachableError{Status: m.Status()} }
+
+// connected implements guard.
+func (m *Member) connected() (context.Context, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.period == nil {
+		return nil, &UnreachableError{Status: m.status}
+	}
+	return m.period, nil
+}
+
+// lookAgain makes the member look at once, for what may have changed meanwhile.
+func (m *Member) lookAgain() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// RoundTrip sends a request over the link in use, when that is known to lead to the right cluster. It is the transport of all of the member's clients.
+func (m *Member) roundTrip(r *http.Request) (*http.Response, error) {
+	l := m.link.Load()
+	err := m.unreachable()
+	if l != nil {
+		if err = l.verify(r.Context()); err == nil {
+			return l.RoundTrip(r)
+		}
+		m.lookAgain()
+		err = &UnreachableError{Status: m.Status(), Err: err}
+	}
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	return nil, err
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip sends a request.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// report takes a verdict on, and tells those who want to know.
+func (m *Member) report(v verdict, seen sighting) {
+	m.mu.Lock()
+	was := m.status
+	is := Status{
+		ID: m.id, State: v.state, Since: was.Since, Reason: v.reason, Message: v.message,
+		Identity: seen.identity, LastSeen: seen.last, CredentialsExpire: seen.access.Expires, Warnings: seen.access.Warnings,
+	}
+	if is.State != was.State {
+		is.Since = time.Now()
+	}
+	m.status = is
+	switch connected := is.State == Connected; {
+	case connected && m.period == nil:
+		m.period, m.end = context.WithCancelCause(context.WithoutCancel(m.life))
+		m.markJoined()
+	case !connected && m.period != nil:
+		m.end(&UnreachableError{Status: is})
+		m.period = nil
+	}
+	m.mu.Unlock()
+	if !notable(was, is) {
+		return
+	}
+	m.log.Info("connection to a Kubernetes cluster", "state", is.State, "reason", is.Reason, "message", is.Message, "identity", is.Identity)
+	m.tell(was, is)
+}
+
+func (m *Member) markJoined() {
+	select {
+	case <-m.joined:
+	default:
+		close(m.joined)
+	}
+}
+
+// sighting is what was last seen of a cluster.
+type sighting struct {
+	identity types.UID
+	last     time.Time
+	access   Access
+}
+
+// notable reports whether somebody would want to know of the change. That the same failure is worded otherwise is not worth it: an
+// error of the network names another port each time.
+func notable(was, is Status) bool {
+	if was.State != is.State || was.Reason != is.Reason || was.Identity != is.Identity || !was.CredentialsExpire.Equal(is.CredentialsExpire) {
+		return true
+	}
+	return was.Message != is.Message && is.Reason != ReasonNoAnswer
+}

@@ -1,0 +1,48 @@
+package clusters
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are the figures of a Set; nil ones are not kept.
+type metrics struct {
+	connected *prometheus.GaugeVec
+	changes   *prometheus.CounterVec
+}
+
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	if registerer == nil {
+		return nil, nil
+	}
+	m := &metrics{
+		connected: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "strimzi_remote_cluster_connected", Help: "1 if there is a good connection to the remote Kubernetes cluster, else 0",
+		}, []string{"cluster"}),
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "strimzi_remote_cluster_connection_changes_total", Help: "How often the connection to the remote Kubernetes cluster came to be, or ceased to be, a good one",
+		}, []string{"cluster"}),
+	}
+	for _, c := range []prometheus.Collector{m.connected, m.changes} {
+		if err := registerer.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) report(was, is Status) {
+	switch {
+	case m == nil:
+		return
+	case is.State == Left:
+		m.connected.DeleteLabelValues(is.ID)
+		m.changes.DeleteLabelValues(is.ID)
+		return
+	case (was.State == Connected) != (is.State == Connected):
+		m.changes.WithLabelValues(is.ID).Inc()
+	}
+	connected := 0.0
+	if is.State == Connected {
+		connected = 1
+	}
+	m.connected.WithLabelValues(is.ID).Set(connected)
+	m.changes.WithLabelValues(is.ID) // there from the start, at 0
+}

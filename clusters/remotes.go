@@ -1,0 +1,158 @@
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Remote names a remote Kubernetes cluster and says how to get into it.
+type Remote struct {
+	// ID is the name by which objects refer to the cluster (the annotation strimzi.io/stretch-cluster-alias in seed 003). It has no dot, and may
+	// be the value of a label.
+	ID string
+	// URL is where the cluster's API server listens, https or http. It takes precedence over the server in the kubeconfig. Empty: that server.
+	URL string
+	// Secret is the name of the Secret in the home cluster that holds the kubeconfig, under the key KubeconfigKey.
+	Secret string
+	// UID is the identity that the cluster must have (see Status.Identity). Empty: the one that it has when it is first reached.
+	UID types.UID
+}
+
+// ParseRemotes reads the form of STRIMZI_REMOTE_KUBE_CONFIG (seed 003): one setting a line, `<id>.url=<url>` or `<id>.secret=<name of a Secret>`,
+// both for each cluster. Blank lines and lines that start with # are skipped. The clusters come in the order in which they are first named.
+// The error joins everything that is wrong, each with its line.
+func ParseRemotes(settings string) ([]Remote, error) {
+	var remotes []Remote
+	var wrong []error
+	for i, line := range strings.Split(settings, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := parseSetting(&remotes, line); err != nil {
+			wrong = append(wrong, fmt.Errorf("line %d: %w", i+1, err))
+		}
+	}
+	if len(wrong) == 0 { // what is missing may be in a line that could not be read
+		for _, r := range remotes {
+			wrong = append(wrong, r.missing()...)
+		}
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	return remotes, nil
+}
+
+func parseSetting(remotes *[]Remote, line string) error {
+	key, value, ok := strings.Cut(line, "=") // the first one: values may contain more
+	if !ok {
+		return fmt.Errorf("%q is no setting: <id>.url=<url> or <id>.secret=<name> is expected", line)
+	}
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	id, field, ok := strings.Cut(key, ".")
+	if !ok || strings.Contains(field, ".") {
+		return fmt.Errorf("%q is no key: <id>.url or <id>.secret is expected, and an id has no dot", key)
+	}
+	if err := checkID(id); err != nil {
+		return err
+	}
+	switch field {
+	case "url":
+		if err := checkURL(value); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		return set(key, &named(remotes, id).URL, value)
+	case "secret":
+		if errs := validation.IsDNS1123Subdomain(value); len(errs) > 0 {
+			return fmt.Errorf("%s: %q is no name of a Secret: %s", key, value, strings.Join(errs, "; "))
+		}
+		return set(key, &named(remotes, id).Secret, value)
+	}
+	return fmt.Errorf("%q is no known field of cluster %s: url or secret is expected", field, id)
+}
+
+// named returns the remote of that id, which is appended if it is new.
+func named(remotes *[]Remote, id string) *Remote {
+	i := slices.IndexFunc(*remotes, func(r Remote) bool { return r.ID == id })
+	if i < 0 {
+		i = len(*remotes)
+		*remotes = append(*remotes, Remote{ID: id})
+	}
+	return &(*remotes)[i]
+}
+
+func set(key string, to *string, value string) error {
+	if *to != "" {
+		return fmt.Errorf("%s is set twice", key)
+	}
+	*to = value
+	return nil
+}
+
+func (r Remote) missing() (wrong []error) {
+	if r.URL == "" {
+		wrong = append(wrong, fmt.Errorf("cluster %s has a secret but no url", r.ID))
+	}
+	if r.Secret == "" {
+		wrong = append(wrong, fmt.Errorf("cluster %s has a url but no secret", r.ID))
+	}
+	return wrong
+}
+
+func checkID(id string) error {
+	if id == "" {
+		return errors.New("the id of a cluster is empty")
+	}
+	if errs := validation.IsValidLabelValue(id); len(errs) > 0 || strings.Contains(id, ".") {
+		return fmt.Errorf("%q is no id of a cluster: letters, digits, - and _ are expected, at most 63", id)
+	}
+	return nil
+}
+
+func checkURL(value string) error {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return fmt.Errorf("no URL: %w", err)
+	case u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("%q is no URL of an API server: it has to start with https:// or http://", value)
+	case u.Host == "":
+		return fmt.Errorf("%q is no URL of an API server: it names no host", value)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("the URL of an API server has a user, a query or a fragment") // not quoted: it may hold a password
+	}
+	return nil
+}
+
+// checkRemotes finds what is wrong with remotes that were not parsed, and what only shows when they meet.
+func checkRemotes(home string, remotes []Remote) error {
+	var wrong []error
+	seen := map[string]bool{home: true}
+	for _, r := range remotes {
+		switch err := checkID(r.ID); {
+		case err != nil:
+			wrong = append(wrong, err)
+		case r.ID == home:
+			wrong = append(wrong, fmt.Errorf("cluster %s is the home cluster, and cannot be a remote one too", r.ID))
+		case seen[r.ID]:
+			wrong = append(wrong, fmt.Errorf("cluster %s is named twice", r.ID))
+		}
+		seen[r.ID] = true
+		if r.Secret == "" {
+			wrong = append(wrong, fmt.Errorf("cluster %s has no secret", r.ID))
+		}
+		if r.URL != "" {
+			if err := checkURL(r.URL); err != nil {
+				wrong = append(wrong, fmt.Errorf("cluster %s: %w", r.ID, err))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,284 @@
+package clusters
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// Options say what belongs to a Set. Home is needed, and Namespace if there are remote clusters; all else may be left out.
+type Options struct {
+	// Home is the id of the home cluster (STRIMZI_CENTRAL_CLUSTER_ID in seed 003).
+	Home string
+	// Namespace of the home cluster holds the Secrets with the kubeconfigs.
+	Namespace string
+	// Remotes are the remote clusters; Set.SetRemotes changes them later.
+	Remotes []Remote
+	// Probing says how the members' health is watched.
+	Probing Probing
+	// Cluster are options of each remote cluster, its scheme and the scope of its cache for example. Cache.NewInformer and HTTPClient are the Set's own.
+	Cluster []cluster.Option
+	// Log is where changes are told. Zero: controller-runtime's log.
+	Log logr.Logger
+	// Registerer is where the metrics are registered. Nil: there are none.
+	Registerer prometheus.Registerer
+}
+
+// Set is the home cluster, in which the process runs, and the remote clusters that are connected to from there.
+// It is a Runnable for controller-runtime's manager.
+type Set struct {
+	options     Options
+	home        cluster.Cluster
+	ask         who
+	secrets     corev1client.CoreV1Interface
+	metrics     *metrics
+	subscribers subscribers
+	registry    *registry
+
+	mu      sync.Mutex
+	remotes []Remote
+	members map[string]*Member
+	// ctx is that of Start, and nil before it.
+	ctx   context.Context
+	group sync.WaitGroup
+	// homeKnown is closed when the home cluster's identity is known.
+	homeKnown chan struct{}
+	greeters  []Greeter
+	// greetersChanged is closed, and made anew, when there is another greeter.
+	greetersChanged chan struct{}
+}
+
+// Greeter is told that a member is there. Its ctx ends when the member leaves or the Set ends: what it starts has to end with ctx (see Until).
+type Greeter func(ctx context.Context, m *Member) error
+
+// New makes a Set around the home cluster, which the caller starts, and which may be a manager.
+func New(home cluster.Cluster, o Options) (*Set, error) {
+	if err := errors.Join(checkID(o.Home), checkRemotes(o.Home, o.Remotes)); err != nil {
+		return nil, err
+	}
+	if o.Namespace == "" && len(o.Remotes) > 0 {
+		return nil, errors.New("the namespace of the kubeconfigs' Secrets is not known")
+	}
+	if o.Log.GetSink() == nil {
+		o.Log = logf.Log.WithName("clusters")
+	}
+	o.Probing = o.Probing.withDefaults()
+	ask, err := askWith(home.GetConfig(), home.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	config := rest.CopyConfig(home.GetConfig())
+	config.QPS = -1
+	secrets, err := corev1client.NewForConfigAndClient(config, home.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := newMetrics(o.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	return &Set{
+		options: o, home: home, ask: ask, secrets: secrets, metrics: metrics, registry: newRegistry(), remotes: o.Remotes,
+		members: map[string]*Member{}, homeKnown: make(chan struct{}), greetersChanged: make(chan struct{}),
+	}, nil
+}
+
+// NeedLeaderElection is false: a process that waits to be the leader already has its connections. It has no watches, because
+// controllers start theirs when they lead.
+func (s *Set) NeedLeaderElection() bool { return false }
+
+// Start connects to the members until ctx ends, and returns when nothing of it runs any more. A Set is started once.
+func (s *Set) Start(ctx context.Context) error {
+	s.mu.Lock()
+	if s.ctx != nil {
+		s.mu.Unlock()
+		return errors.New("the set of clusters was started twice")
+	}
+	s.ctx = ctx
+	s.startHome()
+	s.startRemotes(s.remotes)
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.mu.Lock()   // whoever is just starting members gets them into the group; after that nobody starts any
+	s.mu.Unlock() //nolint:staticcheck // an empty critical section is what is meant
+	s.group.Wait()
+	return nil
+}
+
+func (s *Set) startHome() {
+	m := newMember(s.ctx, s.options.Home, true, s.options.Log, func(_, is Status) { s.subscribers.publish(is) })
+	s.members[m.id] = m
+	h := &homeRun{Member: m, ask: s.ask, probing: s.options.Probing, registry: s.registry, known: func() { close(s.homeKnown) }}
+	s.group.Go(func() { h.run(m.life, s.home) })
+	s.group.Go(func() { s.greet(m.life, m, func(error) {}) })
+}
+
+// startRemotes starts members for remotes that are new. Those of the same id that are still leaving are waited for.
+func (s *Set) startRemotes(remotes []Remote) {
+	ids := make([]string, len(remotes))
+	for i, r := range remotes {
+		ids[i] = r.ID
+	}
+	together := assemble(ids)
+	for _, remote := range remotes {
+		m := newMember(s.ctx, remote.ID, false, s.options.Log, func(was, is Status) {
+			s.metrics.report(was, is)
+			s.subscribers.publish(is)
+		})
+		r := &remoteRun{
+			Member: m, remote: remote, probing: s.options.Probing, registry: s.registry, assembly: together, options: s.options.Cluster, home: s.homeKnown,
+			secret: newSecretWatch(s.secrets.RESTClient(), s.options.Namespace, remote.Secret),
+			greet:  func(ctx context.Context, failed func(error)) { s.greet(ctx, m, failed) },
+		}
+		earlier := s.members[remote.ID]
+		s.members[remote.ID] = m
+		s.group.Go(func() {
+			if earlier != nil {
+				<-earlier.done
+			}
+			s.metrics.report(m.Status(), m.Status())
+			r.run(m.life)
+		})
+	}
+}
+
+// SetRemotes changes which remote clusters there are. Those that are not named any more leave, those that are new join, and those whose URL, Secret or UID
+// differs do both. On an error nothing changes.
+func (s *Set) SetRemotes(remotes []Remote) error {
+	if err := checkRemotes(s.options.Home, remotes); err != nil {
+		return err
+	}
+	if s.options.Namespace == "" && len(remotes) > 0 {
+		return errors.New("the namespace of the kubeconfigs' Secrets is not known")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	earlier := s.remotes
+	s.remotes = slices.Clone(remotes)
+	if s.ctx == nil || s.ctx.Err() != nil {
+		return nil
+	}
+	for _, r := range earlier {
+		if slices.Contains(remotes, r) {
+			continue
+		}
+		s.members[r.ID].stop()
+		if !slices.ContainsFunc(remotes, func(now Remote) bool { return now.ID == r.ID }) {
+			s.dismiss(r.ID)
+		}
+	}
+	s.startRemotes(slices.DeleteFunc(slices.Clone(remotes), func(r Remote) bool { return slices.Contains(earlier, r) }))
+	return nil
+}
+
+// dismiss takes a member out of those that are listed. It is kept until it has ended, for one of the same id that comes meanwhile.
+func (s *Set) dismiss(id string) {
+	m := s.members[id]
+	s.group.Go(func() {
+		<-m.done
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.members[id] == m {
+			delete(s.members, id)
+		}
+	})
+}
+
+// Member returns the member of that id, or an UnknownError.
+func (s *Set) Member(id string) (*Member, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.members[id]
+	if !ok || m.life.Err() != nil {
+		return nil, &UnknownError{ID: id}
+	}
+	return m, nil
+}
+
+// Members returns all members, by their ids in order, connected or not. Before Start there are none.
+func (s *Set) Members() []*Member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	members := slices.DeleteFunc(slices.Collect(maps.Values(s.members)), func(m *Member) bool { return m.life.Err() != nil })
+	slices.SortFunc(members, func(a, b *Member) int { return strings.Compare(a.id, b.id) })
+	return members
+}
+
+// Subscribe tells of the members' statuses, first of the present ones, then of each change that matters: State, Reason, Identity, CredentialsExpire, or
+// a Message other than how the network worded a failure. A reader that is slow may miss what was between, and never the latest. The channel is
+// closed when ctx ends.
+func (s *Set) Subscribe(ctx context.Context) <-chan Status {
+	sub := &subscriber{latest: map[string]Status{}, wake: make(chan struct{}, 1)}
+	s.subscribers.add(sub)
+	context.AfterFunc(ctx, func() { s.subscribers.remove(sub) })
+	for _, m := range s.Members() {
+		sub.putFirst(m.Status())
+	}
+	to := make(chan Status)
+	go sub.deliver(ctx, to)
+	return to
+}
+
+// OnJoin has greet called once for each member, home included, as soon as it is connected for the first time; for those that are connected already
+// too. It is not called again when credentials change or an outage ends: watches go on by themselves, and miss nothing. While it fails it is called
+// again, 1 s to 30 s later, and the member's status says so.
+func (s *Set) OnJoin(greet Greeter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.greeters = append(s.greeters, greet)
+	close(s.greetersChanged)
+	s.greetersChanged = make(chan struct{})
+}
+
+// greet tells all greeters, now and later, of the member.
+func (s *Set) greet(ctx context.Context, m *Member, report func(error)) {
+	const first, last = time.Second, 30 * time.Second
+	select {
+	case <-m.joined:
+	case <-ctx.Done():
+	}
+	told, delay := map[int]bool{}, first
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		greeters, changed := s.greeters, s.greetersChanged
+		s.mu.Unlock()
+		failure := greetAll(ctx, m, greeters, told)
+		report(failure)
+		again := make(<-chan time.Time)
+		if failure != nil {
+			s.options.Log.Error(failure, "a Kubernetes cluster that has joined cannot be set up; trying again", "cluster", m.id)
+			again, delay = time.After(delay), min(2*delay, last)
+		} else {
+			delay = first
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func greetAll(ctx context.Context, m *Member, greeters []Greeter, told map[int]bool) error {
+	var failures []error
+	for i, greet := range greeters {
+		if told[i] {
+			continue
+		}
+		err := greet(ctx, m)
+		told[i] = err == nil
+		failures = append(failures, err)
+	}
+	return errors.Join(failures...)
+}
