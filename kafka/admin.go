@@ -2,7 +2,7 @@ package kafka
 
 import "context"
 
-// The contract that holds for every method of this file:
+// The contract that holds for every method of this file and of nodes.go:
 //
 //   - It returns by the context's deadline; a context without one is given the adapter's own. Cancelling abandons the
 //     request: a write may or may not have happened, and the caller reads before it writes again.
@@ -17,7 +17,8 @@ import "context"
 
 // ClusterReader tells which cluster answers, and of what nodes it consists.
 type ClusterReader interface {
-	// DescribeCluster returns the cluster's identity and its live brokers.
+	// DescribeCluster returns the cluster's identity and its registered brokers: those in service and, marked, those that are fenced, where the
+	// broker that answers can tell (Cluster.FencedIncluded).
 	DescribeCluster(ctx context.Context) (Cluster, error)
 }
 
@@ -47,8 +48,7 @@ type TopicWriter interface {
 	// CreatePartitions raises topics to the given total number of partitions, or with validateOnly checks whether it could.
 	// Kafka refuses a number that is not larger than the present one (ClassInvalid).
 	CreatePartitions(ctx context.Context, topics []PartitionIncrease, validateOnly bool) (map[string]error, error)
-	// AlterConfigs sets and deletes single keys (incremental alter); keys that are not named stay as they are.
-	AlterConfigs(ctx context.Context, changes []ConfigChange, validateOnly bool) (map[ConfigResource]error, error)
+	ConfigWriter
 }
 
 // ReassignmentReader reads the partition reassignments that are in progress.

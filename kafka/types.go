@@ -28,8 +28,11 @@ func ParseTopicID(s string) (TopicID, error) {
 type Cluster struct {
 	// ID is the cluster's id, generated when its storage was formatted.
 	ID string
-	// Brokers are the registered brokers, sorted by id; fenced ones only where the broker reports them.
+	// Brokers are the registered brokers, sorted by id; fenced ones only where FencedIncluded.
 	Brokers []Node
+	// FencedIncluded tells whether the broker that answered lists brokers that are fenced (KIP-1073, Kafka 4.0). If not, it left them out, and
+	// a broker that is not listed may be registered or not.
+	FencedIncluded bool
 }
 
 // Node is a broker's or controller's address.
@@ -39,7 +42,7 @@ type Node struct {
 	Port int32
 	// Rack is empty where none is configured.
 	Rack string
-	// Fenced is true for a registered broker that is not in service (KIP-1073; false where the broker can't tell).
+	// Fenced is true for a registered broker that is not in service, because it is down, or has not caught up with the metadata since its start.
 	Fenced bool
 }
 
@@ -79,7 +82,7 @@ const (
 	ResourceBroker ResourceType = 4
 )
 
-// ConfigResource names a thing that has a configuration: a topic by name, a broker by id. The broker with the empty name
+// ConfigResource names a thing that has a configuration: a topic by name, a broker, or a controller, by its node's id. The broker with the empty name
 // stands for the dynamic defaults of the whole cluster.
 type ConfigResource struct {
 	Type ResourceType
@@ -89,7 +92,7 @@ type ConfigResource struct {
 // TopicResource names a topic's configuration.
 func TopicResource(name string) ConfigResource { return ConfigResource{ResourceTopic, name} }
 
-// BrokerResource names a broker's configuration.
+// BrokerResource names the configuration of one node: a broker or a controller.
 func BrokerResource(id int32) ConfigResource {
 	return ConfigResource{ResourceBroker, fmt.Sprint(id)}
 }
@@ -107,12 +110,28 @@ const (
 	SourceDefault              ConfigSource = 5
 )
 
+// ClusterResource names the dynamic defaults of all nodes of the cluster.
+func ClusterResource() ConfigResource { return ConfigResource{ResourceBroker, ""} }
+
 // ConfigEntry is the effective value of one key.
 type ConfigEntry struct {
-	Value     string
-	Source    ConfigSource
+	// Value is empty for a sensitive key, and for one without a value.
+	Value  string
+	Source ConfigSource
+	// ReadOnly is true for a key that cannot be changed while the node runs.
 	ReadOnly  bool
 	Sensitive bool
+	// Synonyms are all values that the key was given, the effective one first and each followed by what would hold without it. They are there
+	// only in answers to DescribeNodeConfigs: they make an answer several times as large.
+	Synonyms []ConfigSynonym
+}
+
+// ConfigSynonym is one of the values that a key was given at several places.
+type ConfigSynonym struct {
+	// Key is the key under which the value was given: log.retention.hours stands behind log.retention.ms.
+	Key    string
+	Value  string
+	Source ConfigSource
 }
 
 // ConfigResult is the answer for one resource; Entries, by key, is valid only if Err is nil.
@@ -179,21 +198,40 @@ func (r Reassignment) Target() []int32 {
 	return target
 }
 
-// Quorum is the KRaft metadata quorum. Leader is below 0 where no leader is known (ruling R2).
+// Quorum is the KRaft metadata quorum, as its leader describes it. Leader is below 0 where no leader is known (ruling R2).
 type Quorum struct {
 	Leader        int32
 	LeaderEpoch   int32
 	HighWatermark int64
-	Voters        []Replica
-	Observers     []Replica
+	// Voters and Observers are sorted by id. Brokers are observers, and so are controllers that are not voters yet.
+	Voters    []Replica
+	Observers []Replica
+	// Nodes are the addresses of voters, sorted by id; empty before Kafka 3.9.
+	Nodes []QuorumNode
+}
+
+// QuorumNode is where a voter of the quorum listens for the other controllers.
+type QuorumNode struct {
+	ID        int32
+	Listeners []Listener
+}
+
+// Listener is one address of a node.
+type Listener struct {
+	// Name is the listener's name in the node's configuration, such as CONTROLLER.
+	Name string
+	Host string
+	Port int32
 }
 
 // Replica is a voter or observer of the quorum.
 type Replica struct {
 	ID int32
 	// DirectoryID is the id of the metadata log's directory (KIP-853), zero where the quorum is static.
-	DirectoryID  TopicID
+	DirectoryID TopicID
+	// LogEndOffset is negative where the leader does not know it yet.
 	LogEndOffset int64
-	// LastFetch and LastCaughtUp are in milliseconds since the epoch; negative means unknown (ruling R2).
+	// LastFetch and LastCaughtUp are in milliseconds since the epoch, by the leader's clock; negative means unknown (ruling R2, and all of them
+	// before Kafka 3.3). For the leader itself they are the time of the answer.
 	LastFetch, LastCaughtUp int64
 }

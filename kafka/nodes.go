@@ -1,0 +1,69 @@
+package kafka
+
+import "context"
+
+// NodeConfigReader reads the configuration that single nodes run with. A node knows only its own.
+type NodeConfigReader interface {
+	// DescribeNodeConfigs asks each node for its own configuration, synonyms included: all keys, or only those named in keys. Every node is
+	// asked itself, at the address under which it is registered, and all of them at once.
+	//
+	// It is also how to learn whether a node answers, for which one key is enough (KeyNodeID). A node that is away, or that is not registered, has an
+	// entry of ClassRetriable after Config.NodeTimeout at the latest, even if it is the only one that was asked; the others stand. The
+	// method's own error means that nobody could tell where the nodes are.
+	DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]ConfigResult, error)
+}
+
+// KeyNodeID is a configuration key that every node has: what to ask for when only an answer matters.
+const KeyNodeID = "node.id"
+
+// ConfigWriter changes configurations. A change may be sent twice, because doing the same twice changes nothing more.
+type ConfigWriter interface {
+	// AlterConfigs sets and deletes single keys (incremental alter), or with validateOnly checks whether it could; keys that are not named stay as
+	// they are. What Kafka or one of its policies refuses is an entry of ClassInvalid; ClassRetriable is a way that failed.
+	//
+	// A change of one broker (BrokerResource) is sent to that broker, because only it checks the values against the rest of its own configuration;
+	// one of the cluster-wide defaults (ClusterResource) is checked by whichever node answers. Kafka acknowledges a change when it is stored: the
+	// nodes take it over a moment later, each on its own, and DescribeNodeConfigs tells when.
+	AlterConfigs(ctx context.Context, changes []ConfigChange, validateOnly bool) (map[ConfigResource]error, error)
+}
+
+// LeaderElector moves the leadership of partitions.
+type LeaderElector interface {
+	// ElectPreferredLeaders makes the first replica of each partition its leader. That it is so already is no error. Where it is not in
+	// sync or not in service, the entry is a PreferredLeaderNotAvailableException of ClassRetriable. The controller answers.
+	ElectPreferredLeaders(ctx context.Context, partitions []TopicPartition) (map[TopicPartition]error, error)
+}
+
+// ControllerReader tells of what controllers a cluster consists.
+type ControllerReader interface {
+	// DescribeControllers returns the cluster's identity and its registered controllers, as one of them knows them.
+	DescribeControllers(ctx context.Context) (ControllerSet, error)
+}
+
+// Controllers is the part of the port that the controllers of a KRaft cluster serve themselves (KIP-919), whatever the state of its brokers. Its
+// client is made from the addresses of controllers, with the listener's own TLS and login.
+//
+// DescribeQuorum finds the leader among them, which alone can answer, and asks it; one that is dead or hangs does not end the search. Where
+// none is the leader within the call's time, the error is of ClassRetriable. DescribeNodeConfigs asks controllers by their id; nodes that
+// are also brokers too. AlterConfigs goes to the active controller, and takes changes of any node and of the cluster-wide defaults, but
+// controllers do not check a value as brokers do: they refuse only what no node could read.
+//
+// Controllers register their addresses since metadata.version 3.7, without which only DescribeQuorum and AlterConfigs work. Pin holds as for
+// brokers: each controller shows on the very connection to which cluster it belongs.
+type Controllers interface {
+	ClusterPinner
+	ControllerReader
+	QuorumReader
+	NodeConfigReader
+	ConfigWriter
+}
+
+// ControllerSet is the controllers of a cluster as one of them describes them.
+type ControllerSet struct {
+	// ClusterID is the cluster's id.
+	ClusterID string
+	// Active is the id of the active controller, the leader of the quorum, as far as the answering one knows; below 0 where it knows none.
+	Active int32
+	// Controllers are the registered controllers, sorted by id, whether they run or not. Rack is empty.
+	Controllers []Node
+}
