@@ -1,0 +1,108 @@
+package brokerconfig
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestTheTableForAVersion(t *testing.T) {
+	g := NewWithT(t)
+	for version, want := range map[string]string{
+		"4.3.1": "4.3.1", "4.3.0": "4.3.1", "4.3": "4.3.1", "4.2.1-rc0": "4.2.0", "4.1.1": "4.1.0", "3.9.0": "3.9.1",
+		"3.7.0": "", "4.9.0": "", "40.0.0": "", "": "", "latest": "", "4": "", "4.x": "",
+	} {
+		table, exact := For(version)
+		g.Expect(exact).To(Equal(want != ""), version)
+		if exact {
+			g.Expect(table.Version).To(Equal(want), version)
+		}
+	}
+	older, _ := For("3.7.0")
+	g.Expect(older.Version).To(Equal(Versions()[0]))
+	newer, _ := For("4.9.0")
+	g.Expect(newer).To(BeIdenticalTo(Latest()))
+	guess, _ := For("latest")
+	g.Expect(guess).To(BeIdenticalTo(Latest()))
+}
+
+func TestTheTablesAreThoseOfTheGeneratorsVersions(t *testing.T) {
+	g := NewWithT(t)
+	listed, err := os.ReadFile("../../hack/brokerconfig/versions.txt")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(Versions()).To(Equal(strings.Fields(string(listed))))
+}
+
+// What users rely on, so that a generator gone wrong does not go unnoticed where there is no Java.
+func TestWhatTheLatestTableSays(t *testing.T) {
+	g := NewWithT(t)
+	for name, mode := range map[string]Mode{
+		"min.insync.replicas": ClusterWide, "num.io.threads": ClusterWide, "log.retention.ms": ClusterWide, "log.retention.hours": ReadOnly,
+		"listeners": PerBroker, "ssl.keystore.location": PerListener, "log.dirs": ReadOnly, "process.roles": ReadOnly,
+	} {
+		k, known := Latest().Key(name)
+		g.Expect(known).To(BeTrue(), name)
+		g.Expect(k.Mode).To(Equal(mode), name)
+	}
+	hours, _ := Latest().Key("log.retention.hours")
+	g.Expect(hours.Before).To(Equal([]string{"log.retention.ms", "log.retention.minutes"}))
+	_, known := Latest().Key("no.such.key")
+	g.Expect(known).To(BeFalse())
+	g.Expect(ClusterWide.String()).To(Equal("cluster-wide"))
+}
+
+// Our lists name keys that there are, and say of none what its group says already.
+func TestOurListsOfKeysAreNotStale(t *testing.T) {
+	g := NewWithT(t)
+	known := func(name string) *Key {
+		for _, table := range all() {
+			if k := table.keys[name]; k != nil {
+				return k
+			}
+		}
+		return nil
+	}
+	for name, why := range owned {
+		g.Expect(known(name)).NotTo(BeNil(), name)
+		g.Expect(why).NotTo(BeEmpty(), name)
+	}
+	for name := range readByControllers {
+		g.Expect(known(name)).NotTo(BeNil(), name)
+		g.Expect(brokersOnly[known(name).Group]).To(BeTrue(), name)
+	}
+	for name := range readByBrokers {
+		g.Expect(known(name)).NotTo(BeNil(), name)
+		g.Expect(brokersOnly[known(name).Group]).To(BeFalse(), name)
+	}
+	for name := range pairs {
+		g.Expect(known(name)).NotTo(BeNil(), name)
+	}
+	groups := map[string]bool{}
+	for _, table := range all() {
+		for _, k := range table.keys {
+			groups[k.Group] = true
+		}
+	}
+	for group := range brokersOnly {
+		g.Expect(groups).To(HaveKey(group))
+	}
+}
+
+func TestATableThatIsNotOne(t *testing.T) {
+	const title = "# Kafka 4.3.1. Generated.\n"
+	for text, words := range map[string]string{
+		"":                            "names no version",
+		"# Kafka x. Generated.\n":     "names no version",
+		title:                         "empty",
+		title + "a\tint\tread-only\n": "3 columns, want 7",
+		title + "a\tfoo\tread-only\t-\tg\t-\tnull\n":                                     "unknown type",
+		title + "a\tint\twhenever\t-\tg\t-\tnull\n":                                      "unknown mode",
+		title + "a\tint\tread-only\t-\tg\t-\t1\n":                                        "the default of a",
+		title + "a\tint\tread-only\t-\tg\t-\t\"1\"\na\tint\tread-only\t-\tg\t-\t\"1\"\n": "line 3: a stands there twice",
+	} {
+		_, err := parseTable(text)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(words)), text)
+	}
+}
