@@ -311,3 +311,37 @@ func TestTheResultIsSortedAndTellsBothValues(t *testing.T) {
 	g.Expect(d.Global[0].Key).To(Equal("background.threads"))
 	g.Expect(*d.Global[1].From + " -> " + *d.Global[1].To).To(Equal("8 -> 9"))
 }
+
+// The values of other keys that would count instead are not this key's.
+func TestAnotherKeysValueIsNotTheKeysOwn(t *testing.T) {
+	g := NewWithT(t)
+	c := started("log.retention.hours", "72").config()
+	e := brokerconfig.Entry{Value: "5", Source: brokerconfig.SourceDynamicNode, Synonyms: []brokerconfig.Synonym{
+		{Key: "log.retention.ms", Value: "5", Source: brokerconfig.SourceDynamicNode},
+		{Key: "log.retention.hours", Value: "72", Source: brokerconfig.SourceStatic},
+		{Key: "log.retention.hours", Value: "168", Source: brokerconfig.SourceDefault},
+	}}
+	c.Live["log.retention.ms"] = e
+	d := brokerconfig.Compare(c, broker)
+	g.Expect(to(d.Node)).To(Equal(values{"log.retention.ms": "(none)"}))
+	g.Expect(d.Global).To(BeEmpty())
+	g.Expect(d.Restart).To(BeEmpty())
+}
+
+// A node may show what it made of the file's value.
+func TestWhatARestartWouldReadAgainIsNoReasonForOne(t *testing.T) {
+	g := NewWithT(t)
+	c := started("group.max.size", "5").config()
+	e := c.Live["group.max.size"]
+	e.Value = "4"
+	c.Live["group.max.size"] = e
+	g.Expect(brokerconfig.Compare(c, broker)).To(Equal(brokerconfig.Diff{}))
+}
+
+// What lies below an override is told once the override is gone.
+func TestAnOverrideOfWhatIsNotDesiredIsDeletedAndNotReplaced(t *testing.T) {
+	m := started()
+	m.terse = true
+	m.node["num.io.threads"], m.node["ssl.protocol"] = "4", "TLSv1.2"
+	expect(t, m, broker, values{"num.io.threads": "(none)", "ssl.protocol": "(none)"}, none, none)
+}
