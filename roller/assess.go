@@ -103,8 +103,8 @@ func (a *Assessment) block(rule Rule, format string, args ...any) {
 var outdated = []ReasonKind{PodHasOldRevision, PodHasOldResourceRevision}
 
 // assess tells how one node is, and what it needs, by itself: others are not looked at.
-func assess(s *Snapshot, n *Node, at stage, p Progress, policy Policy) Assessment {
-	a := Assessment{Node: n.ID, Name: n.Name, Roles: n.Roles, Need: NeedNothing, stage: at, node: n}
+func assess(s *Snapshot, n *Node, at stage, changes brokerconfig.Diff, p Progress, policy Policy) Assessment {
+	a := Assessment{Node: n.ID, Name: n.Name, Roles: n.Roles, Need: NeedNothing, Changes: changes, stage: at, node: n}
 	if q, known := s.Quorum.Get(); known {
 		a.ActiveController = q.Leader == n.ID
 	}
@@ -124,7 +124,7 @@ func assess(s *Snapshot, n *Node, at stage, p Progress, policy Policy) Assessmen
 		a.Reasons = append(a.Reasons, Reason{Kind: PodStuck, Note: n.Stuck.Or(""), Mark: n.Revision.Or(Revision{}).Desired})
 	}
 	switch {
-	case len(a.Reasons) > 0 && a.State != StateMissing:
+	case len(a.Reasons) > 0 && n.Instance.Or("?") != "": // a pod that there is not can't be replaced
 		a.Need = NeedRestart
 	case len(a.Changes.Node)+len(a.Changes.Global) > 0:
 		a.Need = NeedReconfiguration
@@ -144,10 +144,10 @@ func (a *Assessment) state(s *Snapshot, n *Node, r Restart, policy Policy) {
 	switch {
 	case exists && instance == "":
 		a.State, a.Down, a.Detail = StateMissing, true, "there is no pod; whoever owns it makes one"
-	case stuck != "":
-		a.State, a.Down, a.Detail = StateStuck, true, stuck
 	case !exists:
 		a.State, a.Detail = StateUnknown, "its pod is not known: "+n.Instance.Why()
+	case stuck != "":
+		a.State, a.Down, a.Detail = StateStuck, true, stuck
 	case !readable:
 		a.State, a.Detail = StateUnknown, "its readiness is not known: "+n.Ready.Why()
 	case recovery != nil:
@@ -196,7 +196,7 @@ func (r *Recovery) String() string {
 	return fmt.Sprintf("it recovers its logs: %s and %s left", amount(r.RemainingLogs, "log"), amount(max(0, r.RemainingSegments), "segment"))
 }
 
-// reasons are all reasons to restart the node that it shows, whether or not it was restarted for them. They also set Changes.
+// reasons are all reasons to restart the node that it shows, whether or not it was restarted for them.
 func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy) []Reason {
 	reasons := slices.Clone(n.Requests)
 	if r, known := n.Revision.Get(); known && r.Outdated() {
@@ -205,11 +205,9 @@ func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy) []Reason {
 	if n.Roles.Broker && a.State != StateRecovering && n.silent(s.At) >= policy.Silence {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
-	if config, known := n.Config.Get(); known && !policy.NoReconfiguration {
-		a.Changes = brokerconfig.Compare(config, brokerconfig.Roles{Controller: n.Roles.Controller, Broker: n.Roles.Broker})
-		if len(a.Changes.Restart) > 0 {
-			reasons = append(reasons, Reason{Kind: ConfigChangeRequiresRestart, Note: keys(a.Changes.Restart), Mark: brokerconfig.Diff{Restart: a.Changes.Restart}.Fingerprint()})
-		}
+	if len(a.Changes.Restart) > 0 {
+		mark := brokerconfig.Diff{Restart: a.Changes.Restart}.Fingerprint()
+		reasons = append(reasons, Reason{Kind: ConfigChangeRequiresRestart, Note: keys(a.Changes.Restart), Mark: mark})
 	}
 	return sortedReasons(reasons)
 }

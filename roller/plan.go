@@ -21,6 +21,8 @@ type Plan struct {
 	Proof  string `json:"proof,omitempty"`
 	// Blocked are the nodes that need something and do not get it as things are; their assessments say why.
 	Blocked []NodeID `json:"blocked,omitempty"`
+	// Disputes are what the desired configurations of nodes do not agree on.
+	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Nodes are all nodes, in the order in which they are considered.
 	Nodes []Assessment `json:"nodes"`
 }
@@ -47,7 +49,7 @@ var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, Rul
 func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	r := newRound(s, p, policy)
 	r.follow()
-	plan := Plan{At: s.At}
+	plan := Plan{At: s.At, Disputes: r.disputes}
 	for _, a := range r.reconfigurations() {
 		plan.Reconfigurations = append(plan.Reconfigurations, Reconfiguration{a.Node, a.Changes})
 	}

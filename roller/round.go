@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // round is one look at everything: what a plan and a step have in common.
@@ -23,6 +25,8 @@ type round struct {
 	// batch is the number of a broker's batch in the plan that is followed; made is that plan if it was made in this round.
 	batch map[NodeID]int
 	made  *division
+	// disputes are what the nodes' desired configurations do not agree on.
+	disputes []brokerconfig.Dispute
 }
 
 // newRound assesses all nodes and puts them in order.
@@ -30,9 +34,10 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	r := &round{s: s, policy: policy, avail: NewAvailability(s.Topics)}
 	var stages map[NodeID]stage
 	r.progress, stages = p.advance(s, policy, r.avail)
+	changes := r.compare()
 	var down []NodeID
 	for i := range s.Nodes {
-		a := assess(s, &s.Nodes[i], stages[s.Nodes[i].ID], r.progress, policy)
+		a := assess(s, &s.Nodes[i], stages[s.Nodes[i].ID], changes[s.Nodes[i].ID], r.progress, policy)
 		r.nodes = append(r.nodes, &a)
 		if a.Down || a.stage.underWay() && a.stage != stageCatchingUp {
 			down = append(down, a.Node)
@@ -47,6 +52,36 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	r.gone = newLedger(r.avail, down)
 	r.forget()
 	return r
+}
+
+// compare tells how each node's configuration differs from what it is to be. What concerns all brokers is given to one of them that answers.
+func (r *round) compare() map[NodeID]brokerconfig.Diff {
+	diffs := map[NodeID]brokerconfig.Diff{}
+	if r.policy.NoReconfiguration {
+		return diffs
+	}
+	var nodes []brokerconfig.Node
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		if config, known := n.Config.Get(); known {
+			roles := brokerconfig.Roles{Controller: n.Roles.Controller, Broker: n.Roles.Broker}
+			nodes = append(nodes, brokerconfig.Node{ID: int32(n.ID), Roles: roles, Config: config})
+		}
+	}
+	out := brokerconfig.Latest().CompareAll(nodes)
+	r.disputes = out.Disputes
+	for id, d := range out.Nodes {
+		diffs[NodeID(id)] = d
+	}
+	for _, n := range nodes { // by ascending id
+		if n.Roles.Broker && len(out.Global) > 0 {
+			d := diffs[NodeID(n.ID)]
+			d.Global = out.Global
+			diffs[NodeID(n.ID)] = d
+			break
+		}
+	}
+	return diffs
 }
 
 // rank is the place in seed 002's order: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
@@ -104,13 +139,14 @@ func (a *Assessment) wanted() bool {
 	})
 }
 
-// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more (ruling R4).
+// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more (ruling R4). One that goes now is waited
+// for.
 func (r *round) givenUp(a *Assessment) bool {
-	if a.stage == stageFailed || a.stage == stageStalled {
-		return true
+	if slices.Contains(r.chosen, a) {
+		return false
 	}
 	since, waits := r.progress.Waiting[a.Node]
-	return waits && r.s.At.Sub(since) >= r.policy.Patience
+	return a.stage == stageFailed || a.stage == stageStalled || waits && r.s.At.Sub(since) >= r.policy.Patience
 }
 
 // choose takes a node for a restart.
@@ -128,11 +164,26 @@ func (r *round) restart(a *Assessment) Restart {
 	return Restart{Instance: a.node.Instance.Or(""), At: r.s.At, Reasons: a.Reasons, Behind: behind}
 }
 
-// since is when the waiting for a controller began.
+// waits notes since when a controller that is to be restarted can't be. To stand in the queue behind one that is on its way is not that: the last of many
+// controllers would be given up before its turn.
 func (r *round) waits(a *Assessment) {
-	if _, already := r.progress.Waiting[a.Node]; !already && a.Roles.Controller && a.wanted() && a.stage == stageNone {
+	if !a.Roles.Controller || !a.wanted() || a.stage != stageNone || r.queues(a) {
+		delete(r.progress.Waiting, a.Node)
+		return
+	}
+	if _, already := r.progress.Waiting[a.Node]; !already {
 		r.progress.Waiting[a.Node] = r.s.At
 	}
+}
+
+// queues reports whether nothing but others that are on their way, or a time that is to come, keeps a controller.
+func (r *round) queues(a *Assessment) bool {
+	if slices.ContainsFunc(a.Blocks, func(b Block) bool { return !slices.Contains(passing, b.Rule) || b.Rule == RulePatience }) {
+		return false
+	}
+	return r.policy.Paused != "" || r.policy.Closed != "" || r.s.At.Before(r.settled()) || slices.ContainsFunc(r.nodes, func(other *Assessment) bool {
+		return other != a && other.Roles.Controller && (other.stage.underWay() && other.stage != stageFailed || slices.Contains(r.chosen, other))
+	})
 }
 
 // settled is when the last node that came back will have been back for long enough.

@@ -1,7 +1,6 @@
 package roller
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -50,6 +49,8 @@ type Decision struct {
 	Actions []Action `json:"actions,omitempty"`
 	// Nodes are all nodes, in the order in which they are considered, with what keeps each from what it needs.
 	Nodes []Assessment `json:"nodes"`
+	// Disputes are what the desired configurations of nodes do not agree on.
+	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Progress is to be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
 	// Again is after how long to look again, unless something changes before; 0: there is no need to.
@@ -86,7 +87,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 		r.progress.Restarts[a.Node] = r.restart(a)
 		delete(r.progress.Waiting, a.Node)
 	}
-	d := Decision{Actions: actions, Progress: r.progress}
+	d := Decision{Actions: actions, Progress: r.progress, Disputes: r.disputes}
 	for _, a := range r.nodes {
 		d.Nodes = append(d.Nodes, *a)
 	}
@@ -98,7 +99,6 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 // reconfigurations are the changes that need no restart. They take nobody down, so that no check of the data or the quorum keeps them (goal G18).
 func (r *round) reconfigurations() []Action {
 	var actions []Action
-	global := map[string]bool{}
 	for _, a := range r.nodes {
 		if a.Need != NeedReconfiguration {
 			continue
@@ -112,12 +112,6 @@ func (r *round) reconfigurations() []Action {
 		if len(a.Blocks) > 0 {
 			continue
 		}
-		changes := a.Changes
-		changes.Restart = nil
-		changes.Global = slices.DeleteFunc(slices.Clone(changes.Global), func(c brokerconfig.Change) bool { return global[c.Key] })
-		for _, c := range changes.Global {
-			global[c.Key] = true // once for all brokers
-		}
 		last := r.progress.Alterations[a.Node]
 		if last.Change != a.alteration() {
 			last = Alteration{Change: a.alteration()}
@@ -125,9 +119,8 @@ func (r *round) reconfigurations() []Action {
 		last.At = r.s.At
 		last.Tries++
 		r.progress.Alterations[a.Node] = last
-		if !changes.Empty() {
-			actions = append(actions, Action{Kind: ActionReconfigure, Node: a.Node, Changes: changes})
-		}
+		changes := brokerconfig.Diff{Node: a.Changes.Node, Global: a.Changes.Global}
+		actions = append(actions, Action{Kind: ActionReconfigure, Node: a.Node, Changes: changes})
 	}
 	return actions
 }
