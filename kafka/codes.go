@@ -2,27 +2,31 @@ package kafka
 
 // The codes that this module's packages name. All others stand in the table below.
 const (
-	CodeUnknownServer            int16 = -1
-	CodeUnknownTopicOrPartition  int16 = 3
-	CodeLeaderNotAvailable       int16 = 5
-	CodeRequestTimedOut          int16 = 7
-	CodeInvalidTopic             int16 = 17
-	CodeTopicAuthorizationFailed int16 = 29
-	CodeClusterAuthorization     int16 = 31
-	CodeUnsupportedVersion       int16 = 35
-	CodeTopicAlreadyExists       int16 = 36
-	CodeInvalidPartitions        int16 = 37
-	CodeInvalidReplicationFactor int16 = 38
-	CodeInvalidReplicaAssignment int16 = 39
-	CodeInvalidConfig            int16 = 40
-	CodeNotController            int16 = 41
-	CodeInvalidRequest           int16 = 42
-	CodePolicyViolation          int16 = 44
-	CodeSASLAuthenticationFailed int16 = 58
-	CodeTopicDeletionDisabled    int16 = 73
-	CodeThrottlingQuotaExceeded  int16 = 89
-	CodeResourceNotFound         int16 = 91
-	CodeUnknownTopicID           int16 = 100
+	CodeUnknownServer               int16 = -1
+	CodeUnknownTopicOrPartition     int16 = 3
+	CodeLeaderNotAvailable          int16 = 5
+	CodeNotLeaderOrFollower         int16 = 6
+	CodeRequestTimedOut             int16 = 7
+	CodeInvalidTopic                int16 = 17
+	CodeTopicAuthorizationFailed    int16 = 29
+	CodeClusterAuthorization        int16 = 31
+	CodeUnsupportedVersion          int16 = 35
+	CodeTopicAlreadyExists          int16 = 36
+	CodeInvalidPartitions           int16 = 37
+	CodeInvalidReplicationFactor    int16 = 38
+	CodeInvalidReplicaAssignment    int16 = 39
+	CodeInvalidConfig               int16 = 40
+	CodeNotController               int16 = 41
+	CodeInvalidRequest              int16 = 42
+	CodePolicyViolation             int16 = 44
+	CodeSASLAuthenticationFailed    int16 = 58
+	CodeTopicDeletionDisabled       int16 = 73
+	CodePreferredLeaderNotAvailable int16 = 80
+	CodeElectionNotNeeded           int16 = 84
+	CodeThrottlingQuotaExceeded     int16 = 89
+	CodeResourceNotFound            int16 = 91
+	CodeUnknownTopicID              int16 = 100
+	CodeMismatchedEndpointType      int16 = 114
 )
 
 // NewError returns the error for a code that a broker sent. The message is the broker's; where it is empty, the text that

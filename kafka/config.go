@@ -2,14 +2,17 @@ package kafka
 
 import (
 	"context"
+	"net"
 	"time"
 )
 
 // Config says how to reach a cluster. It holds bytes, not files: whoever owns the files or Secrets reads them, and hands over a
 // new Config when they change.
 type Config struct {
-	// Bootstrap are host:port addresses of one or more brokers.
+	// Bootstrap are host:port addresses of one or more brokers; for a client of the controllers (see Controllers) those of controllers.
 	Bootstrap []string
+	// Dial, if set, opens the connections instead of the network's own means: through a tunnel, or into another network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// ClientID is sent with each request; brokers log it and apply quotas to it.
 	ClientID string
 	// TLS is nil for plain connections.
@@ -20,6 +23,9 @@ type Config struct {
 	DialTimeout time.Duration
 	// RequestTimeout bounds a call whose context has no deadline. Zero means 40 s, Kafka's default.api.timeout.ms for the operators.
 	RequestTimeout time.Duration
+	// NodeTimeout bounds the wait for a single node where only that one can answer (its own configuration), so that one that hangs holds up nothing
+	// else. Zero means 10 s.
+	NodeTimeout time.Duration
 	// ObserveRequest, if set, is called after each request that was sent to a broker, with the request's name as Kafka documents it
 	// ("CreateTopics"), how long it took, and its transport error if any. Requests that open, log in or probe a connection, or
 	// prove its cluster (see ClusterPinner), are left out. It must not block.

@@ -3,7 +3,6 @@ package saramakafka
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"time"
@@ -45,6 +44,10 @@ type request struct {
 	anyCluster bool
 	// mutation requests count against the controller's quota and may need the controller.
 	mutation bool
+	// leader requests may need the controller, and count against nothing.
+	leader bool
+	// rounds is how often all brokers that can answer are tried; zero means until the call's end.
+	rounds int
 	// broker is the id of the only broker that can answer, or anyBroker.
 	broker int32
 	// run sends the request and keeps the answer. It returns errNotController if the request, or a part of it, must be sent again to another
@@ -96,7 +99,7 @@ func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
 		case unanswered:
 			return true, r.gaveUp(ctx, t)
 		case refused:
-			if !t.missed(ctx, n) {
+			if !t.missed(ctx, r, n) {
 				return true, errNotController
 			}
 		case failed:
@@ -240,11 +243,16 @@ func (t *trial) failed(n *node, err error) {
 	}
 }
 
-// missed notes a NOT_CONTROLLER answer and pauses; it reports whether to go on.
-func (t *trial) missed(ctx context.Context, n *node) bool {
+// missed notes a NOT_CONTROLLER answer and pauses; it reports whether to go on. Where nobody forwards, the others are asked at once, each in its turn:
+// a node that is asked again before all were may never be the leader.
+func (t *trial) missed(ctx context.Context, r *router, n *node) bool {
+	t.misses++
+	if r.kind == controllers {
+		t.tried[n] = true
+		return ctx.Err() == nil
+	}
 	clear(t.tried)
 	t.tried[n] = true
-	t.misses++
 	return sleep(ctx, pause(t.misses-1))
 }
 
@@ -316,6 +324,9 @@ func (r *router) nextRound(ctx context.Context, t *trial) error {
 	if t.rounds > 1 && t.aborted > 0 && t.aborted == t.failures {
 		return r.notLoggedIn(t.last)
 	}
+	if t.request.rounds > 0 && t.rounds >= t.request.rounds {
+		return r.gaveUp(ctx, t)
+	}
 	clear(t.tried)
 	sleep(ctx, pause(t.rounds-1))
 	if t.request.broker != anyBroker {
@@ -326,14 +337,27 @@ func (r *router) nextRound(ctx context.Context, t *trial) error {
 
 // find asks any broker where the one with this id is.
 func (r *router) find(ctx context.Context, id int32) error {
-	_, err := r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, run: func(ctx context.Context, c *conn) error {
-		_, err := r.describeCluster(ctx, c)
-		return err
-	}})
+	err := r.relearn(ctx)
 	if err == nil && !r.knows(id) {
-		return kafka.NewTransportError(fmt.Sprintf("broker %d is not in service (%s)", id, r.settings.addresses()), nil)
+		return r.unregistered(id)
 	}
 	return err
+}
+
+// relearn asks any broker for all brokers.
+func (r *router) relearn(ctx context.Context) error {
+	var refused error
+	_, err := r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, run: func(ctx context.Context, c *conn) error {
+		resp, err := r.describeCluster(ctx, c)
+		if err == nil {
+			refused = codeError(int16(resp.Err), text(resp.ErrorMessage))
+		}
+		return err
+	}})
+	if err != nil {
+		return err
+	}
+	return refused
 }
 
 // attemptContext bounds one attempt so that a broker that hangs leaves time for others.

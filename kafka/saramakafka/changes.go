@@ -25,7 +25,7 @@ func (a *Admin) CreateTopics(ctx context.Context, topics []kafka.NewTopic, valid
 		failure: func(err error) kafka.CreateResult { return kafka.CreateResult{Err: err} },
 		reason:  func(r kafka.CreateResult) error { return r.Err },
 	}
-	return b.run(ctx, a, topics)
+	return b.run(ctx, &a.client, topics)
 }
 
 // recordsOf is how many metadata records a topic takes: one for itself, for each partition, and for each key of its configuration.
@@ -93,7 +93,7 @@ func (a *Admin) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kafk
 		},
 		send: deleteTopics, failure: itself, reason: itself,
 	}
-	return b.run(ctx, a, ids)
+	return b.run(ctx, &a.client, ids)
 }
 
 func deleteTopics(ctx context.Context, c *conn, ids []kafka.TopicID) (map[kafka.TopicID]error, error) {
@@ -130,7 +130,7 @@ func (a *Admin) CreatePartitions(ctx context.Context, topics []kafka.PartitionIn
 		},
 		failure: itself, reason: itself,
 	}
-	return b.run(ctx, a, topics)
+	return b.run(ctx, &a.client, topics)
 }
 
 func createPartitions(ctx context.Context, c *conn, topics []kafka.PartitionIncrease, validateOnly bool) (map[string]error, error) {

@@ -12,19 +12,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// DescribeConfigs implements kafka.TopicReader. Synonyms and documentation are never asked for: they make the answer ten times as large.
+// DescribeConfigs implements kafka.TopicReader. Synonyms and documentation are not asked for: they make the answer ten times as large.
 func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	b := batch[kafka.ConfigResource, kafka.ConfigResource, kafka.ConfigResult]{
 		name: "DescribeConfigs", maxItems: maxConfigs,
 		key:    func(r kafka.ConfigResource) kafka.ConfigResource { return r },
 		broker: brokerOf,
 		send: func(ctx context.Context, c *conn, resources []kafka.ConfigResource) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
-			return describeConfigs(ctx, c, resources, keys)
+			return describeConfigs(ctx, c, resources, keys, false)
 		},
 		failure: func(err error) kafka.ConfigResult { return kafka.ConfigResult{Err: err} },
 		reason:  func(r kafka.ConfigResult) error { return r.Err },
 	}
-	return b.run(ctx, a, resources)
+	return b.run(ctx, &a.client, resources)
 }
 
 // brokerOf returns the broker that a resource stands for: only that broker answers for its own configuration.
@@ -35,8 +35,9 @@ func brokerOf(r kafka.ConfigResource) int32 {
 	return anyBroker
 }
 
-func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
-	req := &sarama.DescribeConfigsRequest{Version: 4, Resources: make([]*sarama.ConfigResource, len(resources))}
+// describeConfigs asks for the configurations of topics, or for that of the node at which the connection ends.
+func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResource, keys []string, synonyms bool) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+	req := &sarama.DescribeConfigsRequest{Version: 4, IncludeSynonyms: synonyms, Resources: make([]*sarama.ConfigResource, len(resources))}
 	for i, r := range resources {
 		req.Resources[i] = &sarama.ConfigResource{Type: sarama.ConfigResourceType(r.Type), Name: r.Name, ConfigNames: keys}
 	}
@@ -52,6 +53,9 @@ func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResou
 	answers := make(map[kafka.ConfigResource]kafka.ConfigResult, len(resp.Resources))
 	for _, r := range resp.Resources {
 		resource := kafka.ConfigResource{Type: kafka.ResourceType(r.Type), Name: r.Name}
+		if err := misdirected(r.ErrorCode, r.ErrorMsg); err != nil {
+			return nil, err
+		}
 		if r.ErrorCode != 0 {
 			answers[resource] = kafka.ConfigResult{Err: kafka.NewError(r.ErrorCode, r.ErrorMsg)}
 			continue
@@ -67,28 +71,46 @@ func configEntries(in []*sarama.ConfigEntry) map[string]kafka.ConfigEntry {
 	for _, e := range in {
 		out[unique.Make(e.Name).Value()] = kafka.ConfigEntry{
 			Value: unique.Make(e.Value).Value(), Source: kafka.ConfigSource(e.Source), ReadOnly: e.ReadOnly, Sensitive: e.Sensitive,
+			Synonyms: configSynonyms(e.Synonyms),
 		}
 	}
 	return out
 }
 
-// AlterConfigs implements kafka.TopicWriter. A change whose answer was lost is sent again: setting and deleting a key twice is the same as once.
+func configSynonyms(in []*sarama.ConfigSynonym) []kafka.ConfigSynonym {
+	if len(in) == 0 {
+		return nil // as for all topics
+	}
+	out := make([]kafka.ConfigSynonym, len(in))
+	for i, s := range in {
+		out[i] = kafka.ConfigSynonym{Key: s.ConfigName, Value: s.ConfigValue, Source: kafka.ConfigSource(s.Source)}
+	}
+	return out
+}
+
+// AlterConfigs implements kafka.ConfigWriter.
 func (a *Admin) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+	return a.alter(ctx, changes, validateOnly, func(c kafka.ConfigChange) int32 { return brokerOf(c.Resource) })
+}
+
+// alter sends changes to the brokers that route names, or where it is nil to the active controller. A change whose answer was lost is sent again:
+// setting and deleting a key twice is the same as once.
+func (c *client) alter(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool, route func(kafka.ConfigChange) int32) (map[kafka.ConfigResource]error, error) {
 	b := batch[kafka.ConfigResource, kafka.ConfigChange, error]{
-		name: "IncrementalAlterConfigs", maxItems: maxChanges, maxWeight: maxRecords,
+		name: "IncrementalAlterConfigs", leader: true, maxItems: maxChanges, maxWeight: maxRecords,
 		key:    func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource },
 		weight: func(c kafka.ConfigChange) int { return len(c.Set) + len(c.Delete) },
 		equal: func(a, b kafka.ConfigChange) bool {
 			return maps.Equal(a.Set, b.Set) && slices.Equal(a.Delete, b.Delete)
 		},
 		refuse: contradiction,
-		broker: func(c kafka.ConfigChange) int32 { return brokerOf(c.Resource) },
+		broker: route,
 		send: func(ctx context.Context, c *conn, changes []kafka.ConfigChange) (map[kafka.ConfigResource]error, error) {
 			return alterConfigs(ctx, c, changes, validateOnly)
 		},
 		failure: itself, reason: itself,
 	}
-	return b.run(ctx, a, changes)
+	return b.run(ctx, c, changes)
 }
 
 // contradiction refuses a key that stands in Set and in Delete, as the broker would if the request could express it.
@@ -126,6 +148,9 @@ func alterConfigs(ctx context.Context, c *conn, changes []kafka.ConfigChange, va
 	c.mute(resp.ThrottleTime)
 	answers := make(map[kafka.ConfigResource]error, len(resp.Resources))
 	for _, r := range resp.Resources {
+		if err := misdirected(r.ErrorCode, r.ErrorMsg); err != nil {
+			return nil, err
+		}
 		answers[kafka.ConfigResource{Type: kafka.ResourceType(r.Type), Name: r.Name}] = codeError(r.ErrorCode, r.ErrorMsg)
 	}
 	return answers, nil

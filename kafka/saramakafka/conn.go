@@ -55,7 +55,7 @@ type conn struct {
 
 // openConn dials, and negotiates versions and login. It returns by ctx's end.
 func openConn(ctx context.Context, s *settings, addr string) (*conn, error) {
-	tcp, stream, err := dial(ctx, addr, s.tls)
+	tcp, stream, err := s.open(ctx, addr)
 	if err != nil {
 		return nil, err
 	}

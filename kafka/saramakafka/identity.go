@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// pin is the cluster that an Admin is bound to. All its routers share it, those included that only end their calls.
+// pin is the cluster that a client is bound to. All its routers share it, those included that only end their calls.
 type pin struct{ id atomic.Pointer[string] }
 
 // cluster returns the cluster's id, empty for none.
@@ -30,14 +30,14 @@ func (p *pin) refuses(cluster string) bool {
 }
 
 // Pin implements kafka.ClusterPinner.
-func (a *Admin) Pin(clusterID string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := kafka.CheckPin(a.pin.cluster(), clusterID); err != nil {
+func (c *client) Pin(clusterID string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := kafka.CheckPin(c.pin.cluster(), clusterID); err != nil {
 		return err
 	}
-	a.pin.id.Store(&clusterID)
-	a.current.pinned()
+	c.pin.id.Store(&clusterID)
+	c.current.pinned()
 	return nil
 }
 
@@ -46,7 +46,7 @@ func (r *router) pinned() {
 	var gone []*conn
 	r.mu.Lock()
 	if r.pin.refuses(r.tableOf) {
-		r.table, r.tableOf, r.learned = nil, "", time.Time{}
+		r.table, r.fenced, r.tableOf, r.learned = nil, nil, "", time.Time{}
 		for _, n := range r.nodes {
 			gone = append(gone, n.purge()...)
 			n.id = -1

@@ -20,7 +20,24 @@ const requestDescribeCluster = "DescribeCluster"
 // maxTableAge is how long the table of brokers is believed without a failure.
 const maxTableAge = 5 * time.Minute
 
-// router knows the brokers of one cluster and chooses one for each request.
+// nodeKind says what nodes a router knows, and thereby what DescribeCluster is asked for (KIP-919).
+type nodeKind int8
+
+// The kinds, with Kafka's own codes.
+const (
+	brokers     = nodeKind(sarama.DescribeClusterEndpointTypeBrokers)
+	controllers = nodeKind(sarama.DescribeClusterEndpointTypeControllers)
+)
+
+// String names one node of the kind for messages.
+func (k nodeKind) String() string {
+	if k == controllers {
+		return "controller"
+	}
+	return "broker"
+}
+
+// router knows the brokers of one cluster, or its controllers, and chooses one for each request. What is said of brokers holds for both.
 //
 // In KRaft every broker forwards what only the controller can do, so requests stay with one broker, whichever works, and move on when it fails:
 // few connections, and no time lost with brokers known to be away. The bootstrap addresses are the way back
@@ -28,10 +45,12 @@ const maxTableAge = 5 * time.Minute
 type router struct {
 	settings *settings
 	pin      *pin
+	kind     nodeKind
 
 	mu       sync.Mutex
 	nodes    map[string]*node // by address; known brokers and bootstrap addresses
 	table    []*node          // the known brokers
+	fenced   map[int32]*node  // those not in service, by id; they are asked only for what no other can answer
 	tableOf  string           // the id of their cluster
 	seeds    []*node          // the bootstrap addresses
 	cursor   int              // where in the table to start
@@ -47,8 +66,9 @@ type router struct {
 	retired            bool
 }
 
-func newRouter(s *settings, p *pin) *router {
-	r := &router{settings: s, pin: p, nodes: map[string]*node{}, controller: -1, released: make(chan struct{})}
+func newRouter(s *settings, p *pin, kind nodeKind) *router {
+	r := &router{settings: s, pin: p, kind: kind, nodes: map[string]*node{}, controller: -1, released: make(chan struct{})}
+	r.controllerMatters = kind == controllers // they forward nothing
 	for _, addr := range s.bootstrap {
 		if r.nodes[addr] == nil {
 			n := &node{addr: addr, id: -1}
@@ -114,7 +134,7 @@ func (r *router) pick(t *trial) choice {
 func (r *router) candidates(req *request) []*node {
 	out := make([]*node, 0, len(r.table)+len(r.seeds)+1)
 	first := req.broker
-	if first == anyBroker && req.mutation && r.controllerMatters {
+	if first == anyBroker && (req.mutation || req.leader) && r.controllerMatters {
 		first = r.controller
 	}
 	for _, n := range r.table {
@@ -123,6 +143,9 @@ func (r *router) candidates(req *request) []*node {
 		}
 	}
 	if req.broker != anyBroker {
+		if n := r.fenced[req.broker]; n != nil {
+			out = append(out, n)
+		}
 		return out
 	}
 	for i := range r.table {
@@ -136,11 +159,11 @@ func (r *router) candidates(req *request) []*node {
 	return out
 }
 
-// knows reports whether the table has a broker of this id.
+// knows reports whether the address of a broker of this id is known.
 func (r *router) knows(id int32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.table, func(n *node) bool { return n.id == id })
+	return r.fenced[id] != nil || slices.ContainsFunc(r.table, func(n *node) bool { return n.id == id })
 }
 
 // known counts the brokers.
@@ -232,11 +255,14 @@ func (r *router) isSilent(n *node) bool {
 	return time.Now().Before(n.silent)
 }
 
-// describeCluster asks a broker for all brokers, and learns them.
+// describeCluster asks a node for all nodes of its kind, and learns them.
 func (r *router) describeCluster(ctx context.Context, c *conn) (*sarama.DescribeClusterResponse, error) {
 	var resp *sarama.DescribeClusterResponse
 	err := c.typed(ctx, func(b *sarama.Broker) (err error) {
-		resp, err = b.DescribeCluster(sarama.NewDescribeClusterRequest(sarama.MaxVersion))
+		req := sarama.NewDescribeClusterRequest(sarama.MaxVersion)
+		req.EndpointType = int8(r.kind)
+		req.IncludeFencedBrokers = r.kind == brokers
+		resp, err = b.DescribeCluster(req)
 		return err
 	})
 	if err != nil {
@@ -265,18 +291,20 @@ func (r *router) learn(resp *sarama.DescribeClusterResponse) {
 	for _, n := range r.seeds {
 		keep[n.addr], n.id = true, -1
 	}
-	r.table = make([]*node, 0, len(resp.Brokers))
+	r.table, r.fenced = make([]*node, 0, len(resp.Brokers)), map[int32]*node{}
 	for _, b := range resp.Brokers {
-		if b.IsFenced {
-			continue
-		}
 		addr := net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 		n := r.nodes[addr]
 		if n == nil {
-			n = &node{addr: addr}
+			n = &node{addr: addr, id: -1}
 			r.nodes[addr] = n
 		}
-		n.id, keep[addr] = b.BrokerID, true
+		keep[addr] = true
+		if b.IsFenced {
+			r.fenced[b.BrokerID] = n // whose id is not set: its address may be a bootstrap address, or have another broker by now
+			continue
+		}
+		n.id = b.BrokerID
 		r.table = append(r.table, n)
 	}
 	for addr, n := range r.nodes {

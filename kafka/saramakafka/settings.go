@@ -1,6 +1,7 @@
 package saramakafka
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -17,18 +18,21 @@ import (
 const (
 	defaultDialTimeout    = 5 * time.Second
 	defaultRequestTimeout = 40 * time.Second
+	defaultNodeTimeout    = 10 * time.Second
 	defaultClientID       = "kafka-operators"
 )
 
 // settings are a kafka.Config that was checked and made ready for use. They never change.
 type settings struct {
 	bootstrap      []string
+	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	clientID       string
 	tls            *tls.Config
 	login          *login
 	sarama         *sarama.Config // copied for each connection
 	dialTimeout    time.Duration
 	requestTimeout time.Duration
+	nodeTimeout    time.Duration
 	observe        func(request string, took time.Duration, err error)
 }
 
@@ -36,8 +40,9 @@ type settings struct {
 func newSettings(cfg kafka.Config) (*settings, error) {
 	s := &settings{
 		bootstrap:   slices.Clone(cfg.Bootstrap),
+		dial:        cfg.Dial,
 		clientID:    cfg.ClientID,
-		dialTimeout: cfg.DialTimeout, requestTimeout: cfg.RequestTimeout,
+		dialTimeout: cfg.DialTimeout, requestTimeout: cfg.RequestTimeout, nodeTimeout: cfg.NodeTimeout,
 		observe: cfg.ObserveRequest,
 	}
 	if len(s.bootstrap) == 0 {
@@ -55,6 +60,9 @@ func newSettings(cfg kafka.Config) (*settings, error) {
 	if s.login, err = newLogin(cfg.SASL); err != nil {
 		return nil, fmt.Errorf("sasl: %w", err)
 	}
+	if s.dial == nil {
+		s.dial = new(net.Dialer).DialContext
+	}
 	if s.clientID == "" {
 		s.clientID = defaultClientID
 	}
@@ -63,6 +71,9 @@ func newSettings(cfg kafka.Config) (*settings, error) {
 	}
 	if s.requestTimeout <= 0 {
 		s.requestTimeout = defaultRequestTimeout
+	}
+	if s.nodeTimeout <= 0 {
+		s.nodeTimeout = defaultNodeTimeout
 	}
 	if s.observe == nil {
 		s.observe = func(string, time.Duration, error) {}

@@ -28,6 +28,7 @@ type batch[K comparable, I, R any] struct {
 	name      string
 	repeat    repeat
 	mutation  bool
+	leader    bool
 	maxItems  int
 	maxWeight int // zero for reads: unlimited
 
@@ -47,30 +48,74 @@ type batch[K comparable, I, R any] struct {
 }
 
 // run sends all items, in as many requests as it takes, and returns one answer for each key.
-func (b *batch[K, I, R]) run(ctx context.Context, a *Admin, items []I) (map[K]R, error) {
+func (b *batch[K, I, R]) run(ctx context.Context, c *client, items []I) (map[K]R, error) {
 	out := make(map[K]R, len(items))
 	pending := b.distinct(items, out)
 	if len(pending) == 0 {
 		return out, nil
 	}
-	ctx, r, done, err := a.call(ctx)
+	ctx, r, done, err := c.call(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	asked := false
 	var first error
-	for _, part := range b.parts(pending) {
-		sent, err := b.part(ctx, r, part, out)
-		asked = asked || err == nil || sent && b.changes()
-		if err != nil && first == nil {
-			first = err
+	for _, s := range b.sendAll(ctx, r, b.parts(pending)) {
+		maps.Copy(out, s.answers)
+		asked = asked || s.err == nil || s.sent && b.changes()
+		if s.err != nil && first == nil {
+			first = s.err
 		}
 	}
 	if first != nil && !asked && len(pending) == len(out) {
 		return nil, first
 	}
 	return out, nil
+}
+
+// sending is what became of one part of a batch.
+type sending[K comparable, R any] struct {
+	answers map[K]R
+	sent    bool
+	err     error
+}
+
+// sendAll sends all parts. Those that single brokers must answer go out at once, each with its own time, so that a broker that hangs holds up no other
+// part; the rest goes one after the other.
+func (b *batch[K, I, R]) sendAll(ctx context.Context, r *router, parts [][]I) []sending[K, R] {
+	out := make([]sending[K, R], len(parts))
+	var single, others []func()
+	for i, part := range parts {
+		out[i].answers = make(map[K]R, len(part))
+		send := func(ctx context.Context) { out[i].sent, out[i].err = b.part(ctx, r, part, out[i].answers) }
+		if b.brokerOf(part[0]) == anyBroker {
+			others = append(others, func() { send(ctx) })
+			continue
+		}
+		single = append(single, func() {
+			ctx, cancel := context.WithTimeout(ctx, r.settings.nodeTimeout)
+			defer cancel()
+			send(ctx)
+		})
+	}
+	inParallel(maxNodesAtOnce, append([]func(){func() { inOrder(others) }}, single...))
+	return out
+}
+
+// inOrder runs functions one after the other.
+func inOrder(functions []func()) {
+	for _, f := range functions {
+		f()
+	}
+}
+
+// brokerOf returns the broker that alone can answer for an item, or anyBroker.
+func (b *batch[K, I, R]) brokerOf(item I) int32 {
+	if b.broker == nil {
+		return anyBroker
+	}
+	return b.broker(item)
 }
 
 // changes tells requests that change something from reads, for which it makes no difference whether they arrived.
@@ -113,12 +158,9 @@ func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 
 // parts cuts items into requests, each of which goes to one broker.
 func (b *batch[K, I, R]) parts(items []I) [][]I {
-	if b.broker == nil {
-		return b.split(items)
-	}
 	groups := map[int32][]I{}
 	for _, item := range items {
-		id := b.broker(item)
+		id := b.brokerOf(item)
 		groups[id] = append(groups[id], item)
 	}
 	var parts [][]I
@@ -150,11 +192,7 @@ func (b *batch[K, I, R]) split(items []I) [][]I {
 func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map[K]R) (sent bool, err error) {
 	pending := items
 	var notController map[K]R
-	broker := anyBroker
-	if b.broker != nil {
-		broker = b.broker(items[0])
-	}
-	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, changes: b.changes(), mutation: b.mutation, broker: broker, run: func(ctx context.Context, c *conn) error {
+	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, changes: b.changes(), mutation: b.mutation, leader: b.leader, broker: b.brokerOf(items[0]), run: func(ctx context.Context, c *conn) error {
 		answers, err := b.send(ctx, c, pending)
 		if err != nil {
 			return err

@@ -56,11 +56,11 @@ func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	}
 }
 
-// dial opens a TCP connection and, where configured, TLS on it. It returns both, because closing the TCP connection is what
+// open opens a TCP connection and, where configured, TLS on it. It returns both, because closing the TCP connection is what
 // aborts a call at once: closing a tls.Conn first tries to send an alert.
-func dial(ctx context.Context, addr string, config *tls.Config) (tcp, stream net.Conn, err error) {
-	var dialer net.Dialer
-	tcp, err = dialer.DialContext(ctx, "tcp", addr)
+func (s *settings) open(ctx context.Context, addr string) (tcp, stream net.Conn, err error) {
+	config := s.tls
+	tcp, err = s.dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, nil, err
 	}

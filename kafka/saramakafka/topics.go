@@ -41,7 +41,7 @@ func (a *Admin) DescribeTopics(ctx context.Context, names []string) (map[string]
 		failure: func(err error) kafka.TopicResult { return kafka.TopicResult{Err: err} },
 		reason:  func(r kafka.TopicResult) error { return r.Err },
 	}
-	return b.run(ctx, a, names)
+	return b.run(ctx, &a.client, names)
 }
 
 // ListTopics implements kafka.TopicReader.

@@ -1,0 +1,65 @@
+package saramakafka
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// ElectPreferredLeaders implements kafka.LeaderElector. An election whose answer was lost is asked for again: the second time it is not needed.
+func (a *Admin) ElectPreferredLeaders(ctx context.Context, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	b := batch[kafka.TopicPartition, kafka.TopicPartition, error]{
+		name: "ElectLeaders", leader: true, maxItems: maxRecords, maxWeight: maxRecords,
+		key:    func(p kafka.TopicPartition) kafka.TopicPartition { return p },
+		weight: func(kafka.TopicPartition) int { return 1 },
+		send:   electLeaders, failure: itself, reason: itself,
+	}
+	return b.run(ctx, &a.client, partitions)
+}
+
+func electLeaders(ctx context.Context, c *conn, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	const typed = 1 // the first version that names the type of the election
+	req := kmsg.NewPtrElectLeadersRequest()
+	req.ElectionType = 0 // of the preferred leader
+	req.TimeoutMillis = int32(brokerTimeout(ctx).Milliseconds())
+	at := map[string]int{}
+	for _, p := range partitions {
+		i, ok := at[p.Topic]
+		if !ok {
+			i = len(req.Topics)
+			at[p.Topic] = i
+			topic := kmsg.NewElectLeadersRequestTopic()
+			topic.Topic = p.Topic
+			req.Topics = append(req.Topics, topic)
+		}
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p.Partition)
+	}
+	resp, err := c.raw(ctx, req, typed)
+	if err != nil {
+		return nil, err
+	}
+	return elections(resp.(*kmsg.ElectLeadersResponse), partitions), nil
+}
+
+// elections returns what became of each partition. An error of the whole request is that of all of them.
+func elections(resp *kmsg.ElectLeadersResponse, asked []kafka.TopicPartition) map[kafka.TopicPartition]error {
+	answers := make(map[kafka.TopicPartition]error, len(asked))
+	if resp.ErrorCode != 0 {
+		for _, p := range asked {
+			answers[p] = kafka.NewError(resp.ErrorCode, "")
+		}
+		return answers
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			err := codeError(p.ErrorCode, text(p.ErrorMessage))
+			if p.ErrorCode == kafka.CodeElectionNotNeeded {
+				err = nil // the preferred replica leads already
+			}
+			answers[kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}] = err
+		}
+	}
+	return answers
+}

@@ -1,0 +1,131 @@
+package saramakafka
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/IBM/sarama"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+const (
+	// maxNodesAtOnce is how many single nodes are asked at the same time. Nodes that hang hold up others only if they are more than this.
+	maxNodesAtOnce = 128
+	// nodeRounds is how often a node is tried that does not answer: a second time in case that it moved meanwhile, or that something on the way was
+	// slow. More would only delay what the caller wants to know.
+	nodeRounds = 2
+)
+
+// DescribeNodeConfigs implements kafka.NodeConfigReader.
+func (c *client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]kafka.ConfigResult, error) {
+	out := make(map[int32]kafka.ConfigResult, len(nodes))
+	if len(nodes) == 0 {
+		return out, nil
+	}
+	ctx, r, done, err := c.call(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := r.locate(ctx, nodes); err != nil {
+		return nil, err
+	}
+	var (
+		mu      sync.Mutex
+		strayed error
+		asked   []func()
+	)
+	for _, id := range nodes {
+		if _, twice := out[id]; twice {
+			continue
+		}
+		out[id] = kafka.ConfigResult{}
+		asked = append(asked, func() {
+			result := r.describeNode(ctx, id, keys)
+			mu.Lock()
+			defer mu.Unlock()
+			out[id] = result
+			if kafka.ClassOf(result.Err) == kafka.ClassWrongCluster {
+				strayed = result.Err
+			}
+		})
+	}
+	inParallel(maxNodesAtOnce, asked)
+	if strayed != nil && noneAnswered(out) {
+		return nil, strayed
+	}
+	return out, nil
+}
+
+// noneAnswered reports whether all results are errors.
+func noneAnswered(results map[int32]kafka.ConfigResult) bool {
+	for _, result := range results {
+		if result.Err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// inParallel runs functions at the same time, but no more than limit of them, and waits for all. They start in order.
+func inParallel(limit int, functions []func()) {
+	var wg sync.WaitGroup
+	free := make(chan struct{}, limit)
+	for _, f := range functions {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			f()
+		})
+	}
+	wg.Wait()
+}
+
+// locate makes sure that the nodes' addresses were asked for, if some are not known. That one is not registered is no error.
+func (r *router) locate(ctx context.Context, ids []int32) error {
+	for _, id := range ids {
+		if !r.knows(id) {
+			return r.relearn(ctx)
+		}
+	}
+	return nil
+}
+
+// describeNode asks one node for its own configuration.
+func (r *router) describeNode(ctx context.Context, id int32, keys []string) kafka.ConfigResult {
+	if !r.knows(id) {
+		return kafka.ConfigResult{Err: r.unregistered(id)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.settings.nodeTimeout)
+	defer cancel()
+	resource := kafka.BrokerResource(id)
+	var answers map[kafka.ConfigResource]kafka.ConfigResult
+	_, err := r.do(ctx, &request{name: "DescribeConfigs", broker: id, rounds: nodeRounds, run: func(ctx context.Context, c *conn) (err error) {
+		answers, err = describeConfigs(ctx, c, []kafka.ConfigResource{resource}, keys, true)
+		return err
+	}})
+	if err != nil {
+		return kafka.ConfigResult{Err: err}
+	}
+	if result, ok := answers[resource]; ok {
+		return result
+	}
+	return kafka.ConfigResult{Err: kafka.NewError(kafka.CodeUnknownServer, "The node's answer does not mention its configuration.")}
+}
+
+// otherNode is the failure of an address at which another node listens than the one that was looked for, because the node moved and its address was
+// given to another.
+type otherNode struct{ message string }
+
+func (e *otherNode) Error() string { return "the address belongs to another node: " + e.message }
+
+// misdirected recognizes how a node refuses to answer for another: "Unexpected broker id, expected 1 or empty string, but received 2"
+// (ConfigHelper, ConfigAdminManager).
+func misdirected(code int16, message string) error {
+	if code == int16(sarama.ErrInvalidRequest) && strings.HasPrefix(message, "Unexpected broker id, expected ") {
+		return &otherNode{message}
+	}
+	return nil
+}
