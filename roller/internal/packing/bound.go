@@ -124,7 +124,11 @@ func (x *instance) boundByConstraint(floor int) (Part, bool) {
 }
 
 // boundByWide is the same for constraints with a limit above 1, counting only those of their members that are among the items.
+// With all items it has nothing to add to boundByConstraint.
 func (x *instance) boundByWide(items []int32, floor int) (Part, bool) {
+	if len(items) == x.n {
+		return x.boundByConstraint(floor)
+	}
 	among := newBitset(x.n)
 	for _, i := range items {
 		among.add(i)

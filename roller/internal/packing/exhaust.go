@@ -1,6 +1,9 @@
 package packing
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // outcome is what a search that may give up found.
 type outcome int
@@ -25,12 +28,13 @@ type exhaust struct {
 	at     []int8
 	open   bitset // not assigned yet
 	used   int    // batches that have items
-	// sets are which items are in each batch, and the counts are by batch and wide constraint or group.
-	count   []uint16
+	// slots are by batch and wide constraint, grouped by batch and group, size and weight by batch.
+	slots   []slot
 	grouped []int32
 	size    []int32
 	weight  []int64
-	// near is how many wide constraints an item shares with assigned items: of two items the one with more is decided first.
+	// near is how many wide constraints an item shares with those that are assigned, of the first few of each: of two items the one with more is decided
+	// on first, because more follows from it.
 	near []int32
 	// forced are items with one batch left, assigned are all in their order, trail are the batches that were taken away.
 	forced   []int32
@@ -59,7 +63,7 @@ func exhaustively(x *instance, items []int32, k int, clique []int32, steps *int6
 	}
 	e := &exhaust{x: x, items: items, k: k, steps: *steps,
 		domain: make([]uint64, x.n), at: make([]int8, x.n), open: newBitset(x.n), near: make([]int32, x.n),
-		count: make([]uint16, k*len(x.wide)), grouped: make([]int32, k*len(x.groups)), size: make([]int32, k), weight: make([]int64, k)}
+		slots: slices.Repeat(x.slots, k), grouped: make([]int32, k*len(x.groups)), size: make([]int32, k), weight: make([]int64, k)}
 	for _, i := range items {
 		e.open.add(i)
 		e.domain[i], e.at[i] = 1<<k-1, -1
@@ -70,7 +74,7 @@ func exhaustively(x *instance, items []int32, k int, clique []int32, steps *int6
 		return division{}, result
 	}
 	var d division
-	for b := range k {
+	for b := range e.used {
 		for _, i := range items {
 			if int(e.at[i]) == b {
 				d.items = append(d.items, i)
@@ -159,15 +163,17 @@ func (e *exhaust) assign(i int32, b int8) bool {
 	e.size[at]++
 	e.weight[at] += x.in.weight(i)
 	bit := uint64(1) << at
+	e.approach(i, 1)
 	ok := e.takeFromSet(x.apart.of(i), bit)
 	for _, c := range x.wides(i) {
-		w := x.wide[c]
-		n := &e.count[at*len(x.wide)+int(c)]
-		*n++
-		for _, j := range x.members(w) {
-			e.near[j]++
-			if int32(*n) == w.limit && e.at[j] < 0 && e.open.has(j) {
-				ok = e.take(j, bit) && ok
+		s := &e.slots[at*len(x.wide)+int(c)]
+		switch {
+		case !s.enter(i):
+		case s.room == 0:
+			ok = e.takeOpen(int32(s.rest), bit) && ok
+		default:
+			for _, j := range x.members(x.wide[c]) {
+				ok = e.takeOpen(j, bit) && ok
 			}
 		}
 	}
@@ -211,6 +217,23 @@ func (e *exhaust) takeFromSet(set bitset, bit uint64) bool {
 	return ok
 }
 
+// takeOpen is take for an item that may be assigned already, or none of those that are searched.
+func (e *exhaust) takeOpen(i int32, bit uint64) bool {
+	return !e.open.has(i) || e.take(i, bit)
+}
+
+// approach notes that an item was assigned, or with -1 that it is not any more.
+func (e *exhaust) approach(i, by int32) {
+	first := e.x.wides(i)
+	first = first[:min(len(first), 64)]
+	for _, c := range first {
+		for _, j := range e.x.members(e.x.wide[c]) {
+			e.near[j] += by
+		}
+	}
+	e.steps -= 4 * int64(len(first))
+}
+
 // take takes one batch away from an item that is not assigned. It reports false if that was the last.
 func (e *exhaust) take(i int32, bit uint64) bool {
 	if e.domain[i]&bit == 0 {
@@ -234,11 +257,9 @@ func (e *exhaust) undo(assigned, trail, used int) {
 		e.open.add(i)
 		e.size[b]--
 		e.weight[b] -= x.in.weight(i)
+		e.approach(i, -1)
 		for _, c := range x.wides(i) {
-			e.count[b*len(x.wide)+int(c)]--
-			for _, j := range x.members(x.wide[c]) {
-				e.near[j]--
-			}
+			e.slots[b*len(x.wide)+int(c)].leave(i)
 		}
 		if g := x.group[i]; g >= 0 {
 			e.grouped[b*len(x.groups)+int(g)]--

@@ -9,8 +9,8 @@ type filler struct {
 	barred bitset
 	batch  []int32
 	weight int64
-	// count is how many of the batch are in each wide constraint, grouped how many are in each group.
-	count   []uint16
+	// slots are how the wide constraints stand, grouped is how many of the batch are in each group.
+	slots   []slot
 	grouped []int32
 	// steps is how much work was done.
 	steps int64
@@ -19,7 +19,7 @@ type filler struct {
 }
 
 func newFiller(x *instance) *filler {
-	return &filler{x: x, barred: newBitset(x.n), count: make([]uint16, len(x.wide)), grouped: make([]int32, len(x.groups))}
+	return &filler{x: x, barred: newBitset(x.n), slots: slices.Clone(x.slots), grouped: make([]int32, len(x.groups))}
 }
 
 // takes reports whether the item may join the batch.
@@ -39,9 +39,13 @@ func (f *filler) add(i int32) {
 	f.barred.add(i)
 	f.weight += x.in.weight(i)
 	for _, at := range x.wides(i) {
-		f.count[at]++
-		if w := x.wide[at]; int32(f.count[at]) == w.limit {
-			for _, j := range x.members(w) {
+		s := &f.slots[at]
+		switch {
+		case !s.enter(i):
+		case s.room == 0:
+			f.barred.add(int32(s.rest))
+		default:
+			for _, j := range x.members(x.wide[at]) {
 				f.barred.add(j)
 			}
 		}
@@ -56,11 +60,16 @@ func (f *filler) add(i int32) {
 
 // next begins a batch.
 func (f *filler) next() {
-	for _, i := range f.batch {
-		for _, at := range f.x.wides(i) {
-			f.count[at] = 0
+	if len(f.batch) > f.x.n/8 {
+		copy(f.slots, f.x.slots)
+		f.steps += int64(len(f.slots)) / 16
+	} else {
+		for _, i := range f.batch {
+			for _, at := range f.x.wides(i) {
+				f.slots[at].leave(i)
+			}
+			f.steps += int64(len(f.x.wides(i)))
 		}
-		f.steps += int64(len(f.x.wides(i)))
 	}
 	clear(f.grouped)
 	clear(f.barred)

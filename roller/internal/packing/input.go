@@ -9,7 +9,7 @@ import (
 const MaxItems = 1 << 14
 
 // DefaultSteps is how many steps Pack takes at most where Input.Steps says nothing.
-const DefaultSteps = 150_000_000
+const DefaultSteps = 300_000_000
 
 // Input is what Pack is asked. The slices are read only, and may be used again once it has answered.
 type Input struct {

@@ -1,6 +1,9 @@
 package packing
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // instance is an Input made ready: what two items can't do together is in one relation, and the rest of the constraints is short.
 type instance struct {
@@ -8,10 +11,12 @@ type instance struct {
 	n  int
 	// apart has the pairs that can't be in one batch, because of a constraint or a cap.
 	apart relation
-	// near has the pairs that are in any constraint together, whatever its limit, and those that are apart.
-	near relation
+	// pairs is whether there are any.
+	pairs bool
 	// wide are the constraints that pairs don't express: those with a limit of 2 or more that no pair that is apart makes superfluous, once each.
 	wide []wide
+	// slots are what filling batches begins with.
+	slots []slot
 	// member are the items of the wide constraints, and of says by item in which it is, as wideOf[of[i]:of[i+1]].
 	member []int32
 	of     []int32
@@ -24,12 +29,62 @@ type instance struct {
 // wide is the constraint of that number in the Input: at most limit of member[from:to] may be in one batch.
 type wide struct{ from, to, limit, constraint int32 }
 
+// slot is how a wide constraint stands with a batch. It is small, because going from slot to slot is what packing spends its time on.
+type slot struct {
+	// room is how many more members the batch may have; with the bit many set where more than one is left outside then.
+	room uint16
+	// rest is the exclusive or of all members that are not in the batch: once there is no room, it is the one that is left.
+	rest uint16
+}
+
+const many = 1 << 15
+
+func (x *instance) newSlot(w wide) slot {
+	s := slot{room: uint16(w.limit)}
+	if w.to-w.from > w.limit+1 {
+		s.room |= many
+	}
+	for _, i := range x.members(w) {
+		s.rest ^= uint16(i)
+	}
+	return s
+}
+
+// enter notes that a member joined the batch, and reports whether there is no room for another.
+func (s *slot) enter(i int32) bool {
+	s.room--
+	s.rest ^= uint16(i)
+	return s.room&^many == 0
+}
+
+func (s *slot) leave(i int32) {
+	s.room++
+	s.rest ^= uint16(i)
+}
+
+// near has the pairs that are in any constraint together, whatever its limit, and those that are apart.
+func (x *instance) near() relation {
+	if len(x.wide) == 0 {
+		return x.apart
+	}
+	near := relation{x.apart.words, slices.Clone(x.apart.rows)}
+	for _, w := range x.wide {
+		members := x.members(w)
+		for a, i := range members {
+			for _, j := range members[a+1:] {
+				near.relate(i, j)
+			}
+		}
+	}
+	return near
+}
+
 func newInstance(in *Input) *instance {
 	x := &instance{in: in, n: in.Items, apart: newRelation(in.Items)}
 	x.relatePairs()
 	x.numberGroups()
 	x.relateByCaps()
-	x.near = x.apart
+	x.pairs = !x.apart.rows.empty()
 	x.collectWide()
 	x.indexWide()
 	return x
@@ -99,17 +154,18 @@ func (x *instance) relateByCaps() {
 
 // collectWide keeps the constraints with a limit above 1 that say something, each once.
 func (x *instance) collectWide() {
-	candidates := 0
-	for _, limit := range x.in.Limits {
+	candidates, members := 0, 0
+	for c, limit := range x.in.Limits {
 		if limit > 1 {
 			candidates++
+			members += len(x.in.members(c))
 		}
 	}
 	if candidates == 0 {
 		return
 	}
-	x.near = relation{x.apart.words, slices.Clone(x.apart.rows)}
 	x.wide = make([]wide, 0, candidates)
+	x.member = make([]int32, 0, members)
 	seen := newWideSet(candidates)
 	for c, limit := range x.in.Limits {
 		if limit == 1 {
@@ -121,11 +177,6 @@ func (x *instance) collectWide() {
 		sortShort(members)
 		members = slices.Compact(members)
 		x.member = x.member[:from+len(members)]
-		for a, i := range members {
-			for _, j := range members[a+1:] {
-				x.near.relate(i, j)
-			}
-		}
 		w := wide{int32(from), int32(from + len(members)), limit, int32(c)}
 		if x.superfluous(members, int(limit)) || seen.known(x, w) {
 			x.member = x.member[:from]
@@ -138,8 +189,8 @@ func (x *instance) collectWide() {
 // superfluous reports whether the pairs that are apart alone keep more than limit of the members from being together: the members are divided into that
 // many sets of which each is apart from each other.
 func (x *instance) superfluous(members []int32, limit int) bool {
-	if len(members) <= limit {
-		return true
+	if len(members) <= limit || !x.pairs {
+		return len(members) <= limit
 	}
 	var first [8]int32
 	var sets [8][]int32
@@ -185,12 +236,14 @@ func (x *instance) indexWide() {
 		x.of[i+1] += x.of[i]
 	}
 	x.wideOf = make([]int32, len(x.member))
+	x.slots = make([]slot, len(x.wide))
 	next := slices.Clone(x.of)
 	for at, w := range x.wide {
 		for _, i := range x.members(w) {
 			x.wideOf[next[i]] = int32(at)
 			next[i]++
 		}
+		x.slots[at] = x.newSlot(w)
 	}
 }
 
@@ -207,33 +260,38 @@ func sortShort(s []int32) {
 	}
 }
 
-// wideSet finds wide constraints by their members: a hash table with open addressing.
+// wideSet finds wide constraints by their members: a hash table with open addressing. A slot has the upper half of a hash, and one more than the position
+// in instance.wide; 0 is an empty one.
 type wideSet struct {
-	slots []int32 // one more than the position in instance.wide, 0 where there is none
+	slots []uint64
+	shift int
 }
 
 func newWideSet(n int) wideSet {
-	size := 16
-	for size < 2*n {
-		size *= 2
-	}
-	return wideSet{make([]int32, size)}
+	width := max(4, bits.Len(uint(2*n)))
+	return wideSet{make([]uint64, 1<<width), 64 - width}
 }
 
 // known reports whether a constraint has the same members, whose limit is lowered if this one's is lower. If not, w is noted as the next one.
 func (s wideSet) known(x *instance, w wide) bool {
-	hash := uint64(14695981039346656037)
+	hash := uint64(0)
 	for _, i := range x.members(w) {
-		hash = (hash ^ uint64(i)) * 1099511628211
+		hash = bits.RotateLeft64(hash^uint64(i+1), 23) * 0x9e3779b97f4a7c15
 	}
-	hash ^= hash >> 29
+	hash ^= hash >> 32
+	hash *= 0x9e3779b97f4a7c15
 	mask := len(s.slots) - 1
-	for at := int(hash) & mask; ; at = (at + 1) & mask {
-		if s.slots[at] == 0 {
-			s.slots[at] = int32(len(x.wide) + 1)
+	tag := hash << 32
+	for at := int(hash >> s.shift); ; at = (at + 1) & mask {
+		slot := s.slots[at]
+		if slot == 0 {
+			s.slots[at] = tag | uint64(len(x.wide)+1)
 			return false
 		}
-		other := &x.wide[s.slots[at]-1]
+		if slot>>32 != tag>>32 {
+			continue
+		}
+		other := &x.wide[uint32(slot)-1]
 		if slices.Equal(x.members(*other), x.members(w)) {
 			if w.limit < other.limit {
 				other.limit, other.constraint = w.limit, w.constraint

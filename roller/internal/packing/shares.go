@@ -7,8 +7,8 @@ import (
 )
 
 // boundByShares bounds the number of batches by how large a batch with each item can be. The largest batches come from a search, which may run out of
-// steps; then the item counts as if it could be in a batch of the size that was proven for all, or of none. At least is what the bound must reach to be
-// of interest.
+// steps: then an item counts as if it could be in a batch of the size that was proven for all, and if there is none, nothing is proven. The batches of best
+// are what the search begins with.
 func (x *instance) boundByShares(items []int32, best *division, steps *int64) (Part, bool) {
 	largest := make([]int32, x.n)
 	for b := range best.batches() {
@@ -48,39 +48,46 @@ func (x *instance) hasWide(items []int32) bool {
 	return false
 }
 
-// largestByPairs finds the largest batches where only pairs count, and reports whether any size is proven.
+// largestByPairs finds the largest batches where only pairs count, and reports whether any size is proven. It begins with the batches that are larger than
+// all that were seen, and lowers the size as long as there are steps.
 func (x *instance) largestByPairs(items []int32, largest []int32, steps *int64) bool {
 	order := slices.Clone(items)
 	among := newBitset(x.n)
+	size := int32(0)
 	for _, i := range items {
 		among.add(i)
+		size = max(size, largest[i])
 	}
-	free := func(i int32) int { return len(items) - x.apart.of(i).common(among) }
-	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(free(j), free(i)) })
-	all, proven := largestClique(x.apart, true, order, 0, len(items), steps)
-	if !proven {
+	bound := make([]int, x.n)
+	for _, i := range items {
+		bound[i] = x.apart.of(i).common(among)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(bound[i], bound[j]) })
+	// A little search for a large batch first: the closer to the largest the search for all begins, the sooner it ends.
+	little := *steps / 20
+	*steps -= little
+	seen, _ := largestClique(x.apart, true, order, 0, len(items), &little)
+	*steps += max(0, little)
+	size = max(size, int32(len(seen)))
+	members, most, finished := membersOfCliques(x.apart, true, order, int(size), false, steps)
+	if !finished {
 		return false
 	}
-	with := make([]int32, 0, len(items))
-	for _, i := range items {
-		if int(largest[i]) == len(all) || *steps <= 0 {
-			largest[i] = int32(len(all))
-			continue
+	for at, i := range order {
+		largest[i] = size
+		if members.has(int32(at)) {
+			largest[i] = int32(most)
 		}
-		with = with[:0]
-		for _, j := range order {
-			if j != i && !x.apart.of(i).has(j) {
-				with = append(with, j)
+	}
+	for size--; size > 0; size-- {
+		members, _, finished = membersOfCliques(x.apart, true, order, int(size), true, steps)
+		if !finished {
+			break
+		}
+		for at, i := range order {
+			if !members.has(int32(at)) {
+				largest[i] = min(largest[i], size)
 			}
-		}
-		others, proven := largestClique(x.apart, true, with, int(largest[i]), len(all)-1, steps)
-		if !proven {
-			largest[i] = int32(len(all))
-			continue
-		}
-		largest[i] = max(largest[i], int32(len(others)+1))
-		for _, j := range others {
-			largest[j] = max(largest[j], largest[i])
 		}
 	}
 	return true
@@ -179,7 +186,7 @@ func (s *largestSearch) takeBack(i int32, barred bitset) {
 	copy(f.barred, barred)
 	f.weight -= x.in.weight(i)
 	for _, at := range x.wides(i) {
-		f.count[at]--
+		f.slots[at].leave(i)
 	}
 	if g := x.group[i]; g >= 0 {
 		f.grouped[g]--

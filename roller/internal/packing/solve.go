@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// closeTo says when a division is so close to the bound that little effort is spent on it any more: within a twentieth of it, only so much of the steps.
+const closeTo = 20
+
 // solver divides items of which each, by some chain of others, can be together with each other.
 type solver struct {
 	x     *instance
@@ -31,9 +34,15 @@ func (s *solver) solve(f *filler, total int64) {
 	for _, step := range []struct {
 		share int64 // of the steps, in hundredths
 		do    func()
-	}{{10, s.orders}, {5, s.findClique}, {5, s.reorder}, {15, s.exhaust}, {30, s.weighShares}, {100, s.reorder}} {
+	}{
+		{5, s.fitGroups}, {5, s.exhaustIfNear}, {5, s.fitRelations}, {5, s.findClique}, {1, s.reorder},
+		{15, s.exhaust}, {60, s.weighShares}, {100, s.reorder},
+	} {
 		if s.proven() {
 			return
+		}
+		if s.best.batches()*closeTo <= s.bound.Batches*(closeTo+1) {
+			s.steps = min(s.steps, total/closeTo)
 		}
 		budget := min(s.steps, total*step.share/100)
 		s.steps -= budget
@@ -69,17 +78,18 @@ func (s *solver) fit(order []int32) {
 	}
 }
 
-// orders tries those that the structure of the input suggests: by the groups, by those that the constraints betray, and by how much bears on an item.
-func (s *solver) orders() {
+// fitGroups tries the items group by group.
+func (s *solver) fitGroups() {
 	if groups := s.x.in.Groups; len(groups) > 0 {
 		order := slices.Clone(s.items)
 		slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(groups[i], groups[j]) })
 		s.fit(order)
 	}
-	if s.proven() {
-		return
-	}
-	sets := recursiveLargestFirst(s.x.n, s.x.near, s.items, &s.steps)
+}
+
+// fitRelations tries the items in the order of the groups that the constraints betray, and by how much bears on them.
+func (s *solver) fitRelations() {
+	sets := recursiveLargestFirst(s.x.n, s.x.near(), s.items, &s.steps)
 	s.fit(sets.items)
 	if s.proven() {
 		return
@@ -95,8 +105,20 @@ func (s *solver) orders() {
 	s.fit(order)
 }
 
+// exhaustIfNear exhausts where that would settle it, before anything else is tried.
+func (s *solver) exhaustIfNear() {
+	if s.best.batches() != s.bound.Batches+1 {
+		return
+	}
+	s.findClique() // says more to people than that everything was tried
+	s.exhaust()
+}
+
 // findClique looks for items that are apart from each other.
 func (s *solver) findClique() {
+	if !s.x.pairs {
+		return
+	}
 	s.clique, _ = largestClique(s.x.apart, false, s.best.items, s.bound.Batches, s.best.batches(), &s.steps)
 	if len(s.clique) > 0 {
 		s.raise(part(KindClique, len(s.clique), s.clique), true)

@@ -1,0 +1,33 @@
+package packing
+
+// What the tests try on its own, because Pack comes to it only where nothing simpler suffices.
+
+func everything(in *Input) (*instance, []int32, division) {
+	x := newInstance(in)
+	items := make([]int32, in.Items)
+	for i := range items {
+		items[i] = int32(i)
+	}
+	var d division
+	newFiller(x).firstFit(items, &d)
+	return x, items, d
+}
+
+// SharesBound is what the shares prove.
+func SharesBound(in *Input, steps int64) (Part, bool) {
+	x, items, d := everything(in)
+	return x.boundByShares(items, &d, &steps)
+}
+
+// Exhaust tries to divide the items into k batches. It tells whether it found a division, and whether it came to an answer.
+func Exhaust(in *Input, k int, steps int64) (batches [][]int32, found, decided bool) {
+	x, items, _ := everything(in)
+	d, result := exhaustively(x, items, k, nil, &steps)
+	return sorted(d), result == possible, result != undecided
+}
+
+// LargestClique is a largest set of items that are apart from each other, or with not of which none are.
+func LargestClique(in *Input, not bool, steps int64) ([]int32, bool) {
+	x, items, _ := everything(in)
+	return largestClique(x.apart, not, items, 0, len(items), &steps)
+}

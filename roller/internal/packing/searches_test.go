@@ -1,0 +1,108 @@
+package packing_test
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
+)
+
+const plenty = 1_000_000_000
+
+// TestExhaustDecidesEveryNumberOfBatches tries the search alone, which Pack comes to only where nothing simpler suffices.
+func TestExhaustDecidesEveryNumberOfBatches(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	for n := range 1500 {
+		g := NewWithT(t)
+		in := randomInput(random, 1+random.IntN(8))
+		best := fewest(in)
+		for k := 1; k <= best+1; k++ {
+			batches, found, decided := packing.Exhaust(in, k, plenty)
+			g.Expect(decided).To(BeTrue())
+			g.Expect(found).To(Equal(k >= best), "%d batches, and %d are needed, instance %d: %+v", k, best, n, in)
+			if found {
+				g.Expect(packing.Verify(in, batches)).To(Succeed())
+			}
+			_, found, decided = packing.Exhaust(in, k, 20)
+			g.Expect(decided && found != (k >= best)).To(BeFalse(), "without steps it says nothing, rather than something wrong")
+		}
+	}
+}
+
+// TestSharesAreProven holds every certificate against the checker, also those that are not tight.
+func TestSharesAreProven(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 12))
+	tight, loose := 0, 0
+	for range 1500 {
+		g := NewWithT(t)
+		in := randomInput(random, 1+random.IntN(8))
+		best := fewest(in)
+		for _, steps := range []int64{plenty, 2000, 300, 50} {
+			p, proven := packing.SharesBound(in, steps)
+			if steps == plenty {
+				g.Expect(proven).To(BeTrue())
+			}
+			if !proven {
+				continue
+			}
+			g.Expect(packing.VerifyBound(in, packing.Bound{Batches: p.Batches, Parts: []packing.Part{p}}, 5_000_000)).To(Succeed())
+			g.Expect(p.Batches).To(BeNumerically("<=", best))
+			if p.Batches == best {
+				tight++
+			} else {
+				loose++
+			}
+		}
+	}
+	g := NewWithT(t)
+	g.Expect(tight).To(BeNumerically(">", 500))
+	g.Expect(loose).To(BeNumerically(">", 50))
+}
+
+// TestLargestCliqueIsTheLargest compares with trying all sets.
+func TestLargestCliqueIsTheLargest(t *testing.T) {
+	random := rand.New(rand.NewPCG(13, 14))
+	for range 500 {
+		g := NewWithT(t)
+		in := randomInput(random, 1+random.IntN(11))
+		apart := func(i, j int) bool {
+			for c, limit := range in.Limits {
+				members := 0
+				for _, m := range in.Members[in.Offsets[c]:in.Offsets[c+1]] {
+					members |= 1 << m
+				}
+				if limit == 1 && members>>i&1 != 0 && members>>j&1 != 0 {
+					return true
+				}
+			}
+			return !mayBeTogether(in, 1<<i|1<<j)
+		}
+		for _, not := range []bool{false, true} {
+			largest := 0
+		sets:
+			for set := range 1 << in.Items {
+				for i := range in.Items {
+					for j := range i {
+						if set>>i&1 != 0 && set>>j&1 != 0 && apart(i, j) == not {
+							continue sets
+						}
+					}
+				}
+				largest = max(largest, bits.OnesCount(uint(set)))
+			}
+			clique, proven := packing.LargestClique(in, not, plenty)
+			g.Expect(proven).To(BeTrue())
+			g.Expect(clique).To(HaveLen(largest))
+			for at, i := range clique {
+				for _, j := range clique[:at] {
+					g.Expect(apart(int(i), int(j))).To(Equal(!not))
+				}
+			}
+			fewer, _ := packing.LargestClique(in, not, 30)
+			g.Expect(len(fewer)).To(BeNumerically("<=", largest))
+		}
+	}
+}
