@@ -38,6 +38,12 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 			return verdict{again: true}, nil
 		}
 	}
+	if d.Claim {
+		if err := r.writeClaim(ctx, p, topic.Claim{Name: d.Topic, ID: d.ID}); err != nil {
+			return verdict{}, err
+		}
+		p.facts.Object.Name, p.facts.Object.TopicID = d.Topic, d.ID.String()
+	}
 	err := r.kafka.Delete(ctx, d.ID)
 	switch {
 	case err == nil:

@@ -112,3 +112,51 @@ func TestADeletionThatIsBlockedStaysSoWhenTheOperatorStartsAnew(t *testing.T) {
 		modelStep{do: "deliver", arg: 3}, modelStep{do: "timer", key: 3}, modelStep{do: "restart", arg: 0})
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: steps})
 }
+
+// Random histories found these two. A deletion is blocked, the status is told so with the id of the topic that was made, and the watch does not show that
+// status. Later the operator has forgotten what it made, and decides by the old state: it went by the name, and deleted the topic it had refused to.
+func TestADeletionThatIsBlockedStaysSoWhileTheWatchIsBehind(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
+		{do: "create", key: 2, who: 1, arg: 11081},
+		{do: "gap", key: 1, who: 1, arg: 19913},
+		{do: "work", key: 3, who: 1, arg: 12712},
+		{do: "backup", key: 1, who: 1, arg: 21782},
+		{do: "restore", key: 2, who: 1, arg: 9275},
+		{do: "drop", key: 2, who: 1, arg: 28698},
+		{do: "deliver", key: 1, who: 1, arg: 63863},
+		{do: "make", key: 0, who: 1, arg: 30978},
+		{do: "delete", key: 2, who: 1, arg: 2041},
+		{do: "deliver", key: 2, who: 1, arg: 43970},
+		{do: "work", key: 2, who: 1, arg: 15017},
+		{do: "wait", key: 3, who: 1, arg: 8594},
+		{do: "work", key: 0, who: 1, arg: 50146},
+	}})
+}
+
+func TestADeletionThatIsBlockedStaysSoWithoutProtectionWhileTheWatchIsBehind(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
+		{do: "create", key: 2, who: 1, arg: 50853},
+		{do: "gap", key: 1, who: 0, arg: 43168},
+		{do: "work", key: 3, who: 0, arg: 49187},
+		{do: "create", key: 1, who: 1, arg: 38542},
+		{do: "create", key: 3, who: 1, arg: 46984},
+		{do: "relabel", key: 1, who: 1, arg: 19286},
+		{do: "delete", key: 2, who: 1, arg: 28648},
+		{do: "drop", key: 3, who: 0, arg: 61560},
+		{do: "mute", key: 2, who: 0, arg: 43658},
+		{do: "restart", key: 1, who: 0, arg: 53021},
+		{do: "backup", key: 1, who: 0, arg: 2236},
+		{do: "deliver", key: 2, who: 0, arg: 18524},
+		{do: "restore", key: 2, who: 0, arg: 46407},
+		{do: "work", key: 1, who: 0, arg: 44272, at: 6, inner: []modelStep{
+			{do: "deliver", key: 1, who: 1, arg: 5846}, {do: "work", key: 0, who: 0, arg: 20516}, {do: "work", key: 1, who: 0, arg: 53617}, {do: "deliver", key: 1, who: 0, arg: 26253},
+		}},
+		{do: "timer", key: 1, who: 0, arg: 53821},
+		{do: "work", key: 3, who: 0, arg: 1810},
+		{do: "remake", key: 2, who: 0, arg: 57093},
+		{do: "deliver", key: 2, who: 0, arg: 19326},
+		{do: "work", key: 1, who: 0, arg: 54703},
+		{do: "wait", key: 0, who: 0, arg: 6383},
+		{do: "work", key: 2, who: 0, arg: 19948},
+	}})
+}

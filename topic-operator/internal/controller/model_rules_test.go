@@ -164,7 +164,6 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	if !w.checkMine(p, at, "deletes", t.name) {
 		return
 	}
-	w.checkDenied(p, t)
 	pass := p.top()
 	view, now := pass.view, w.server.last[pass.uid()]
 	there := w.server.objects[pass.key]
@@ -178,8 +177,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 		w.fail("%s deletes topic %s for a %s that is gone, though it has seen another one since", p, t, pass.key)
 	}
 	mine := t.by == p && t.uid == view.UID && t.born > p.gaveUp[view.UID]
-	fallback := view.Status.TopicID == "" && view.Status.TopicName == t.name && (view.Status.ClusterID != "" || pass.own.ID == "")
-	if unprotected := pass.own.ID == "" && view.Status.TopicID == ""; view.Status.TopicID != modelIDText(t) && !mine && !fallback && !unprotected {
+	if view.Status.TopicID != modelIDText(t) && !mine { // what goes by name is claimed first: checkLateClaim
 		w.fail("%s deletes topic %s for %s, whose topicId is %s", p, t, pass.key, modelID(view.Status.TopicID))
 	}
 	if pass.own.ID == "" {
@@ -236,7 +234,7 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 		w.fail("%s turns the clusterId of %s from %s into %q", p, pass.key, old.ClusterID, now.ClusterID)
 	case lost(old.TopicName, now.TopicName) && (now.TopicName != "" || managed):
 		w.fail("%s turns the topicName of %s from %s into %q", p, pass.key, old.TopicName, now.TopicName)
-	case lost(old.TopicID, now.TopicID) && now.TopicID == "" && managed && !paused:
+	case lost(old.TopicID, now.TopicID) && now.TopicID == "" && (managed && !paused || before.DeletionTimestamp != nil):
 		w.fail("%s drops the topicId of %s", p, pass.key)
 	case now.ClusterID != old.ClusterID && now.ClusterID != "" && now.ClusterID != pass.own.ID:
 		w.fail("%s claims %s for cluster %s", p, pass.key, now.ClusterID)
@@ -254,6 +252,7 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 	if now.TopicID != old.TopicID && now.TopicID != "" {
 		w.checkTopicID(p, now)
+		w.checkLateClaim(p, before, now.TopicID)
 	}
 	if before.DeletionTimestamp != nil {
 		w.noteDenied(before.UID, now.Conditions)
@@ -271,12 +270,24 @@ func (w *model) noteDenied(uid types.UID, conditions []v1.Condition) {
 	}
 }
 
-// checkDenied: what the user was told of a blocked deletion holds, whatever the operator forgets. Only a status that somebody else restored is news,
-// and the process that made the very topic for the object knows better than another operator, which could not.
-func (w *model) checkDenied(p *modelProcess, t *modelTopic) {
-	view := p.top().view
-	if w.denied[modelDenial{view.UID, t.id}] && view.Status.TopicID != modelIDText(t) && (t.by != p || t.uid != view.UID) {
-		w.fail("%s deletes topic %s for %s, after the status told that it is not its own", p, t, p.top().key)
+// checkLateClaim: an object that is being deleted gets a topicId only if it has none. It is that of the topic which the process made for it, or seed
+// 000's fallback goes by the name, and not against what the user was told: that holds, whatever the operator forgets. Only a status that somebody
+// else restored is news. The rest of what a deletion needs is asked when it comes (checkDelete).
+func (w *model) checkLateClaim(p *modelProcess, before *v1.KafkaTopic, id string) {
+	if before.DeletionTimestamp == nil {
+		return
+	}
+	pass, old := p.top(), before.Status
+	for _, t := range w.topics {
+		if modelIDText(t) != id || t.by == p && t.uid == before.UID && old.TopicID == "" {
+			continue
+		}
+		switch fallback := old.TopicName == t.name && old.ClusterID == pass.own.ID || pass.own.ID == ""; {
+		case old.TopicID != "" || !fallback:
+			w.fail("%s claims topic %s for %s, which is being deleted, and does not own it", p, t, pass.key)
+		case w.denied[modelDenial{before.UID, t.id}]:
+			w.fail("%s claims topic %s for %s, after the status told that it is not its own", p, t, pass.key)
+		}
 	}
 }
 

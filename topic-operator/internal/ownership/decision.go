@@ -49,6 +49,8 @@ type Decision struct {
 	ID kafka.TopicID
 	// Claim, with Align: nobody has claimed the object yet, so the claim has to be stored before the first change is made. Of two operators
 	// that see the same object, one fails to store it, and changes nothing (seed 000).
+	// With Delete: nothing but the topic's name says that it is the object's own (seed 000's fallback), so the id has to be stored before. That fails
+	// if what is known of the object is old, and proves one topic once: whatever has the name after a deletion that was not finished is another one.
 	Claim bool
 	// Refusal is set with Refuse.
 	Refusal topic.Refusal
@@ -66,7 +68,7 @@ func (d Decision) String() string {
 	case Align:
 		return fmt.Sprintf("align %s %s claim=%t", d.Topic, d.ID, d.Claim)
 	case Delete:
-		return fmt.Sprintf("delete %s %s", d.Topic, d.ID)
+		return fmt.Sprintf("delete %s %s claim=%t", d.Topic, d.ID, d.Claim)
 	case Ignore, MarkUnmanaged, MarkPaused, Look, Confirm, Wait, Create:
 	}
 	return d.Action.String() + " " + d.Topic

@@ -94,5 +94,5 @@ func (f Facts) decideByID() Decision {
 	if f.Own.ID != "" && o.Name == "" {
 		return refuse(neverClaimed(o))
 	}
-	return Decision{Action: Delete, ID: id}
+	return Decision{Action: Delete, ID: id, Claim: true}
 }

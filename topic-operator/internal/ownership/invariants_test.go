@@ -254,7 +254,9 @@ func (v *view) form(d *ownership.Decision) string {
 		return "a release, and nothing else, has a note, with reason and message"
 	case withID == (d.ID == kafka.TopicID{}):
 		return "Align and Delete, and nothing else, have an id"
-	case d.Claim != (d.Action == ownership.Align && v.Own.ID != "" && v.Object.ClusterID == ""):
+	case d.Action == ownership.Delete && d.Claim != (v.Object.TopicID == "" && v.Object.Made == nil):
+		return "it stores the id first exactly if nothing but the name says what is deleted"
+	case d.Action != ownership.Delete && d.Claim != (d.Action == ownership.Align && v.Own.ID != "" && v.Object.ClusterID == ""):
 		return "it claims exactly if the own cluster is known and the object unclaimed"
 	case hasNewline(d.Refusal.Message) || hasNewline(d.Refusal.Advice) || hasNewline(d.Note.Message):
 		return "there is no newline in a message"

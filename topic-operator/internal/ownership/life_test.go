@@ -81,7 +81,7 @@ func TestABlockedDeletionStaysBlocked(t *testing.T) {
 		l.Expect(l.identity()).To(Equal("orders,X,A"))
 	}
 	l.own.ID = clusterA
-	l.Expect(l.pass()).To(Equal("delete orders X"))
+	l.Expect(l.pass()).To(Equal("delete orders X claim=false"))
 }
 
 // H6: what was made again outside is the object's own from the pass that saw it, and not before.
@@ -91,7 +91,7 @@ func TestATopicThatWasMadeAgainIsDeletedOnlyAfterAPassHasSeenIt(t *testing.T) {
 	l.kafka = has(idY)
 	l.Expect(l.pass()).To(Equal("align orders Y claim=false"))
 	l.delete()
-	l.Expect(l.pass()).To(Equal("delete orders Y"))
+	l.Expect(l.pass()).To(Equal("delete orders Y claim=false"))
 }
 
 // Seed 000: a paused topic keeps its cluster and loses its id.
@@ -106,7 +106,7 @@ func TestAPausedTopicIsDeletedByItsClusterAlone(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("refuse orders (ClusterMismatch)"))
 	l.Expect(l.identity()).To(Equal("orders,,A"))
 	l.own.ID = clusterA
-	l.Expect(l.pass()).To(Equal("delete orders X"))
+	l.Expect(l.pass()).To(Equal("delete orders X claim=true"))
 }
 
 func TestATopicThatWasPausedFromTheStartIsNotDeleted(t *testing.T) {

@@ -128,7 +128,8 @@ var (
 	createsIt  = "create orders"
 	alignsX    = "align orders " + idX.String() + " claim=false"
 	claimsX    = "align orders " + idX.String() + " claim=true"
-	deletesX   = "delete orders " + idX.String()
+	deletesX   = "delete orders " + idX.String() + " claim=false"
+	byNameX    = "delete orders " + idX.String() + " claim=true"
 	letsGo     = "release orders ()"
 	blocksIt   = func(reason string) string { return "refuse orders (" + reason + ")" }
 	ofCluster  = "KafkaTopic is owned by cluster 'cluster-B', not this cluster 'cluster-A'."
@@ -162,12 +163,16 @@ func TestBehaviorSummary(t *testing.T) {
 	rows = append(rows,
 		row{"Delete (normal): compare topicId with Kafka, delete if match", facts(status(x, clusterA), deleting), has(idX), deletesX, ""},
 		row{"Delete (normal): block if topicId mismatch", facts(status(y, clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
-		row{"Delete (paused), matches: proceed with deletion (clusterId fallback)", facts(status("", clusterA), deleting, paused), has(idX), deletesX, ""},
+		row{"Delete (paused), matches: proceed with deletion (clusterId fallback)", facts(status("", clusterA), deleting, paused), has(idX), byNameX, ""},
 		row{"Delete (paused), differs: block with ClusterMismatch", facts(status("", clusterB), deleting, paused), has(idX), mismatched, ofCluster},
 		row{"Delete (unclaimed): block (not ready for deletion)", facts(deleting), has(idX), blocksIt(v1.ReasonNotReadyForDeletion), ""})
 	for _, topicID := range []string{"", x} {
 		for _, clusterID := range []string{"", clusterA, clusterB} {
-			rows = append(rows, row{"Delete (any), fetch failed: proceed (" + topicID + "," + clusterID + ")", facts(unknownOwn, status(topicID, clusterID), deleting), has(idX), deletesX, ""})
+			proceeds := deletesX
+			if topicID == "" {
+				proceeds = byNameX
+			}
+			rows = append(rows, row{"Delete (any), fetch failed: proceed (" + topicID + "," + clusterID + ")", facts(unknownOwn, status(topicID, clusterID), deleting), has(idX), proceeds, ""})
 		}
 	}
 	check(t, rows)
@@ -182,7 +187,7 @@ func TestEachBranchOfTheDeletionFlowchart(t *testing.T) {
 		{"topicId, Kafka has another one: block with error", facts(status(y, clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
 		{"topicId, Kafka has another one, nobody claimed it: block with error", facts(status(y, ""), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
 		{"no topicId, no clusterId: block", facts(deleting), has(idX), blocksIt(v1.ReasonNotReadyForDeletion), ""},
-		{"no topicId, clusterId matches: proceed", facts(status("", clusterA), deleting), has(idX), deletesX, ""},
+		{"no topicId, clusterId matches: proceed", facts(status("", clusterA), deleting), has(idX), byNameX, ""},
 		{"no topicId, clusterId differs: block with ClusterMismatch", facts(status("", clusterB), deleting), has(idX), mismatched, ofCluster},
 	})
 }
