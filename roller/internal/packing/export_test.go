@@ -31,3 +31,11 @@ func LargestClique(in *Input, not bool, steps int64) ([]int32, bool) {
 	x, items, _ := everything(in)
 	return largestClique(x.apart, not, items, 0, len(items), &steps)
 }
+
+// Eject tries to divide the items into fewer batches than first fit does, if only pairs and MaxSize bear on them.
+func Eject(in *Input, steps int64) (before int, after [][]int32) {
+	x, items, d := everything(in)
+	s := solver{x: x, items: items, best: d, bound: x.boundByCaps(items), steps: steps}
+	s.eject()
+	return d.batches(), sorted(s.best)
+}

@@ -249,7 +249,7 @@ func TestAThousandthOfPartitionsThatIgnoreRacksCostsLittle(t *testing.T) {
 }
 
 func TestRandomPlacementsAreProvenToNeedManyBatches(t *testing.T) {
-	for _, c := range []struct{ brokers, batches, bound int }{{50, 50, 50}, {100, 100, 100}, {300, 148, 135}} {
+	for _, c := range []struct{ brokers, batches, bound int }{{50, 50, 50}, {100, 100, 100}, {300, 148, 135}, {1000, 155, 111}} {
 		t.Run(fmt.Sprint(c.brokers), func(t *testing.T) {
 			g := NewWithT(t)
 			p := pack(g, placement(c.brokers, 200*c.brokers, false, 0, 1))

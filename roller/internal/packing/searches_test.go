@@ -106,3 +106,25 @@ func TestLargestCliqueIsTheLargest(t *testing.T) {
 		}
 	}
 }
+
+// TestEjectKeepsTheRules looks at instances of pairs, with a cap or none, on which first fit is far from the best.
+func TestEjectKeepsTheRules(t *testing.T) {
+	random := rand.New(rand.NewPCG(15, 16))
+	better := 0
+	for range 300 {
+		g := NewWithT(t)
+		in := &packing.Input{Items: 2 + random.IntN(40), Offsets: []int32{0}, MaxSize: random.IntN(6)}
+		for range random.IntN(in.Items * in.Items) {
+			in.Members = append(in.Members, int32(random.IntN(in.Items)), int32(random.IntN(in.Items)))
+			in.Offsets = append(in.Offsets, int32(len(in.Members)))
+			in.Limits = append(in.Limits, 1)
+		}
+		before, after := packing.Eject(in, 200_000)
+		g.Expect(packing.Verify(in, after)).To(Succeed())
+		g.Expect(len(after)).To(BeNumerically("<=", before))
+		if len(after) < before {
+			better++
+		}
+	}
+	NewWithT(t).Expect(better).To(BeNumerically(">", 100))
+}

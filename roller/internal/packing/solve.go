@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// closeTo says when a division is so close to the bound that little effort is spent on it any more: within a twentieth of it, only so much of the steps.
-const closeTo = 20
+// A division that is within one part in closeTo of the bound is worth one part in closeEffort of the steps.
+const closeTo, closeEffort = 20, 60
 
 // solver divides items of which each, by some chain of others, can be together with each other.
 type solver struct {
@@ -36,13 +36,13 @@ func (s *solver) solve(f *filler, total int64) {
 		do    func()
 	}{
 		{5, s.fitGroups}, {5, s.exhaustIfNear}, {5, s.fitRelations}, {5, s.findClique}, {1, s.reorder},
-		{15, s.exhaust}, {60, s.weighShares}, {100, s.reorder},
+		{15, s.exhaust}, {10, s.eject}, {60, s.weighShares}, {100, s.eject}, {100, s.reorder},
 	} {
 		if s.proven() {
 			return
 		}
 		if s.best.batches()*closeTo <= s.bound.Batches*(closeTo+1) {
-			s.steps = min(s.steps, total/closeTo)
+			s.steps = min(s.steps, total/closeEffort)
 		}
 		budget := min(s.steps, total*step.share/100)
 		s.steps -= budget
