@@ -255,7 +255,7 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 		a.block(RuleHold, "%s", n.Hold)
 	}
 	if a.Need == NeedReconfiguration {
-		a.configBlocks(s, p.Alterations[n.ID])
+		a.configBlocks(s, p)
 	}
 }
 
@@ -268,13 +268,14 @@ func (a *Assessment) alteration() string {
 }
 
 // configBlocks keep a change that Kafka does not take from being tried again and again.
-func (a *Assessment) configBlocks(s *Snapshot, last Alteration) {
-	same := last.Change == a.alteration()
+func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
+	last := p.Alterations[a.Node]
+	same, refused := last.Change == a.alteration(), p.refused(a.alteration())
 	switch {
 	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
 		a.block(RuleConfig, "it is %s: its configuration is changed when it is ready", a.State)
-	case same && last.Refused != "":
-		a.block(RuleConfig, "Kafka refuses the configuration that is wanted: %s; correct it, a restart would not help", last.Refused)
+	case refused != "":
+		a.block(RuleConfig, "Kafka refuses the configuration that is wanted: %s; correct it, a restart would not help", refused)
 	case same && s.At.Sub(last.At) < effect:
 		a.block(RuleUnderWay, "its configuration was changed just now")
 	case same && last.Tries >= mostTries:

@@ -88,7 +88,7 @@ func (r *round) voters(a, b *Assessment) {
 		return
 	}
 	for _, other := range r.away {
-		if other != a && other.Roles.Controller && (other.stage != stageStalled) {
+		if other != a && other.Roles.Controller && (other.stage != stageStalled || slices.Contains(r.chosen, other)) {
 			b.block(RuleLimit, "controllers go one at a time, and node %d is %s", other.Node, other.State)
 			return
 		}

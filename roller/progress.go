@@ -95,6 +95,16 @@ func (p Progress) Refused(id NodeID, why string) Progress {
 	return p
 }
 
+// refused is what Kafka said against a change, whichever node it was tried for; empty if it did not.
+func (p Progress) refused(change string) string {
+	for _, a := range p.Alterations {
+		if a.Change == change && a.Refused != "" {
+			return a.Refused
+		}
+	}
+	return ""
+}
+
 // stage is how far a restart is.
 type stage int
 

@@ -16,9 +16,9 @@ type round struct {
 	avail    *Availability
 	// nodes are the assessments in the order in which nodes are considered.
 	nodes []*Assessment
-	// gone are the nodes that serve nobody, or soon will not: those down by themselves, those that are under way, and those chosen in this round.
+	// gone are the nodes that serve nobody, or soon will not: those down, or leaving, by themselves, those that are under way, and those chosen in this round.
 	gone *ledger
-	// away are the nodes that count against the limits: under way, chosen in this round, or not ready and waited for.
+	// away are the nodes that count against the limits: under way, chosen in this round, or leaving by themselves and waited for.
 	away []*Assessment
 	// chosen are those of this round.
 	chosen []*Assessment
@@ -39,10 +39,10 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	for i := range s.Nodes {
 		a := assess(s, &s.Nodes[i], stages[s.Nodes[i].ID], changes[s.Nodes[i].ID], r.progress, policy)
 		r.nodes = append(r.nodes, &a)
-		if a.Down || a.stage.underWay() && a.stage != stageCatchingUp {
+		if a.Down || a.stage.underWay() && a.stage != stageCatchingUp || a.leaving(s.At, policy) || a.State == StateRecovering {
 			down = append(down, a.Node)
 		}
-		if a.stage.underWay() || a.State == StateUnready && !a.Down && s.At.Sub(s.Nodes[i].ReadyChanged) < policy.Patience {
+		if a.stage.underWay() || a.leaving(s.At, policy) {
 			r.away = append(r.away, &a)
 		}
 	}
@@ -84,6 +84,12 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	return diffs
 }
 
+// leaving reports whether a node goes, or went, by itself or by somebody else's hand, not long ago. Kafka may still say that it is in sync, and a voter.
+func (a *Assessment) leaving(now time.Time, policy Policy) bool {
+	recent := now.Sub(a.node.ReadyChanged) < policy.Patience
+	return a.node.Terminating && (recent || a.node.Ready.Or(true)) || a.State == StateUnready && !a.Down && recent
+}
+
 // rank is the place in seed 002's order: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
 // last of its kind in any case), unready brokers, ready brokers. Equals go by their ids.
 func (a *Assessment) rank() int {
@@ -114,7 +120,7 @@ func (r *round) forget() {
 		if a.Need != NeedRestart || a.stage != stageNone {
 			delete(r.progress.Waiting, a.Node)
 		}
-		if n.Config.IsKnown() && a.Changes.Empty() {
+		if last := r.progress.Alterations[a.Node]; n.Config.IsKnown() && a.Changes.Empty() && (last.Refused == "" || !r.wants(last.Change)) {
 			delete(r.progress.Alterations, a.Node)
 		}
 	}
@@ -123,6 +129,11 @@ func (r *round) forget() {
 			delete(r.progress.Restarted, id)
 		}
 	}
+}
+
+// wants reports whether some node is, or may be, to have a change. One for all brokers is given to any one of them that answers.
+func (r *round) wants(change string) bool {
+	return slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return !a.node.Config.IsKnown() || a.alteration() == change })
 }
 
 // needsConfig reports whether one of the reasons can only be seen in the configuration.
@@ -167,20 +178,21 @@ func (r *round) restart(a *Assessment) Restart {
 // waits notes since when a controller that is to be restarted can't be. To stand in the queue behind one that is on its way is not that: the last of many
 // controllers would be given up before its turn.
 func (r *round) waits(a *Assessment) {
-	if !a.Roles.Controller || !a.wanted() || a.stage != stageNone || r.queues(a) {
+	since, already := r.progress.Waiting[a.Node]
+	switch {
+	case !a.Roles.Controller || !a.wanted() || a.stage != stageNone:
 		delete(r.progress.Waiting, a.Node)
-		return
-	}
-	if _, already := r.progress.Waiting[a.Node]; !already {
+	case already && r.s.At.Sub(since) >= r.policy.Patience:
+		// It was given up, and is until it goes, or need not go any more.
+	case r.queues(a):
+		delete(r.progress.Waiting, a.Node)
+	case !already:
 		r.progress.Waiting[a.Node] = r.s.At
 	}
 }
 
-// queues reports whether nothing but others that are on their way, or a time that is to come, keeps a controller.
+// queues reports whether a controller waits for another one that is on its way, or for a time that is to come.
 func (r *round) queues(a *Assessment) bool {
-	if slices.ContainsFunc(a.Blocks, func(b Block) bool { return !slices.Contains(passing, b.Rule) || b.Rule == RulePatience }) {
-		return false
-	}
 	return r.policy.Paused != "" || r.policy.Closed != "" || r.s.At.Before(r.settled()) || slices.ContainsFunc(r.nodes, func(other *Assessment) bool {
 		return other != a && other.Roles.Controller && (other.stage.underWay() && other.stage != stageFailed || slices.Contains(r.chosen, other))
 	})

@@ -1,0 +1,46 @@
+package roller_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// Kafka takes its time to notice that a broker is gone. What is seen to go, whoever ended it, counts as gone at once (ruling R6), and as away.
+func TestWhatLeavesByItselfCountsAsGone(t *testing.T) {
+	for name, leaves := range map[string]func(sc *scene){
+		"its pod is being deleted":  func(sc *scene) { sc.node(1).Terminating = true },
+		"its container has crashed": func(sc *scene) { sc.unready(0, 1) },
+		"it recovers after a crash": func(sc *scene) {
+			sc.unready(0, 1).node(1).Recovery = roller.Known(&roller.Recovery{RemainingLogs: 1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1, 2).current(1).topics(topicOf("t", 1, ids(0, 1), ids(0, 1)))
+			sc.policy.MaxUnavailable = 3
+			leaves(sc)
+			sc.step()
+			sc.Expect(sc.restarts).NotTo(ContainElement(roller.NodeID(0)))
+			sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleAvailability))
+		})
+	}
+}
+
+// A pod that somebody else deletes takes its voter away.
+func TestAVoterThatLeavesByItselfIsWaitedFor(t *testing.T) {
+	sc := newScene(t).with(controller, 0, 1, 2).led(2).current(1)
+	sc.node(1).Terminating = true
+	sc.step()
+	sc.Expect(sc.restarts).To(BeEmpty())
+	sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleLimit))
+}
+
+// A pod that never goes is somebody's to clear up, and stops nobody for ever (goal G16).
+func TestAPodThatNeverGoesStopsNobody(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(1).unready(time.Hour, 1)
+	sc.node(1).Terminating = true
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
+}

@@ -1,0 +1,121 @@
+package roller_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// slowly makes each restart take a while, in which the node is not ready.
+func (sc *scene) slowly(takes time.Duration) *scene {
+	back := map[roller.NodeID]time.Time{}
+	sc.after = func(n *roller.Node) {
+		n.Ready, back[n.ID] = roller.Known(false), sc.s.At.Add(takes)
+	}
+	sc.before = func() {
+		for id, at := range back {
+			if !sc.s.At.Before(at) {
+				sc.node(id).Ready = roller.Known(true)
+			}
+		}
+	}
+	return sc
+}
+
+// To queue is not to be unable to go: with many controllers, none is given up before its turn (ruling R4), so that the order stays the seed's.
+func TestAControllerIsNotGivenUpInTheQueue(t *testing.T) {
+	for _, roles := range []roller.Roles{controller, combined} {
+		sc := newScene(t).with(roles, 3, 4, 5, 6, 7).with(broker, 0, 1).led(3).slowly(3 * time.Minute)
+		sc.policy.MaxUnavailable = 2
+		sc.Expect(sc.roll()).To(Equal(ids(4, 5, 6, 7, 3, 0, 1)))
+		sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", 18*time.Minute), "brokers wait until the last controller is back")
+	}
+}
+
+// A controller that goes at last, after it was given up, is waited for.
+func TestAControllerThatGoesAfterAllIsWaitedFor(t *testing.T) {
+	sc := newScene(t).with(controller, 3, 4).with(broker, 0, 1).led(4).current(0, 1, 3).slowly(time.Minute)
+	healthy := sc.s.Quorum
+	sc.s.Quorum = roller.Unknown[roller.Quorum]("timed out")
+	for range 400 {
+		sc.step()
+	}
+	sc.s.Quorum = healthy
+	sc.node(0).Revision = roller.Known(roller.Revision{Current: "old", Desired: "new"})
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(4)))
+	sc.Expect(sc.roll()).To(Equal(ids(4, 0)))
+}
+
+// While a restarted node has no pod there is nothing to restart, whoever asks meanwhile.
+func TestANodeIsNotRestartedWhileItHasNoPod(t *testing.T) {
+	sc := newScene(t).with(broker, 0).with(controller, 1).led(1)
+	sc.after = func(n *roller.Node) { n.Instance, n.Ready = roller.Known(""), roller.Known(false) }
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(1)))
+	sc.node(1).Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: "now"}}
+	for range 30 {
+		sc.step()
+		sc.Expect(sc.restarts).To(Equal(ids(1)))
+	}
+}
+
+// Controllers that stalled after their restart count again when they are restarted again.
+func TestStalledControllersGoOneAtATime(t *testing.T) {
+	sc := newScene(t).with(controller, 0, 1, 2, 3, 4).led(4).current(1, 3)
+	behind := func(n *roller.Node) {
+		q, _ := sc.s.Quorum.Get()
+		q.Voters = append([]roller.Voter(nil), q.Voters...)
+		q.Voters[n.ID].LastCaughtUp = 1
+		sc.s.Quorum = roller.Known(q)
+	}
+	sc.after = behind
+	for range 400 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(0, 2)), "0 stalled, and three others were caught up without 2")
+	sc.node(0).Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: "now"}}
+	sc.node(1).Requests = sc.node(0).Requests
+	sc.led(4)
+	q, _ := sc.s.Quorum.Get()
+	q.Voters[0].LastCaughtUp = 1
+	for range 30 {
+		sc.Expect(len(sc.step().Actions)).To(BeNumerically("<=", 1))
+	}
+}
+
+// What Kafka refused for one broker it is not asked again for another one that stands in for it.
+func TestARefusalCountsForAllBrokers(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), false, "8", "9")
+	configured(sc.node(1), false, "8", "9")
+	silent := sc.node(0).Config
+	sc.node(0).Config = roller.Unknown[brokerconfig.Config]("timed out")
+	sc.Expect(sc.step().Actions).To(HaveLen(1))
+	sc.progress = sc.progress.Refused(1, "InvalidConfigurationException")
+	sc.node(0).Config = silent
+	sc.roll()
+	sc.Expect(sc.altered).To(HaveLen(1))
+}
+
+// The same, where one controller that is on its way keeps the others by what is in sync.
+func TestACombinedNodeIsNotGivenUpBecauseOfAnother(t *testing.T) {
+	sc := newScene(t).with(combined, 3, 4, 5, 6).led(3).slowly(4 * time.Minute)
+	sc.policy.MaxUnavailable = 2
+	before := sc.before
+	sc.before = func() {
+		before()
+		var in []roller.NodeID
+		for _, id := range ids(3, 4, 5, 6) {
+			if sc.node(id).Ready.Or(false) {
+				in = append(in, id)
+			}
+		}
+		sc.topics(topicOf("t", 3, ids(3, 4, 5, 6), in))
+	}
+	sc.Expect(sc.roll()).To(Equal(ids(4, 5, 6, 3)))
+}
