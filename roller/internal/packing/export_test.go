@@ -39,3 +39,12 @@ func Eject(in *Input, steps int64) (before int, after [][]int32) {
 	s.eject()
 	return d.batches(), sorted(s.best)
 }
+
+// Wide is how many constraints are left that pairs don't express, and the limits of them.
+func Wide(in *Input) []int32 {
+	var limits []int32
+	for _, w := range newInstance(in).wide {
+		limits = append(limits, w.limit)
+	}
+	return limits
+}

@@ -260,16 +260,16 @@ func sortShort(s []int32) {
 	}
 }
 
-// wideSet finds wide constraints by their members: a hash table with open addressing. A slot has the upper half of a hash, and one more than the position
-// in instance.wide; 0 is an empty one.
+// wideSet finds wide constraints by their members: a hash table with open addressing. A slot has one more than the position in instance.wide, or 0, and in
+// the bits above some of the hash, so that few of the others are looked at.
 type wideSet struct {
-	slots []uint64
-	shift int
+	slots []uint32
+	width int // of a position in the table, and in instance.wide
 }
 
 func newWideSet(n int) wideSet {
 	width := max(4, bits.Len(uint(2*n)))
-	return wideSet{make([]uint64, 1<<width), 64 - width}
+	return wideSet{make([]uint32, 1<<width), width}
 }
 
 // known reports whether a constraint has the same members, whose limit is lowered if this one's is lower. If not, w is noted as the next one.
@@ -280,18 +280,18 @@ func (s wideSet) known(x *instance, w wide) bool {
 	}
 	hash ^= hash >> 32
 	hash *= 0x9e3779b97f4a7c15
-	mask := len(s.slots) - 1
-	tag := hash << 32
-	for at := int(hash >> s.shift); ; at = (at + 1) & mask {
+	position := uint32(1)<<s.width - 1
+	tag := uint32(hash) &^ position
+	for at := uint32(hash >> (64 - s.width)); ; at = (at + 1) & position {
 		slot := s.slots[at]
 		if slot == 0 {
-			s.slots[at] = tag | uint64(len(x.wide)+1)
+			s.slots[at] = tag | uint32(len(x.wide)+1)
 			return false
 		}
-		if slot>>32 != tag>>32 {
+		if slot&^position != tag {
 			continue
 		}
-		other := &x.wide[uint32(slot)-1]
+		other := &x.wide[slot&position-1]
 		if slices.Equal(x.members(*other), x.members(w)) {
 			if w.limit < other.limit {
 				other.limit, other.constraint = w.limit, w.constraint

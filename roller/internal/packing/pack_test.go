@@ -258,3 +258,14 @@ func TestRandomPlacementsAreProvenToNeedManyBatches(t *testing.T) {
 		})
 	}
 }
+
+func TestConstraintsThatSayNothingNewAreDropped(t *testing.T) {
+	g := NewWithT(t)
+	in := constrained(6,
+		[]int32{3, 0, 1, 2, 3}, []int32{2, 3, 2, 1, 0}, []int32{3, 3, 2, 1, 0, 0}, // the same members, of which the lowest limit counts
+		[]int32{2, 4, 5}, []int32{2, 4, 4, 5}, // never more than the limit
+		[]int32{1, 0, 4}, []int32{2, 0, 4, 5}, // two of the three are apart
+		[]int32{2, 1, 4, 5})
+	g.Expect(packing.Wide(in)).To(Equal([]int32{2, 2}))
+	pack(g, in)
+}
