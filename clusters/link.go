@@ -132,8 +132,13 @@ func (l *link) identify(caller context.Context) (types.UID, error) {
 	ctx, cancel := context.WithTimeoutCause(caller, l.patience, fmt.Errorf("no answer within %s", l.patience))
 	defer cancel()
 	uid, err := l.ask.identity(ctx)
+	if err != nil && !answered(err) && ctx.Err() == nil {
+		// The connection broke, or had been dropped and the transport did not know it yet. A new one may do.
+		l.drop()
+		uid, err = l.ask.identity(ctx)
+	}
 	if err != nil && !answered(err) && caller.Err() == nil {
-		l.dialer.drop()
+		l.drop()
 		if cause := context.Cause(ctx); cause != nil {
 			err = fmt.Errorf("%s: %w", l.server.Host, cause)
 		}
@@ -209,6 +214,12 @@ func (l *link) turnedForeign() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.foreign
+}
+
+// drop closes the connections that are open. The next request opens a new one.
+func (l *link) drop() {
+	l.base.CloseIdleConnections() // so that the transport does not try to use those
+	l.dialer.drop()
 }
 
 // close ends all that goes on over the link.

@@ -162,7 +162,7 @@ func (r *remoteRun) try(ctx context.Context) (*link, error) {
 
 // claim waits for those who start at the same time, and for the home cluster, and then asks whether the cluster may be taken into use.
 func (r *remoteRun) claim(ctx context.Context, uid types.UID) error {
-	r.assembly.wait(ctx, r.probing.Timeout)
+	r.assembly.wait(ctx, r.probing.Bound())
 	select {
 	case <-r.home:
 	default:
@@ -265,14 +265,14 @@ func (r *remoteRun) conclude() {
 	}
 	pass := l != nil && f.foreign == nil && r.health.Up
 	if pass {
-		r.watches.pass(true, l.dialer.drop)
+		r.watches.pass(true, l.drop)
 		f.pending = r.watches.pending()
 	}
 	r.report(f.judge(), r.seen)
 	if !pass {
 		r.watches.pass(false, func() {
 			if l != nil {
-				l.dialer.drop()
+				l.drop()
 			}
 		})
 	}

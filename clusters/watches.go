@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,11 +49,13 @@ func newWatches(changed func()) *watches {
 // is, drop is called to break off what is under way: before the gate opens, for what was begun while it was closing, and after it has closed.
 func (w *watches) pass(open bool, drop func()) {
 	w.mu.Lock()
-	isOpen := w.open()
+	isOpen, lostBefore := w.open(), w.outage > 1
 	w.mu.Unlock()
 	switch {
 	case open && !isOpen:
-		drop()
+		if lostBefore {
+			drop()
+		}
 		w.mu.Lock()
 		close(w.gate)
 		w.mu.Unlock()
@@ -148,7 +151,7 @@ func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch
 	}
 	return observe(inner, func(e watch.Event) {
 		switch {
-		case e.Type == watch.Error:
+		case e.Type == watch.Error && forgotten(e.Object):
 			i.behind()
 		case e.Type == watch.Bookmark && endsInitialEvents(e.Object):
 			i.upToDate(outage)
@@ -187,6 +190,12 @@ func (o *observed) ResultChan() <-chan watch.Event { return o.result }
 func (o *observed) Stop() {
 	o.stop.Do(func() { close(o.stopped) })
 	o.Interface.Stop()
+}
+
+// forgotten reports whether a watch cannot go on from where it was. Other errors are those of the connection.
+func forgotten(o runtime.Object) bool {
+	err := apierrors.FromObject(o)
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }
 
 func endsInitialEvents(o runtime.Object) bool {

@@ -1,0 +1,225 @@
+package clusters
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gstruct"
+	gomegatypes "github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+// quick is soon enough for tests, and late enough for a machine that is busy.
+var quick = Probing{Interval: 400 * time.Millisecond, Hysteresis: Hysteresis{Failures: 3, Successes: 2}}
+
+// world is a Set with a namespace of its own in both control planes.
+type world struct {
+	*WithT
+	t          *testing.T
+	home, east client.Client
+	// ns is the namespace in home, for Secrets, far the one in east.
+	ns, far string
+	set     *Set
+	stop    func()
+}
+
+func newWorld(t *testing.T, change ...func(*Options)) *world {
+	t.Helper()
+	needServers(t)
+	return newWorldAt(t, home.Config, change...)
+}
+
+// newWorldAt is a world whose Set uses that config at home.
+func newWorldAt(t *testing.T, config *rest.Config, change ...func(*Options)) *world {
+	t.Helper()
+	w := &world{WithT: NewWithT(t), t: t, home: clientOf(t, home.Config), east: clientOf(t, east.Config)}
+	w.ns, w.far = newNamespace(t, w.home), newNamespace(t, w.east)
+	here, err := cluster.New(config)
+	w.Expect(err).NotTo(HaveOccurred())
+	o := Options{Home: "home", Namespace: w.ns, Probing: quick}
+	for _, c := range change {
+		c(&o)
+	}
+	w.set, err = New(here, o)
+	w.Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() { _ = here.Start(ctx) })
+	group.Go(func() { _ = w.set.Start(ctx) })
+	w.stop = func() {
+		cancel()
+		ended := make(chan struct{})
+		go func() { group.Wait(); close(ended) }()
+		w.Eventually(ended).Should(BeClosed(), "nothing of the set goes on")
+	}
+	t.Cleanup(w.stop)
+	w.Eventually(w.set.Members).ShouldNot(BeEmpty())
+	return w
+}
+
+// remotes changes which remote clusters there are.
+func (w *world) remotes(remotes ...Remote) {
+	w.t.Helper()
+	w.Expect(w.set.SetRemotes(remotes)).To(Succeed())
+}
+
+// secret makes or changes a Secret; nil deletes it.
+func (w *world) secret(name string, kubeconfig []byte) {
+	w.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	if kubeconfig == nil {
+		w.Expect(w.home.Delete(w.t.Context(), s)).To(Succeed())
+		return
+	}
+	s.Data = map[string][]byte{KubeconfigKey: kubeconfig}
+	if err := w.home.Create(w.t.Context(), s); err != nil {
+		w.Expect(w.home.Update(w.t.Context(), s)).To(Succeed())
+	}
+}
+
+func (w *world) member(id string) *Member {
+	w.t.Helper()
+	m, err := w.set.Member(id)
+	w.Expect(err).NotTo(HaveOccurred())
+	return m
+}
+
+func (w *world) status(id string) Status { w.t.Helper(); return w.member(id).Status() }
+
+// becomes waits until a member has that state for that reason, and says so.
+func (w *world) becomes(id string, state State, reason Reason, says string) {
+	w.t.Helper()
+	w.Eventually(w.status).WithArguments(id).Should(is(state, reason, says))
+}
+
+// told waits until a subscriber hears that east is in that state.
+func (w *world) told(changes <-chan Status, state State) {
+	w.t.Helper()
+	for s := (Status{}); s.ID != "east" || s.State != state; {
+		w.Eventually(changes).Should(Receive(&s))
+	}
+}
+
+func is(state State, reason Reason, says string) gomegatypes.GomegaMatcher {
+	return gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
+		"State": Equal(state), "Reason": Equal(reason), "Message": ContainSubstring(says),
+	})
+}
+
+// joined brings a cluster "east" in, and follows the ConfigMaps of the test's namespace there.
+func (w *world) joined(kubeconfig []byte, url string) *follower {
+	w.t.Helper()
+	f := w.follow()
+	w.secret("east", kubeconfig)
+	w.remotes(Remote{ID: "east", URL: url, Secret: "east"})
+	w.becomes("east", Connected, "", "")
+	w.Eventually(f.greeted.get).Should(Equal(1))
+	return f
+}
+
+func uidOf(t *testing.T, c client.Client) types.UID {
+	t.Helper()
+	ns := &corev1.Namespace{}
+	NewWithT(t).Expect(c.Get(t.Context(), client.ObjectKey{Name: IdentityNamespace}, ns)).To(Succeed())
+	return ns.UID
+}
+
+// put makes a ConfigMap in east, past the Set.
+func (w *world) put(name string) {
+	w.t.Helper()
+	w.Expect(w.east.Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.far, Name: name}})).To(Succeed())
+}
+
+func (w *world) drop(name string) {
+	w.t.Helper()
+	w.Expect(w.east.Delete(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.far, Name: name}})).To(Succeed())
+}
+
+// read lists the ConfigMaps of the test's namespace in east, through the Set.
+func (w *world) read(ctx context.Context, m *Member) ([]string, error) {
+	list := &corev1.ConfigMapList{}
+	if err := m.Reader().List(ctx, list, client.InNamespace(w.far)); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, o := range list.Items {
+		if o.Name != "kube-root-ca.crt" {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *counter) get() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+// follower watches the ConfigMaps of the test's namespace in each remote member that joins.
+type follower struct {
+	greeted, left counter
+	mu            sync.Mutex
+	added, gone   []string
+}
+
+func (w *world) follow() *follower {
+	f := &follower{}
+	note := func(to *[]string, o any) {
+		if tombstone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = tombstone.Obj
+		}
+		if cm, ok := o.(*corev1.ConfigMap); ok && cm.Namespace == w.far {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			*to = append(*to, cm.Name)
+		}
+	}
+	w.set.OnJoin(func(ctx context.Context, m *Member) error {
+		if m.Home() {
+			return nil
+		}
+		f.greeted.add()
+		context.AfterFunc(ctx, f.left.add)
+		informer, err := m.Cluster().GetCache().GetInformer(ctx, &corev1.ConfigMap{})
+		if err != nil {
+			return err
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(o any) { note(&f.added, o) },
+			DeleteFunc: func(o any) { note(&f.gone, o) },
+		})
+		return err
+	})
+	return f
+}
+
+func (f *follower) has(which *[]string) func() []string {
+	return func() []string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.Clone(*which)
+	}
+}
