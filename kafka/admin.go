@@ -84,4 +84,6 @@ type Admin interface {
 	TopicWriter
 	ReassignmentReader
 	QuorumReader
+	NodeConfigReader
+	LeaderElector
 }

@@ -26,6 +26,7 @@ const (
 	CodeThrottlingQuotaExceeded     int16 = 89
 	CodeResourceNotFound            int16 = 91
 	CodeUnknownTopicID              int16 = 100
+	CodeBrokerIDNotRegistered       int16 = 102
 	CodeMismatchedEndpointType      int16 = 114
 )
 

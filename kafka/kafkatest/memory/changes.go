@@ -213,8 +213,14 @@ func (v *visit) increase(call Call, p kafka.PartitionIncrease) error {
 	return nil
 }
 
-// AlterConfigs implements kafka.TopicWriter.
+// AlterConfigs implements kafka.ConfigWriter.
 func (c *Client) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+	return c.alterAll(ctx, changes, validateOnly, (*visit).alter)
+}
+
+// alterAll changes the configurations of resources by the rules of those who are asked.
+func (c *Client) alterAll(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool,
+	alter func(*visit, Call, kafka.ConfigChange) error) (map[kafka.ConfigResource]error, error) {
 	out := make(map[kafka.ConfigResource]error, len(changes))
 	if len(changes) == 0 {
 		return out, nil
@@ -233,21 +239,29 @@ func (c *Client) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange,
 				out[change.Resource] = contradiction()
 				continue
 			}
-			out[change.Resource] = v.alter(call, change)
+			out[change.Resource] = alter(v, call, change)
 		}
 	})
 	return answer(out, err)
 }
 
-func (v *visit) alter(call Call, change kafka.ConfigChange) error {
-	name := change.Resource.Name
+// contradicts refuses a key that stands in Set and in Delete.
+func contradicts(change kafka.ConfigChange) error {
 	for _, key := range change.Delete {
 		if _, ok := change.Set[key]; ok {
 			return kafka.NewError(kafka.CodeInvalidRequest, "Error due to duplicate config keys: "+key)
 		}
 	}
-	if change.Resource.Type != kafka.ResourceTopic {
-		return kafka.NewError(kafka.CodeInvalidRequest, "The model has no configurations of brokers to change.")
+	return nil
+}
+
+func (v *visit) alter(call Call, change kafka.ConfigChange) error {
+	name := change.Resource.Name
+	if err := contradicts(change); err != nil {
+		return err
+	}
+	if change.Resource.Type == kafka.ResourceBroker {
+		return v.alterNode(call, change)
 	}
 	if err := v.refused(call, name, name, AlterConfigs); err != nil {
 		return err

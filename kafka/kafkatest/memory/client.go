@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -110,13 +109,29 @@ func ended(ctx context.Context) error {
 
 // refused returns why an item of a call is refused: by the test, or for lack of a right. The cluster's lock is held.
 func (v *visit) refused(call Call, item, topic string, operation Operation) error {
-	if v.cluster.item != nil {
-		call.Principal = v.principal
-		if err := v.cluster.item(call, item); err != nil {
-			return err
-		}
+	if err := v.vetoed(call, item); err != nil {
+		return err
 	}
 	return v.denied(topic, operation)
+}
+
+// refusedAtCluster is the same for an item that is no topic.
+func (v *visit) refusedAtCluster(call Call, item string, operation Operation) error {
+	if err := v.vetoed(call, item); err != nil {
+		return err
+	}
+	if may := v.cluster.options.Authorize; may != nil && !may(v.principal, operation, "") {
+		return kafka.NewError(kafka.CodeClusterAuthorization, "")
+	}
+	return nil
+}
+
+func (v *visit) vetoed(call Call, item string) error {
+	if v.cluster.item == nil {
+		return nil
+	}
+	call.Principal = v.principal
+	return v.cluster.item(call, item)
 }
 
 func (v *visit) denied(topic string, operation Operation) error {
@@ -132,8 +147,9 @@ func (c *Client) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 	v := c.visit()
 	err := v.do(ctx, requestDescribeCluster, Call{Method: "DescribeCluster"}, func(cluster *Cluster) {
 		out.ID = cluster.options.ClusterID
+		out.FencedIncluded = true
 		for _, id := range cluster.brokers {
-			out.Brokers = append(out.Brokers, kafka.Node{ID: id, Host: "memory", Port: 9092 + id})
+			out.Brokers = append(out.Brokers, kafka.Node{ID: id, Host: "memory", Port: 9092 + id, Fenced: cluster.state.away[id]})
 		}
 	})
 	return out, err
@@ -217,10 +233,7 @@ func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigRe
 
 func (v *visit) describeConfig(call Call, r kafka.ConfigResource, keys []string) (map[string]kafka.ConfigEntry, error) {
 	if r.Type == kafka.ResourceBroker {
-		if id, err := strconv.Atoi(r.Name); err != nil || id < 0 || id >= len(v.cluster.brokers) {
-			return nil, kafka.NewError(kafka.CodeInvalidRequest, "Unexpected broker id "+r.Name)
-		}
-		return v.cluster.brokerConfigs(keys), nil
+		return v.describeNodes(call, r.Name, keys)
 	}
 	if err := v.refused(call, r.Name, r.Name, DescribeConfigs); err != nil {
 		return nil, err
@@ -246,20 +259,6 @@ func (c *Client) ListReassignments(ctx context.Context, topics []string) (map[ka
 		}
 	})
 	return answer(out, err)
-}
-
-// DescribeQuorum implements kafka.QuorumReader: every broker is a voter, and caught up.
-func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
-	var out kafka.Quorum
-	v := c.visit()
-	err := v.do(ctx, "DescribeQuorum", Call{Method: "DescribeQuorum"}, func(cluster *Cluster) {
-		end := int64(cluster.state.created) + 1
-		out = kafka.Quorum{LeaderEpoch: 1, HighWatermark: end}
-		for _, id := range cluster.brokers {
-			out.Voters = append(out.Voters, kafka.Replica{ID: id, LogEndOffset: end, LastFetch: -1, LastCaughtUp: -1})
-		}
-	})
-	return out, err
 }
 
 func resourceNames(resources []kafka.ConfigResource) []string {

@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -18,18 +17,20 @@ type Options struct {
 	ClusterID string
 	// Brokers is the number of brokers, 1 if not set; their ids count from 0.
 	Brokers int
+	// Controllers is the number of nodes that are only controllers; their ids follow those of the brokers. If 0, every broker is a controller too.
+	Controllers int
 	// DefaultPartitions and DefaultReplicationFactor are num.partitions and default.replication.factor, 1 if not set.
 	DefaultPartitions        int32
 	DefaultReplicationFactor int16
 	// DeletionDisabled is delete.topic.enable=false.
 	DeletionDisabled bool
-	// Authorize, if set, says whether a principal may do something to a topic.
+	// Authorize, if set, says whether a principal may do something to a topic, or where that is empty to the cluster.
 	Authorize func(principal string, operation Operation, topic string) bool
 	// KeepCalls is how many calls the log keeps; the oldest go first. Zero keeps none, which is fastest.
 	KeepCalls int
 }
 
-// Operation is what a request does to a topic, as Kafka's rules of access name it.
+// Operation is what a request does to a topic, or where the topic is empty to the cluster, as Kafka's rules of access name it.
 type Operation string
 
 // The operations.
@@ -59,9 +60,10 @@ type Hook func(ctx context.Context, call Call) error
 
 // Cluster is a model of a Kafka cluster. Its methods may be called from several goroutines.
 type Cluster struct {
-	options  Options
-	brokers  []int32
-	defaults map[string]string
+	options     Options
+	brokers     []int32
+	controllers []int32
+	defaults    map[string]string
 
 	mu     sync.Mutex
 	state  state
@@ -83,6 +85,13 @@ func New(o Options) *Cluster {
 	c := &Cluster{options: o, state: newState(), defaults: rules.Defaults()}
 	for id := range int32(o.Brokers) {
 		c.brokers = append(c.brokers, id)
+	}
+	c.controllers = c.brokers
+	if o.Controllers > 0 {
+		c.controllers = nil
+		for i := range o.Controllers {
+			c.controllers = append(c.controllers, int32(o.Brokers+i))
+		}
 	}
 	return c
 }
@@ -235,18 +244,4 @@ func (c *Cluster) configs(t *topic, keys []string) map[string]kafka.ConfigEntry 
 		}
 	}
 	return out
-}
-
-// brokerConfigs are the few settings that a broker shows.
-func (c *Cluster) brokerConfigs(keys []string) map[string]kafka.ConfigEntry {
-	all := map[string]kafka.ConfigEntry{
-		"auto.create.topics.enable":  {Value: "false", Source: kafka.SourceStaticBroker, ReadOnly: true},
-		"default.replication.factor": {Value: fmt.Sprint(c.options.DefaultReplicationFactor), Source: kafka.SourceStaticBroker, ReadOnly: true},
-		"delete.topic.enable":        {Value: fmt.Sprint(!c.options.DeletionDisabled), Source: kafka.SourceStaticBroker, ReadOnly: true},
-		"num.partitions":             {Value: fmt.Sprint(c.options.DefaultPartitions), Source: kafka.SourceStaticBroker, ReadOnly: true},
-	}
-	if len(keys) > 0 {
-		maps.DeleteFunc(all, func(key string, _ kafka.ConfigEntry) bool { return !slices.Contains(keys, key) })
-	}
-	return all
 }

@@ -21,20 +21,23 @@ type state struct {
 	ids        map[kafka.TopicID]*topic
 	collations map[string]string // rules.Collation of a name to the name
 	moves      map[kafka.TopicPartition]kafka.Reassignment
-	created    uint64 // topics ever created: the source of ids
+	nodes      rules.NodeConfigs
+	away       map[int32]bool // nodes that don't answer; of these, brokers are fenced
+	created    uint64         // topics ever created: the source of ids
 }
 
 func newState() state {
 	return state{
 		topics: map[string]*topic{}, ids: map[kafka.TopicID]*topic{},
 		collations: map[string]string{}, moves: map[kafka.TopicPartition]kafka.Reassignment{},
+		away: map[int32]bool{},
 	}
 }
 
 func (s *state) clone() state {
 	return state{
 		topics: maps.Clone(s.topics), ids: maps.Clone(s.ids), collations: maps.Clone(s.collations),
-		moves: maps.Clone(s.moves), created: s.created,
+		moves: maps.Clone(s.moves), nodes: s.nodes, away: maps.Clone(s.away), created: s.created,
 	}
 }
 

@@ -1,0 +1,303 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
+)
+
+// errAway is why a node does not answer.
+var errAway = errors.New("connection refused")
+
+// StopNode makes a node answer nothing until StartNode. A stopped broker is fenced. Leaders and replicas stay as they are: see ChangePartition.
+func (c *Cluster) StopNode(id int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.away[id] = true
+}
+
+// StartNode makes a stopped node answer again.
+func (c *Cluster) StartNode(id int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.state.away, id)
+}
+
+// ChangePartition changes what the cluster tells of a partition, such as its leader or its ISR. The function gets a copy, whose slices it replaces.
+func (c *Cluster) ChangePartition(name string, index int32, change func(*kafka.Partition)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.state.topics[name]
+	if t == nil || index < 0 || int(index) >= len(t.Partitions) {
+		return rules.MissingPartition(kafka.TopicPartition{Topic: name, Partition: index})
+	}
+	c.state.put(t.with(func(t *topic) { change(&t.Partitions[index]) }))
+	return nil
+}
+
+// Controllers returns a client of the cluster's controllers for a principal, as Client returns one of its brokers.
+func (c *Cluster) Controllers(principal string, observe func(request string, took time.Duration, err error)) *Controllers {
+	return &Controllers{c.Client(principal, observe)}
+}
+
+// Controllers implements kafka.Controllers for one principal.
+type Controllers struct{ client *Client }
+
+var _ kafka.Controllers = (*Controllers)(nil)
+
+// Pin implements kafka.ClusterPinner.
+func (c *Controllers) Pin(clusterID string) error { return c.client.Pin(clusterID) }
+
+// Redirect leads the calls that start from now on to another cluster; see Client.Redirect.
+func (c *Controllers) Redirect(other *Cluster) { c.client.Redirect(other) }
+
+// DescribeControllers implements kafka.ControllerReader.
+func (c *Controllers) DescribeControllers(ctx context.Context) (kafka.ControllerSet, error) {
+	var out kafka.ControllerSet
+	v := c.client.visit()
+	err := v.do(ctx, requestDescribeCluster, Call{Method: "DescribeControllers"}, func(cluster *Cluster) {
+		out = kafka.ControllerSet{ClusterID: cluster.options.ClusterID, Active: cluster.leader()}
+		for _, id := range cluster.controllers {
+			out.Controllers = append(out.Controllers, kafka.Node{ID: id, Host: "memory", Port: 9092 + id})
+		}
+	})
+	return out, err
+}
+
+// DescribeQuorum implements kafka.QuorumReader.
+func (c *Controllers) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
+	return c.client.DescribeQuorum(ctx)
+}
+
+// DescribeNodeConfigs implements kafka.NodeConfigReader.
+func (c *Controllers) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]kafka.ConfigResult, error) {
+	return c.client.describeAll(ctx, nodes, keys, func(cluster *Cluster) []int32 { return cluster.controllers })
+}
+
+// AlterConfigs implements kafka.ConfigWriter.
+func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+	return c.client.alterAll(ctx, changes, validateOnly, (*visit).alterAtController)
+}
+
+// leader is the first controller that answers, or -1 where they are too few for a quorum. The lock is held.
+func (c *Cluster) leader() int32 {
+	leader, present := int32(-1), 0
+	for i := len(c.controllers) - 1; i >= 0; i-- {
+		if id := c.controllers[i]; !c.state.away[id] {
+			leader, present = id, present+1
+		}
+	}
+	if present <= len(c.controllers)/2 {
+		return -1
+	}
+	return leader
+}
+
+// DescribeQuorum implements kafka.QuorumReader: every controller is a voter, brokers apart from controllers are observers, and all are caught up.
+func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
+	var (
+		out     kafka.Quorum
+		refused error
+	)
+	v := c.visit()
+	err := v.do(ctx, "DescribeQuorum", Call{Method: "DescribeQuorum"}, func(cluster *Cluster) {
+		end := int64(cluster.state.created) + 1
+		out = kafka.Quorum{Leader: cluster.leader(), LeaderEpoch: 1, HighWatermark: end}
+		if out.Leader < 0 {
+			refused = kafka.NewError(kafka.CodeNotController, "")
+		}
+		for _, id := range cluster.controllers {
+			out.Voters = append(out.Voters, kafka.Replica{ID: id, LogEndOffset: end, LastFetch: -1, LastCaughtUp: -1})
+			out.Nodes = append(out.Nodes, kafka.QuorumNode{ID: id, Listeners: []kafka.Listener{{Name: "CONTROLLER", Host: "memory", Port: 9092 + id}}})
+		}
+		for _, id := range cluster.brokers {
+			if cluster.options.Controllers > 0 {
+				out.Observers = append(out.Observers, kafka.Replica{ID: id, LogEndOffset: end, LastFetch: -1, LastCaughtUp: -1})
+			}
+		}
+	})
+	if err = errors.Join(err, refused); err != nil {
+		return kafka.Quorum{}, err
+	}
+	return out, nil
+}
+
+// DescribeNodeConfigs implements kafka.NodeConfigReader.
+func (c *Client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]kafka.ConfigResult, error) {
+	return c.describeAll(ctx, nodes, keys, func(cluster *Cluster) []int32 { return cluster.brokers })
+}
+
+func (c *Client) describeAll(ctx context.Context, nodes []int32, keys []string, registered func(*Cluster) []int32) (map[int32]kafka.ConfigResult, error) {
+	out := make(map[int32]kafka.ConfigResult, len(nodes))
+	if len(nodes) == 0 {
+		return out, nil
+	}
+	call := Call{Method: "DescribeNodeConfigs"}
+	for _, id := range nodes {
+		call.Items = append(call.Items, fmt.Sprint(id))
+	}
+	v := c.visit()
+	err := v.do(ctx, "DescribeConfigs", call, func(cluster *Cluster) {
+		for _, id := range nodes {
+			entries, err := v.describeNode(call, id, keys, registered(cluster))
+			out[id] = kafka.ConfigResult{Entries: entries, Err: err}
+		}
+	})
+	return answer(out, err)
+}
+
+func (v *visit) describeNode(call Call, id int32, keys []string, registered []int32) (map[string]kafka.ConfigEntry, error) {
+	switch {
+	case !slices.Contains(registered, id):
+		return nil, kafka.NewTransportError(fmt.Sprintf("node %d is not registered", id), nil)
+	case v.cluster.state.away[id]:
+		return nil, kafka.NewTransportError(fmt.Sprintf("node %d does not answer", id), errAway)
+	}
+	if err := v.refusedAtCluster(call, fmt.Sprint(id), DescribeConfigs); err != nil {
+		return nil, err
+	}
+	return v.cluster.state.nodes.Node(id, v.cluster.static(id), keys), nil
+}
+
+// describeNodes answers for one broker, or for the defaults of all nodes, as DescribeConfigs wants it: without synonyms.
+func (v *visit) describeNodes(call Call, name string, keys []string) (map[string]kafka.ConfigEntry, error) {
+	if name == "" {
+		if err := v.refusedAtCluster(call, name, DescribeConfigs); err != nil {
+			return nil, err
+		}
+		return v.cluster.state.nodes.Cluster(keys), nil
+	}
+	id, err := strconv.ParseInt(name, 10, 32)
+	if err != nil {
+		return nil, rules.UnexpectedNode(name, "0")
+	}
+	entries, err := v.describeNode(call, int32(id), keys, v.cluster.brokers)
+	for key, e := range entries {
+		e.Synonyms = nil
+		entries[key] = e
+	}
+	return entries, err
+}
+
+// alterNode is a change of a broker's configuration, which that broker checks, or of the defaults of all nodes.
+func (v *visit) alterNode(call Call, change kafka.ConfigChange) error {
+	name := change.Resource.Name
+	if name != "" {
+		id, err := strconv.ParseInt(name, 10, 32)
+		if err != nil || !slices.Contains(v.cluster.brokers, int32(id)) {
+			return kafka.NewTransportError(fmt.Sprintf("broker %s is not registered", name), nil)
+		}
+		if v.cluster.state.away[int32(id)] {
+			return kafka.NewTransportError(fmt.Sprintf("broker %s does not answer", name), errAway)
+		}
+	}
+	if err := v.refusedAtCluster(call, name, AlterConfigs); err != nil {
+		return err
+	}
+	if err := rules.NodeChange(change); err != nil {
+		return err
+	}
+	v.store(call, change)
+	return nil
+}
+
+// alterAtController is the same at a controller, which checks no value.
+func (v *visit) alterAtController(call Call, change kafka.ConfigChange) error {
+	name := change.Resource.Name
+	if change.Resource.Type != kafka.ResourceBroker {
+		return v.alter(call, change)
+	}
+	if v.cluster.leader() < 0 {
+		return kafka.NewError(kafka.CodeNotController, "")
+	}
+	if err := v.refusedAtCluster(call, name, AlterConfigs); err != nil {
+		return err
+	}
+	if err := contradicts(change); err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(name, 10, 32)
+	known := err == nil && (slices.Contains(v.cluster.brokers, int32(id)) || slices.Contains(v.cluster.controllers, int32(id)))
+	if name != "" && !known {
+		return rules.UnknownNode(name)
+	}
+	v.store(call, change)
+	return nil
+}
+
+func (v *visit) store(call Call, change kafka.ConfigChange) {
+	if !call.ValidateOnly {
+		v.cluster.state.nodes = v.cluster.state.nodes.With(change)
+	}
+}
+
+// static is a node's own file.
+func (c *Cluster) static(id int32) map[string]string {
+	out := map[string]string{kafka.KeyNodeID: fmt.Sprint(id), "log.dirs": "/var/lib/kafka/data", "process.roles": "broker,controller"}
+	if c.options.Controllers > 0 {
+		out["process.roles"] = "controller"
+		if slices.Contains(c.brokers, id) {
+			out["process.roles"] = "broker"
+		}
+	}
+	if slices.Contains(c.brokers, id) {
+		out["auto.create.topics.enable"] = "false"
+		out["default.replication.factor"] = fmt.Sprint(c.options.DefaultReplicationFactor)
+		out["delete.topic.enable"] = fmt.Sprint(!c.options.DeletionDisabled)
+		out["num.partitions"] = fmt.Sprint(c.options.DefaultPartitions)
+	}
+	return out
+}
+
+// ElectPreferredLeaders implements kafka.LeaderElector.
+func (c *Client) ElectPreferredLeaders(ctx context.Context, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	out := make(map[kafka.TopicPartition]error, len(partitions))
+	if len(partitions) == 0 {
+		return out, nil
+	}
+	call := Call{Method: "ElectPreferredLeaders"}
+	for _, p := range partitions {
+		call.Items = append(call.Items, fmt.Sprintf("%s-%d", p.Topic, p.Partition))
+	}
+	v := c.visit()
+	err := v.do(ctx, "ElectLeaders", call, func(*Cluster) {
+		for i, p := range partitions {
+			if _, done := out[p]; !done {
+				out[p] = v.elect(call, call.Items[i], p)
+			}
+		}
+	})
+	return answer(out, err)
+}
+
+func (v *visit) elect(call Call, item string, p kafka.TopicPartition) error {
+	if err := v.refusedAtCluster(call, item, Alter); err != nil {
+		return err
+	}
+	t := v.cluster.state.topics[p.Topic]
+	if t == nil {
+		return rules.MissingTopic(p.Topic)
+	}
+	if p.Partition < 0 || int(p.Partition) >= len(t.Partitions) {
+		return rules.MissingPartition(p)
+	}
+	present := t.Partitions[p.Partition]
+	preferred := present.Replicas[0]
+	switch {
+	case present.Leader == preferred:
+		return nil
+	case v.cluster.state.away[preferred] || !slices.Contains(present.ISR, preferred):
+		return kafka.NewError(kafka.CodePreferredLeaderNotAvailable, "The preferred leader was not available.")
+	}
+	v.cluster.state.put(t.with(func(t *topic) {
+		t.Partitions[p.Partition].Leader = preferred
+		t.Partitions[p.Partition].LeaderEpoch++
+	}))
+	return nil
+}
