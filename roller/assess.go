@@ -202,7 +202,7 @@ func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy) []Reason {
 	if r, known := n.Revision.Get(); known && r.Outdated() {
 		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: r.Desired})
 	}
-	if n.Roles.Broker && a.State != StateRecovering && n.silent(s.At) >= policy.Silence {
+	if n.Roles.Broker && a.State != StateRecovering && n.silent(s.At) >= n.patience(policy) {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
 	if len(a.Changes.Restart) > 0 {
@@ -222,6 +222,20 @@ func (n *Node) silent(now time.Time) time.Duration {
 		return 0
 	}
 	return now.Sub(since)
+}
+
+// patience is how long the node may be silent: as long as it may take to get ready if it is not.
+func (n *Node) patience(policy Policy) time.Duration {
+	if n.Ready.Or(true) {
+		return policy.Silence
+	}
+	return max(policy.Silence, policy.Patience)
+}
+
+// answered reports whether this instance of the node is known to have answered.
+func (n *Node) answered() bool {
+	answers, known := n.Answers.Get()
+	return known && (answers || n.Silent.After(n.ReadyChanged))
 }
 
 // keys names the keys of changes, not too many of them.

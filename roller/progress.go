@@ -38,6 +38,8 @@ type Restart struct {
 	Left     int       `json:"left,omitempty"`
 	First    int       `json:"first,omitempty"`
 	Improved time.Time `json:"improved,omitzero"`
+	// Before is the restart that this one came after, if that one was not over: it counts again if this one turns out not to have begun.
+	Before *Restart `json:"before,omitempty"`
 }
 
 // Alteration is an attempt to change a node's configuration while it runs.
@@ -77,8 +79,17 @@ func cloned[V any](m map[NodeID]V) map[NodeID]V {
 // NotCarriedOut takes a restart back that was not begun, and is known not to have been: the API server refused it.
 func (p Progress) NotCarriedOut(id NodeID) Progress {
 	p = p.Clone()
-	delete(p.Restarts, id)
+	p.undo(id)
 	return p
+}
+
+// undo forgets a restart that did not begin.
+func (p Progress) undo(id NodeID) {
+	if before := p.Restarts[id].Before; before != nil {
+		p.Restarts[id] = *before
+	} else {
+		delete(p.Restarts, id)
+	}
 }
 
 // Refused notes that Kafka refused a change of a node's configuration, and why. It is not tried again, for this node or for others that want the same,
@@ -131,11 +142,15 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress
 			continue
 		}
 		instance, known := n.Instance.Get()
+		if known && instance == r.Instance && !n.Terminating && s.At.Sub(r.At) >= effect {
+			p.undo(id) // it never began
+			if r, known = p.Restarts[id]; !known {
+				continue
+			}
+		}
 		switch {
 		case !known:
 			stages[id] = stageStarting
-		case instance == r.Instance && !n.Terminating && s.At.Sub(r.At) >= effect:
-			delete(p.Restarts, id) // it never began
 		case instance == r.Instance:
 			stages[id] = stageStopping
 		default:

@@ -87,7 +87,7 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 // leaving reports whether a node goes, or went, by itself or by somebody else's hand, not long ago. Kafka may still say that it is in sync, and a voter.
 func (a *Assessment) leaving(now time.Time, policy Policy) bool {
 	recent := now.Sub(a.node.ReadyChanged) < policy.Patience
-	return a.node.Terminating && (recent || a.node.Ready.Or(true)) || a.State == StateUnready && !a.Down && recent
+	return a.node.Terminating && (recent || a.node.Ready.Or(true)) || (a.State == StateUnready || a.State == StateUnknown) && !a.Down && !a.node.Ready.Or(true) && recent
 }
 
 // rank is the place in seed 002's order: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
@@ -111,16 +111,11 @@ func (a *Assessment) rank() int {
 // seen is not forgotten.
 func (r *round) forget() {
 	for _, a := range r.nodes {
-		n := a.node
-		if kept := r.progress.Restarted[a.Node]; len(kept) > 0 && n.Revision.IsKnown() && n.Instance.IsKnown() && (n.Config.IsKnown() || !needsConfig(kept)) {
-			r.progress.Restarted[a.Node] = slices.DeleteFunc(slices.Clone(kept), func(key string) bool {
-				return !slices.ContainsFunc(a.Repeated, func(x Reason) bool { return x.key() == key }) && a.stage == stageNone
-			})
-		}
+		r.forgetReasons(a)
 		if a.Need != NeedRestart || a.stage != stageNone {
 			delete(r.progress.Waiting, a.Node)
 		}
-		if last := r.progress.Alterations[a.Node]; n.Config.IsKnown() && a.Changes.Empty() && (last.Refused == "" || !r.wants(last.Change)) {
+		if last := r.progress.Alterations[a.Node]; a.node.Config.IsKnown() && a.Changes.Empty() && (last.Refused == "" || !r.wants(last.Change)) {
 			delete(r.progress.Alterations, a.Node)
 		}
 	}
@@ -129,6 +124,21 @@ func (r *round) forget() {
 			delete(r.progress.Restarted, id)
 		}
 	}
+}
+
+// forgetReasons drops the reasons that a node was restarted for and does not show any more.
+func (r *round) forgetReasons(a *Assessment) {
+	kept, n := r.progress.Restarted[a.Node], a.node
+	if len(kept) == 0 || a.stage != stageNone || !n.Revision.IsKnown() || !n.Instance.IsKnown() || !n.Config.IsKnown() && needsConfig(kept) {
+		return
+	}
+	silence := Reason{Kind: PodUnresponsive}
+	r.progress.Restarted[a.Node] = slices.DeleteFunc(slices.Clone(kept), func(key string) bool {
+		if key == silence.key() && !n.answered() {
+			return false // a new instance is given its time, which is no answer
+		}
+		return !slices.ContainsFunc(a.Repeated, func(x Reason) bool { return x.key() == key })
+	})
 }
 
 // wants reports whether some node is, or may be, to have a change. One for all brokers is given to any one of them that answers.
@@ -172,7 +182,12 @@ func (r *round) choose(a *Assessment) {
 // restart is the record of it.
 func (r *round) restart(a *Assessment) Restart {
 	behind, _, _ := r.avail.Behind(a.Node)
-	return Restart{Instance: a.node.Instance.Or(""), At: r.s.At, Reasons: a.Reasons, Behind: behind}
+	next := Restart{Instance: a.node.Instance.Or(""), At: r.s.At, Reasons: a.Reasons, Behind: behind}
+	if before, ok := r.progress.Restarts[a.Node]; ok { // what it lost by that one is still to catch up
+		before.Before = nil
+		next.Before, next.Behind = &before, before.Behind
+	}
+	return next
 }
 
 // waits notes since when a controller that is to be restarted can't be. To stand in the queue behind one that is on its way is not that: the last of many
@@ -182,8 +197,8 @@ func (r *round) waits(a *Assessment) {
 	switch {
 	case !a.Roles.Controller || !a.wanted() || a.stage != stageNone:
 		delete(r.progress.Waiting, a.Node)
-	case already && r.s.At.Sub(since) >= r.policy.Patience:
-		// It was given up, and is until it goes, or need not go any more.
+	case already && r.s.At.Sub(since) >= r.policy.Patience && !a.waitsForTime():
+		// It was given up, and is until what keeps it has ended.
 	case r.queues(a):
 		delete(r.progress.Waiting, a.Node)
 	case !already:

@@ -1,0 +1,69 @@
+package roller_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// Issue 5: no node is restarted twice for one reason. That a new instance is given its time to answer is no answer.
+func TestABrokerThatNeverAnswersIsRestartedOnce(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon
+	sc.after = func(*roller.Node) {}
+	for range 3600 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(1)))
+	sc.node(1).Answers = roller.Known(true)
+	sc.step()
+	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), sc.s.At
+	for range 3600 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(1, 1)), "it answered in between")
+}
+
+// Seed 002: a pod that is not ready is waited for; that a broker does not answer while it starts is not news.
+func TestABrokerThatStartsIsNotSilent(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1).unready(0, 1)
+	sc.node(1).Answers, sc.node(1).Silent, sc.node(1).Fenced = roller.Known(false), noon, roller.Known(true)
+	for range 290 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(BeEmpty())
+	sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
+	sc.Expect(sc.roll()).To(Equal(ids(1)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", sc.policy.Patience-5*time.Second))
+}
+
+// A restart of a node that is not back from the one before: if it turns out not to have begun, or was refused, the one before counts again.
+func TestARestartAfterARestart(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 1, ids(0, 7), ids(0, 7)))
+	sc.never(0)
+	lost := func(n *roller.Node) {
+		n.Ready = roller.Known(false)
+		sc.topics(topicOf("t", 1, ids(0, 7), ids(7)))
+	}
+	sc.after = lost
+	sc.roll()
+	sc.Expect(sc.restarts).To(Equal(ids(0)))
+	sc.node(0).Revision = roller.Known(roller.Revision{Current: "new", Desired: "newer"})
+	stored := restored(t, roller.Step(&sc.s, sc.progress, sc.policy).Progress) // and it crashes
+	sc.Expect(stored.Restarts[0].Before.Instance).To(Equal("first"))
+	sc.Expect(stored.NotCarriedOut(0).Restarts[0].Instance).To(Equal("first"))
+	sc.progress = stored
+	sc.s.At = sc.s.At.Add(time.Minute)
+	sc.node(0).Hold = "ann looks at it"
+	sc.step()
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateFailed))
+	sc.node(0).Hold = ""
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(0, 0)))
+	sc.node(0).Ready = roller.Known(true)
+	sc.step()
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateCatchingUp), "its replica was in sync before the first of the two")
+}
