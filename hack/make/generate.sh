@@ -24,5 +24,5 @@ cd "$root/topic-operator"
 
 mkdir -p "$root/docs"
 cd "$root/api"
-"$root/bin/crd-ref-docs" --log-level=ERROR --source-path=./kafka --config="$root/hack/make/crd-ref-docs.yaml" \
+"$root/bin/crd-ref-docs" --log-level=ERROR --source-path=. --config="$root/hack/make/crd-ref-docs.yaml" \
   --renderer=markdown --output-path="$root/docs/api.md"

@@ -1,0 +1,38 @@
+package v1
+
+// Labels of pods and of the objects that make them.
+const (
+	// LabelKind is the kind of the custom resource that the object belongs to: Kafka. Source: Strimzi.
+	LabelKind = "strimzi.io/kind"
+	// LabelName names the component: <cluster>-kafka. Source: Strimzi.
+	LabelName = "strimzi.io/name"
+	// LabelPoolName names the KafkaNodePool that a node belongs to. Source: Strimzi.
+	LabelPoolName = "strimzi.io/pool-name"
+	// LabelBrokerRole is "true" on the pods of nodes that are brokers. Source: Strimzi.
+	LabelBrokerRole = "strimzi.io/broker-role"
+	// LabelControllerRole is "true" on the pods of nodes that are controllers. Source: Strimzi.
+	LabelControllerRole = "strimzi.io/controller-role"
+	// LabelPodName is the pod's own name, so that a Service can select one pod. Source: Strimzi.
+	LabelPodName = "strimzi.io/pod-name"
+)
+
+// Annotations of pods and StrimziPodSets.
+const (
+	// AnnotationRevision is a hash of what the pod was made from, on pods and on the pods of a StrimziPodSet's spec: where the two differ the pod is out
+	// of date. Source: Strimzi.
+	AnnotationRevision = "strimzi.io/revision"
+	// AnnotationManualRollingUpdate asks for a restart when it is "true": of the pod, or of all pods of the StrimziPodSet. Source: Strimzi; seed 002.
+	AnnotationManualRollingUpdate = "strimzi.io/manual-rolling-update"
+	// AnnotationHold asks the roller to leave a pod alone, or all pods of a StrimziPodSet; its value says why. "false" is as good as none.
+	// Source: issue 5 of this project (hold one node).
+	AnnotationHold = "kafka-operators.io/hold"
+
+	// AnnotationClusterCACertGeneration is which certificate of the cluster's CA the pod was started with. Source: Strimzi.
+	AnnotationClusterCACertGeneration = "strimzi.io/cluster-ca-cert-generation"
+	// AnnotationClusterCAKeyGeneration is which key of the cluster's CA the pod trusts. Source: Strimzi.
+	AnnotationClusterCAKeyGeneration = "strimzi.io/cluster-ca-key-generation"
+	// AnnotationClientsCACertGeneration is which certificate of the clients' CA the pod was started with. Source: Strimzi.
+	AnnotationClientsCACertGeneration = "strimzi.io/clients-ca-cert-generation"
+	// AnnotationServerCertHash is a hash of the node's own certificate. Source: Strimzi.
+	AnnotationServerCertHash = "strimzi.io/server-cert-hash"
+)
