@@ -3,6 +3,9 @@
 #
 #   assets.sh controlplane   kube-apiserver, etcd, kube-controller-manager and kubectl, compiled from their Go modules
 #   assets.sh kafka          the jars of Apache Kafka, through Maven
+#   assets.sh nodes          what a Kubernetes node runs, compiled from Go modules: kubelet, kube-proxy, kube-scheduler,
+#                            containerd, runc, CNI plugins, CoreDNS
+#   assets.sh images         container images, made here: pause, CoreDNS, Kafka with a Java runtime
 #   assets.sh lint           golangci-lint, compiled from its Go module
 #   assets.sh promtool       promtool, out of Debian's package of Prometheus, unless it is installed
 #
@@ -16,15 +19,29 @@ cache=${KAFKA_OPERATORS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kafka-operators}
 say() { printf '%s\n' "$*" >&2; }
 die() { say "assets: $*"; exit 1; }
 
+# install_package PACKAGE WHAT_FOR: installs a Debian package where that is possible. The caller looks whether it worked.
+install_package() {
+  [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ] || return 0
+  say "assets: installing $1 (for $2)"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1"; } >&2 || true
+}
+
 # need COMMAND PACKAGE: installs the Debian package that holds the command, or names it.
 need() {
   command -v "$1" >/dev/null 2>&1 && return
-  if [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then
-    say "assets: installing $2 (for $1)"
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2"; } >&2
-  fi
+  install_package "$2" "$1"
   command -v "$1" >/dev/null 2>&1 || die "$1 is missing: install it (Debian: apt-get install $2)"
 }
+
+# need_seccomp: runc filters system calls by means of a C library, and is linked with it so that it runs anywhere.
+need_seccomp() {
+  local header=/usr/include/seccomp.h
+  [ -f $header ] || install_package libseccomp-dev runc
+  [ -f $header ] || die "$header is missing, which runc needs: install it (Debian: apt-get install libseccomp-dev)"
+}
+
+# need_root WHAT
+need_root() { [ "$(id -u)" = 0 ] || die "$1 need root: namespaces, cgroups and mounts are made for them"; }
 
 # need_java: Kafka 4 runs on Java 17 or later; what Debian calls its default is new enough.
 need_java() {
@@ -94,13 +111,22 @@ for_this_machine() {
   export GOOS GOARCH GOFLAGS='' GOWORK=off CGO_ENABLED=0
 }
 
+# kubernetes_ldflags: what tells Kubernetes' programs their version, that of the module in the current folder.
+kubernetes_ldflags() {
+  local version minor
+  version=$(pinned k8s.io/kubernetes)
+  minor=${version#v1.}; minor=${minor%%.*}
+  printf '%s' "-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
+}
+
+# pinned MODULE: the version in the go.mod of the current folder.
+pinned() { go list -m -f '{{.Version}}' "$1"; }
+
 build_controlplane() {
-  local out=$1 version
+  local out=$1 ldflags
   for_this_machine
   cd "$here/controlplane"
-  version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
-  local minor=${version#v1.}; minor=${minor%%.*}
-  local ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
+  ldflags=$(kubernetes_ldflags)
   go build -trimpath -ldflags "$ldflags" -o "$out/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl
   go build -trimpath -ldflags '-s -w' -o "$out/etcd" go.etcd.io/etcd/server/v3
 }
@@ -111,6 +137,45 @@ fetch_kafka() {
   mvn -q -B -Dstyle.color=never -f "$here/kafka/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$1/libs"
   ls "$1"/libs/kafka_2.13-*.jar >/dev/null
+}
+
+build_nodes() {
+  local out=$1 ldflags module
+  for_this_machine
+  cd "$here/nodes/kubernetes"
+  ldflags=$(kubernetes_ldflags)
+  [ "$(pinned k8s.io/kubernetes)" = "$(cd "$here/controlplane" && pinned k8s.io/kubernetes)" ] || die "hack/nodes/kubernetes and hack/controlplane pin different versions"
+  go build -trimpath -ldflags "$ldflags" -o "$out/" k8s.io/kubernetes/cmd/{kubelet,kube-proxy,kube-scheduler}
+
+  cd "$here/nodes/containerd"
+  module=github.com/containerd/containerd/v2
+  ldflags="-s -w -X $module/version.Version=$(pinned $module)"
+  go build -trimpath -tags 'no_btrfs no_devmapper no_zfs no_tracing' -ldflags "$ldflags" -o "$out/" $module/cmd/{containerd,containerd-shim-runc-v2,ctr}
+
+  cd "$here/nodes/cni"
+  module=github.com/containernetworking/plugins
+  go build -trimpath -ldflags '-s -w' -o "$out/" $module/plugins/main/{ptp,loopback} $module/plugins/ipam/host-local $module/plugins/meta/portmap
+
+  cd "$here/nodes/coredns"
+  go build -trimpath -ldflags '-s -w' -o "$out/coredns" .
+
+  cd "$here/nodes/runc"
+  module=github.com/opencontainers/runc
+  ldflags="-s -w -extldflags=-static -X main.version=$(pinned $module)"
+  CGO_ENABLED=1 go build -trimpath -tags 'seccomp netgo osusergo' -ldflags "$ldflags" -o "$out/runc" $module
+}
+
+# build_images FOLDER: reads $nodes and $kafka, the folders of these two assets.
+build_images() {
+  local out=$1
+  for_this_machine
+  # Without java.desktop, which java.se brings, Kafka's storage tool does not start.
+  jlink --strip-java-debug-attributes --no-header-files --no-man-pages --output "$out/jre" \
+    --add-modules java.se,jdk.crypto.ec,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
+  cd "$here/../e2e"
+  go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tools/" ./realnodes/internal/cmd/{images,pause}
+  "$out/tools/images" -out "$out" -nodes "$nodes" -pause "$out/tools/pause" -jars "$kafka/libs" -jre "$out/jre"
+  rm -r "$out/jre" "$out/tools"
 }
 
 build_lint() {
@@ -156,6 +221,20 @@ case ${1:-} in
       need_java
       once kafka "$(stamp "$here/kafka/pom.xml")" fetch_kafka
     fi ;;
+  nodes)
+    need_root nodes
+    need nft nftables # kube-proxy and the CNI plugins run it
+    need gcc gcc
+    need_seccomp
+    once nodes "$(stamp "$here"/nodes/*/*.go "$here"/nodes/*/go.mod)" build_nodes ;;
+  images)
+    need_root images
+    need_java
+    need jlink openjdk-17-jdk-headless
+    need busybox busybox
+    nodes=$("${BASH_SOURCE[0]}" nodes)
+    kafka=$("${BASH_SOURCE[0]}" kafka)
+    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka"; jlink --version) "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause}/*.go)" build_images ;;
   lint) once golangci-lint "$(stamp "$here/tools/lint/go.mod")" build_lint ;;
   promtool)
     if installed=$(command -v promtool); then
@@ -165,5 +244,5 @@ case ${1:-} in
     else
       once promtool "$(stamp /etc/os-release)" fetch_promtool
     fi ;;
-  *) die "usage: assets.sh controlplane|kafka|lint|promtool" ;;
+  *) die "usage: assets.sh controlplane|kafka|nodes|images|lint|promtool" ;;
 esac

@@ -1,0 +1,133 @@
+//go:build linux
+
+package realnodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// DialContext connects to an address in the lab: of a node, a pod, or a node port. It fits wherever a dialer does, such as
+// rest.Config.Dial. Names are not resolved: there is no DNS that knows those of all clusters. The connection is usable from
+// any goroutine.
+func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if _, err := netip.ParseAddrPort(address); err != nil {
+		return nil, fmt.Errorf("dial into the lab: %w", err)
+	}
+	var conn net.Conn
+	err := l.network.outside.do(func() error {
+		// Without a fallback the dial stays on this goroutine, hence on the thread that is in the namespace.
+		dialer := net.Dialer{FallbackDelay: -1}
+		var err error
+		conn, err = dialer.DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// Forward listens on a free port of this machine's loopback interface, and passes connections on to an address in the lab, until
+// Close. It is for programs that can't use DialContext, such as kubectl. It returns the address it listens on.
+func (l *Lab) Forward(address string) (string, error) {
+	if _, err := netip.ParseAddrPort(address); err != nil {
+		return "", fmt.Errorf("forward into the lab: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	f := &forwarder{listener: listener, dial: func() (net.Conn, error) { return l.DialContext(context.Background(), "tcp", address) }}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forwarders = append(l.forwarders, f)
+	f.work.Go(f.accept)
+	return listener.Addr().String(), nil
+}
+
+// forwarder passes connections on.
+type forwarder struct {
+	listener net.Listener
+	dial     func() (net.Conn, error)
+	work     sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	open   map[net.Conn]bool
+}
+
+func (f *forwarder) accept() {
+	for {
+		conn, err := f.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		if f.keep(conn) {
+			f.work.Go(func() { f.serve(conn) })
+		}
+	}
+}
+
+// keep notes a connection, to be closed with the forwarder.
+func (f *forwarder) keep(conn net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		conn.Close()
+		return false
+	}
+	if f.open == nil {
+		f.open = map[net.Conn]bool{}
+	}
+	f.open[conn] = true
+	return true
+}
+
+func (f *forwarder) drop(conn net.Conn) {
+	conn.Close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.open, conn)
+}
+
+func (f *forwarder) serve(near net.Conn) {
+	defer f.drop(near)
+	far, err := f.dial()
+	if err != nil {
+		return // the client sees its connection end
+	}
+	if !f.keep(far) {
+		return
+	}
+	defer f.drop(far)
+	var back sync.WaitGroup
+	back.Go(func() { pass(near, far) })
+	pass(far, near)
+	back.Wait()
+}
+
+// pass copies in one direction to the end, and passes on the end.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	tcp, ok := to.(*net.TCPConn)
+	if !ok || (err != nil && !errors.Is(err, io.EOF)) {
+		to.Close()
+		from.Close()
+		return
+	}
+	_ = tcp.CloseWrite() // it is closed already otherwise
+}
+
+func (f *forwarder) close() {
+	f.listener.Close()
+	f.mu.Lock()
+	f.closed = true
+	for conn := range f.open {
+		conn.Close()
+	}
+	f.mu.Unlock()
+	f.work.Wait()
+}

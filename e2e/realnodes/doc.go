@@ -1,0 +1,2 @@
+// Package realnodes runs whole Kubernetes clusters on this machine, without Docker and without a registry.
+package realnodes

@@ -1,0 +1,32 @@
+//go:build linux
+
+// Command images makes the images that nodes are started with, and imports them into a store that nodes take as theirs. It is
+// what hack/assets.sh runs for its target images.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/stock"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var in stock.Inputs
+	flag.StringVar(&in.Nodes, "nodes", "", "the folder of hack/assets.sh nodes")
+	flag.StringVar(&in.Pause, "pause", "", "the pause program")
+	flag.StringVar(&in.Jars, "jars", "", "the folder of Kafka's jars")
+	flag.StringVar(&in.JRE, "jre", "", "the folder of a Java runtime")
+	out := flag.String("out", "", "the folder to write to")
+	flag.Parse()
+	if err := stock.Make(ctx, *out, in); err != nil {
+		fmt.Fprintln(os.Stderr, "images:", err)
+		os.Exit(1)
+	}
+}

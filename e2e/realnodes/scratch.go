@@ -1,0 +1,137 @@
+//go:build linux
+
+package realnodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/nodespec"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/remains"
+)
+
+const (
+	scratchPrefix = "realnodes-"
+	ownerLock     = ".owner"
+)
+
+// scratch is all that a lab leaves on the machine: a folder, which lives as long as its owner holds the lock in it, and cgroups of
+// the same name. A reaper, a process of its own, removes both when the owner is gone.
+type scratch struct {
+	remains.Lab
+	unlock func()
+	reaper *exec.Cmd
+	tell   io.WriteCloser
+}
+
+func newScratch(ctx context.Context, p *programs) (*scratch, error) {
+	hierarchies := sources(p.hierarchies)
+	sweep(ctx, os.TempDir(), hierarchies)
+	dir, err := os.MkdirTemp("", scratchPrefix)
+	if err != nil {
+		return nil, err
+	}
+	s := &scratch{Lab: remains.Lab{Dir: dir, Hierarchies: hierarchies}}
+	if s.unlock, err = lockFile(filepath.Join(dir, ownerLock), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.startReaper(filepath.Join(p.agent, "reaper")); err != nil {
+		return nil, errors.Join(err, s.remove(ctx))
+	}
+	return s, nil
+}
+
+func (s *scratch) startReaper(program string) error {
+	s.reaper = exec.Command(program, append([]string{s.Dir}, s.Hierarchies...)...)
+	s.reaper.Dir = "/"
+	// In a session of its own, it survives what ends the test.
+	s.reaper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	var err error
+	if s.tell, err = s.reaper.StdinPipe(); err != nil {
+		return err
+	}
+	return s.reaper.Start()
+}
+
+// remove ends and removes everything, and then the reaper.
+func (s *scratch) remove(ctx context.Context) error {
+	if err := s.Remove(ctx); err != nil {
+		// The reaper goes on trying when this process has ended.
+		return err
+	}
+	s.unlock()
+	if s.tell == nil {
+		return nil
+	}
+	// It finds nothing to do.
+	return errors.Join(s.tell.Close(), s.reaper.Wait())
+}
+
+// cgroup is the path of a node's cgroup below the root of each hierarchy.
+func (s *scratch) cgroup(node string) string { return filepath.Join(filepath.Base(s.Dir), node) }
+
+// sweep removes the labs whose owners and reapers were killed. A folder of less than a minute may not have its lock yet.
+func sweep(ctx context.Context, tmp string, hierarchies []string) {
+	dirs, _ := filepath.Glob(filepath.Join(tmp, scratchPrefix+"*")) // the pattern is well-formed
+	for _, dir := range dirs {
+		info, err := os.Stat(filepath.Join(dir, ownerLock))
+		if err != nil || time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		unlock, err := lockFile(filepath.Join(dir, ownerLock), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != nil {
+			continue // it has an owner
+		}
+		_ = remains.Lab{Dir: dir, Hierarchies: hierarchies}.Remove(ctx) // what can't be removed is no reason not to start
+		unlock()
+	}
+}
+
+// sources are the distinct folders at which hierarchies are mounted.
+func sources(hierarchies []nodespec.Hierarchy) []string {
+	var dirs []string
+	seen := map[string]bool{}
+	for _, h := range hierarchies {
+		if !seen[h.Source] {
+			seen[h.Source] = true
+			dirs = append(dirs, h.Source)
+		}
+	}
+	return dirs
+}
+
+// lockFile takes a lock that the kernel gives back when this process ends, however it ends.
+func lockFile(path string, how int) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { f.Close() }, nil
+}
+
+func shortHash(s string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // documented never to fail
+	return fmt.Sprintf("%x", h.Sum64())
+}
