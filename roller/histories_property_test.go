@@ -1,0 +1,65 @@
+package roller_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+)
+
+// proveSeed is the seed of a run: that of the environment, or a new one.
+func proveSeed(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv("PROVE_SEED")
+	if text == "" {
+		return rand.Uint64() >> 12
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("PROVE_SEED: %v", err)
+	}
+	return seed
+}
+
+// proving reports whether the proofs run in full.
+func proving() bool { return os.Getenv("PROVE") == "full" }
+
+// TestRandomHistoriesOfRolls plays histories of rolls in which everything goes wrong that may, and holds each decision against the seed and the rulings.
+func TestRandomHistoriesOfRolls(t *testing.T) {
+	steps, limit := 40_000, time.Minute
+	if proving() {
+		steps, limit = 20_000_000, 5*time.Minute
+	}
+	seed := proveSeed(t)
+	made, violations, restarts, looks := 0, 0, 0, 0
+	began := time.Now()
+	for at := seed; made < steps && violations < 3 && time.Since(began) < limit; at++ {
+		h := simulator.RandomHistory(at)
+		made += len(h.Steps)
+		result := h.Play(nil)
+		restarts, looks = restarts+result.Restarts, looks+result.Looks
+		if result.Broken != "" {
+			violations++
+			reportHistory(t, at, h)
+		}
+	}
+	t.Logf("%d looks, %d restarts", looks, restarts)
+	if violations == 0 && restarts < made/100 {
+		t.Errorf("only %d restarts in %d steps: the histories prove little", restarts, made)
+	}
+	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
+}
+
+// reportHistory tells the shortest history that breaks a rule.
+func reportHistory(t *testing.T, seed uint64, h simulator.History) {
+	t.Helper()
+	small := h.Shrink(func(h simulator.History) bool { return h.Play(nil).Broken != "" })
+	var story strings.Builder
+	small.Play(&story)
+	t.Errorf("the history of PROVE_SEED=%d breaks a rule; %d of its %d steps are needed:\n%s\nAs a value:\n%s", seed, len(small.Steps), len(h.Steps), story.String(), small.Literal())
+}

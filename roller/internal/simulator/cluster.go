@@ -1,0 +1,133 @@
+package simulator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// Cluster is how a history begins: all nodes are well, and all replicas in sync. It is a plain value, so that it can be printed and cut down.
+type Cluster struct {
+	// Nodes are by ascending id.
+	Nodes  []Node
+	Topics []Topic
+	Policy roller.Policy
+}
+
+// Node is a node at the beginning.
+type Node struct {
+	ID    roller.NodeID
+	Roles roller.Roles
+	Rack  string
+	// Outdated: its pod is to be replaced.
+	Outdated bool
+	// Stop, Boot and Rate are how long it takes to stop, how long to start, and how many of its replicas catch up a second.
+	Stop, Boot time.Duration
+	Rate       int
+}
+
+// Topic is a topic at the beginning.
+type Topic struct {
+	Name   string
+	MinISR int
+	// Partitions are their replicas, of which the first leads.
+	Partitions [][]roller.NodeID
+}
+
+// Shape is what a random cluster is to be like.
+type Shape struct {
+	// Nodes is how many there are; Partitions how many each broker has a replica of, more or less.
+	Nodes, Partitions int
+	// Combined: all nodes are combined ones, up to five, and the rest brokers. Otherwise there are as many controllers as Controllers says.
+	Combined    bool
+	Controllers int
+	// Racks is over how many racks the brokers are spread; Aware: so are the replicas of each partition.
+	Racks int
+	Aware bool
+}
+
+// RandomShape is a small shape for a random history.
+func RandomShape(r *rand.Rand) Shape {
+	s := Shape{Nodes: 1 + r.IntN(8), Partitions: 1 + r.IntN(6), Combined: r.IntN(3) == 0, Controllers: []int{0, 1, 2, 3, 3, 3, 5}[r.IntN(7)], Racks: r.IntN(4), Aware: r.IntN(2) == 0}
+	if r.IntN(20) == 0 {
+		s.Nodes += r.IntN(40)
+	}
+	return s
+}
+
+// RandomCluster is a cluster of a shape.
+func RandomCluster(r *rand.Rand, s Shape) Cluster {
+	c := Cluster{Policy: randomPolicy(r)}
+	controllers := s.Controllers
+	if s.Combined {
+		controllers = min(5, s.Nodes)
+	}
+	for id := range roller.NodeID(s.Nodes) {
+		n := Node{ID: id, Roles: roller.Roles{Broker: true}, Outdated: r.IntN(4) > 0}
+		n.Roles.Controller = s.Combined && int(id) < controllers
+		if s.Racks > 0 {
+			n.Rack = fmt.Sprint("r", int(id)%s.Racks)
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	for i := range controllers {
+		if !s.Combined {
+			c.Nodes = append(c.Nodes, Node{ID: roller.NodeID(s.Nodes + i), Roles: roller.Roles{Controller: true}, Outdated: r.IntN(4) > 0})
+		}
+	}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		n.Stop, n.Boot, n.Rate = time.Duration(1+r.IntN(10))*time.Second, time.Duration(3+r.IntN(50))*time.Second, 1+r.IntN(20)
+	}
+	for left := s.Nodes * s.Partitions; left > 0; {
+		t := Topic{Name: fmt.Sprint("t", len(c.Topics)), MinISR: 1 + r.IntN(3)}
+		rf := min([]int{1, 2, 3, 3, 3, 3, 4}[r.IntN(7)], s.Nodes)
+		for range 1 + r.IntN(3) {
+			t.Partitions = append(t.Partitions, placement(r, s, rf))
+			left -= rf
+		}
+		c.Topics = append(c.Topics, t)
+	}
+	return c
+}
+
+// placement chooses replicas among the brokers.
+func placement(r *rand.Rand, s Shape, rf int) []roller.NodeID {
+	replicas := make([]roller.NodeID, 0, rf)
+	for tries := 0; len(replicas) < rf; tries++ {
+		id := roller.NodeID(r.IntN(s.Nodes))
+		taken := s.Aware && s.Racks > 0 && tries < 20 && slices.ContainsFunc(replicas, func(o roller.NodeID) bool { return int(o)%s.Racks == int(id)%s.Racks })
+		if !taken && !slices.Contains(replicas, id) {
+			replicas = append(replicas, id)
+		}
+	}
+	return replicas
+}
+
+func randomPolicy(r *rand.Rand) roller.Policy {
+	p := roller.DefaultPolicy()
+	p.MaxUnavailable = []int{1, 1, 1, 2, 3, 10}[r.IntN(6)]
+	p.MaxPerRack = []int{0, 0, 1, 2}[r.IntN(4)]
+	p.MaxLeaderShare = []float64{0, 0, 0.2, 0.5}[r.IntN(4)]
+	p.Settle = []time.Duration{0, 0, 10 * time.Second, time.Minute}[r.IntN(4)]
+	return p
+}
+
+// without is the cluster without a node and its replicas.
+func (c Cluster) without(id roller.NodeID) Cluster {
+	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n Node) bool { return n.ID == id })
+	c.Topics = slices.Clone(c.Topics)
+	for i, t := range c.Topics {
+		t.Partitions = slices.Clone(t.Partitions)
+		for p := range t.Partitions {
+			t.Partitions[p] = slices.DeleteFunc(slices.Clone(t.Partitions[p]), func(o roller.NodeID) bool { return o == id })
+		}
+		t.Partitions = slices.DeleteFunc(t.Partitions, func(replicas []roller.NodeID) bool { return len(replicas) == 0 })
+		c.Topics[i] = t
+	}
+	c.Topics = slices.DeleteFunc(c.Topics, func(t Topic) bool { return len(t.Partitions) == 0 })
+	return c
+}

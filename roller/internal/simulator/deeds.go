@@ -1,0 +1,234 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// apply makes a step.
+func (r *run) apply(s Step) {
+	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel"}, s.Do) {
+		return // the node was left out
+	}
+	all := deeds()
+	at := slices.IndexFunc(all, func(d deed) bool { return d.name == s.Do })
+	all[at].run(r, s)
+}
+
+// node is the one that a step picks out.
+func (r *run) node(s Step) *node { return r.w.byID[roller.NodeID(s.Node)] }
+
+func (r *run) passes(s Step) {
+	times := []time.Duration{time.Second, 3 * time.Second, 3 * time.Second, 10 * time.Second, 10 * time.Second, 31 * time.Second, time.Minute, 2 * time.Minute, 6 * time.Minute}
+	r.w.pass(times[s.Arg%len(times)])
+}
+
+func (r *run) crashes(s Step) { r.w.crash(r.node(s)) }
+
+func (r *run) evicts(s Step) { r.w.end(r.node(s), false) }
+
+// fates decides how the next start of a node ends.
+func (r *run) fates(s Step) {
+	n := r.node(s)
+	n.fate = fate(s.Arg % 4)
+	r.w.tell("the next start of node %d: %d", n.ID, n.fate)
+}
+
+// frees lets a pod that can't start start.
+func (r *run) frees(s Step) {
+	n := r.node(s)
+	n.fate = fateWell
+	if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
+		r.w.start(n)
+		r.w.tell("node %d can start: %s", n.ID, n)
+	}
+}
+
+// slows keeps the replicas of a broker from catching up, or lets them.
+func (r *run) slows(s Step) {
+	n := r.node(s)
+	n.slow = !n.slow
+	if n.slow {
+		n.catchAt = time.Time{}
+	}
+	r.w.follow(n)
+	r.w.tell("broker %d is slow: %t", n.ID, n.slow)
+}
+
+// hangs lets a broker do nothing any more while its pod stays ready, or ends that.
+func (r *run) hangs(s Step) {
+	n, w := r.node(s), r.w
+	if n.pod != podReady || !n.Roles.Broker {
+		return
+	}
+	if n.up {
+		w.hurt(n)
+		n.up, n.catchAt, n.fenceAt = false, time.Time{}, w.after(session)
+		n.mute, n.silent = true, w.now
+		w.tell("broker %d hangs", n.ID)
+		return
+	}
+	w.unhang(n)
+}
+
+func (w *world) unhang(n *node) {
+	n.mute, n.silent = false, time.Time{}
+	if n.pod == podReady && n.Roles.Broker && !n.up {
+		n.pod, n.next, n.readyAt = podStarting, w.after(retry), w.now // it registers anew
+	}
+	w.tell("node %d answers again", n.ID)
+}
+
+// mutes keeps us alone from reaching a node, or ends that.
+func (r *run) mutes(s Step) {
+	n, w := r.node(s), r.w
+	if n.mute {
+		w.unhang(n)
+		return
+	}
+	n.mute, n.silent = true, w.now
+	w.tell("node %d can't be reached by us", n.ID)
+}
+
+// leads makes another voter that is caught up the leader.
+func (r *run) leads(s Step) {
+	if n := r.node(s); n.Roles.Controller && n.process && n.lagsSince.IsZero() && r.w.leader >= 0 && r.w.leader != n.ID {
+		r.w.lead(n)
+	}
+}
+
+// lags cuts a voter off from its leader, or ends that.
+func (r *run) lags(s Step) {
+	n := r.node(s)
+	if !n.Roles.Controller || n.ID == r.w.leader {
+		return
+	}
+	n.lags = !n.lags
+	if n.lags && n.lagsSince.IsZero() {
+		n.lagsSince = r.w.now
+	}
+	if !n.lags && n.process {
+		n.voteAt = r.w.after(fetched)
+	}
+	r.w.tell("voter %d lags: %t", n.ID, n.lags)
+}
+
+// partition is the one that a step picks out, or nil.
+func (r *run) partition(s Step) *partition {
+	if len(r.w.topics) == 0 {
+		return nil
+	}
+	t := r.w.topics[s.Arg%len(r.w.topics)]
+	return t.partitions[s.Arg/7%len(t.partitions)]
+}
+
+func (r *run) reassigns(s Step) {
+	p, to := r.partition(s), r.node(s)
+	if p != nil && to.up && to.pod == podReady {
+		r.w.reassign(p, r.w.byID[p.Replicas[s.Arg/3%len(p.Replicas)]], to)
+	}
+}
+
+// cancels takes a reassignment back, if that leaves anybody in sync.
+func (r *run) cancels(s Step) {
+	p := r.partition(s)
+	if p != nil && r.w.governed() && slices.ContainsFunc(p.ISR, func(id roller.NodeID) bool { return !slices.Contains(p.Adding, id) }) {
+		r.w.leave(p, slices.Clone(p.Adding))
+	}
+}
+
+// creates makes a topic on brokers that are up.
+func (r *run) creates(s Step) {
+	w := r.w
+	var replicas []roller.NodeID
+	for i := range w.nodes {
+		if n := w.nodes[(i+s.Node)%len(w.nodes)]; n.up && len(replicas) < 1+s.Arg%3 {
+			replicas = append(replicas, n.ID)
+		}
+	}
+	if len(replicas) == 0 || !w.governed() {
+		return
+	}
+	w.made++
+	w.addTopic(Topic{Name: fmt.Sprintf("made%d", w.made), MinISR: 1 + s.Arg/3%3, Partitions: [][]roller.NodeID{replicas}})
+	w.tell("topic made%d is made on %v", w.made, replicas)
+}
+
+func (r *run) deletes(s Step) {
+	if p := r.partition(s); p != nil && r.w.governed() {
+		r.w.dropTopic(p.topic)
+	}
+}
+
+// revises changes what all pods are to be.
+func (r *run) revises(Step) {
+	r.w.revision++
+	for _, n := range r.w.nodes {
+		n.wanted = r.w.revision
+	}
+	r.w.tell("revision %d is wanted", r.w.revision)
+}
+
+func (r *run) requests(s Step) {
+	n := r.node(s)
+	r.marks++
+	n.request = fmt.Sprint(r.marks)
+	r.w.tell("somebody asks for a restart of node %d", n.ID)
+}
+
+// sticks makes restarts of a node not do away with their reasons.
+func (r *run) sticks(s Step) {
+	n := r.node(s)
+	n.sticky = true
+	r.w.tell("restarts of node %d change nothing", n.ID)
+}
+
+// configures changes the configuration that is wanted: of all nodes the key that they take up while they run, or of one the other.
+func (r *run) configures(s Step) {
+	r.marks++
+	if s.Arg%3 == 0 {
+		r.node(s).config.wantedStatic = 100 + r.marks
+		r.w.tell("node %d is to have %s=%d", r.node(s).ID, staticKey, 100+r.marks)
+		return
+	}
+	for _, n := range r.w.nodes {
+		n.config.wanted, n.config.refused, n.config.deaf = 100+r.marks, -1, s.Arg%7 == 0
+		if s.Arg%5 == 0 {
+			n.config.refused = n.config.wanted
+		}
+	}
+	r.w.tell("all are to have %s=%d; refused %t, without effect %t", dynamicKey, 100+r.marks, s.Arg%5 == 0, s.Arg%7 == 0)
+}
+
+func (r *run) holds(s Step) {
+	n := r.node(s)
+	n.hold = !n.hold
+	r.w.tell("node %d is on hold: %t", n.ID, n.hold)
+}
+
+// pauses pauses the roller or closes the window, or ends either.
+func (r *run) pauses(s Step) {
+	switch p := &r.w.policy; {
+	case p.Paused+p.Closed != "":
+		p.Paused, p.Closed = "", ""
+	case s.Arg%2 == 0:
+		p.Paused = "somebody wants it"
+	default:
+		p.Closed = "no window is open"
+	}
+	r.w.tell("paused %q, closed %q", r.w.policy.Paused, r.w.policy.Closed)
+}
+
+func (r *run) limits(s Step) {
+	r.w.policy.MaxUnavailable = 1 + s.Arg%4
+	r.w.tell("at most %d may be away", r.w.policy.MaxUnavailable)
+}
+
+// stales lets the informer show pods late that we delete, from now on. It is never as late as the core takes for "it did not happen".
+func (r *run) stales(s Step) {
+	r.stale = time.Duration(s.Arg%29) * time.Second
+	r.w.tell("pods are shown %s late", r.stale)
+}

@@ -1,0 +1,113 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// These formulas are seed 002's and the rulings', written without a look at package roller's own. They take a longer way: they play what may happen.
+
+// KeepsData holds ruling R6 for all partitions with a replica on a node that is to go down, beside those of down. It returns what is broken, or nothing.
+func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]bool) string {
+	for _, t := range topics {
+		for _, p := range t.Partitions {
+			if !slices.Contains(p.Replicas, id) {
+				continue
+			}
+			for _, end := range ends(p) {
+				left := 0
+				for _, member := range end.ISR {
+					if member != id && !down[member] {
+						left++
+					}
+				}
+				rf := len(end.Replicas)
+				if rf == 1 {
+					continue
+				}
+				minISR, known := t.MinISR.Get()
+				if !known {
+					return fmt.Sprintf("node %d has a replica of %s, and its min.insync.replicas is not known", id, t.Name)
+				}
+				if left < 1 || left < min(minISR, rf-1) {
+					return fmt.Sprintf("ruling R6: %s-%d would have %d of %d replicas in sync without node %d and %v, min.insync.replicas is %d", t.Name, p.Index, left, rf, id, keys(down), minISR)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// ends are what becomes of a partition: itself, or what a reassignment leaves when it is cancelled, and when it has come to its end.
+func ends(p roller.Partition) []roller.Partition {
+	if len(p.Adding) == 0 && len(p.Removing) == 0 {
+		return []roller.Partition{p}
+	}
+	var cancelled, complete roller.Partition
+	for _, id := range p.Replicas {
+		in, added, removed := slices.Contains(p.ISR, id), slices.Contains(p.Adding, id), slices.Contains(p.Removing, id)
+		if !added {
+			cancelled.Replicas = append(cancelled.Replicas, id)
+			if in {
+				cancelled.ISR = append(cancelled.ISR, id)
+			}
+		}
+		if !removed {
+			complete.Replicas = append(complete.Replicas, id)
+			if in || added { // it comes to its end only when all that are added are in sync
+				complete.ISR = append(complete.ISR, id)
+			}
+		}
+	}
+	return []roller.Partition{cancelled, complete}
+}
+
+// KeepsQuorum holds the quorum check (rulings R1 to R3) for a voter that is to go down. It returns what is broken, or nothing.
+func KeepsQuorum(quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout time.Duration) string {
+	q, known := quorum.Get()
+	if !known {
+		return fmt.Sprintf("voter %d is to be restarted, and the quorum is not known", id)
+	}
+	leader := slices.IndexFunc(q.Voters, func(v roller.Voter) bool { return v.ID == q.Leader })
+	self := slices.IndexFunc(q.Voters, func(v roller.Voter) bool { return v.ID == id })
+	switch {
+	case q.Leader < 0:
+		return fmt.Sprintf("ruling R2: voter %d is to be restarted, and the quorum has no leader", id)
+	case self < 0:
+		return ""
+	case leader < 0 || q.Voters[leader].LastCaughtUp < 0:
+		return fmt.Sprintf("voter %d is to be restarted, and nobody knows the leader's time", id)
+	}
+	lag := func(v roller.Voter) time.Duration {
+		return time.Duration(q.Voters[leader].LastCaughtUp-v.LastCaughtUp) * time.Millisecond
+	}
+	good := 0
+	for i, v := range q.Voters {
+		if i != self && v.LastCaughtUp >= 0 && (i == leader || lag(v) < timeout) {
+			good++
+		}
+	}
+	n := len(q.Voters)
+	need := (n + 2) / 2 // ceil((n+1)/2)
+	if n <= 2 {
+		need = n - 1 // ruling R1
+	}
+	if good < need {
+		return fmt.Sprintf("quorum check: without voter %d there are %d of %d caught up, and %d are needed", id, good, n, need)
+	}
+	return ""
+}
+
+func keys(set map[roller.NodeID]bool) []roller.NodeID {
+	var ids []roller.NodeID
+	for id, in := range set {
+		if in {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}

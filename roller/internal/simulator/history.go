@@ -1,0 +1,245 @@
+package simulator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// History is a history as a value.
+type History struct {
+	Cluster Cluster
+	Steps   []Step
+}
+
+// Step is one step of a history. It is a plain value: what it means is found out when it is made, so that a history from which steps were left out is
+// one too.
+type Step struct {
+	// Do is what is done: a look of the roller, time that passes, or something that befalls the cluster.
+	Do string
+	// Node is the node's id, and Arg whatever else there is to choose.
+	Node, Arg int
+	// Fault is what goes wrong with a look's actions; Blind what can't be read in it, of the nodes in Mask.
+	Fault string
+	Blind blind
+	Mask  uint64
+}
+
+// The faults of a look.
+const (
+	faultCrashBeforeStore = "crash-before-store" // nothing is stored, and nothing done
+	faultCrashBeforeActs  = "crash-before-acts"  // the progress is stored, and nothing done
+	faultCrashMidway      = "crash-midway"       // some of the actions are done
+	faultRefused          = "refused"            // the API server, or Kafka, refuses one of them
+	faultLost             = "answer-lost"        // all are done, and nobody hears of it
+)
+
+// deed is a kind of step, and how often it comes.
+type deed struct {
+	name   string
+	weight int
+	run    func(r *run, s Step)
+}
+
+// deeds are all kinds of steps.
+func deeds() []deed {
+	return []deed{
+		{"look", 60, (*run).look},
+		{"pass", 45, (*run).passes},
+		{"crash", 4, (*run).crashes},
+		{"evict", 2, (*run).evicts},
+		{"fate", 4, (*run).fates},
+		{"free", 3, (*run).frees},
+		{"slow", 2, (*run).slows},
+		{"hang", 2, (*run).hangs},
+		{"mute", 2, (*run).mutes},
+		{"leader", 3, (*run).leads},
+		{"lag", 2, (*run).lags},
+		{"reassign", 3, (*run).reassigns},
+		{"cancel", 1, (*run).cancels},
+		{"create", 2, (*run).creates},
+		{"delete", 1, (*run).deletes},
+		{"revise", 2, (*run).revises},
+		{"request", 3, (*run).requests},
+		{"sticky", 1, (*run).sticks},
+		{"configure", 3, (*run).configures},
+		{"hold", 2, (*run).holds},
+		{"pause", 2, (*run).pauses},
+		{"limit", 1, (*run).limits},
+		{"stale", 3, (*run).stales},
+	}
+}
+
+// RandomHistory is the history of a seed. Clusters grow to the given number of nodes at the most, if it is positive.
+func RandomHistory(seed uint64) History {
+	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a history is no secret
+	h := History{Cluster: RandomCluster(r, RandomShape(r))}
+	faults := r.IntN(5) > 0
+	for range 30 + r.IntN(170) {
+		h.Steps = append(h.Steps, randomStep(r, faults, len(h.Cluster.Nodes)))
+	}
+	return h
+}
+
+// randomStep is the next step of a random history. Without faults only looks and time are left, and what users do.
+func randomStep(r *rand.Rand, faults bool, nodes int) Step {
+	all := deeds()
+	total := 0
+	for _, d := range all {
+		total += d.weight
+	}
+	for {
+		n := r.IntN(total)
+		at := slices.IndexFunc(all, func(d deed) bool { n -= d.weight; return n < 0 })
+		s := Step{Do: all[at].name, Node: r.IntN(nodes), Arg: r.IntN(1 << 16)}
+		calm := []string{"look", "pass", "revise", "request", "leader", "reassign", "create", "delete", "hold", "pause"}
+		if !faults && !slices.Contains(calm, s.Do) {
+			continue
+		}
+		if s.Do == "look" && faults {
+			if r.IntN(8) == 0 {
+				s.Fault = []string{faultCrashBeforeStore, faultCrashBeforeActs, faultCrashMidway, faultRefused, faultLost}[r.IntN(5)]
+			}
+			if r.IntN(6) == 0 {
+				some, others := blind(r.IntN(int(blindKinds))), blind(r.IntN(int(blindKinds)))
+				s.Blind, s.Mask = some&others, r.Uint64()
+			}
+		}
+		return s
+	}
+}
+
+// Result is what came of a history.
+type Result struct {
+	// Broken is the first rule that was broken; empty if none was.
+	Broken string
+	// Took is how long it took in virtual time until everything was rolled, from the end of the steps.
+	Took time.Duration
+	// Looks and Restarts are how often the roller looked, and restarted a node, in all.
+	Looks, Restarts int
+	// Progress is how it ended.
+	Progress roller.Progress
+}
+
+// Play plays a history, then lets the cluster get well, and waits until everything is rolled. It tells the story if there is somebody to tell it to.
+func (h History) Play(story *strings.Builder) Result {
+	r := newRun(h.Cluster, story)
+	for i, s := range h.Steps {
+		if r.broken() != "" {
+			break
+		}
+		if story != nil && s.Do != "look" && s.Do != "pass" {
+			fmt.Fprintf(story, "-- %d: %s\n", i+1, s.Do)
+		}
+		r.apply(s)
+	}
+	ended := r.w.now
+	if r.broken() == "" {
+		r.heal()
+		r.finish()
+	}
+	return Result{Broken: r.broken(), Took: r.w.now.Sub(ended), Looks: r.count, Restarts: r.restarts, Progress: r.progress}
+}
+
+// Shrink leaves out all that is not needed to break a rule: steps, large parts first, then what goes wrong in them, then nodes and topics.
+func (h History) Shrink(breaks func(History) bool) History {
+	for again := true; again; {
+		before := h.size()
+		h = h.fewerSteps(breaks)
+		h = h.simplerSteps(breaks)
+		h = h.smaller(breaks)
+		again = h.size() < before
+	}
+	return h
+}
+
+func (h History) size() int {
+	n := len(h.Steps) + len(h.Cluster.Nodes)
+	for _, t := range h.Cluster.Topics {
+		n += len(t.Partitions)
+	}
+	for _, s := range h.Steps {
+		if s.Fault != "" || s.Blind != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (h History) fewerSteps(breaks func(History) bool) History {
+	for size := max(1, len(h.Steps)/2); size > 0; size /= 2 {
+		for at := 0; at+size <= len(h.Steps); {
+			try := h
+			try.Steps = slices.Concat(h.Steps[:at], h.Steps[at+size:])
+			if breaks(try) {
+				h = try
+			} else {
+				at += size
+			}
+		}
+	}
+	return h
+}
+
+func (h History) simplerSteps(breaks func(History) bool) History {
+	for i, s := range h.Steps {
+		for _, simpler := range []Step{{Do: s.Do, Node: s.Node, Arg: s.Arg}, {Do: s.Do, Node: s.Node, Arg: s.Arg, Fault: s.Fault}, {Do: s.Do, Node: s.Node, Arg: s.Arg, Blind: s.Blind, Mask: s.Mask}} {
+			if simpler == h.Steps[i] {
+				continue
+			}
+			try := h
+			try.Steps = slices.Clone(h.Steps)
+			try.Steps[i] = simpler
+			if simpler.size() < h.Steps[i].size() && breaks(try) {
+				h = try
+			}
+		}
+	}
+	return h
+}
+
+func (s Step) size() int {
+	n := 0
+	if s.Fault != "" {
+		n++
+	}
+	if s.Blind != 0 {
+		n++
+	}
+	return n
+}
+
+func (h History) smaller(breaks func(History) bool) History {
+	for i := len(h.Cluster.Nodes) - 1; i >= 0 && len(h.Cluster.Nodes) > 1; i-- {
+		try := h
+		if try.Cluster = h.Cluster.without(h.Cluster.Nodes[i].ID); breaks(try) {
+			h = try
+		}
+	}
+	for i := len(h.Cluster.Topics) - 1; i >= 0; i-- {
+		try := h
+		try.Cluster.Topics = slices.Delete(slices.Clone(h.Cluster.Topics), i, i+1)
+		if breaks(try) {
+			h = try
+			continue
+		}
+		for p := len(h.Cluster.Topics[i].Partitions) - 1; p >= 0 && len(h.Cluster.Topics[i].Partitions) > 1; p-- {
+			try := h
+			try.Cluster.Topics = slices.Clone(h.Cluster.Topics)
+			try.Cluster.Topics[i].Partitions = slices.Delete(slices.Clone(h.Cluster.Topics[i].Partitions), p, p+1)
+			if breaks(try) {
+				h = try
+			}
+		}
+	}
+	return h
+}
+
+// Literal is the history as Go reads it, in a package that imports this one and package roller.
+func (h History) Literal() string {
+	return strings.NewReplacer("simulator.Step{Do", "\n\t{Do", "simulator.Node{ID", "\n\t{ID", "simulator.Topic{Name", "\n\t{Name").Replace(fmt.Sprintf("%#v", h))
+}

@@ -1,0 +1,208 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// blind says what can't be read in one look. Those of nodes hit the nodes by the bits of Node, by their place.
+type blind uint16
+
+const (
+	blindTopics blind = 1 << iota
+	blindMinISR
+	blindQuorum
+	blindPods     // all of the pod
+	blindInstance // one fact of it
+	blindReady
+	blindStuck
+	blindConfig
+	blindRevision
+	blindAnswers // and whether it is fenced
+	blindKinds   // how many there are, by its place
+)
+
+// outside is the voter of clusters that have none among their nodes.
+const outside = 1_000_000
+
+// The two keys that nodes have: one that all brokers take up while they run, and one that needs a restart.
+const (
+	dynamicKey = "num.io.threads"
+	staticKey  = "queued.max.requests"
+)
+
+// observe is what the roller sees. What is hidden by b is unknown, for the nodes at the places of which the mask has a bit.
+func (w *world) observe(b blind, mask uint64) *roller.Snapshot {
+	s := &roller.Snapshot{At: w.now}
+	for i, n := range w.nodes {
+		seen := w.seen(n)
+		if mask&(1<<(i%64)) != 0 {
+			hide(&seen, b)
+		}
+		s.Nodes = append(s.Nodes, seen)
+	}
+	s.Topics, s.Quorum = w.observeTopics(b), w.observeQuorum()
+	if b&blindTopics != 0 {
+		s.Topics = roller.Unknown[[]roller.Topic]("timed out")
+	}
+	if b&blindQuorum != 0 {
+		s.Quorum = roller.Unknown[roller.Quorum]("timed out")
+	}
+	return s
+}
+
+// hide makes facts of a node unknown.
+func hide(n *roller.Node, b blind) {
+	const why = "timed out"
+	if b&(blindPods|blindInstance) != 0 {
+		n.Instance = roller.Unknown[string](why)
+	}
+	if b&(blindPods|blindReady) != 0 {
+		n.Ready = roller.Unknown[bool](why)
+	}
+	if b&(blindPods|blindInstance|blindStuck) != 0 { // nobody knows how a pod is that nobody knows
+		n.Stuck = roller.Unknown[string](why)
+	}
+	if b&blindPods != 0 {
+		n.Terminating = false
+	}
+	if b&blindConfig != 0 {
+		n.Config = roller.Unknown[brokerconfig.Config](why)
+	}
+	if b&(blindRevision|blindPods) != 0 {
+		n.Revision = roller.Unknown[roller.Revision](why)
+	}
+	if b&blindAnswers != 0 {
+		n.Answers, n.Fenced = roller.Unknown[bool](why), roller.Unknown[bool](why)
+	}
+}
+
+// seen is what is seen of a node. The informer may show the pod as it was before we deleted it; what users ask for is shown at once.
+func (w *world) seen(n *node) roller.Node {
+	seen := w.look(n)
+	if n.seen != nil {
+		old := *n.seen
+		seen.Instance, seen.Terminating, seen.Ready, seen.ReadyChanged, seen.Stuck = old.Instance, old.Terminating, old.Ready, old.ReadyChanged, old.Stuck
+		seen.Revision = roller.Known(roller.Revision{Current: old.Revision.Or(roller.Revision{}).Current, Desired: strconv.Itoa(n.wanted)})
+	}
+	return seen
+}
+
+// look is what there is to be seen of a node.
+func (w *world) look(n *node) roller.Node {
+	seen := roller.Node{
+		ID: n.ID, Name: fmt.Sprintf("kafka-%d", n.ID), Rack: n.Rack, Roles: n.Roles,
+		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping,
+		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
+		Answers: roller.Known(n.answers()), Silent: n.silent, Fenced: roller.Known(n.fenced),
+		Revision: roller.Known(roller.Revision{Current: strconv.Itoa(n.revision), Desired: strconv.Itoa(n.wanted)}),
+	}
+	if !n.answers() && seen.Silent.IsZero() {
+		seen.Silent = n.readyAt
+	}
+	switch n.pod {
+	case podStuck:
+		seen.Stuck = roller.Known("CrashLoopBackOff")
+	case podRecovering:
+		seen.Recovery = roller.Known(&roller.Recovery{RemainingLogs: 7, RemainingSegments: 70})
+	case podGone:
+		seen.Revision = roller.Unknown[roller.Revision]("there is no pod")
+	}
+	if !n.Roles.Broker || !w.governed() {
+		seen.Fenced = roller.Unknown[bool]("nobody tells")
+	}
+	if n.request != "" {
+		seen.Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: n.request}}
+	}
+	if n.hold {
+		seen.Hold = "annotated"
+	}
+	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
+	if n.answers() {
+		seen.Config = roller.Known(n.config.observed())
+	}
+	return seen
+}
+
+// answers reports whether the node answers our questions.
+func (n *node) answers() bool { return n.process && !n.mute && (n.up || !n.Roles.Broker) }
+
+// observed is the configuration as the node tells of it.
+func (c settings) observed() brokerconfig.Config {
+	return brokerconfig.Config{
+		Desired: map[string]string{dynamicKey: strconv.Itoa(c.wanted), staticKey: strconv.Itoa(c.wantedStatic)},
+		Live: map[string]brokerconfig.Entry{
+			dynamicKey: {Value: strconv.Itoa(c.live), Source: brokerconfig.SourceStatic},
+			staticKey:  {Value: strconv.Itoa(c.liveStatic), Source: brokerconfig.SourceStatic, ReadOnly: true},
+		},
+	}
+}
+
+// observeTopics are the topics, if any broker tells of them.
+func (w *world) observeTopics(b blind) roller.Fact[[]roller.Topic] {
+	if !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.Roles.Broker && n.answers() }) {
+		return roller.Unknown[[]roller.Topic]("no broker answers")
+	}
+	topics := make([]roller.Topic, 0, len(w.topics))
+	for _, t := range w.topics {
+		seen := roller.Topic{Name: t.name, MinISR: roller.Known(t.minISR), Partitions: make([]roller.Partition, 0, len(t.partitions))}
+		if b&blindMinISR != 0 {
+			seen.MinISR = roller.Unknown[int]("timed out")
+		}
+		for _, p := range t.partitions {
+			q := p.Partition
+			q.Replicas, q.ISR = slices.Clone(q.Replicas), slices.Clone(q.ISR)
+			seen.Partitions = append(seen.Partitions, q)
+		}
+		topics = append(topics, seen)
+	}
+	return roller.Known(topics)
+}
+
+// skew is how far the clock of a leader of the quorum is off.
+func skew(leader roller.NodeID) time.Duration { return time.Duration(leader%7-3) * time.Minute }
+
+// observeQuorum is the quorum, as anybody who answers sees it.
+func (w *world) observeQuorum() roller.Fact[roller.Quorum] {
+	voters := w.voters()
+	if len(voters) == 0 {
+		return roller.Known(roller.Quorum{Leader: outside, Voters: []roller.Voter{{ID: outside, LastCaughtUp: 1}}})
+	}
+	if !slices.ContainsFunc(w.nodes, (*node).answers) {
+		return roller.Unknown[roller.Quorum]("nobody answers")
+	}
+	q := roller.Quorum{Leader: w.leader}
+	for _, n := range voters {
+		v := roller.Voter{ID: n.ID}
+		switch {
+		case n.lagsSince.Equal(never) && !n.lagsSince.IsZero():
+			v.LastCaughtUp = -1
+		case n.ID == w.leader:
+			v.LastCaughtUp = w.now.Add(skew(w.leader)).UnixMilli()
+		case n.lagsSince.IsZero():
+			v.LastCaughtUp = w.now.Add(skew(w.leader) - 300*time.Millisecond).UnixMilli()
+		default:
+			v.LastCaughtUp = n.lagsSince.Add(skew(w.leader)).UnixMilli()
+		}
+		q.Voters = append(q.Voters, v)
+	}
+	return roller.Known(q)
+}
+
+// observeAll are the topics as they are, whoever could tell.
+func (w *world) observeAll() []roller.Topic {
+	var topics []roller.Topic
+	for _, t := range w.topics {
+		all := roller.Topic{Name: t.name, MinISR: roller.Known(t.minISR)}
+		for _, p := range t.partitions {
+			all.Partitions = append(all.Partitions, p.Partition)
+		}
+		topics = append(topics, all)
+	}
+	return topics
+}

@@ -1,0 +1,240 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// run is one run of the roller against a world: what an edge does around Step.
+type run struct {
+	w        *world
+	oracle   *oracle
+	progress roller.Progress
+	// stale is how late pods are shown that we deleted; marks tells requests apart.
+	stale           time.Duration
+	marks           int
+	count, restarts int
+	last            roller.Decision
+	failure         string
+	// told is what was told of the last decision.
+	told string
+}
+
+func newRun(c Cluster, story *strings.Builder) *run {
+	w := newWorld(c, story)
+	return &run{w: w, oracle: newOracle(w)}
+}
+
+// broken is the first rule that was broken.
+func (r *run) broken() string {
+	if r.failure == "" {
+		r.failure = r.oracle.broken
+	}
+	if r.failure == "" {
+		r.failure = r.w.broken
+	}
+	return r.failure
+}
+
+// look is one pass of the roller: look, decide, store, act.
+func (r *run) look(s Step) {
+	r.count++
+	seen := r.w.observe(s.Blind, s.Mask)
+	d := roller.Step(seen, r.progress, r.w.policy)
+	r.last = d
+	r.tellDecision(d)
+	r.oracle.judge(seen, s.Blind == 0, d)
+	if s.Fault == faultCrashBeforeStore {
+		return
+	}
+	r.progress = r.stored(d.Progress)
+	if len(d.Actions) == 0 || s.Fault == faultCrashBeforeActs {
+		return
+	}
+	for i, a := range d.Actions {
+		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
+			return
+		}
+		r.act(a, s.Fault == faultRefused && i == s.Arg%len(d.Actions), s.Fault == faultLost)
+	}
+}
+
+// stored is the progress after a way through a store, which must not change it.
+func (r *run) stored(p roller.Progress) roller.Progress {
+	data, err := json.Marshal(p)
+	var restored roller.Progress
+	if err == nil {
+		err = json.Unmarshal(data, &restored)
+	}
+	again, _ := json.Marshal(restored)
+	if (err != nil || !bytes.Equal(data, again)) && r.failure == "" {
+		r.failure = fmt.Sprintf("the progress does not survive its store: %v: %s became %s", err, data, again)
+	}
+	return restored
+}
+
+// act carries an action out. Nobody hears of the answer if it is lost.
+func (r *run) act(a roller.Action, refused, lost bool) {
+	n := r.w.byID[a.Node]
+	if a.Kind == roller.ActionReconfigure {
+		if why := r.reconfigure(n, a, refused); why != "" && !lost {
+			r.oracle.refused(n)
+			r.progress = r.progress.Refused(a.Node, why)
+		}
+		return
+	}
+	if refused || n.instance() != a.Instance {
+		r.w.tell("the API server refuses to delete the pod of node %d", a.Node)
+		if !lost {
+			r.progress = r.progress.NotCarriedOut(a.Node)
+		}
+		return
+	}
+	r.restarts++
+	r.oracle.accepted(n, a)
+	if r.stale > 0 {
+		shown := r.w.look(n)
+		n.seen, n.seenUntil = &shown, r.w.after(r.stale)
+	}
+	r.w.end(n, true)
+}
+
+// reconfigure changes the configuration of all brokers, and returns why Kafka does not.
+func (r *run) reconfigure(n *node, a roller.Action, refused bool) string {
+	r.oracle.reconfigured(n, a)
+	if refused || n.config.refused == n.config.wanted {
+		r.w.tell("Kafka refuses the configuration of node %d", n.ID)
+		return "InvalidConfigurationException"
+	}
+	for _, other := range r.w.nodes {
+		if other.process && !other.config.deaf {
+			other.config.live = n.config.wanted
+		}
+	}
+	r.w.tell("Kafka takes %s=%d", dynamicKey, n.config.wanted)
+	return ""
+}
+
+// tellDecision tells what the roller decides, and what keeps each node; once, as long as it says the same.
+func (r *run) tellDecision(d roller.Decision) {
+	if r.w.story == nil {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "the roller: %s", d.Phase)
+	for _, a := range d.Actions {
+		fmt.Fprintf(&b, "; %s node %d: %s", a.Kind, a.Node, roller.Reasons(a.Reasons))
+		for _, c := range slices.Concat(a.Changes.Node, a.Changes.Global) {
+			fmt.Fprintf(&b, " %s", c.Key)
+		}
+		if a.Forced != "" {
+			fmt.Fprintf(&b, ", forced: %s", a.Forced)
+		}
+	}
+	for _, a := range d.Nodes {
+		if len(a.Blocks) > 0 {
+			fmt.Fprintf(&b, "\n             node %d %s, %s: %s", a.Node, a.State, a.Blocks[0].Rule, a.Blocks[0].Why)
+		}
+	}
+	if text := b.String(); text != r.told {
+		fmt.Fprintf(r.w.story, "%s%s\n", r.w.now.Format("15:04:05.0 "), text)
+		r.told = text
+	}
+}
+
+// heal ends all that goes wrong.
+func (r *run) heal() {
+	w := r.w
+	r.stale = 0
+	w.policy.Paused, w.policy.Closed = "", ""
+	w.tell("all gets well")
+	for _, n := range w.nodes {
+		n.hold, n.slow, n.fate = false, false, fateWell
+		n.config.deaf, n.config.refused = false, -1
+		if n.lags {
+			n.lags = false
+			if n.process {
+				n.voteAt = w.after(fetched)
+			}
+		}
+		if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
+			w.start(n)
+		}
+	}
+	w.pass(3 * time.Second) // until there is a quorum again, if it was lost by a crash alone
+	for _, n := range w.nodes {
+		if n.mute {
+			w.unhang(n)
+		}
+		w.follow(n)
+	}
+	r.marks++
+	for _, n := range w.nodes { // what Kafka refused is corrected
+		if n.config.wanted != n.config.live {
+			n.config.wanted = n.config.live
+		}
+	}
+}
+
+// finish waits until everything is rolled, and tells if that takes too long.
+func (r *run) finish() {
+	w := r.w
+	limit := time.Hour
+	for _, n := range w.nodes {
+		limit += n.Stop + n.Boot + w.policy.Settle + w.policy.Patience + time.Duration(len(n.hosted)/max(1, n.Rate)+10)*time.Second
+	}
+	for deadline := w.after(limit); r.broken() == ""; {
+		seen := w.changed
+		r.look(Step{})
+		switch {
+		case r.last.Phase == roller.PhaseDone && r.rolled() == "":
+			return
+		case w.now.After(deadline):
+			r.failure = fmt.Sprintf("termination: %s after all got well it is %s, and %s", limit, r.last.Phase, r.rolled())
+			w.tell("VIOLATION %s", r.failure)
+			return
+		}
+		w.pass(r.pace(w.changed == seen))
+	}
+}
+
+// pace is how long until the next look. Where nothing happened nothing but time can be waited for, and looks in between would see the same.
+func (r *run) pace(quiet bool) time.Duration {
+	const grid = 2 * time.Second
+	if !quiet {
+		return grid
+	}
+	at := r.w.next()
+	if at.IsZero() || at.Sub(r.w.now) > 30*time.Second {
+		return 30 * time.Second
+	}
+	return max(grid, at.Sub(r.w.now).Truncate(grid)+grid)
+}
+
+// rolled says what is not rolled.
+func (r *run) rolled() string {
+	for _, n := range r.w.nodes {
+		switch {
+		case n.pod != podReady:
+			return fmt.Sprintf("node %d is %s", n.ID, n)
+		case n.revision != n.wanted && !n.sticky:
+			return fmt.Sprintf("node %d has an old revision", n.ID)
+		case n.request != "" && !n.sticky:
+			return fmt.Sprintf("nobody heard of the request to restart node %d", n.ID)
+		case n.config.liveStatic != n.config.wantedStatic:
+			return fmt.Sprintf("node %d has the wrong %s", n.ID, staticKey)
+		}
+		for _, p := range n.hosted {
+			if len(p.ISR) < len(p.Replicas) {
+				return fmt.Sprintf("%s is not in sync everywhere: %v of %v", p, p.ISR, p.Replicas)
+			}
+		}
+	}
+	return ""
+}

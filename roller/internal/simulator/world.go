@@ -1,0 +1,409 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// began is when every history begins.
+var began = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// podState is how a pod is.
+type podState int
+
+const (
+	podGone podState = iota
+	podStopping
+	podStarting
+	podRecovering
+	podReady
+	podStuck
+)
+
+// world is a simulated cluster in virtual time: what is, not what is known of it.
+type world struct {
+	now    time.Time
+	nodes  []*node
+	byID   map[roller.NodeID]*node
+	topics []*topic
+	policy roller.Policy
+
+	// leader is the active controller, negative while there is none, and electAt when the next election is due.
+	leader  roller.NodeID
+	electAt time.Time
+	// made counts topics that were made on the way.
+	made int
+	// revision is the one that all pods are to have.
+	revision int
+	// changed counts what happened to anything that can be seen.
+	changed int
+	// broken is the first rule about the state of partitions that was broken.
+	broken string
+	// story is told if somebody is to read it.
+	story *strings.Builder
+}
+
+// node is one node and its pod.
+type node struct {
+	Node
+	made    int // instances so far; the last is the one there is unless the pod is gone
+	pod     podState
+	next    time.Time // when the pod comes to its next state; zero: never by itself
+	readyAt time.Time // when its readiness last changed
+	// wasReady: the pod is stopping, and stays ready until it has stopped.
+	wasReady bool
+	// process: Kafka runs, so that a controller votes. up: the broker is registered, so that it has replicas in sync.
+	process, up bool
+	// fenceAt is when the active controller notices that the broker is gone; fenced: it has.
+	fenceAt time.Time
+	fenced  bool
+	catchAt time.Time
+	// slow: no replica catches up. mute: it does not answer us, since then.
+	slow, mute bool
+	silent     time.Time
+	// lagsSince is when the voter was last caught up, zero if it is; voteAt is when it will be.
+	lagsSince time.Time
+	voteAt    time.Time
+	lags      bool // it is cut off from the leader, and does not catch up
+	fate      fate // of its next start
+
+	revision, wanted int
+	request          string // a mark, if somebody asks for a restart
+	sticky           bool   // the request, or the old revision, is still there after a restart
+	hold             bool
+	config           settings
+	hosted           []*partition
+	// ours: it was serving when we ended it, and is not back; crashed: it went by itself since it was last in sync everywhere.
+	ours bool
+	// seen is what an informer still shows of the pod, until then.
+	seen      *roller.Node
+	seenUntil time.Time
+}
+
+// fate is how a start ends.
+type fate int
+
+const (
+	fateWell fate = iota
+	fateStuck
+	fateNever
+	fateRecovery
+)
+
+// settings are the configuration of a node: of one key that it takes up while it runs, and one that needs a restart.
+type settings struct {
+	live, wanted             int
+	liveStatic, wantedStatic int
+	deaf                     bool // Kafka takes the change, and the node does not show it
+	refused                  int  // the value that Kafka refuses
+}
+
+func newWorld(c Cluster, story *strings.Builder) *world {
+	w := &world{now: began, byID: map[roller.NodeID]*node{}, policy: c.Policy, leader: -1, revision: 1, story: story}
+	for _, n := range c.Nodes {
+		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1, wanted: 1, config: settings{1, 1, 1, 1, false, -1}}
+		if n.Outdated {
+			made.revision = 0
+		}
+		w.nodes = append(w.nodes, made)
+		w.byID[n.ID] = made
+	}
+	for _, t := range c.Topics {
+		w.addTopic(t)
+	}
+	w.elect()
+	for _, n := range w.voters() {
+		n.lagsSince, n.voteAt = time.Time{}, time.Time{}
+	}
+	return w
+}
+
+func (w *world) tell(format string, args ...any) {
+	w.changed++
+	if w.story != nil {
+		fmt.Fprintf(w.story, w.now.Format("15:04:05.0 ")+format+"\n", args...)
+	}
+}
+
+// after is a time from now.
+func (w *world) after(d time.Duration) time.Time { return w.now.Add(d) }
+
+// due is the node's next event.
+func (n *node) due() time.Time {
+	var first time.Time
+	for _, at := range []time.Time{n.next, n.fenceAt, n.catchAt, n.voteAt, n.seenUntil} {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// next is when something happens by itself; zero: never.
+func (w *world) next() time.Time {
+	first := w.electAt
+	for _, n := range w.nodes {
+		if at := n.due(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// pass lets time go by, and all happen that happens by itself.
+func (w *world) pass(d time.Duration) {
+	until := w.after(d)
+	for {
+		at := w.next()
+		if at.IsZero() || at.After(until) {
+			break
+		}
+		if at.After(w.now) {
+			w.now = at
+		}
+		w.happen()
+	}
+	w.now = until
+}
+
+// happen makes what is due.
+func (w *world) happen() {
+	reached := func(at time.Time) bool { return !at.IsZero() && !at.After(w.now) }
+	if reached(w.electAt) {
+		w.electAt = time.Time{}
+		w.elect()
+	}
+	for _, n := range w.nodes {
+		if reached(n.seenUntil) {
+			n.seen, n.seenUntil = nil, time.Time{}
+			w.changed++
+		}
+		if reached(n.next) {
+			n.next = time.Time{}
+			w.proceed(n)
+		}
+		if reached(n.fenceAt) {
+			n.fenceAt = time.Time{}
+			w.fence(n)
+		}
+		if reached(n.voteAt) {
+			n.voteAt = time.Time{}
+			w.vote(n)
+		}
+		if reached(n.catchAt) {
+			n.catchAt = time.Time{}
+			w.catchUp(n)
+		}
+	}
+}
+
+// How long things take that are alike everywhere.
+const (
+	replacement = 2 * time.Second         // until a pod's owner makes a new one
+	retry       = time.Second             // until what needs a quorum is tried again
+	session     = 9 * time.Second         // broker.session.timeout.ms
+	election    = 1500 * time.Millisecond // until a new leader of the quorum is found
+	fetched     = 700 * time.Millisecond  // until a voter follows a new leader
+)
+
+// proceed brings a pod to its next state.
+func (w *world) proceed(n *node) {
+	switch n.pod {
+	case podStopping:
+		w.stopped(n, true)
+		n.pod, n.next = podGone, w.after(replacement)
+	case podGone:
+		n.made++
+		n.config.liveStatic, n.config.live = n.config.wantedStatic, n.config.wanted // the file has them
+		if !n.sticky {
+			n.revision, n.request = n.wanted, ""
+		}
+		w.start(n)
+	case podStarting, podRecovering:
+		w.started(n)
+	}
+	w.tell("pod of node %d is %s", n.ID, n)
+}
+
+// start begins a run of Kafka in the pod.
+func (w *world) start(n *node) {
+	n.pod, n.next, n.readyAt = podStarting, w.after(n.Boot), w.now
+	if n.mute = n.mute && n.sticky; !n.mute {
+		n.silent = time.Time{}
+	}
+	switch fate := n.fate; fate {
+	case fateStuck:
+		n.pod, n.next = podStuck, time.Time{}
+	case fateNever:
+		n.next = time.Time{}
+	case fateRecovery:
+		n.pod, n.next, n.fate = podRecovering, w.after(n.Boot*20), fateWell
+	}
+}
+
+// started is the end of a start, unless the node needs a quorum that there is not.
+func (w *world) started(n *node) {
+	n.process = true
+	w.reconsider()
+	if n.Roles.Controller && n.voteAt.IsZero() && !n.lagsSince.IsZero() {
+		n.voteAt = w.after(fetched)
+	}
+	if n.Roles.Broker && !w.governed() {
+		n.next = w.after(retry)
+		return
+	}
+	n.pod, n.readyAt = podReady, w.now
+	if n.Roles.Broker {
+		w.register(n)
+	}
+	n.ours = false
+}
+
+// stopped is the end of a run of Kafka: a clean one is known at once.
+func (w *world) stopped(n *node, clean bool) {
+	wasUp := n.up
+	n.process, n.up = false, false
+	n.catchAt, n.voteAt = time.Time{}, time.Time{}
+	n.readyAt = w.now
+	if n.Roles.Controller && n.lagsSince.IsZero() {
+		n.lagsSince = w.now
+	}
+	w.reconsider()
+	switch {
+	case !wasUp:
+	case clean && w.governed():
+		w.fence(n)
+	default:
+		n.fenceAt = w.after(session)
+	}
+}
+
+// end deletes the pod; ours: we did.
+func (w *world) end(n *node, ours bool) {
+	if n.pod == podGone || n.pod == podStopping {
+		return
+	}
+	if ours && (n.up || n.process && !n.Roles.Broker) {
+		n.ours = true
+	}
+	if !ours {
+		w.hurt(n)
+	}
+	if !n.process {
+		n.pod, n.next = podGone, w.after(replacement)
+		n.readyAt = w.now
+	} else {
+		n.wasReady = n.pod == podReady
+		n.pod, n.next = podStopping, w.after(n.Stop)
+	}
+	w.tell("pod of node %d is deleted: %s", n.ID, n)
+}
+
+// crash ends the container by itself; the pod starts it again.
+func (w *world) crash(n *node) {
+	if n.pod != podReady && n.pod != podStarting {
+		return
+	}
+	w.hurt(n)
+	w.stopped(n, false)
+	w.start(n)
+	w.tell("node %d crashes: %s", n.ID, n)
+}
+
+// String tells how the pod is.
+func (n *node) String() string {
+	return fmt.Sprintf("%s %s", n.instance(), []string{"gone", "stopping", "starting", "recovering", "ready", "stuck"}[n.pod])
+}
+
+// instance is the uid of the pod; empty if there is none.
+func (n *node) instance() string {
+	if n.pod == podGone {
+		return ""
+	}
+	return fmt.Sprintf("%d#%d", n.ID, n.made)
+}
+
+func (w *world) voters() []*node {
+	var voters []*node
+	for _, n := range w.nodes {
+		if n.Roles.Controller {
+			voters = append(voters, n)
+		}
+	}
+	return voters
+}
+
+// governed reports whether somebody can change what is in sync. A cluster without voters has them elsewhere.
+func (w *world) governed() bool { return w.leader >= 0 || len(w.voters()) == 0 }
+
+// reconsider looks whether the quorum's leader can stay.
+func (w *world) reconsider() {
+	alive := 0
+	for _, n := range w.voters() {
+		if n.process {
+			alive++
+		}
+	}
+	leader := w.byID[w.leader]
+	if leader != nil && (!leader.process || alive*2 <= len(w.voters())) {
+		w.tell("the quorum loses its leader %d", w.leader)
+		w.leader = -1
+	}
+	if w.leader < 0 && w.electAt.IsZero() && alive*2 > len(w.voters()) {
+		w.electAt = w.after(election)
+	}
+}
+
+// elect makes the voter the leader that is caught up the furthest; of several one by chance of the time.
+func (w *world) elect() {
+	var alive []*node
+	voters := w.voters()
+	for _, n := range voters {
+		if n.process {
+			alive = append(alive, n)
+		}
+	}
+	if w.leader >= 0 || len(alive)*2 <= len(voters) {
+		return
+	}
+	best := slices.DeleteFunc(slices.Clone(alive), func(n *node) bool { return !n.lagsSince.IsZero() })
+	if len(best) == 0 {
+		best = alive
+	}
+	w.lead(best[int(w.now.Unix())%len(best)])
+}
+
+// lead makes a voter the leader; the others follow it after a moment.
+func (w *world) lead(leader *node) {
+	w.leader = leader.ID
+	leader.lagsSince, leader.voteAt = time.Time{}, time.Time{}
+	for _, n := range w.voters() {
+		if n == leader {
+			continue
+		}
+		n.lagsSince, n.voteAt = never, time.Time{}
+		if n.process && !n.lags {
+			n.voteAt = w.after(fetched)
+		}
+	}
+	w.tell("node %d leads the quorum", leader.ID)
+}
+
+// never is when a voter was caught up that the leader does not know to have been.
+var never = time.Unix(0, 0).UTC()
+
+// vote brings a voter up to its leader.
+func (w *world) vote(n *node) {
+	if !n.process || n.lags || w.leader < 0 {
+		if n.process && w.leader < 0 {
+			n.voteAt = w.after(retry)
+		}
+		return
+	}
+	n.lagsSince = time.Time{}
+	w.tell("voter %d is caught up", n.ID)
+}
