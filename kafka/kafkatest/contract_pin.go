@@ -18,11 +18,11 @@ var pinCases = map[string]func(*suite){
 		s.must(s.admin.Pin(s.target.ClusterID))
 		name := s.topic("bound")
 		id := s.create(1, name)[name]
-		for _, method := range slices.Sorted(maps.Keys(Calls(s.admin, name))) {
+		for _, method := range slices.Sorted(maps.Keys(everyCall(s.admin, name))) {
 			if method == "CreateTopics" || method == "DeleteTopics" {
 				continue // above and below
 			}
-			if err := Calls(s.admin, name)[method](s.Context()); err != nil {
+			if err := everyCall(s.admin, name)[method](s.Context()); err != nil {
 				s.Errorf("%s: %v", method, err)
 			}
 		}
@@ -73,7 +73,7 @@ var pinCases = map[string]func(*suite){
 		s.must(stranger.Pin(elsewhere))
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
-		for method, call := range Calls(stranger, s.topic("over")) {
+		for method, call := range everyCall(stranger, s.topic("over")) {
 			if err := call(ctx); kafka.ClassOf(err) != kafka.ClassRetriable {
 				s.Errorf("%s: got %v of class %s", method, err, kafka.ClassOf(err))
 			}
@@ -168,6 +168,18 @@ func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(cont
 		},
 		"AlterConfigs": func(ctx context.Context) (int, error) {
 			r, err := a.AlterConfigs(ctx, []kafka.ConfigChange{{Resource: resource, Set: map[string]string{"retention.ms": "1"}}}, false)
+			return len(r), err
+		},
+		"AlterConfigs, broker": func(ctx context.Context) (int, error) {
+			r, err := a.AlterConfigs(ctx, []kafka.ConfigChange{{Resource: kafka.BrokerResource(0), Set: map[string]string{"num.io.threads": "3"}}}, false)
+			return len(r), err
+		},
+		"DescribeNodeConfigs": func(ctx context.Context) (int, error) {
+			r, err := a.DescribeNodeConfigs(ctx, []int32{0}, nil)
+			return len(r), err
+		},
+		"ElectPreferredLeaders": func(ctx context.Context) (int, error) {
+			r, err := a.ElectPreferredLeaders(ctx, []kafka.TopicPartition{{Topic: name}})
 			return len(r), err
 		},
 		"ListReassignments": func(ctx context.Context) (int, error) {

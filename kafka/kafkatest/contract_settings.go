@@ -228,7 +228,7 @@ var contextCases = map[string]func(*suite){
 	"a cancelled call returns at once": func(s *suite) {
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
-		for call, f := range Calls(s.admin, s.topic("cancelled")) {
+		for call, f := range everyCall(s.admin, s.topic("cancelled")) {
 			start := time.Now()
 			err := f(ctx)
 			if !errors.Is(err, context.Canceled) || kafka.ClassOf(err) != kafka.ClassRetriable {
@@ -245,7 +245,7 @@ var contextCases = map[string]func(*suite){
 	"a call whose time is over returns at once": func(s *suite) {
 		ctx, cancel := context.WithDeadline(s.Context(), time.Now().Add(-time.Second))
 		defer cancel()
-		for call, f := range Calls(s.admin, s.topic("late")) {
+		for call, f := range everyCall(s.admin, s.topic("late")) {
 			if err := f(ctx); !errors.Is(err, context.DeadlineExceeded) || kafka.ClassOf(err) != kafka.ClassRetriable {
 				s.Errorf("%s: got %v", call, err)
 			}
@@ -299,8 +299,18 @@ func (s *suite) forbidden(what string, err error) {
 	s.refused(what, err, kafka.ClassForbidden, "TopicAuthorizationException")
 }
 
-// Calls returns one call of each method of the port, about one topic. Their error is the method's own or, if it has none, that of an
-// item.
+// everyCall is Calls, and what broker 0 alone can answer.
+func everyCall(a kafka.Admin, topic string) map[string]func(context.Context) error {
+	calls := Calls(a, topic)
+	calls["DescribeNodeConfigs"] = func(ctx context.Context) error {
+		r, err := a.DescribeNodeConfigs(ctx, []int32{0}, []string{kafka.KeyNodeID})
+		return errors.Join(err, r[0].Err)
+	}
+	return calls
+}
+
+// Calls returns one call of each method of the port that every broker can answer, about one topic. Their error is the method's own or, if it has
+// none, that of an item.
 func Calls(a kafka.Admin, topic string) map[string]func(context.Context) error {
 	resource := kafka.TopicResource(topic)
 	id := kafka.TopicID{1}
@@ -330,6 +340,11 @@ func Calls(a kafka.Admin, topic string) map[string]func(context.Context) error {
 		"AlterConfigs": func(ctx context.Context) error {
 			r, err := a.AlterConfigs(ctx, []kafka.ConfigChange{{Resource: resource, Set: map[string]string{"retention.ms": "1"}}}, false)
 			return errors.Join(err, r[resource])
+		},
+		"ElectPreferredLeaders": func(ctx context.Context) error {
+			p := kafka.TopicPartition{Topic: topic}
+			r, err := a.ElectPreferredLeaders(ctx, []kafka.TopicPartition{p})
+			return errors.Join(err, r[p])
 		},
 		"ListReassignments": func(ctx context.Context) error { _, err := a.ListReassignments(ctx, nil); return err },
 		"DescribeQuorum":    func(ctx context.Context) error { _, err := a.DescribeQuorum(ctx); return err },

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
 // Options describe an embedded cluster. The zero value is one broker without login.
@@ -62,6 +63,7 @@ type Embedded struct {
 	nodes    map[int32]*endpoint
 	byListen []*endpoint // in the order in which kfake asked
 	faults   []*Injected
+	stored   rules.NodeConfigs
 	closed   bool
 	done     chan struct{}
 	sessions sync.WaitGroup

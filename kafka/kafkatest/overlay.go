@@ -25,6 +25,8 @@ func (s *session) overlay(c *call) (kmsg.Response, error) {
 		return s.describeConfigs(c, req)
 	case *kmsg.IncrementalAlterConfigsRequest:
 		return s.alterConfigs(c, req)
+	case *kmsg.ElectLeadersRequest:
+		return s.electLeaders(c, req)
 	case *kmsg.DescribeQuorumRequest:
 		return s.describeQuorum(req), nil
 	case *kmsg.DescribeClusterRequest:
@@ -197,6 +199,9 @@ func (s *session) describeConfigs(c *call, req *kmsg.DescribeConfigsRequest) (km
 	resp := answer.(*kmsg.DescribeConfigsResponse)
 	for i := range resp.Resources {
 		r := &resp.Resources[i]
+		if r.ResourceType == kmsg.ConfigResourceTypeBroker && i < len(req.Resources) {
+			s.describeNode(r, req.Resources[i].ConfigNames, req.IncludeSynonyms)
+		}
 		if r.ErrorCode == 0 && r.ResourceType == kmsg.ConfigResourceTypeTopic && i < len(req.Resources) {
 			if info := s.cluster.fake.TopicInfo(r.ResourceName); info != nil {
 				r.Configs = s.cluster.configs.describe(info.TopicID, req.Resources[i].ConfigNames)
@@ -208,7 +213,7 @@ func (s *session) describeConfigs(c *call, req *kmsg.DescribeConfigsRequest) (km
 
 func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
-	asked := map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}
+	asked, nodes := map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}, map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}
 	forward := *req
 	forward.Resources = nil
 	for _, r := range req.Resources {
@@ -224,6 +229,10 @@ func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest
 			// kfake knows few keys and would refuse the others; it decides only whether the topic exists and may be altered.
 			r.Configs = nil
 		}
+		if r.ResourceType == kmsg.ConfigResourceTypeBroker {
+			nodes[r.ResourceName] = r.Configs
+			r.Configs = nil
+		}
 		forward.Resources = append(forward.Resources, r)
 	}
 	if len(forward.Resources) == 0 {
@@ -236,6 +245,9 @@ func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest
 	for _, r := range answer.(*kmsg.IncrementalAlterConfigsResponse).Resources {
 		if ops, ok := asked[r.ResourceName]; ok && r.ResourceType == kmsg.ConfigResourceTypeTopic {
 			s.completeAlter(&r, ops, req.ValidateOnly)
+		}
+		if r.ResourceType == kmsg.ConfigResourceTypeBroker {
+			s.alterNode(&r, nodes[r.ResourceName], req.ValidateOnly)
 		}
 		resp.Resources = append(resp.Resources, r)
 	}
@@ -290,13 +302,19 @@ func (s *session) describeQuorum(req *kmsg.DescribeQuorumRequest) kmsg.Response 
 	return resp
 }
 
-// describeCluster leaves fenced brokers out.
+// describeCluster marks fenced brokers where that was asked for, and else leaves them out.
 func (s *session) describeCluster(c *call, req *kmsg.DescribeClusterRequest) (kmsg.Response, error) {
 	answer, err := s.ask(c, req)
 	if err != nil {
 		return nil, err
 	}
 	resp, live := answer.(*kmsg.DescribeClusterResponse), s.cluster.brokers()
+	if req.Version >= 2 && req.IncludeFencedBrokers {
+		for i := range resp.Brokers {
+			resp.Brokers[i].IsFenced = !slices.Contains(live, resp.Brokers[i].NodeID)
+		}
+		return resp, nil
+	}
 	resp.Brokers = slices.DeleteFunc(resp.Brokers, func(b kmsg.DescribeClusterResponseBroker) bool { return !slices.Contains(live, b.NodeID) })
 	return resp, nil
 }
@@ -357,6 +375,8 @@ func fail(req kmsg.Request, resp kmsg.Response, code int16, text *string) {
 		resp.ErrorCode, resp.ErrorMessage = code, text
 	case *kmsg.DescribeQuorumResponse:
 		resp.ErrorCode, resp.ErrorMessage = code, text
+	case *kmsg.ElectLeadersResponse:
+		resp.ErrorCode = code
 	case *kmsg.DescribeClusterResponse:
 		resp.ErrorCode, resp.ErrorMessage = code, text
 	default:

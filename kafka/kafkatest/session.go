@@ -23,6 +23,7 @@ const (
 	keyDescribeConfigs  int16 = 32
 	keySASLAuthenticate int16 = 36
 	keyCreatePartitions int16 = 37
+	keyElectLeaders     int16 = 43
 	keyAlterConfigs     int16 = 44
 	keyReassignments    int16 = 46
 	keyDescribeQuorum   int16 = 55
@@ -119,7 +120,7 @@ func (s *session) serve(c *call) ([]byte, error) {
 	switch c.key {
 	case keySASLHandshake, keySASLAuthenticate:
 		return s.logIn(c)
-	case keyAPIVersions, keyMetadata, keyCreateTopics, keyDeleteTopics, keyDescribeConfigs, keyCreatePartitions, keyAlterConfigs, keyDescribeQuorum, keyDescribeCluster:
+	case keyAPIVersions, keyMetadata, keyCreateTopics, keyDeleteTopics, keyDescribeConfigs, keyCreatePartitions, keyElectLeaders, keyAlterConfigs, keyDescribeQuorum, keyDescribeCluster:
 		resp, err := s.overlay(c)
 		if err != nil {
 			return nil, err
