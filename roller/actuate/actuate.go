@@ -1,0 +1,139 @@
+// Package actuate carries out what was decided, one action at a time. It decides nothing: what is not what the decision was made for is left alone.
+package actuate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// Result is what became of an action.
+type Result int
+
+const (
+	// Done means that it was accepted.
+	Done Result = iota
+	// NotDone means that it is certain that nothing was done.
+	NotDone
+	// Refused means that Kafka does not take the configuration.
+	Refused
+	// Unclear means that nobody can say whether it was done.
+	Unclear
+)
+
+// Outcome is the result of an action, and what was said about it.
+type Outcome struct {
+	Action roller.Action
+	Result Result
+	// Err is nil where the action was done.
+	Err error
+}
+
+// Actuator acts on one Kafka cluster.
+type Actuator struct {
+	// Namespace is that of the pods.
+	Namespace string
+	// Place returns the client of a Kubernetes cluster by its id.
+	Place func(id string) (client.Client, error)
+	// Brokers changes the configurations of nodes that are brokers, Controllers of those that are not; it is nil where they can't be reached.
+	Brokers, Controllers kafka.ConfigWriter
+}
+
+// Do carries out an action for the node that it was decided for.
+func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.Node) Outcome {
+	o := Outcome{Action: action}
+	switch action.Kind {
+	case roller.ActionRestart:
+		o.Result, o.Err = a.restart(ctx, action, node)
+	case roller.ActionReconfigure:
+		o.Result, o.Err = a.reconfigure(ctx, action, node)
+	}
+	return o
+}
+
+// restart deletes the pod: of this uid, and no other one that has its name.
+func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roller.Node) (Result, error) {
+	c, err := a.Place(node.Place)
+	if err != nil {
+		return NotDone, err
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: node.Name}}
+	uid := types.UID(action.Instance)
+	err = c.Delete(ctx, pod, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	var status apierrors.APIStatus
+	switch {
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return Done, nil // this instance is gone, or going
+	case errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError &&
+		!apierrors.IsTimeout(err) && !apierrors.IsTooManyRequests(err):
+		return NotDone, fmt.Errorf("pod %s could not be deleted: %w", node.Name, err)
+	}
+	return Unclear, fmt.Errorf("pod %s may or may not have been deleted: %w", node.Name, err)
+}
+
+// reconfigure validates all changes before it makes any.
+func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *roller.Node) (Result, error) {
+	writer := a.Brokers
+	if !node.Roles.Broker {
+		writer = a.Controllers
+	}
+	if writer == nil {
+		return NotDone, fmt.Errorf("the configuration of node %d can't be changed: the controllers can't be reached", node.ID)
+	}
+	var changes []kafka.ConfigChange
+	if c, any := change(kafka.BrokerResource(int32(node.ID)), action.Changes.Node); any {
+		changes = append(changes, c)
+	}
+	if c, any := change(kafka.ClusterResource(), action.Changes.Global); any {
+		changes = append(changes, c)
+	}
+	for _, validateOnly := range []bool{true, false} {
+		answers, err := writer.AlterConfigs(ctx, changes, validateOnly)
+		if err == nil {
+			err = first(changes, answers)
+		}
+		switch {
+		case err == nil:
+		case !kafka.IsRetriable(err):
+			return Refused, err
+		case validateOnly:
+			return NotDone, err
+		default:
+			return Unclear, err
+		}
+	}
+	return Done, nil
+}
+
+func change(resource kafka.ConfigResource, changes []brokerconfig.Change) (kafka.ConfigChange, bool) {
+	c := kafka.ConfigChange{Resource: resource, Set: map[string]string{}}
+	for _, x := range changes {
+		if x.To == nil {
+			c.Delete = append(c.Delete, x.Key)
+		} else {
+			c.Set[x.Key] = *x.To
+		}
+	}
+	return c, len(changes) > 0
+}
+
+// first is the first error of any change.
+func first(changes []kafka.ConfigChange, answers map[kafka.ConfigResource]error) error {
+	for _, c := range changes {
+		if err := answers[c.Resource]; err != nil {
+			return err
+		}
+	}
+	return nil
+}

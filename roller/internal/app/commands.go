@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+	"github.com/kafka-operators/kafka-operators/roller/internal/render"
+)
+
+// The exit codes of the commands.
+const (
+	ExitDone    = 0 // nothing is to be done
+	ExitError   = 1
+	ExitUsage   = 2
+	ExitPending = 3 // something is to be done
+	ExitBlocked = 4 // something is to be done, and something else must change first
+)
+
+// Plan prints the plan.
+func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
+	w, err := newWorld(ctx, config, o, log)
+	if err != nil {
+		return ExitError, err
+	}
+	defer w.close()
+	s, progress, policy, err := w.glance(ctx)
+	if err != nil {
+		return ExitError, err
+	}
+	plan := roller.NewPlan(&s, progress, policy)
+	if o.Output == "json" {
+		err = printJSON(out, plan)
+	} else {
+		err = render.Plan(out, plan)
+	}
+	switch {
+	case err != nil:
+		return ExitError, err
+	case len(plan.Blocked) > 0:
+		return ExitBlocked, nil
+	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
+		return ExitPending, nil
+	}
+	return ExitDone, nil
+}
+
+// Explain prints all that is to be said of one node.
+func Explain(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
+	w, err := newWorld(ctx, config, o, log)
+	if err != nil {
+		return ExitError, err
+	}
+	defer w.close()
+	s, progress, policy, err := w.glance(ctx)
+	if err != nil {
+		return ExitError, err
+	}
+	d := roller.Step(&s, progress, policy) // nothing of it is stored or carried out
+	for _, a := range d.Nodes {
+		if a.Name != o.Node && strconv.Itoa(int(a.Node)) != o.Node {
+			continue
+		}
+		if o.Output == "json" {
+			err = printJSON(out, a)
+		} else {
+			render.Node(out, a)
+		}
+		switch {
+		case err != nil:
+			return ExitError, err
+		case a.Need == roller.NeedNothing:
+			return ExitDone, nil
+		case len(a.Blocks) > 0:
+			return ExitBlocked, nil
+		}
+		return ExitPending, nil
+	}
+	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
+}
+
+func names(nodes []roller.Assessment) string {
+	var words []string
+	for _, a := range nodes {
+		words = append(words, a.Name)
+	}
+	return strings.Join(words, ", ")
+}
+
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// Roll restarts whatever is to be restarted, and shows how it goes.
+func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
+	w, err := newWorld(ctx, config, o, log)
+	if err != nil {
+		return ExitError, err
+	}
+	defer w.close()
+	if _, _, _, err := w.glance(ctx); err != nil {
+		return ExitError, err
+	}
+	if o.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Limit, fmt.Errorf("not done within %s", o.Limit))
+		defer cancel()
+	}
+	narrator := &narrator{out: out}
+	var last roller.Decision
+	err = w.engine(log, narrator).Run(ctx, nil, o.Interval, func(d roller.Decision) bool {
+		last = d
+		return d.Phase == roller.PhaseDone || d.Phase == roller.PhaseBlocked && len(d.Actions) == 0
+	})
+	switch {
+	case err != nil:
+		return ExitBlocked, fmt.Errorf("the roll did not end: %w; what was begun goes on when roll is called again", err)
+	case last.Phase == roller.PhaseBlocked:
+		for _, a := range last.Nodes {
+			if a.Need != roller.NeedNothing {
+				render.Node(out, a)
+			}
+		}
+		return ExitBlocked, engine.ErrFailed
+	}
+	fmt.Fprintf(out, "Done: %s, %s.\n", count(narrator.restarted, "node", "restarted"), count(narrator.reconfigured, "node", "reconfigured without a restart"))
+	return ExitDone, nil
+}
+
+func count(n int, thing, what string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s %s", n, thing, what)
+}
+
+// narrator tells a person what happens, each thing once.
+type narrator struct {
+	out                     io.Writer
+	told                    map[roller.NodeID]string
+	restarted, reconfigured int
+}
+
+// Looked implements engine.Reporter.
+func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+	at := s.At.UTC().Format("15:04:05")
+	for _, o := range outcomes {
+		_, _, note := engine.Told(o)
+		fmt.Fprintf(n.out, "%s  %s\n", at, note)
+		if o.Result == actuate.Done && o.Action.Kind == roller.ActionRestart {
+			n.restarted++
+		} else if o.Result == actuate.Done {
+			n.reconfigured++
+		}
+	}
+	told := map[roller.NodeID]string{}
+	for _, a := range d.Nodes {
+		line := engine.Line(a)
+		told[a.Node] = line
+		if n.told != nil && n.told[a.Node] != line && (line != "" || n.told[a.Node] != "") {
+			if line == "" {
+				line = "ready"
+			}
+			fmt.Fprintf(n.out, "%s  node %d: %s\n", at, a.Node, line)
+		}
+	}
+	n.told = told
+}

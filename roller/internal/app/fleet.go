@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/kafka-operators/kafka-operators/clusters"
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+)
+
+// joinTimeout is how long those who look once wait for other Kubernetes clusters.
+const joinTimeout = 15 * time.Second
+
+// fleet is the connections to other Kubernetes clusters with nodes of the same Kafka cluster.
+type fleet struct {
+	set *clusters.Set
+	// end ends them, and waits until they have ended.
+	end func()
+}
+
+// newFleet connects to the remote clusters of the options, and waits a while for them; nil if there are none. One that can't be reached is unknown, and
+// no error.
+func newFleet(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) (*fleet, error) {
+	remotes, err := clusters.ParseRemotes(o.Remotes)
+	if err != nil {
+		return nil, fmt.Errorf("--remote-kube-config: %w", err)
+	}
+	if len(remotes) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing, and nothing is wrong
+	}
+	home, err := cluster.New(config, func(c *cluster.Options) { c.Scheme = Scheme() })
+	if err != nil {
+		return nil, err
+	}
+	set, err := clusters.New(home, clusters.Options{
+		Home: o.Central, Namespace: o.Namespace, Remotes: remotes, Log: log,
+		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme = Scheme() }},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 2)
+	go func() { ended <- home.Start(ctx) }()
+	go func() { ended <- set.Start(ctx) }()
+	f := &fleet{set: set, end: func() {
+		cancel()
+		<-ended
+		<-ended
+	}}
+	f.join(ctx)
+	return f, nil
+}
+
+// join waits until each cluster is connected or known not to be.
+func (f *fleet) join(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	changes := f.set.Subscribe(ctx)
+	for {
+		joining := false
+		for _, m := range f.set.Members() {
+			joining = joining || m.Status().State == clusters.Joining
+		}
+		if !joining && len(f.set.Members()) > 1 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		}
+	}
+}
+
+// places are the remote clusters.
+func (f *fleet) places() []place {
+	var places []place
+	for _, m := range f.set.Members() {
+		if m.Home() {
+			continue
+		}
+		places = append(places, place{
+			id:     m.ID(),
+			reader: m.APIReader(),
+			client: func() (client.Client, error) { return m.Client() },
+			logs: func() (kubernetes.Interface, error) {
+				c := m.Cluster()
+				if c == nil {
+					return nil, fmt.Errorf("cluster %s is not connected: %s", m.ID(), m.Status().Message)
+				}
+				return kubernetes.NewForConfig(c.GetConfig())
+			},
+		})
+	}
+	return places
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+)
+
+// logger logs what is done, and what changes in what is waited for.
+type logger struct {
+	log   logr.Logger
+	phase roller.Phase
+	lines map[roller.NodeID]string
+}
+
+// Looked implements engine.Reporter.
+func (l *logger) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+	for _, o := range outcomes {
+		_, reason, note := engine.Told(o)
+		l.log.Info(note, "node", o.Action.Node, "what", reason)
+	}
+	lines := map[roller.NodeID]string{}
+	for _, a := range d.Nodes {
+		lines[a.Node] = engine.Line(a)
+		if lines[a.Node] == l.lines[a.Node] || lines[a.Node] == "" && l.lines == nil {
+			continue
+		}
+		why := ""
+		if len(a.Blocks) > 0 {
+			why = a.Blocks[0].Why
+		}
+		l.log.Info("Node", "node", a.Node, "pod", a.Name, "is", lines[a.Node], "detail", a.Detail, "why", why)
+	}
+	if d.Phase != l.phase {
+		l.log.Info("The roll is now in another phase", "phase", d.Phase, "before", l.phase)
+	}
+	l.phase, l.lines = d.Phase, lines
+}
+
+// ofCluster selects the objects of a Kafka cluster.
+func ofCluster(cluster string) labels.Selector {
+	return labels.SelectorFromSet(labels.Set{v1.LabelCluster: cluster})
+}
+
+// Log is the Deployment's log: lines of text, or of JSON.
+func Log(w io.Writer, json bool) logr.Logger {
+	if json {
+		return logr.FromSlogHandler(slog.NewJSONHandler(w, nil))
+	}
+	return logr.FromSlogHandler(slog.NewTextHandler(w, nil))
+}

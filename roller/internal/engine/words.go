@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+)
+
+// Told is an outcome for people: whether something went wrong, a word for it, and what happened.
+func Told(o actuate.Outcome) (warning bool, reason, note string) {
+	a := o.Action
+	what, done := "restarted", "Restarted"
+	why := roller.Reasons(a.Reasons)
+	if a.Kind == roller.ActionReconfigure {
+		what, done, why = "reconfigured without a restart", "Reconfigured", changes(a)
+	}
+	switch o.Result {
+	case actuate.Done:
+		note = fmt.Sprintf("node %d is %s: %s", a.Node, what, why)
+	case actuate.Refused:
+		return true, "ConfigurationRefused", fmt.Sprintf("node %d is not reconfigured (%s), because Kafka refuses it: %v", a.Node, why, o.Err)
+	case actuate.NotDone:
+		return true, "NotDone", fmt.Sprintf("node %d could not be %s: %v", a.Node, what, o.Err)
+	case actuate.Unclear:
+		return true, "Unclear", fmt.Sprintf("node %d may or may not have been %s: %v", a.Node, what, o.Err)
+	}
+	if a.Forced != "" {
+		note += "; " + a.Forced
+		return true, done, note
+	}
+	return false, done, note
+}
+
+// changes names the keys.
+func changes(a roller.Action) string {
+	text := ""
+	for _, c := range a.Changes.Global {
+		text += ", " + c.Key + " of all brokers"
+	}
+	for _, c := range a.Changes.Node {
+		text += ", " + c.Key
+	}
+	if text == "" {
+		return "nothing"
+	}
+	return text[2:]
+}

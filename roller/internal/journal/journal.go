@@ -1,0 +1,112 @@
+// Package journal keeps a roller's progress in a ConfigMap, so that another one goes on where the last one ended.
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+const (
+	// ManagedBy is the value of the label app.kubernetes.io/managed-by on what the roller made. Nothing else is written to.
+	ManagedBy = "kafka-operators-roller"
+
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	progressKey    = "progress"
+	statusKey      = "status"
+)
+
+// ErrNotOurs is the error for a ConfigMap of the journal's name that somebody else made.
+var ErrNotOurs = errors.New("it was not made by a roller")
+
+// Journal is the journal of one Kafka cluster.
+type Journal struct {
+	client    client.Client
+	reader    client.Reader
+	namespace string
+	cluster   string
+
+	seen *corev1.ConfigMap // as it was read or written last
+}
+
+// New is the journal of a Kafka cluster. The reader must not be a cache.
+func New(c client.Client, reader client.Reader, namespace, cluster string) *Journal {
+	return &Journal{client: c, reader: reader, namespace: namespace, cluster: cluster}
+}
+
+// Name is that of the ConfigMap.
+func (j *Journal) Name() string { return j.cluster + "-roller" }
+
+// Load reads the journal: the progress, and who paused the roller, if anybody did. One that is not there is a beginning.
+func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, err error) {
+	stored := &corev1.ConfigMap{}
+	err = j.reader.Get(ctx, client.ObjectKey{Namespace: j.namespace, Name: j.Name()}, stored)
+	if apierrors.IsNotFound(err) {
+		j.seen = nil
+		return roller.Progress{}, "", nil
+	}
+	if err != nil {
+		return roller.Progress{}, "", fmt.Errorf("the journal can't be read: %w", err)
+	}
+	if stored.Labels[labelManagedBy] != ManagedBy {
+		return roller.Progress{}, "", j.notOurs()
+	}
+	if text := stored.Data[progressKey]; text != "" {
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return roller.Progress{}, "", fmt.Errorf("the journal in ConfigMap %s/%s can't be understood (delete it to begin anew, when no node is being restarted): %w", j.namespace, j.Name(), err)
+		}
+	}
+	j.seen = stored
+	if stored.Annotations[v1.AnnotationPauseReconciliation] == "true" {
+		paused = fmt.Sprintf("ConfigMap %s/%s is annotated with %s", j.namespace, j.Name(), v1.AnnotationPauseReconciliation)
+	}
+	return p, paused, nil
+}
+
+func (j *Journal) notOurs() error {
+	return fmt.Errorf("ConfigMap %s/%s is where the journal would be, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
+}
+
+// Save writes the progress, and what is to be seen of it, if anything changed. It fails if somebody else wrote in between: then another roller is at
+// work, and nothing may be done on what this one knows.
+func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error {
+	data := map[string]string{}
+	for key, value := range map[string]any{progressKey: p, statusKey: status} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		data[key] = string(text)
+	}
+	if j.seen != nil && reflect.DeepEqual(j.seen.Data, data) {
+		return nil
+	}
+	next := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: j.namespace, Name: j.Name(), Labels: map[string]string{labelManagedBy: ManagedBy, v1.LabelCluster: j.cluster},
+	}}
+	if j.seen != nil {
+		next = j.seen.DeepCopy()
+	}
+	next.Data = data
+	var err error
+	if j.seen == nil {
+		err = j.client.Create(ctx, next)
+	} else {
+		err = j.client.Update(ctx, next)
+	}
+	if err != nil {
+		return fmt.Errorf("the journal can't be written: %w", err)
+	}
+	j.seen = next
+	return nil
+}

@@ -1,0 +1,244 @@
+// Package options reads the roller's settings: flags, and environment variables of the same meaning, which flags override.
+package options
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
+)
+
+// Options are all settings.
+type Options struct {
+	// Namespace and Cluster say which nodes: the pods of the namespace that are labelled strimzi.io/cluster=Cluster.
+	Namespace, Cluster string
+	// Kafka says how to reach the brokers, and Controllers at which addresses the controllers can be reached; none: they can't.
+	Kafka       KafkaOptions
+	Controllers []string
+	// Remotes are further Kubernetes clusters with nodes of the same Kafka cluster, as seed 003 writes them; Central is the id of the one where the
+	// roller runs.
+	Remotes string
+	Central string
+
+	Policy  roller.Policy
+	Windows windows.Windows
+	// StuckAfter is how long a pod must have been without a place or a container before that means that it is stuck.
+	StuckAfter time.Duration
+	// Interval is how often the roller looks when nothing seems to be to do.
+	Interval time.Duration
+	// Timeout bounds each part of an observation.
+	Timeout time.Duration
+
+	// Deployment only.
+	HTTPAddress    string
+	LeaderElection bool
+	LogJSON        bool
+
+	// plan, explain and roll only.
+	Output  string
+	Limit   time.Duration
+	DryRun  bool
+	Command string
+	Node    string
+}
+
+// KafkaOptions say how to reach Kafka. What can change is in files, which are read again when they do.
+type KafkaOptions struct {
+	Bootstrap                 []string
+	TLS                       bool
+	CAFile, CertFile, KeyFile string
+	SkipHostnameVerification  bool
+	Mechanism                 kafka.SASLMechanism
+	Username, PasswordFile    string
+}
+
+// Commands are the subcommands, with what they do; none of them is the Deployment.
+var Commands = [][2]string{
+	{"plan", "show what would be restarted, in which order and batches, and what is in the way"},
+	{"explain NODE", "show all that is to be said of one node"},
+	{"roll", "restart what is to be restarted, here and now, and show how it goes"},
+	{"run", "the Deployment: watch, and restart whatever is to be restarted (the default)"},
+}
+
+// Parse reads a command line (without the program's name) and the environment. The error says what is wrong and how to put it right; flag.ErrHelp if
+// help was asked for, and printed to w.
+func Parse(args []string, env func(string) (string, bool), w io.Writer) (Options, error) {
+	o := Options{Policy: roller.DefaultPolicy(), Command: "run"}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		o.Command, args = args[0], args[1:]
+	}
+	if o.Command == "explain" && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		o.Node, args = args[0], args[1:]
+	}
+	set, texts := o.flags(w)
+	if err := fromEnvironment(set, env); err != nil {
+		return Options{}, err
+	}
+	if err := set.Parse(args); err != nil {
+		return Options{}, err
+	}
+	if o.Command == "explain" && o.Node == "" && set.NArg() == 1 {
+		o.Node = set.Arg(0)
+	} else if set.NArg() > 0 {
+		return Options{}, fmt.Errorf("%q is not understood: flags begin with --, see --help", set.Arg(0))
+	}
+	if err := o.take(texts); err != nil {
+		return Options{}, err
+	}
+	return o, o.check()
+}
+
+// texts are settings that are lists or names.
+type texts struct{ bootstrap, controllers, forbid, windows, mechanism string }
+
+// variables are the environment variables, by flag.
+var variables = map[string]string{
+	"namespace": "STRIMZI_NAMESPACE", "cluster": "STRIMZI_CLUSTER_NAME",
+	"bootstrap-servers": "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "bootstrap-controllers": "STRIMZI_KAFKA_BOOTSTRAP_CONTROLLERS",
+	"tls": "STRIMZI_TLS_ENABLED", "tls-ca-file": "STRIMZI_TLS_CA_FILE", "tls-cert-file": "STRIMZI_TLS_CERT_FILE", "tls-key-file": "STRIMZI_TLS_KEY_FILE",
+	"sasl-mechanism": "STRIMZI_SASL_MECHANISM", "sasl-username": "STRIMZI_SASL_USERNAME", "sasl-password-file": "STRIMZI_SASL_PASSWORD_FILE",
+	"remote-kube-config": "STRIMZI_REMOTE_KUBE_CONFIG", "central-cluster-id": "STRIMZI_CENTRAL_CLUSTER_ID",
+	"leader-election": "STRIMZI_LEADER_ELECTION_ENABLED", "maintenance-windows": "STRIMZI_MAINTENANCE_TIME_WINDOWS",
+	"max-unavailable": "STRIMZI_ROLLER_MAX_UNAVAILABLE", "max-per-rack": "STRIMZI_ROLLER_MAX_PER_RACK", "max-leader-share": "STRIMZI_ROLLER_MAX_LEADER_SHARE",
+	"forbid": "STRIMZI_ROLLER_FORBID", "patience": "STRIMZI_ROLLER_PATIENCE", "silence": "STRIMZI_ROLLER_SILENCE", "stall": "STRIMZI_ROLLER_STALL",
+	"settle": "STRIMZI_ROLLER_SETTLE", "stuck-after": "STRIMZI_ROLLER_STUCK_AFTER", "interval": "STRIMZI_ROLLER_INTERVAL", "restarts-only": "STRIMZI_ROLLER_RESTARTS_ONLY",
+}
+
+func (o *Options) flags(w io.Writer) (*flag.FlagSet, *texts) {
+	t := &texts{}
+	set := flag.NewFlagSet("roller", flag.ContinueOnError)
+	set.SetOutput(w)
+	set.StringVar(&o.Namespace, "namespace", "", "`namespace` of the nodes' pods")
+	set.StringVar(&o.Cluster, "cluster", "", "`name` of the Kafka cluster: the value of the label strimzi.io/cluster")
+	set.StringVar(&t.bootstrap, "bootstrap-servers", "", "`host:port` of brokers, with commas between")
+	set.StringVar(&t.controllers, "bootstrap-controllers", "", "`host:port` of controllers, with commas between; without them the brokers are asked for the quorum")
+	set.BoolVar(&o.Kafka.TLS, "tls", false, "encrypt the connections to Kafka")
+	set.StringVar(&o.Kafka.CAFile, "tls-ca-file", "", "`file` with the certificates to trust; the system's if empty")
+	set.StringVar(&o.Kafka.CertFile, "tls-cert-file", "", "`file` with the certificate to log in with")
+	set.StringVar(&o.Kafka.KeyFile, "tls-key-file", "", "`file` with its key")
+	set.BoolVar(&o.Kafka.SkipHostnameVerification, "tls-skip-hostname-verification", false, "accept certificates that were issued for another name")
+	set.StringVar(&t.mechanism, "sasl-mechanism", "", "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+	set.StringVar(&o.Kafka.Username, "sasl-username", "", "`name` to log in with")
+	set.StringVar(&o.Kafka.PasswordFile, "sasl-password-file", "", "`file` with the password")
+	set.StringVar(&o.Remotes, "remote-kube-config", "", "further Kubernetes `clusters` with nodes of the same Kafka cluster: <id>.url=<url> and <id>.secret=<name of a Secret>, a line each (seed 003)")
+	set.StringVar(&o.Central, "central-cluster-id", "central", "`id` of this Kubernetes cluster, if there are others")
+	o.policyFlags(set, t)
+	set.DurationVar(&o.StuckAfter, "stuck-after", 2*time.Minute, "how long a pod is unschedulable, or its container being created, before it counts as stuck")
+	set.DurationVar(&o.Interval, "interval", 2*time.Minute, "how often to look when nothing seems to be to do")
+	set.DurationVar(&o.Timeout, "timeout", 20*time.Second, "how long Kubernetes, and Kafka, may take to answer")
+	set.StringVar(&o.HTTPAddress, "http-address", ":8080", "where /healthy, /ready and /metrics are served (run)")
+	set.BoolVar(&o.LeaderElection, "leader-election", false, "let only one of several replicas work (run)")
+	set.BoolVar(&o.LogJSON, "log-json", false, "log JSON (run)")
+	set.StringVar(&o.Output, "o", "table", "table or json (plan, explain)")
+	set.DurationVar(&o.Limit, "limit", 0, "give up after so long; 0: never (roll)")
+	set.Usage = func() { usage(w, set) }
+	return set, t
+}
+
+func (o *Options) policyFlags(set *flag.FlagSet, t *texts) {
+	p := &o.Policy
+	set.IntVar(&p.MaxUnavailable, "max-unavailable", p.MaxUnavailable, "how many brokers may be away at once; availability allows fewer where it must")
+	set.IntVar(&p.MaxPerRack, "max-per-rack", 0, "how many of them may be of one rack; 0: any number")
+	set.Float64Var(&p.MaxLeaderShare, "max-leader-share", 0, "how large a share of all partitions they may lead, from 0 to 1; 0: any")
+	set.StringVar(&t.forbid, "forbid", "", "what a restart must not cause although it is safe: offline, unwritable")
+	set.DurationVar(&p.Patience, "patience", p.Patience, "how long a node that is not ready, or a controller that can't be restarted, is waited for")
+	set.DurationVar(&p.Silence, "silence", p.Silence, "after how long without an answer a broker is restarted")
+	set.DurationVar(&p.Stall, "stall", p.Stall, "how long replicas that are to catch up may make no progress before others go on")
+	set.DurationVar(&p.Settle, "settle", 0, "how long to wait after a node is back")
+	set.BoolVar(&p.NoReconfiguration, "restarts-only", false, "leave configurations alone")
+	set.StringVar(&t.windows, "maintenance-windows", "", "cron `expressions` (second to day of week, UTC), with ; between: outside of them nothing begins")
+}
+
+// fromEnvironment sets what the environment has.
+func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool)) error {
+	var errs []error
+	set.VisitAll(func(f *flag.Flag) {
+		value, ok := env(variables[f.Name])
+		if variables[f.Name] == "" || !ok || value == "" {
+			return
+		}
+		if err := f.Value.Set(value); err != nil {
+			errs = append(errs, fmt.Errorf("%s=%q: %w", variables[f.Name], value, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// take understands lists and names.
+func (o *Options) take(t *texts) (err error) {
+	o.Kafka.Bootstrap, o.Controllers = list(t.bootstrap, ","), list(t.controllers, ",")
+	o.Kafka.Mechanism = kafka.SASLMechanism(t.mechanism)
+	for _, risk := range list(t.forbid, ",") {
+		if !slices.Contains([]roller.Risk{roller.RiskOffline, roller.RiskUnwritable}, roller.Risk(risk)) {
+			return fmt.Errorf("--forbid=%s: want %s or %s", risk, roller.RiskOffline, roller.RiskUnwritable)
+		}
+		o.Policy.Forbid = append(o.Policy.Forbid, roller.Risk(risk))
+	}
+	o.Windows, err = windows.Parse(list(t.windows, ";"))
+	return err
+}
+
+func list(text, separator string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, separator) {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// check finds what can't work before anything is done.
+func (o *Options) check() error {
+	var errs []error
+	wrong := func(is bool, format string, args ...any) {
+		if is {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	known := slices.ContainsFunc(Commands, func(c [2]string) bool { name, _, _ := strings.Cut(c[0], " "); return name == o.Command })
+	wrong(!known, "%q is no command of the roller: see --help", o.Command)
+	wrong(o.Cluster == "", "the Kafka cluster is not named: set --cluster or %s", variables["cluster"])
+	wrong(o.Namespace == "", "the namespace is not named: set --namespace or %s", variables["namespace"])
+	wrong(len(o.Kafka.Bootstrap) == 0, "no broker's address is known: set --bootstrap-servers or %s", variables["bootstrap-servers"])
+	wrong(o.Policy.MaxUnavailable < 1, "--max-unavailable=%d: at least 1", o.Policy.MaxUnavailable)
+	wrong(o.Policy.MaxPerRack < 0, "--max-per-rack=%d: at least 0", o.Policy.MaxPerRack)
+	wrong(o.Policy.MaxLeaderShare < 0 || o.Policy.MaxLeaderShare > 1, "--max-leader-share=%g: from 0 to 1", o.Policy.MaxLeaderShare)
+	wrong(o.Output != "table" && o.Output != "json", "-o=%s: table or json", o.Output)
+	wrong((o.Kafka.CertFile == "") != (o.Kafka.KeyFile == ""), "--tls-cert-file and --tls-key-file go together")
+	wrong(o.Command == "explain" && o.Node == "", "which node? roller explain NODE, by its id or its pod's name")
+	sasl := []kafka.SASLMechanism{"", kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512}
+	wrong(!slices.Contains(sasl, o.Kafka.Mechanism), "--sasl-mechanism=%s: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", o.Kafka.Mechanism)
+	wrong(o.Kafka.Mechanism != "" && (o.Kafka.Username == "" || o.Kafka.PasswordFile == ""), "--sasl-mechanism needs --sasl-username and --sasl-password-file")
+	for name, d := range map[string]time.Duration{"patience": o.Policy.Patience, "silence": o.Policy.Silence, "stall": o.Policy.Stall, "timeout": o.Timeout, "interval": o.Interval} {
+		wrong(d <= 0, "--%s=%s: more than 0", name, d)
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}
+
+func usage(w io.Writer, set *flag.FlagSet) {
+	fmt.Fprint(w, "roller restarts the nodes of a Kafka cluster safely, as fast as that allows.\n\nUsage: roller [command] [flags]\n\n")
+	for _, c := range Commands {
+		fmt.Fprintf(w, "  %-14s %s\n", c[0], c[1])
+	}
+	fmt.Fprint(w, "\nplan and explain end with 0 if nothing is to be done, 3 if something is, 4 if something is blocked, 1 for errors, 2 for a wrong command line.\nroll ends with 0 when all is done, and 4 when it can't go on.\n\nFlags (each with its environment variable):\n")
+	set.VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		if variable := variables[f.Name]; variable != "" {
+			text += " [" + variable + "]"
+		}
+		if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "false" {
+			text += " (default " + strconv.Quote(f.DefValue) + ")"
+		}
+		fmt.Fprintf(w, "  --%s %s\n      %s\n", f.Name, name, text)
+	})
+}

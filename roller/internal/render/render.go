@@ -1,0 +1,152 @@
+// Package render prints plans and nodes for people.
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// Plan prints a plan: the batches in order, then what is blocked and why, then the summary.
+func Plan(w io.Writer, p roller.Plan) error {
+	byID := nodesByID(p.Nodes)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "BATCH\tNODE\tPOD\tROLES\tSTATE\tREASONS")
+	for _, r := range p.Reconfigurations {
+		a := byID[r.Node]
+		fmt.Fprintf(t, "live\t%d\t%s\t%s\t%s\t%s\n", a.Node, a.Name, rolesOf(a), a.State, keysOf(r))
+	}
+	for i, b := range p.Batches {
+		for _, id := range b.Nodes {
+			a := byID[id]
+			fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\n", i+1, id, a.Name, rolesOf(a), stateOf(a), roller.Reasons(a.Reasons))
+		}
+	}
+	for _, id := range p.Blocked {
+		a := byID[id]
+		fmt.Fprintf(t, "-\t%d\t%s\t%s\t%s\t%s\n", id, a.Name, rolesOf(a), stateOf(a), cmp.Or(roller.Reasons(a.Reasons), string(a.Need)))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	details(w, p, byID)
+	return nil
+}
+
+// details prints what the table has no room for.
+func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessment) {
+	for i, b := range p.Batches {
+		if b.Split != "" && (i == 0 || b.Split != p.Batches[i-1].Split) {
+			fmt.Fprintf(w, "\nBatch %d is not part of batch %d: %s.\n", i+1, i, b.Split)
+		}
+		for _, risk := range slices.Sorted(maps.Keys(b.Risks)) {
+			fmt.Fprintf(w, "Batch %d: while it is down partition %s (perhaps others too) is %s.\n", i+1, b.Risks[risk], risk)
+		}
+		for _, id := range b.Nodes {
+			if forced := byID[id].Forced; forced != "" {
+				fmt.Fprintf(w, "Node %d: %s.\n", id, forced)
+			}
+		}
+	}
+	for _, id := range p.Blocked {
+		for _, block := range byID[id].Blocks {
+			fmt.Fprintf(w, "\nNode %d is blocked (%s): %s.\n", id, block.Rule, block.Why)
+		}
+	}
+	for _, d := range p.Disputes {
+		fmt.Fprintf(w, "\nThe nodes' configurations do not agree on %s, which is a setting of the whole cluster.\n", d.Key)
+	}
+	for _, a := range p.Nodes {
+		if len(a.Repeated) > 0 {
+			fmt.Fprintf(w, "\nNode %d was restarted for %s, and still shows it; it is not restarted for that again.\n", a.Node, roller.Reasons(a.Repeated))
+		}
+	}
+	fmt.Fprintf(w, "\n%s\n", summary(p))
+}
+
+func summary(p roller.Plan) string {
+	restarts := 0
+	for _, b := range p.Batches {
+		restarts += len(b.Nodes)
+	}
+	if restarts+len(p.Blocked)+len(p.Reconfigurations) == 0 {
+		return fmt.Sprintf("Nothing is to be done: %d nodes are as they are to be.", len(p.Nodes))
+	}
+	text := fmt.Sprintf("%d of %d nodes are to be restarted, in %d batches", restarts, len(p.Nodes), len(p.Batches))
+	if restarts > 0 {
+		text += fmt.Sprintf(" (at least %d are needed: %s)", p.Fewest, p.Proof)
+	}
+	text += fmt.Sprintf("; %d reconfigured without a restart; %d blocked.", len(p.Reconfigurations), len(p.Blocked))
+	return text
+}
+
+// Node prints all that is to be said of one node.
+func Node(w io.Writer, a roller.Assessment) {
+	fmt.Fprintf(w, "Node %d (pod %s, %s)\n", a.Node, a.Name, rolesOf(a))
+	fmt.Fprintf(w, "  state    %s\n", stateOf(a))
+	fmt.Fprintf(w, "  needs    %s\n", a.Need)
+	for _, r := range a.Reasons {
+		fmt.Fprintf(w, "  because  %s\n", r)
+	}
+	for _, r := range a.Repeated {
+		fmt.Fprintf(w, "  done     %s: it was restarted for that already\n", r)
+	}
+	for _, c := range a.Changes.Restart {
+		fmt.Fprintf(w, "  config   %s: %s -> %s, by a restart\n", c.Key, text(c.From), text(c.To))
+	}
+	for _, c := range slices.Concat(a.Changes.Node, a.Changes.Global) {
+		fmt.Fprintf(w, "  config   %s: %s -> %s, while it runs\n", c.Key, text(c.From), text(c.To))
+	}
+	for _, b := range a.Blocks {
+		fmt.Fprintf(w, "  blocked  %s: %s\n", b.Rule, b.Why)
+	}
+	if a.Forced != "" {
+		fmt.Fprintf(w, "  forced   %s\n", a.Forced)
+	}
+	if a.Need != roller.NeedNothing && len(a.Blocks) == 0 {
+		fmt.Fprintln(w, "  nothing is in the way")
+	}
+}
+
+func nodesByID(nodes []roller.Assessment) map[roller.NodeID]roller.Assessment {
+	byID := make(map[roller.NodeID]roller.Assessment, len(nodes))
+	for _, a := range nodes {
+		byID[a.Node] = a
+	}
+	return byID
+}
+
+func rolesOf(a roller.Assessment) string {
+	if a.ActiveController {
+		return a.Roles.String() + " (active controller)"
+	}
+	return a.Roles.String()
+}
+
+func stateOf(a roller.Assessment) string {
+	if a.Detail == "" {
+		return string(a.State)
+	}
+	return string(a.State) + ": " + a.Detail
+}
+
+func keysOf(r roller.Reconfiguration) string {
+	var words []string
+	for _, c := range slices.Concat(r.Changes.Global, r.Changes.Node) {
+		words = append(words, fmt.Sprintf("%s: %s -> %s", c.Key, text(c.From), text(c.To)))
+	}
+	return strings.Join(words, ", ")
+}
+
+func text(value *string) string {
+	if value == nil {
+		return "(none)"
+	}
+	return fmt.Sprintf("%q", *value)
+}

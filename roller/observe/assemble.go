@@ -1,0 +1,207 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// Place is one Kubernetes cluster, as it was read.
+type Place struct {
+	// ID is the cluster's id; empty for the one where the roller runs.
+	ID string
+	// Err is why it could not be read; everything else is empty then.
+	Err error
+	// Pods are those of the Kafka cluster.
+	Pods []corev1.Pod
+	// Sets are the pod sets of the Kafka cluster.
+	Sets []PodSet
+	// Properties are the contents of the nodes' configuration files, by pod.
+	Properties map[string]string
+}
+
+// PodSet is a StrimziPodSet: what its pods are to be.
+type PodSet struct {
+	Name, UID string
+	// Manual and Hold are its annotations that ask for a restart, or against any.
+	Manual bool
+	Hold   string
+	Pods   []corev1.Pod
+}
+
+// Seen is all that was read.
+type Seen struct {
+	At     time.Time
+	Places []Place
+	Kafka  KafkaFacts
+	// Recovery is what was learned of the nodes that are not ready: whether they recover their logs.
+	Recovery map[roller.NodeID]roller.Fact[*roller.Recovery]
+	// Silent is since when a node has not answered.
+	Silent map[roller.NodeID]time.Time
+	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
+	Lasting time.Duration
+}
+
+// Assemble makes a Snapshot of what was seen.
+func Assemble(seen Seen) roller.Snapshot {
+	nodes := map[roller.NodeID]roller.Node{}
+	for i := range seen.Places {
+		place := &seen.Places[i]
+		for p := range place.Pods {
+			if n, ok := seen.node(place, &place.Pods[p]); ok {
+				if other, twice := nodes[n.ID]; twice {
+					n = doubled(n, other)
+				}
+				nodes[n.ID] = n
+			}
+		}
+	}
+	seen.addMissing(nodes)
+	seen.addUnseen(nodes)
+	s := roller.Snapshot{At: seen.At, Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum}
+	for _, n := range nodes {
+		s.Nodes = append(s.Nodes, n)
+	}
+	slices.SortFunc(s.Nodes, func(a, b roller.Node) int { return cmp.Compare(a.ID, b.ID) })
+	return s
+}
+
+// node is the node in a pod.
+func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
+	id, ok := nodeID(pod.Name)
+	if !ok {
+		return roller.Node{}, false
+	}
+	ready, since := readiness(pod)
+	n := roller.Node{
+		ID: id, Name: pod.Name, Place: place.ID, Roles: roles(pod),
+		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil,
+		Ready: roller.Known(ready), ReadyChanged: since,
+		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)),
+		Hold:  hold(pod.Annotations),
+	}
+	if manual(pod.Annotations) {
+		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod"})
+	}
+	set, desired := desiredPod(place.Sets, pod.Name)
+	if desired == nil {
+		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
+	} else {
+		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired)})
+		n.Requests = append(n.Requests, certificates(pod, desired)...)
+		if set.Manual {
+			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "StrimziPodSet " + set.Name + " is annotated", Mark: "podset " + set.UID})
+		}
+		n.Hold = cmp.Or(n.Hold, set.Hold)
+	}
+	seen.kafkaFacts(&n, place)
+	return n, true
+}
+
+// kafkaFacts adds what Kafka says of the node.
+func (seen *Seen) kafkaFacts(n *roller.Node, place *Place) {
+	n.Recovery = roller.Unknown[*roller.Recovery]("nobody asked the node")
+	if n.Ready.Or(false) {
+		n.Recovery = roller.Known[*roller.Recovery](nil)
+	} else if r, asked := seen.Recovery[n.ID]; asked {
+		n.Recovery = r
+	}
+	n.Answers, n.Config = roller.Unknown[bool]("nobody asked the node"), roller.Unknown[brokerconfig.Config]("nobody asked the node")
+	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
+		n.Answers = roller.Known(answer.Answers)
+		n.Config = config(answer.Live, place, n.Name)
+	}
+	n.Silent = seen.Silent[n.ID]
+	if !n.Roles.Broker {
+		return
+	}
+	brokers, known := seen.Kafka.Brokers.Get()
+	b, registered := brokers[n.ID]
+	n.Rack = b.Rack
+	switch {
+	case !known:
+		n.Fenced = roller.Unknown[bool](seen.Kafka.Brokers.Why())
+	case registered:
+		n.Fenced = roller.Known(b.Fenced)
+	case seen.Kafka.FencedIncluded:
+		n.Fenced = roller.Known(true) // it is not registered at all
+	default:
+		n.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
+	}
+}
+
+// config puts the live configuration beside the desired one.
+func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod string) roller.Fact[brokerconfig.Config] {
+	entries, known := live.Get()
+	if !known {
+		return roller.Unknown[brokerconfig.Config](live.Why())
+	}
+	properties, found := place.Properties[pod]
+	if !found {
+		return roller.Unknown[brokerconfig.Config]("no ConfigMap tells what it is to be")
+	}
+	return roller.Known(brokerconfig.Config{Desired: Properties(properties), Live: entries})
+}
+
+// doubled is a node that two pods claim to be, in two Kubernetes clusters: nothing is done to it until that is settled.
+func doubled(a, b roller.Node) roller.Node {
+	why := "pods " + b.Name + " in cluster " + name(b.Place) + " and " + a.Name + " in cluster " + name(a.Place) + " claim to be the same node"
+	a.Instance, a.Ready = roller.Unknown[string](why), roller.Unknown[bool](why)
+	return a
+}
+
+func name(place string) string { return cmp.Or(place, "home") }
+
+// addMissing adds the nodes that are to be there, and for which no pod is.
+func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
+	for i := range seen.Places {
+		for s := range seen.Places[i].Sets {
+			for p := range seen.Places[i].Sets[s].Pods {
+				pod := &seen.Places[i].Sets[s].Pods[p]
+				id, ok := nodeID(pod.Name)
+				if _, there := nodes[id]; !ok || there {
+					continue
+				}
+				nodes[id] = roller.Node{
+					ID: id, Name: pod.Name, Place: seen.Places[i].ID, Roles: roles(pod), Instance: roller.Known(""), Ready: roller.Known(false),
+					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Hold: hold(seen.Places[i].Sets[s].pod(pod.Name).Annotations),
+				}
+			}
+		}
+	}
+}
+
+// addUnseen adds the nodes that Kafka knows of, where a Kubernetes cluster can't be read in which they may be. They are unknown, and not gone.
+func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
+	why := ""
+	for i := range seen.Places {
+		if seen.Places[i].Err != nil {
+			why = "cluster " + name(seen.Places[i].ID) + " can't be read: " + seen.Places[i].Err.Error()
+		}
+	}
+	if why == "" {
+		return
+	}
+	add := func(id roller.NodeID, r roller.Roles) {
+		n, there := nodes[id]
+		if there && n.Instance.IsKnown() {
+			return
+		}
+		n.ID, n.Name = id, cmp.Or(n.Name, "?")
+		n.Roles.Broker, n.Roles.Controller = n.Roles.Broker || r.Broker, n.Roles.Controller || r.Controller
+		n.Instance, n.Ready = roller.Unknown[string](why), roller.Unknown[bool](why)
+		nodes[id] = n
+	}
+	for id := range seen.Kafka.Brokers.Or(map[roller.NodeID]kafka.Node{}) {
+		add(id, roller.Roles{Broker: true})
+	}
+	for _, v := range seen.Kafka.Quorum.Or(roller.Quorum{}).Voters {
+		add(v.ID, roller.Roles{Controller: true})
+	}
+}

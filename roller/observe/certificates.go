@@ -1,0 +1,33 @@
+package observe
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// generations are annotations that tell which certificates and keys a pod was started with.
+var generations = []struct {
+	annotation string
+	kind       roller.ReasonKind
+	what       string
+}{
+	{podset.AnnotationClusterCAKeyGeneration, roller.ClusterCACertKeyReplaced, "the key of the cluster's CA"},
+	{podset.AnnotationClusterCACertGeneration, roller.CACertHasOldGeneration, "the certificate of the cluster's CA"},
+	{podset.AnnotationClientsCACertGeneration, roller.CACertHasOldGeneration, "the certificate of the clients' CA"},
+	{podset.AnnotationServerCertHash, roller.KafkaCertificatesChanged, "the node's own certificate"},
+}
+
+// certificates are the reasons that follow from certificates and keys which the pod was not started with. An annotation that only one of the two has
+// says nothing.
+func certificates(pod, desired *corev1.Pod) []roller.Reason {
+	var reasons []roller.Reason
+	for _, g := range generations {
+		has, wants := pod.Annotations[g.annotation], desired.Annotations[g.annotation]
+		if has != "" && wants != "" && has != wants {
+			reasons = append(reasons, roller.Reason{Kind: g.kind, Note: g.what + " is another one", Mark: g.annotation + "=" + wants})
+		}
+	}
+	return reasons
+}

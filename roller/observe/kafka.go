@@ -1,0 +1,228 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// Brokers is what is asked of the brokers.
+type Brokers interface {
+	kafka.ClusterReader
+	kafka.TopicReader
+	kafka.ReassignmentReader
+	kafka.QuorumReader
+	kafka.NodeConfigReader
+}
+
+// Controllers is what is asked of the controllers themselves (KIP-919, ruling R7).
+type Controllers interface {
+	kafka.QuorumReader
+	kafka.NodeConfigReader
+}
+
+// Kafka asks a Kafka cluster.
+type Kafka struct {
+	Brokers Brokers
+	// Controllers is nil where the controllers can't be reached: the brokers are asked for the quorum then, and nobody for the controllers'
+	// configurations.
+	Controllers Controllers
+}
+
+// KafkaFacts are what Kafka says of itself.
+type KafkaFacts struct {
+	Topics roller.Fact[[]roller.Topic]
+	Quorum roller.Fact[roller.Quorum]
+	// Brokers are the registered brokers, by id.
+	Brokers roller.Fact[map[roller.NodeID]kafka.Node]
+	// FencedIncluded tells whether Brokers has those that are out of service.
+	FencedIncluded bool
+	// Nodes are the nodes that were asked themselves. One is not in it if there was nobody to ask.
+	Nodes map[roller.NodeID]NodeAnswer
+}
+
+// NodeAnswer is what came of asking a node for its configuration.
+type NodeAnswer struct {
+	// Answers: it said something, be it that it does not tell us.
+	Answers bool
+	Live    roller.Fact[map[string]brokerconfig.Entry]
+}
+
+// minISRKey is the topic's property that ruling R6 needs.
+const minISRKey = "min.insync.replicas"
+
+// Read asks for everything at once: brokers and controllers are those whose configuration is wanted. It takes no longer than ctx, and never fails: what was
+// not answered is unknown.
+func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) KafkaFacts {
+	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}}
+	var byBrokers, byControllers map[roller.NodeID]NodeAnswer
+	var all sync.WaitGroup
+	all.Go(func() { facts.Topics = k.topics(ctx) })
+	all.Go(func() { facts.Quorum = k.quorum(ctx) })
+	all.Go(func() { facts.Brokers, facts.FencedIncluded = k.brokers(ctx) })
+	all.Go(func() { byBrokers = live(ctx, k.Brokers, brokers) })
+	if k.Controllers != nil {
+		all.Go(func() { byControllers = live(ctx, k.Controllers, controllers) })
+	}
+	all.Wait()
+	for _, answers := range []map[roller.NodeID]NodeAnswer{byBrokers, byControllers} {
+		maps.Copy(facts.Nodes, answers)
+	}
+	return facts
+}
+
+// topics reads all topics with their reassignments: without these nobody knows which replicas stay.
+func (k *Kafka) topics(ctx context.Context) roller.Fact[[]roller.Topic] {
+	// Reassignments first: one that ends in between only makes us more careful.
+	moves, err := k.Brokers.ListReassignments(ctx, nil)
+	if err != nil {
+		return roller.Unknown[[]roller.Topic]("reassignments can't be listed: " + err.Error())
+	}
+	list, err := k.Brokers.ListTopics(ctx)
+	if err != nil {
+		return roller.Unknown[[]roller.Topic]("topics can't be listed: " + err.Error())
+	}
+	resources := make([]kafka.ConfigResource, len(list))
+	for i, t := range list {
+		resources[i] = kafka.TopicResource(t.Name)
+	}
+	configs, err := k.Brokers.DescribeConfigs(ctx, resources, []string{minISRKey})
+	if err != nil {
+		return roller.Unknown[[]roller.Topic]("the configurations of topics can't be read: " + err.Error())
+	}
+	topics := make([]roller.Topic, 0, len(list))
+	for i := range list {
+		config := configs[kafka.TopicResource(list[i].Name)]
+		if kafka.IsNotFound(config.Err) {
+			continue // it was deleted in between
+		}
+		topics = append(topics, topicOf(&list[i], minISR(config), moves))
+	}
+	return roller.Known(topics)
+}
+
+func minISR(config kafka.ConfigResult) roller.Fact[int] {
+	if config.Err != nil {
+		return roller.Unknown[int](config.Err.Error())
+	}
+	value := config.Entries[minISRKey].Value
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return roller.Unknown[int](fmt.Sprintf("%q is no number", value))
+	}
+	return roller.Known(n)
+}
+
+func topicOf(t *kafka.Topic, minISR roller.Fact[int], moves map[kafka.TopicPartition]kafka.Reassignment) roller.Topic {
+	topic := roller.Topic{Name: t.Name, MinISR: minISR, Partitions: make([]roller.Partition, len(t.Partitions))}
+	for i, p := range t.Partitions {
+		topic.Partitions[i] = roller.Partition{Index: p.Index, Leader: roller.NodeID(p.Leader), Replicas: nodeIDs(p.Replicas), ISR: nodeIDs(p.ISR)}
+		if move, ongoing := moves[kafka.TopicPartition{Topic: t.Name, Partition: p.Index}]; ongoing {
+			// What is no replica any more, or not yet, does not count either way.
+			topic.Partitions[i].Adding = among(nodeIDs(move.Adding), topic.Partitions[i].Replicas)
+			topic.Partitions[i].Removing = among(nodeIDs(move.Removing), topic.Partitions[i].Replicas)
+		}
+	}
+	return topic
+}
+
+func nodeIDs(ids []int32) []roller.NodeID {
+	out := make([]roller.NodeID, len(ids))
+	for i, id := range ids {
+		out[i] = roller.NodeID(id)
+	}
+	return out
+}
+
+func among(ids, these []roller.NodeID) []roller.NodeID {
+	return slices.DeleteFunc(ids, func(id roller.NodeID) bool { return !slices.Contains(these, id) })
+}
+
+// quorum asks the controllers if it can, else the brokers (ruling R7).
+func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
+	var reader kafka.QuorumReader = k.Brokers
+	if k.Controllers != nil {
+		reader = k.Controllers
+	}
+	q, err := reader.DescribeQuorum(ctx)
+	if err != nil && k.Controllers != nil {
+		byBrokers, other := k.Brokers.DescribeQuorum(ctx)
+		if other == nil {
+			q, err = byBrokers, nil
+		}
+	}
+	if err != nil {
+		return roller.Unknown[roller.Quorum](err.Error())
+	}
+	return roller.Known(roller.Quorum{Leader: roller.NodeID(q.Leader), Voters: voters(q.Voters), Observers: voters(q.Observers)})
+}
+
+func voters(in []kafka.Replica) []roller.Voter {
+	out := make([]roller.Voter, len(in))
+	for i, r := range in {
+		out[i] = roller.Voter{ID: roller.NodeID(r.ID), LastCaughtUp: r.LastCaughtUp}
+		if !r.DirectoryID.IsZero() {
+			out[i].Directory = r.DirectoryID.String()
+		}
+	}
+	return out
+}
+
+func (k *Kafka) brokers(ctx context.Context) (byID roller.Fact[map[roller.NodeID]kafka.Node], fencedIncluded bool) {
+	cluster, err := k.Brokers.DescribeCluster(ctx)
+	if err != nil {
+		return roller.Unknown[map[roller.NodeID]kafka.Node](err.Error()), false
+	}
+	brokers := make(map[roller.NodeID]kafka.Node, len(cluster.Brokers))
+	for _, b := range cluster.Brokers {
+		brokers[roller.NodeID(b.ID)] = b
+	}
+	return roller.Known(brokers), cluster.FencedIncluded
+}
+
+// live asks each node for its own configuration, which also tells whether it is there.
+func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeID) map[roller.NodeID]NodeAnswer {
+	answers := make(map[roller.NodeID]NodeAnswer, len(ids))
+	if len(ids) == 0 {
+		return answers
+	}
+	asked := make([]int32, len(ids))
+	for i, id := range ids {
+		asked[i] = int32(id)
+	}
+	results, err := reader.DescribeNodeConfigs(ctx, asked, nil)
+	for _, id := range ids {
+		result := results[int32(id)]
+		if err != nil {
+			result.Err = err
+		}
+		if result.Err != nil {
+			answers[id] = NodeAnswer{
+				Answers: !kafka.IsRetriable(result.Err),
+				Live:    roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
+			}
+			continue
+		}
+		answers[id] = NodeAnswer{Answers: true, Live: roller.Known(entries(result.Entries))}
+	}
+	return answers
+}
+
+func entries(in map[string]kafka.ConfigEntry) map[string]brokerconfig.Entry {
+	out := make(map[string]brokerconfig.Entry, len(in))
+	for key, e := range in {
+		entry := brokerconfig.Entry{Value: e.Value, Source: brokerconfig.Source(e.Source), ReadOnly: e.ReadOnly, Sensitive: e.Sensitive}
+		for _, s := range e.Synonyms {
+			entry.Synonyms = append(entry.Synonyms, brokerconfig.Synonym{Key: s.Key, Value: s.Value, Source: brokerconfig.Source(s.Source)})
+		}
+		out[key] = entry
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package observe
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// roles are those that the pod's labels say.
+func roles(pod *corev1.Pod) roller.Roles {
+	return roller.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"}
+}
+
+// isNode reports whether a pod is a node of Kafka: Connect, the exporter and others carry the label of the cluster as well.
+func isNode(pod *corev1.Pod) bool { return roles(pod) != roller.Roles{} }
+
+// manual reports whether somebody asks for a restart.
+func manual(annotations map[string]string) bool {
+	return annotations[podset.AnnotationManualRollingUpdate] == "true"
+}
+
+// hold is who wants the pod to be left alone, and why. Any value but "false" and none is a wish: what is misspelt must not restart anything.
+func hold(annotations map[string]string) string {
+	switch why, annotated := annotations[podset.AnnotationHold]; {
+	case !annotated || why == "false":
+		return ""
+	case why == "" || why == "true":
+		return "it is annotated with " + podset.AnnotationHold
+	default:
+		return "it is annotated with " + podset.AnnotationHold + ": " + why
+	}
+}
+
+// revision is what the pod was made from, or is to be made from.
+func revision(pod *corev1.Pod) string { return pod.Annotations[podset.AnnotationRevision] }
+
+// desiredPod is what the pod of this name is to be, and the set that says so; nil if none does.
+func desiredPod(sets []PodSet, name string) (*PodSet, *corev1.Pod) {
+	for i := range sets {
+		if pod := sets[i].pod(name); pod != nil {
+			return &sets[i], pod
+		}
+	}
+	return nil, nil
+}
+
+func (s *PodSet) pod(name string) *corev1.Pod {
+	for i := range s.Pods {
+		if s.Pods[i].Name == name {
+			return &s.Pods[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// logLines is how much of a pod's log is read: what a broker says between the start of a log recovery and its end are lines for each partition.
+const logLines = 2000
+
+// Logs is a Prober that reads the log of the pod.
+type Logs struct {
+	Namespace string
+	// Place returns the client of a Kubernetes cluster by its id.
+	Place func(id string) (kubernetes.Interface, error)
+}
+
+// Recovery implements Prober.
+func (l *Logs) Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error) {
+	c, err := l.Place(place)
+	if err != nil {
+		return nil, err
+	}
+	lines := int64(logLines)
+	text, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, &corev1.PodLogOptions{Container: kafkaContainer, TailLines: &lines}).DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the pod's log can't be read: %w", err)
+	}
+	fact := RecoveryFromLog(string(text))
+	r, known := fact.Get()
+	if !known {
+		return nil, fmt.Errorf("%s", fact.Why())
+	}
+	return r, nil
+}

@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// Source is a Kubernetes cluster to read.
+type Source struct {
+	// ID is the cluster's id; empty for the one where the roller runs.
+	ID string
+	// Reader asks the API server, and no cache.
+	Reader client.Reader
+}
+
+// Prober asks a node that is not ready whether it recovers its logs.
+type Prober interface {
+	// Recovery returns nil where the node does not; an error where nobody can tell.
+	Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error)
+}
+
+// Observer observes one Kafka cluster. It remembers since when nodes are silent, and nothing else. It is not safe for concurrent use.
+type Observer struct {
+	Namespace, Cluster string
+	// Sources returns the Kubernetes clusters of the moment.
+	Sources func() []Source
+	Kafka   *Kafka
+	// Prober is nil where nobody can be asked.
+	Prober Prober
+	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
+	Lasting time.Duration
+	// Timeout bounds each of the two parts of an observation: Kubernetes, and Kafka.
+	Timeout time.Duration
+
+	silent map[roller.NodeID]silence
+}
+
+// silence is since when which instance has not answered.
+type silence struct {
+	instance string
+	since    time.Time
+}
+
+// Observe reads everything there is to know.
+func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
+	seen := Seen{Lasting: o.Lasting, At: time.Now()}
+	seen.Places = o.places(ctx)
+	known := Assemble(seen) // who there is to ask
+	var brokers, controllers []roller.NodeID
+	for _, n := range known.Nodes {
+		switch {
+		case n.Instance.Or("") == "":
+		case n.Roles.Broker:
+			brokers = append(brokers, n.ID)
+		case n.Roles.Controller:
+			controllers = append(controllers, n.ID)
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Go(func() { seen.Kafka = o.Kafka.Read(within, brokers, controllers) })
+	both.Go(func() { seen.Recovery = o.recoveries(within, known.Nodes) })
+	both.Wait()
+	seen.At = time.Now()
+	seen.Silent = o.listen(known.Nodes, seen)
+	return Assemble(seen)
+}
+
+// places reads all Kubernetes clusters at once.
+func (o *Observer) places(ctx context.Context) []Place {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	sources := o.Sources()
+	places := make([]Place, len(sources))
+	var all sync.WaitGroup
+	for i, source := range sources {
+		all.Go(func() { places[i] = ReadPlace(ctx, source.ID, source.Reader, o.Namespace, o.Cluster) })
+	}
+	all.Wait()
+	return places
+}
+
+// recoveries asks all nodes that are not ready.
+func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roller.NodeID]roller.Fact[*roller.Recovery] {
+	found := map[roller.NodeID]roller.Fact[*roller.Recovery]{}
+	if o.Prober == nil {
+		return found
+	}
+	var (
+		mu  sync.Mutex
+		all sync.WaitGroup
+	)
+	for _, n := range nodes {
+		if n.Instance.Or("") == "" || n.Ready.Or(true) || n.Stuck.Or("") != "" {
+			continue
+		}
+		all.Go(func() {
+			r, err := o.Prober.Recovery(ctx, n.Place, n.Name)
+			fact := roller.Known(r)
+			if err != nil {
+				fact = roller.Unknown[*roller.Recovery](err.Error())
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			found[n.ID] = fact
+		})
+	}
+	all.Wait()
+	return found
+}
+
+// listen keeps account of the nodes that did not answer. A new instance begins anew, and so does one that nobody asked.
+func (o *Observer) listen(nodes []roller.Node, seen Seen) map[roller.NodeID]time.Time {
+	before := o.silent
+	o.silent = map[roller.NodeID]silence{}
+	since := map[roller.NodeID]time.Time{}
+	for _, n := range nodes {
+		answer, asked := seen.Kafka.Nodes[n.ID]
+		if !asked || answer.Answers {
+			continue
+		}
+		s, silent := before[n.ID]
+		if instance := n.Instance.Or(""); !silent || s.instance != instance {
+			s = silence{instance, seen.At}
+		}
+		o.silent[n.ID] = s
+		since[n.ID] = s.since
+	}
+	return since
+}
