@@ -150,6 +150,8 @@ func (a *Assessment) state(s *Snapshot, n *Node, r Restart, policy Policy) {
 		a.State, a.Down, a.Detail = StateStuck, true, stuck
 	case !readable:
 		a.State, a.Detail = StateUnknown, "its readiness is not known: "+n.Ready.Why()
+	case !ready && !n.Stuck.IsKnown():
+		a.State, a.Detail = StateUnknown, "whether its pod is stuck is not known: "+n.Stuck.Why()
 	case recovery != nil:
 		a.State, a.Detail = StateRecovering, recovery.String()
 	case !ready:

@@ -173,7 +173,13 @@ func (r *round) safety(a, b *Assessment) {
 	} else if q, known := r.s.Quorum.Get(); known && q.Leader < 0 {
 		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
 	}
-	if !a.Roles.Broker || r.nobodyAnswers(a) {
+	if !a.Roles.Broker {
+		return
+	}
+	if r.nobodyAnswers(a) {
+		if len(r.away) > 0 && !slices.Contains(r.away, a) || len(r.away) > 1 {
+			b.block(RuleAvailability, "nobody can tell which replicas are in sync, so brokers go one at a time")
+		}
 		return
 	}
 	if why := r.gone.shortage(a.Node); why != "" {

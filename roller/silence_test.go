@@ -67,3 +67,23 @@ func TestARestartAfterARestart(t *testing.T) {
 	sc.step()
 	sc.Expect(sc.of(0).State).To(Equal(roller.StateCatchingUp), "its replica was in sync before the first of the two")
 }
+
+// Where nobody can tell what is in sync, there is no telling who may go together (ruling R8).
+func TestSilentBrokersGoOneAtATime(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
+	sc.policy.MaxUnavailable = 3
+	for _, id := range ids(0, 1, 2) {
+		sc.node(id).Answers, sc.node(id).Silent = roller.Known(false), noon.Add(-time.Hour)
+	}
+	sc.s.Topics = roller.Unknown[[]roller.Topic]("nobody answers")
+	sc.Expect(sc.step().Actions).To(HaveLen(1))
+	sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleAvailability))
+}
+
+// Whether a pod is stuck that is not ready is not known: then nothing is done to it.
+func TestAPodThatMayBeStuckIsLeftAlone(t *testing.T) {
+	sc := newScene(t).with(broker, 0).unready(time.Hour, 0)
+	sc.node(0).Stuck = roller.Unknown[string]("timed out")
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.of(0).Detail).To(Equal("whether its pod is stuck is not known: timed out"))
+}
