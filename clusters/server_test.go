@@ -156,7 +156,19 @@ func pause(t *testing.T, env *envtest.Environment) (resume func()) {
 	g.Expect(syscall.Kill(pids[0], syscall.SIGSTOP)).To(Succeed())
 	resume = sync.OnceFunc(func() { _ = syscall.Kill(pids[0], syscall.SIGCONT) })
 	t.Cleanup(resume)
+	g.Eventually(func() []string { return statesOf(pids[0]) }).Should(HaveEach("T"), "its threads stop one after the other")
 	return resume
+}
+
+// statesOf are the states of a process's threads, as /proc has them.
+func statesOf(pid int) (states []string) {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, stat := range stats {
+		data, _ := os.ReadFile(stat)
+		_, after, _ := strings.Cut(string(data), ") ") // the name before it may hold spaces
+		states = append(states, strings.SplitN(after, " ", 2)[0])
+	}
+	return states
 }
 
 // tap is a TCP proxy whose connections can be made to go silent, both ways and without an end.
