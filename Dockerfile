@@ -1,21 +1,27 @@
-# The image of the topic operator: the program, the authorities that certificates are checked against, and nothing else.
+# The image of an operator: the program, the authorities that certificates are checked against, and nothing else.
+#   docker build --build-arg OPERATOR=roller .
 ARG GO_IMAGE=golang:1.26
 FROM ${GO_IMAGE} AS build
+ARG OPERATOR=topic-operator
 WORKDIR /src
 # The modules' requirements first, so that a change of code does not download them again. The workspace stays out: the
 # program is built as its users would, from its own go.mod.
 ENV GOWORK=off CGO_ENABLED=0
 COPY api/go.mod api/go.sum api/
+COPY clusters/go.mod clusters/go.sum clusters/
 COPY kafka/go.mod kafka/go.sum kafka/
+COPY roller/go.mod roller/go.sum roller/
 COPY topic-operator/go.mod topic-operator/go.sum topic-operator/
-RUN go -C topic-operator mod download
+RUN go -C ${OPERATOR} mod download
 COPY api api
+COPY clusters clusters
 COPY kafka kafka
+COPY roller roller
 COPY topic-operator topic-operator
-RUN go -C topic-operator build -trimpath -ldflags '-s -w' -o /topic-operator ./cmd
+RUN go -C ${OPERATOR} build -trimpath -ldflags '-s -w' -o /operator ./cmd
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /topic-operator /topic-operator
+COPY --from=build /operator /operator
 USER 65532:65532
-ENTRYPOINT ["/topic-operator"]
+ENTRYPOINT ["/operator"]

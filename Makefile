@@ -6,7 +6,8 @@ SHELL := bash
 
 MODULES := $(shell sed -n 's|^[[:space:]]*\./||p' go.work)
 PACKAGES := $(MODULES:%=./%/...)
-IMAGE ?= kafka-operators/topic-operator:latest
+OPERATOR ?= topic-operator
+IMAGE ?= kafka-operators/$(OPERATOR):latest
 # Where `make run` finds what to follow.
 STRIMZI_NAMESPACE ?= default
 STRIMZI_KAFKA_BOOTSTRAP_SERVERS ?= localhost:9092
@@ -22,8 +23,9 @@ generate: bin/controller-gen bin/crd-ref-docs ## Generate deepcopy, CRDs, roles 
 	hack/make/generate.sh
 
 .PHONY: build
-build: ## Build bin/topic-operator.
+build: ## Build bin/topic-operator and bin/roller.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/topic-operator ./topic-operator/cmd
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/roller ./roller/cmd
 
 .PHONY: run
 run: ## Run the topic operator here, against the current kubeconfig (STRIMZI_NAMESPACE, STRIMZI_KAFKA_BOOTSTRAP_SERVERS, ...).
@@ -64,9 +66,9 @@ bench: ## Measure, on the real parts; BENCH_OUT names the file for the figures.
 ##@ Release
 
 .PHONY: docker-build
-docker-build: ## Build the image (IMAGE=name:tag).
+docker-build: ## Build the image of an operator (OPERATOR=topic-operator or roller, IMAGE=name:tag).
 	@command -v docker >/dev/null || { echo 'docker is missing: install it, or build the Dockerfile with another builder' >&2; exit 1; }
-	docker build -t '$(IMAGE)' .
+	docker build --build-arg OPERATOR='$(OPERATOR)' -t '$(IMAGE)' .
 
 # Tools are pinned in hack/tools/go.mod, outside of the workspace, so that they cannot move the products' versions.
 bin/controller-gen: TOOL = sigs.k8s.io/controller-tools/cmd/controller-gen

@@ -21,6 +21,8 @@ done
 
 cd "$root/topic-operator"
 "$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/rbac"
+cd "$root/roller"
+"$root/bin/controller-gen" rbac:roleName=roller paths=./internal/app/... "output:rbac:artifacts:config=$root/config/roller"
 
 mkdir -p "$root/docs"
 cd "$root/api"

@@ -11,7 +11,7 @@ failures=()
 fail() { printf 'verify: %s\n' "$*" >&2; failures+=("$*"); }
 
 # The files themselves are compared, before and after, rather than with git: work in progress is no failure.
-generated() { find config/crd/bases config/rbac docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) -exec sha256sum {} + | sort -k2; }
+generated() { find config/crd/bases config/rbac config/roller docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) -exec sha256sum {} + | sort -k2; }
 mkdir -p docs
 before=$(generated)
 hack/make/generate.sh
@@ -25,7 +25,7 @@ untracked=$(git ls-files --others --exclude-standard -- config/crd/bases config/
 
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./verify
 bin/verify . || fail "PROJECT and the CRDs are not true to the code, see above"
-for folder in crd default prometheus samples overlays/all-namespaces overlays/tls; do
+for folder in crd default prometheus roller samples overlays/all-namespaces overlays/tls; do
   bin/kustomize build "config/$folder" >/dev/null || fail "config/$folder does not build"
 done
 
@@ -40,9 +40,13 @@ esac
 [ "${CI:-}" != true ] || failures+=("${unrun[@]/#/could not run: }")
 
 # A setting that config/ spells wrong would be ignored without a word.
-mapfile -t settings < <(grep -rhoE 'STRIMZI_[A-Z_]+' config --include='*.yaml' | sort -u)
-for setting in "${settings[@]}"; do
-  grep -rqF "\"$setting\"" topic-operator/internal/options || fail "config/ sets $setting, which the topic operator does not know"
+for program in topic-operator roller; do
+  where=(config --include='*.yaml' --exclude-dir=roller)
+  [ "$program" = topic-operator ] || where=(config/roller --include='*.yaml')
+  mapfile -t settings < <(grep -rhoE 'STRIMZI_[A-Z_]+' "${where[@]}" | sort -u)
+  for setting in "${settings[@]}"; do
+    grep -rqF "\"$setting\"" "$program/internal/options" || fail "config/ sets $setting, which the $program does not know"
+  done
 done
 
 for module in "$@" hack/tools; do

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -47,13 +48,17 @@ func newFleet(ctx context.Context, config *rest.Config, o options.Options, log l
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 2)
-	go func() { ended <- home.Start(ctx) }()
-	go func() { ended <- set.Start(ctx) }()
+	var both sync.WaitGroup
+	for _, start := range []func(context.Context) error{home.Start, set.Start} {
+		both.Go(func() {
+			if err := start(ctx); err != nil {
+				log.Error(err, "The connections to other Kubernetes clusters ended")
+			}
+		})
+	}
 	f := &fleet{set: set, end: func() {
 		cancel()
-		<-ended
-		<-ended
+		both.Wait()
 	}}
 	f.join(ctx)
 	return f, nil

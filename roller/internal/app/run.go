@@ -27,13 +27,14 @@ import (
 // name is the roller's in Events and leases.
 const name = "kafka-operators-roller"
 
-// Run is the Deployment: it watches, and restarts what is to be restarted, until ctx ends.
-//
+// What the Deployment may do. Secrets with kubeconfigs are needed only where there are several Kubernetes clusters.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Run is the Deployment: it watches, and restarts what is to be restarted, until ctx ends.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
 	w, err := newWorld(ctx, config, o, log)
