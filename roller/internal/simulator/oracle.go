@@ -215,7 +215,7 @@ func (o *oracle) halt(n *node) {
 	for i := range o.seen.Nodes {
 		other := &o.seen.Nodes[i]
 		r, known := other.Revision.Get()
-		if other.ID != n.ID && other.Hold == "" && other.Stuck.Or("") != "" && known && r.Current == r.Desired && o.serves(n) {
+		if other.ID != n.ID && other.Hold == "" && !o.ended[other.Instance.Or("")] && other.Stuck.Or("") != "" && known && r.Current == r.Desired && o.serves(n) {
 			o.fail("node %d is restarted although node %d is stuck and up to date", n.ID, other.ID)
 		}
 	}
@@ -231,6 +231,12 @@ func (o *oracle) data(a roller.Action, n *node, before []*node) {
 		if o.anybodyAnswers() || !slices.Contains(o.reasons(o.seen.Node(n.ID)), "silence") || a.Forced == "" {
 			o.fail("node %d is restarted, and nobody knows what is in sync (ruling R5)", n.ID)
 		}
+		for id, down := range o.down(before) {
+			if down && o.w.byID[id].Roles.Broker && id != n.ID {
+				o.fail("node %d is restarted beside node %d, and nobody knows what is in sync", n.ID, id)
+			}
+		}
+		o.w.hurt(n)
 		return
 	}
 	if slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) }) {
@@ -306,7 +312,8 @@ func (o *oracle) order(n *node, before []*node) {
 // couldGo reports whether nothing about a controller itself keeps it from being restarted.
 func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
-	stalled := restarted && !c.lagsSince.IsZero() && o.w.now.Sub(end) >= o.policy.Stall
+	behind := !c.lagsSince.IsZero() || slices.ContainsFunc(c.hosted, func(p *partition) bool { return !slices.Contains(p.ISR, c.ID) })
+	stalled := restarted && behind && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
 	return seen.Hold == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
 }

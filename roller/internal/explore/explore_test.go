@@ -1,0 +1,61 @@
+package explore_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/explore"
+)
+
+var (
+	broker     = roller.Roles{Broker: true}
+	controller = roller.Roles{Controller: true}
+	combined   = roller.Roles{Controller: true, Broker: true}
+)
+
+func ids(of ...roller.NodeID) []roller.NodeID { return of }
+
+// small are clusters all states of which are looked at in a moment.
+var small = []explore.Cluster{
+	{Name: "one combined node", Nodes: []roller.Roles{combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0)}}, Moves: -1, MaxUnavailable: 1, Crashes: 1, Faults: 1},
+	{Name: "two combined nodes", Nodes: []roller.Roles{combined, combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
+	{Name: "two brokers", Nodes: []roller.Roles{broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 2, Replicas: ids(1, 0)}}, Sticky: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1, Faults: 1},
+	{Name: "three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
+	{Name: "three controllers", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Crashes: 1},
+	{Name: "a move among three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: 2, MaxUnavailable: 3, Faults: 1},
+}
+
+// large are those that take minutes.
+var large = []explore.Cluster{
+	{Name: "three brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1, Faults: 1},
+	{Name: "four brokers", Nodes: []roller.Roles{broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 1, Replicas: ids(2, 3)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
+	{Name: "five brokers", Nodes: []roller.Roles{broker, broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 2, Replicas: ids(2, 3, 4)}, {MinISR: 1, Replicas: ids(0, 3)}, {MinISR: 1, Replicas: ids(1, 4)}}, Moves: -1, MaxUnavailable: 2},
+	{Name: "three combined nodes", Nodes: []roller.Roles{combined, combined, combined}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 1, Crashes: 1},
+	{Name: "three controllers with all that goes wrong", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Crashes: 1, Faults: 2},
+	{Name: "three controllers and two brokers", Nodes: []roller.Roles{broker, broker, controller, controller, controller}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(0), Moves: -1, MaxUnavailable: 1, Crashes: 1},
+}
+
+// TestEveryInterleavingOfASmallRoll looks at all states that a roll of a small cluster can come to.
+func TestEveryInterleavingOfASmallRoll(t *testing.T) {
+	clusters, limit := small, 0
+	if os.Getenv("PROVE") == "full" {
+		clusters, limit = append(clusters[:len(clusters):len(clusters)], large...), 1_500_000
+	}
+	states, violations := 0, 0
+	for _, c := range clusters {
+		began := time.Now()
+		result := explore.Explore(&c, limit)
+		states += result.States
+		t.Logf("%-45s %8d states, %9d transitions, %6d ends, complete %t, %s", c.Name, result.States, result.Transitions, result.Ends, result.Complete, time.Since(began).Round(time.Millisecond))
+		if result.Broken != "" {
+			violations++
+			t.Errorf("%s: %s", c.Name, result.Broken)
+		} else if limit == 0 && (!result.Complete || result.Ends == 0) {
+			t.Errorf("%s: complete %t, %d ends", c.Name, result.Complete, result.Ends)
+		}
+	}
+	fmt.Printf("PROOF {\"name\":\"every interleaving of small rolls\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", states, violations)
+}

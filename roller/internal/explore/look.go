@@ -1,0 +1,228 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+)
+
+// looks are what the roller can do next: with all in sight, with something out of it, and with all that can go wrong when it acts.
+func (c *Cluster) looks(s *state) (all []move, done bool, broken string) {
+	d := roller.Step(c.snapshot(s), s.progress, c.policy())
+	if why := c.judge(s, d, true); why != "" {
+		return nil, false, why
+	}
+	all = append(all, move{tellLook(d), c.act(s, d, len(d.Actions), -1), true})
+	if s.faults == 0 {
+		return all, d.Phase == roller.PhaseDone, ""
+	}
+	fault := func(name string, next *state) {
+		next.faults--
+		all = append(all, move{name, next, false})
+	}
+	for n := range d.Actions {
+		fault(fmt.Sprintf("%s, crashes after %d", tellLook(d), n), c.act(s, d, n, -1))
+		fault(fmt.Sprintf("%s, is refused %d", tellLook(d), n), c.act(s, d, len(d.Actions), n))
+	}
+	for name, hide := range c.blinds() {
+		seen := c.snapshot(s)
+		hide(seen)
+		d := roller.Step(seen, s.progress, c.policy())
+		if why := c.judge(s, d, false); why != "" {
+			return nil, false, name + ": " + why
+		}
+		if why := unseen(seen, d); why != "" {
+			return nil, false, name + ": " + why
+		}
+		fault(name+" and "+tellLook(d), c.act(s, d, len(d.Actions), -1))
+	}
+	return all, d.Phase == roller.PhaseDone, ""
+}
+
+// blinds are the ways not to see something.
+func (c *Cluster) blinds() map[string]func(*roller.Snapshot) {
+	all := map[string]func(*roller.Snapshot){
+		"the topics are not known": func(s *roller.Snapshot) { s.Topics = roller.Unknown[[]roller.Topic]("timed out") },
+		"the quorum is not known":  func(s *roller.Snapshot) { s.Quorum = roller.Unknown[roller.Quorum]("timed out") },
+	}
+	for id := range c.Nodes {
+		all[fmt.Sprintf("the pod of node %d is not known", id)] = func(s *roller.Snapshot) {
+			n := &s.Nodes[id]
+			n.Instance, n.Ready, n.Stuck = roller.Unknown[string]("timed out"), roller.Unknown[bool]("timed out"), roller.Unknown[string]("timed out")
+			n.Revision, n.Terminating = roller.Unknown[roller.Revision]("timed out"), false
+		}
+	}
+	return all
+}
+
+// unseen: what is not known leads to nothing.
+func unseen(seen *roller.Snapshot, d roller.Decision) string {
+	for _, a := range d.Actions {
+		n := seen.Node(a.Node)
+		switch {
+		case !n.Instance.IsKnown():
+			return fmt.Sprintf("node %d is restarted, and its pod is not known", a.Node)
+		case n.Roles.Broker && !seen.Topics.IsKnown() && n.Ready.Or(true):
+			return fmt.Sprintf("node %d is restarted, and nobody knows what is in sync", a.Node)
+		case n.Roles.Controller && !seen.Quorum.IsKnown():
+			return fmt.Sprintf("voter %d is restarted, and the quorum is not known", a.Node)
+		}
+	}
+	return ""
+}
+
+// act stores the progress and carries out the first n actions; the one numbered refused is refused.
+func (c *Cluster) act(s *state, d roller.Decision, n, refused int) *state {
+	next := s.clone()
+	next.progress = d.Progress
+	for i, a := range d.Actions[:n] {
+		if i == refused {
+			next.progress = next.progress.NotCarriedOut(a.Node)
+			continue
+		}
+		target := &next.nodes[a.Node]
+		target.served = true
+		if target.serves() {
+			target.phase, target.ours = stopping, true
+		} else {
+			target.phase, target.age = gone, 0
+			next.progress = replaced(next.progress, a.Node)
+		}
+	}
+	next.progress = aged(next.progress, 0)
+	return next
+}
+
+// judge holds a decision against the rulings. Where something is out of sight, the order may be another one.
+func (c *Cluster) judge(s *state, d roller.Decision, complete bool) string {
+	down := map[roller.NodeID]bool{}
+	brokers := 0
+	for id, n := range s.nodes {
+		// What is seen not to be ready, since not long ago, counts, and what is on its way out.
+		down[roller.NodeID(id)] = n.ours || n.phase == stopping || n.dead && complete
+		if n.ours && c.Nodes[id].Broker {
+			brokers++
+		}
+	}
+	for _, a := range d.Actions {
+		n := s.nodes[a.Node]
+		if why := c.judgeNode(s, a, down); why != "" {
+			return why
+		}
+		if why := c.judgeOrder(s, d, a.Node); why != "" && complete {
+			return why
+		}
+		if n.runs() {
+			down[a.Node] = true
+			if c.Nodes[a.Node].Broker {
+				brokers++
+			}
+			if brokers > c.MaxUnavailable && !c.lost(s, a.Node) {
+				return fmt.Sprintf("ruling R8: %d brokers are down because of us", brokers)
+			}
+		}
+	}
+	return ""
+}
+
+// lost reports whether a combined node did not come back within patience: it stops no broker (ruling R4).
+func (c *Cluster) lost(s *state, id roller.NodeID) bool {
+	return !c.Nodes[id].Controller && slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age >= oldest })
+}
+
+// judgeNode holds one restart against the rulings, beside the nodes that are down.
+func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bool) string {
+	n, roles := s.nodes[a.Node], c.Nodes[a.Node]
+	switch {
+	case n.phase == stopping || n.phase == gone || a.Instance != thisOne:
+		return fmt.Sprintf("node %d is ended twice", a.Node)
+	case !n.outdated || n.served:
+		return fmt.Sprintf("node %d is restarted for nothing", a.Node)
+	case !n.runs():
+		return "" // it takes nothing away
+	}
+	if roles.Broker {
+		if why := simulator.KeepsData(c.topics(s), a.Node, down); why != "" {
+			return why
+		}
+	}
+	if !roles.Controller {
+		return ""
+	}
+	for id, other := range c.Nodes {
+		if other.Controller && roller.NodeID(id) != a.Node && down[roller.NodeID(id)] {
+			return fmt.Sprintf("voters %d and %d are down at once", id, a.Node)
+		}
+	}
+	return simulator.KeepsQuorum(roller.Known(c.quorum(s)), a.Node, c.policy().QuorumFetchTimeout)
+}
+
+// judgeOrder: no broker, and no active controller, goes while a controller could, or is on its way and not given up.
+func (c *Cluster) judgeOrder(s *state, d roller.Decision, id roller.NodeID) string {
+	if c.Nodes[id].Controller && s.leader != int8(id) {
+		return ""
+	}
+	for other, n := range s.nodes {
+		if !c.Nodes[other].Controller || roller.NodeID(other) == id || int8(other) == s.leader && c.Nodes[id].Controller {
+			continue
+		}
+		also := slices.ContainsFunc(d.Actions, func(a roller.Action) bool { return a.Node == roller.NodeID(other) })
+		switch {
+		case also:
+			return fmt.Sprintf("order: node %d goes together with controller %d", id, other)
+		case n.ours && n.age == 0:
+			return fmt.Sprintf("order: node %d goes, and controller %d was restarted just now", id, other)
+		case c.couldGo(s, other):
+			return fmt.Sprintf("order: node %d goes, and controller %d could", id, other)
+		}
+	}
+	return ""
+}
+
+// couldGo reports whether nothing at all is in a controller's way.
+func (c *Cluster) couldGo(s *state, id int) bool {
+	n := s.nodes[id]
+	if !n.outdated || n.served || n.phase != up || n.dead || len(s.progress.Restarts) > 0 || s.behind != 0 {
+		return false
+	}
+	for _, other := range s.nodes {
+		if other.phase != up || other.dead {
+			return false
+		}
+	}
+	clear := simulator.KeepsQuorum(roller.Known(c.quorum(s)), roller.NodeID(id), c.policy().QuorumFetchTimeout) == ""
+	return clear && int8(id) != s.leader && (!c.Nodes[id].Broker || simulator.KeepsData(c.topics(s), roller.NodeID(id), nil) == "")
+}
+
+// standing holds a state itself against the rulings: where no node crashed, each partition has what ruling R6 asks for, and the quorum its majority.
+func (c *Cluster) standing(s *state) string {
+	if int(s.crashes) < c.Crashes {
+		return ""
+	}
+	for i, p := range s.partitions {
+		in := 0
+		for _, id := range ids(p.isr) {
+			if s.nodes[id].serves() {
+				in++
+			}
+		}
+		rf := len(ids(p.replicas &^ p.adding))
+		if rf > 1 && (in < 1 || in < min(c.Partitions[i].MinISR, rf-1)) {
+			return fmt.Sprintf("ruling R6, seen in the data: partition %d has %d of %d replicas in sync, and nobody but us took any down", i, in, rf)
+		}
+	}
+	if voters, alive := c.voters(s); voters > 2 && alive*2 <= voters {
+		return fmt.Sprintf("%d of %d voters are left, and nobody but us took any down", alive, voters)
+	}
+	return ""
+}
+
+func tellLook(d roller.Decision) string {
+	text := "the roller looks"
+	for _, a := range d.Actions {
+		text += fmt.Sprintf(", restarts %d", a.Node)
+	}
+	return text
+}

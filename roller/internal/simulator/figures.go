@@ -1,0 +1,96 @@
+package simulator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// Scale is a cluster to be rolled without a mishap, for its figures.
+type Scale struct {
+	// Brokers are spread over three racks, and PartitionsPerBroker is how many each leads, with three replicas, one in each rack.
+	Brokers, PartitionsPerBroker int
+	// MaxUnavailable is the policy's. 1: one at a time.
+	MaxUnavailable int
+	// Restart is how long a broker takes from the deletion of its pod until it is ready, CatchUp until all its replicas are in sync after that.
+	Restart, CatchUp time.Duration
+}
+
+// Figures are what a roll comes to.
+type Figures struct {
+	// Batches is how often brokers were restarted together, Fewest the plan's lower bound.
+	Batches, Fewest int
+	// Took is the virtual time from the first look to the last.
+	Took time.Duration
+	// Looks is how often the roller looked: each costs one reading of the cluster, its topics and its quorum.
+	Looks int
+	// Restarts is how many brokers were restarted.
+	Restarts int
+}
+
+// Measure rolls a cluster in virtual time. The roller looks as often as its decisions ask for. Looks between which nothing happens, and nothing but time is
+// waited for, are counted and left out: they would see the same. It fails if a rule is broken, or the roll does not end.
+func Measure(s Scale) (Figures, error) { return measure(s, true) }
+
+func measure(s Scale, skip bool) (Figures, error) {
+	r := newRun(s.cluster(), nil)
+	plan := roller.NewPlan(r.w.observe(0, 0), roller.Progress{}, r.w.policy)
+	figures := Figures{Fewest: plan.Fewest}
+	for {
+		before, restarts := r.w.changed, r.restarts
+		r.look(Step{})
+		figures.Looks++
+		if r.restarts > restarts {
+			figures.Batches++
+		}
+		if r.last.Phase == roller.PhaseDone || r.broken() != "" {
+			break
+		}
+		again := max(time.Second, r.last.Again)
+		steps := 1
+		if at := r.w.next(); skip && before == r.w.changed && len(r.last.Actions) == 0 && !at.IsZero() {
+			steps = max(1, int(min(at.Sub(r.w.now), time.Minute)/again))
+		}
+		figures.Looks += steps - 1
+		r.w.pass(time.Duration(steps) * again)
+		if r.w.now.Sub(began) > 30*24*time.Hour {
+			return figures, fmt.Errorf("no end in sight: %s", r.rolled())
+		}
+	}
+	figures.Took, figures.Restarts = r.w.now.Sub(began), r.restarts
+	if why := r.broken(); why != "" {
+		return figures, fmt.Errorf("broken: %s", why)
+	}
+	return figures, nil
+}
+
+// cluster is the cluster of a scale.
+func (s Scale) cluster() Cluster {
+	c := Cluster{Policy: roller.DefaultPolicy()}
+	c.Policy.MaxUnavailable = s.MaxUnavailable
+	stop := s.Restart / 4
+	for id := range roller.NodeID(s.Brokers) {
+		n := Node{ID: id, Roles: roller.Roles{Broker: true}, Rack: fmt.Sprint("r", id%3), Outdated: true, Stop: stop, Boot: s.Restart - stop - replacement}
+		n.Rate = max(1, 3*s.PartitionsPerBroker/max(1, int(s.CatchUp/time.Second)))
+		c.Nodes = append(c.Nodes, n)
+	}
+	racks := [3]int{} // how many brokers each rack has
+	for rack := range racks {
+		racks[rack] = (s.Brokers - rack + 2) / 3
+	}
+	for i := range s.Brokers * s.PartitionsPerBroker {
+		first := i % s.Brokers
+		var replicas []roller.NodeID
+		for k := range 3 {
+			rack := (first + k) % 3
+			replicas = append(replicas, roller.NodeID((first/3+k*(1+i/s.Brokers))%racks[rack]*3+rack))
+		}
+		if i%100 == 0 {
+			c.Topics = append(c.Topics, Topic{Name: fmt.Sprint("topic", len(c.Topics)), MinISR: 2})
+		}
+		t := &c.Topics[len(c.Topics)-1]
+		t.Partitions = append(t.Partitions, replicas)
+	}
+	return c
+}
