@@ -1,0 +1,192 @@
+package observe_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// pod is a ready broker that was made an hour ago.
+func pod(id int, change ...func(*corev1.Pod)) corev1.Pod {
+	p := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("my-cluster-kafka-%d", id), UID: types.UID(fmt.Sprintf("uid-%d", id)), CreationTimestamp: metav1.Time{Time: noon.Add(-time.Hour)},
+			Labels: map[string]string{podset.LabelBrokerRole: "true", podset.LabelControllerRole: "false"}, Annotations: map[string]string{podset.AnnotationRevision: "r1"},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: noon.Add(-time.Minute)}}}},
+	}
+	for _, f := range change {
+		f(&p)
+	}
+	return p
+}
+
+func annotated(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations[key] = value }
+}
+
+func waiting(reason string, age time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.CreationTimestamp.Time = noon.Add(-age)
+		p.Status.Phase = corev1.PodPending
+		p.Status.Conditions = nil
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kafka", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
+	}
+}
+
+func unschedulable(age time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.CreationTimestamp.Time = noon.Add(-age)
+		p.Status.Phase = corev1.PodPending
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	}
+}
+
+func seen(places ...observe.Place) observe.Seen {
+	return observe.Seen{At: noon, Places: places, Lasting: 2 * time.Minute, Kafka: observe.KafkaFacts{
+		Topics: roller.Known[[]roller.Topic](nil), Quorum: roller.Known(roller.Quorum{Leader: 5}),
+		Brokers: roller.Known(map[roller.NodeID]kafka.Node{}), Nodes: map[roller.NodeID]observe.NodeAnswer{},
+	}}
+}
+
+func set(desired ...corev1.Pod) observe.PodSet {
+	return observe.PodSet{Name: "my-cluster-kafka", UID: "set", Pods: desired}
+}
+
+func TestAPodIsANode(t *testing.T) {
+	g := NewWithT(t)
+	s := seen(observe.Place{
+		Pods:       []corev1.Pod{pod(3, annotated(podset.AnnotationManualRollingUpdate, "true"), annotated(podset.AnnotationServerCertHash, "a"))},
+		Sets:       []observe.PodSet{set(pod(3, annotated(podset.AnnotationRevision, "r2"), annotated(podset.AnnotationServerCertHash, "b")))},
+		Properties: map[string]string{"my-cluster-kafka-3": "num.io.threads=9\n"},
+	})
+	s.Kafka.Brokers = roller.Known(map[roller.NodeID]kafka.Node{3: {ID: 3, Rack: "east", Fenced: true}})
+	s.Kafka.Nodes[3] = observe.NodeAnswer{Answers: true, Live: roller.Known(map[string]brokerconfig.Entry{"num.io.threads": {Value: "8"}})}
+	n := observe.Assemble(s).Nodes[0]
+	g.Expect(n.ID).To(BeEquivalentTo(3))
+	g.Expect(n.Roles).To(Equal(roller.Roles{Broker: true}))
+	g.Expect(n.Rack).To(Equal("east"))
+	g.Expect(n.Instance).To(Equal(roller.Known("uid-3")))
+	g.Expect(n.Ready).To(Equal(roller.Known(true)))
+	g.Expect(n.ReadyChanged).To(Equal(noon.Add(-time.Minute)))
+	g.Expect(n.Recovery).To(Equal(roller.Known[*roller.Recovery](nil)), "a node that is ready recovers nothing")
+	g.Expect(n.Revision).To(Equal(roller.Known(roller.Revision{Current: "r1", Desired: "r2"})))
+	g.Expect(n.Fenced).To(Equal(roller.Known(true)))
+	g.Expect(n.Answers).To(Equal(roller.Known(true)))
+	g.Expect(n.Config.Or(brokerconfig.Config{}).Desired).To(Equal(map[string]string{"num.io.threads": "9"}))
+	g.Expect(roller.Reasons(n.Requests)).To(Equal("ManualRollingUpdate (the pod is annotated), KafkaCertificatesChanged (the node's own certificate is another one)"))
+}
+
+// Seed 002's states, and when they count: a pod that was just made is not stuck.
+func TestWhatIsStuck(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   string
+	}{
+		{"ready", func(*corev1.Pod) {}, ""},
+		{"CrashLoopBackOff, at once", waiting("CrashLoopBackOff", time.Second), "CrashLoopBackOff"},
+		{"ImagePullBackOff, at once", waiting("ImagePullBackOff", time.Second), "ImagePullBackOff"},
+		{"InvalidImageName, at once", waiting("InvalidImageName", time.Second), "InvalidImageName"},
+		{"ContainerCreating, for a moment", waiting("ContainerCreating", time.Minute), ""},
+		{"ContainerCreating, for long", waiting("ContainerCreating", 2*time.Minute), "ContainerCreating"},
+		{"unschedulable, for a moment", unschedulable(time.Minute), ""},
+		{"unschedulable, for long", unschedulable(2 * time.Minute), "Unschedulable"},
+		{"PodInitializing", waiting("PodInitializing", time.Hour), ""},
+		{"a sidecar that is being created", func(p *corev1.Pod) {
+			waiting("ContainerCreating", time.Hour)(p)
+			p.Status.ContainerStatuses[0].Name = "sidecar"
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{pod(0, c.change)}})).Nodes[0]
+			NewWithT(t).Expect(n.Stuck).To(Equal(roller.Known(c.want)))
+		})
+	}
+}
+
+func TestWhatIsHeld(t *testing.T) {
+	for value, want := range map[string]string{
+		"disk is being replaced": "it is annotated with kafka-operators.io/hold: disk is being replaced",
+		"true":                   "it is annotated with kafka-operators.io/hold", "": "it is annotated with kafka-operators.io/hold", "false": "",
+	} {
+		n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{pod(0, annotated(podset.AnnotationHold, value))}})).Nodes[0]
+		NewWithT(t).Expect(n.Hold).To(Equal(want))
+	}
+}
+
+// A failed read is "unknown", never "gone".
+func TestAClusterThatCannotBeReadHidesNobody(t *testing.T) {
+	g := NewWithT(t)
+	s := seen(observe.Place{Pods: []corev1.Pod{pod(0)}}, observe.Place{ID: "east", Err: errors.New("connection refused")})
+	s.Kafka.Brokers = roller.Known(map[roller.NodeID]kafka.Node{0: {ID: 0}, 7: {ID: 7}})
+	s.Kafka.Quorum = roller.Known(roller.Quorum{Leader: 8, Voters: []roller.Voter{{ID: 8}}})
+	nodes := observe.Assemble(s).Nodes
+	g.Expect(nodes).To(HaveLen(3))
+	g.Expect(nodes[0].Instance.IsKnown()).To(BeTrue())
+	g.Expect(nodes[1].ID).To(BeEquivalentTo(7))
+	g.Expect(nodes[1].Instance.Why()).To(Equal("cluster east can't be read: connection refused"))
+	g.Expect(nodes[1].Roles.Broker).To(BeTrue())
+	g.Expect(nodes[2].ID).To(BeEquivalentTo(8))
+	g.Expect(nodes[2].Roles.Controller).To(BeTrue())
+	s.Places[1].Err = nil
+	g.Expect(observe.Assemble(s).Nodes).To(HaveLen(1), "where all can be read, what has no pod is not ours to restart")
+}
+
+func TestAPodThatIsMissing(t *testing.T) {
+	g := NewWithT(t)
+	n := observe.Assemble(seen(observe.Place{Sets: []observe.PodSet{set(pod(4))}})).Nodes[0]
+	g.Expect(n.ID).To(BeEquivalentTo(4))
+	g.Expect(n.Instance).To(Equal(roller.Known("")))
+	g.Expect(n.Revision.IsKnown()).To(BeFalse())
+}
+
+func TestTwoPodsThatClaimToBeOneNode(t *testing.T) {
+	g := NewWithT(t)
+	nodes := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{pod(0)}}, observe.Place{ID: "east", Pods: []corev1.Pod{pod(0)}})).Nodes
+	g.Expect(nodes).To(HaveLen(1))
+	g.Expect(nodes[0].Instance.Why()).To(ContainSubstring("claim to be the same node"))
+}
+
+func TestAPodWithoutAPodSetOrAConfigMap(t *testing.T) {
+	g := NewWithT(t)
+	s := seen(observe.Place{Pods: []corev1.Pod{pod(0), pod(1)}})
+	s.Kafka.Nodes[0] = observe.NodeAnswer{Answers: true, Live: roller.Known(map[string]brokerconfig.Entry{})}
+	nodes := observe.Assemble(s).Nodes
+	g.Expect(nodes[0].Revision.Why()).To(Equal("no StrimziPodSet has this pod"))
+	g.Expect(nodes[0].Config.Why()).To(Equal("no ConfigMap tells what it is to be"))
+	g.Expect(nodes[1].Answers.IsKnown()).To(BeFalse(), "nobody asked it")
+}
+
+func TestNamesThatAreNoNodes(t *testing.T) {
+	g := NewWithT(t)
+	var pods []corev1.Pod
+	for _, name := range []string{"my-cluster-kafka-", "my-cluster-kafka-x", "nodash", "my-cluster-kafka-01", "my-cluster-kafka--1", "my-cluster-kafka-99999999999"} {
+		pods = append(pods, pod(0, func(p *corev1.Pod) { p.Name = name }))
+	}
+	g.Expect(observe.Assemble(seen(observe.Place{Pods: pods})).Nodes).To(HaveLen(1), "my-cluster-kafka--1 is node 1 of my-cluster-kafka-")
+}
+
+func TestWhatTellsOfFencedBrokers(t *testing.T) {
+	g := NewWithT(t)
+	s := seen(observe.Place{Pods: []corev1.Pod{pod(0)}})
+	g.Expect(observe.Assemble(s).Nodes[0].Fenced.IsKnown()).To(BeFalse(), "an older broker lists only those in service")
+	s.Kafka.FencedIncluded = true
+	g.Expect(observe.Assemble(s).Nodes[0].Fenced).To(Equal(roller.Known(true)), "it is not even registered")
+	s.Kafka.Brokers = roller.Unknown[map[roller.NodeID]kafka.Node]("timed out")
+	g.Expect(observe.Assemble(s).Nodes[0].Fenced.Why()).To(Equal("timed out"))
+}
