@@ -22,8 +22,12 @@ type ConfigWriter interface {
 	// they are. What Kafka or one of its policies refuses is an entry of ClassInvalid; ClassRetriable is a way that failed.
 	//
 	// A change of one broker (BrokerResource) is sent to that broker, because only it checks the values against the rest of its own configuration;
-	// one of the cluster-wide defaults (ClusterResource) is checked by whichever node answers. Kafka acknowledges a change when it is stored: the
-	// nodes take it over a moment later, each on its own, and DescribeNodeConfigs tells when.
+	// one of the cluster-wide defaults (ClusterResource) is checked by whichever broker answers, against its own. Keys that Kafka does not know are stored
+	// like any other, and shown as sensitive.
+	//
+	// Kafka acknowledges a change when it is stored. The nodes take it over a moment later, each on its own, or not at all: a value that a node can't read has
+	// no effect there, and one that it can't run with (more than twice as many threads as it has) also holds up what is changed later.
+	// DescribeNodeConfigs tells what a node runs with (ConfigEntry.Value) and what it was given last (the first of its Synonyms).
 	AlterConfigs(ctx context.Context, changes []ConfigChange, validateOnly bool) (map[ConfigResource]error, error)
 }
 
@@ -45,11 +49,14 @@ type ControllerReader interface {
 //
 // DescribeQuorum finds the leader among them, which alone can answer, and asks it; one that is dead or hangs does not end the search. Where
 // none is the leader within the call's time, the error is of ClassRetriable. DescribeNodeConfigs asks controllers by their id; nodes that
-// are also brokers too. AlterConfigs goes to the active controller, and takes changes of any node and of the cluster-wide defaults, but
-// controllers do not check a value as brokers do: they refuse only what no node could read.
+// are also brokers too.
+//
+// AlterConfigs goes to the active controller, and takes changes of any node and of the cluster-wide defaults. Controllers check no value, with
+// validateOnly neither (Kafka 4.3): what no node can read, and what only a restart could change, they store like anything else. They refuse only
+// a node that is not registered (ClassNotFound). So whoever changes a controller checks before, and reads back after.
 //
 // Controllers register their addresses since metadata.version 3.7, without which only DescribeQuorum and AlterConfigs work. Pin holds as for
-// brokers: each controller shows on the very connection to which cluster it belongs.
+// brokers: each controller shows on the very connection to which cluster it belongs. DescribeControllers is exempt: it tells who answers.
 type Controllers interface {
 	ClusterPinner
 	ControllerReader

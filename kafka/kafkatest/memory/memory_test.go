@@ -28,6 +28,22 @@ func TestContract(t *testing.T) {
 	})
 }
 
+func TestNodeContract(t *testing.T) {
+	c := memory.New(memory.Options{Brokers: 2, Controllers: 3})
+	kafkatest.RunNodeContract(t, kafkatest.NodeTarget{
+		Admin:       func(testing.TB, time.Duration) kafka.Admin { return c.Client("User:test", nil) },
+		Controllers: func(testing.TB, time.Duration) kafka.Controllers { return c.Controllers("User:test", nil) },
+		ClusterID:   c.ClusterID(), Brokers: []int32{0, 1}, ControllerIDs: []int32{2, 3, 4},
+		Stop:  func(_ testing.TB, id int32) { c.StopNode(id) },
+		Start: func(_ testing.TB, id int32) { c.StartNode(id) },
+		Prefer: func(t testing.TB, topic string, replicas []int32) {
+			if err := c.ChangePartition(topic, 0, func(p *kafka.Partition) { p.Replicas = replicas }); err != nil {
+				t.Error(err)
+			}
+		},
+	})
+}
+
 func create(t testing.TB, c *memory.Cluster, names ...string) map[string]kafka.CreateResult {
 	t.Helper()
 	var topics []kafka.NewTopic

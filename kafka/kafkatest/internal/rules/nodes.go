@@ -144,11 +144,13 @@ func (c NodeConfigs) Node(id int32, static map[string]string, keys []string) map
 	return out
 }
 
-// nodeEntry is what a node shows of a key, given its values in the order of their rank, empty where there is none. A stored value that the node can't
-// read is shown where it comes from, and has no effect.
+// nodeEntry is what a node shows of a key, given its values in the order of their rank, empty where there is none. A node drops what it can't read.
 func nodeEntry(key string, values []kafka.ConfigSynonym) kafka.ConfigEntry {
 	d, known := nodeDefinitions[key]
-	values = slices.DeleteFunc(values, func(s kafka.ConfigSynonym) bool { return s.Value == "" })
+	values = slices.DeleteFunc(values, func(s kafka.ConfigSynonym) bool {
+		_, unreadable := refuseNode(key, s.Value)
+		return s.Value == "" || unreadable != ""
+	})
 	e := kafka.ConfigEntry{Source: kafka.SourceDefault, ReadOnly: !known || !d.dynamic, Sensitive: !known && dynamic(values)}
 	if len(values) == 0 {
 		return e
@@ -158,14 +160,8 @@ func nodeEntry(key string, values []kafka.ConfigSynonym) kafka.ConfigEntry {
 		for i := range values {
 			values[i].Value = ""
 		}
-		return e
 	}
-	for _, s := range values {
-		if _, why := refuseNode(key, s.Value); why == "" {
-			e.Value = s.Value
-			break
-		}
-	}
+	e.Value = values[0].Value
 	return e
 }
 

@@ -1,0 +1,271 @@
+package kafkatest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+var controllerCases = map[string]func(*nodeSuite){
+	"they tell who they are, and who is active": func(s *nodeSuite) {
+		c := s.controllers()
+		s.eventually(func() error {
+			set, err := c.DescribeControllers(s.Context())
+			if err != nil {
+				return err
+			}
+			var ids []int32
+			for _, n := range set.Controllers {
+				ids = append(ids, n.ID)
+				if n.Host == "" || n.Port <= 0 {
+					s.Errorf("a controller without address: %+v", n)
+				}
+			}
+			if set.ClusterID != s.target.ClusterID || !slices.Equal(ids, s.target.ControllerIDs) || !slices.Contains(ids, set.Active) {
+				return fmt.Errorf("got %+v", set)
+			}
+			return nil
+		})
+	},
+	"the quorum is the same as through the brokers": func(s *nodeSuite) {
+		direct := s.quorum(s.controllers())
+		through := s.quorum(s.admin)
+		if direct.Leader != through.Leader || direct.LeaderEpoch != through.LeaderEpoch {
+			s.Errorf("%+v differs from %+v", direct, through)
+		}
+		for _, q := range []kafka.Quorum{direct, through} {
+			if !slices.Equal(ids(q.Voters), s.target.ControllerIDs) || !slices.Equal(ids(q.Observers), s.target.Brokers) || len(q.Nodes) != len(s.target.ControllerIDs) {
+				s.Errorf("got %+v", q)
+			}
+		}
+	},
+	"each controller tells of itself": func(s *nodeSuite) {
+		c := s.controllers()
+		s.tellOfThemselves(c, s.target.ControllerIDs)
+		if e := s.node(c, s.target.ControllerIDs[0], "process.roles"); e.Value != "controller" {
+			s.Errorf("got %+v", e)
+		}
+	},
+	"brokers are not among them, nor they among the brokers": func(s *nodeSuite) {
+		c := s.controllers()
+		for _, ask := range []struct {
+			reader kafka.NodeConfigReader
+			id     int32
+		}{{c, s.target.Brokers[0]}, {s.admin, s.target.ControllerIDs[0]}} {
+			nodes, err := ask.reader.DescribeNodeConfigs(s.Context(), []int32{ask.id}, []string{kafka.KeyNodeID})
+			s.must(err)
+			if got := nodes[ask.id].Err; got == nil || kafka.ClassOf(got) != kafka.ClassRetriable {
+				s.Errorf("node %d: got %v", ask.id, got)
+			}
+		}
+	},
+	"they take changes of any node": func(s *nodeSuite) {
+		const key = "num.network.threads"
+		c := s.controllers()
+		id := s.target.ControllerIDs[2]
+		before := s.node(c, id, key)
+		s.must(s.changes(c, set(kafka.BrokerResource(id), key, "2"), true))
+		s.becomes(c, id, key, before.Value, before.Source)
+		s.must(s.changes(c, set(kafka.BrokerResource(id), key, "4"), false))
+		s.becomes(c, id, key, "4", kafka.SourceDynamicBroker)
+		s.must(s.changes(c, kafka.ConfigChange{Resource: kafka.BrokerResource(id), Delete: []string{key}}, false))
+		s.becomes(c, id, key, before.Value, before.Source)
+		broker := s.target.Brokers[1]
+		s.must(s.changes(c, set(kafka.BrokerResource(broker), "max.connections", "4000"), false))
+		s.becomes(s.admin, broker, "max.connections", "4000", kafka.SourceDynamicBroker)
+		s.must(s.changes(c, kafka.ConfigChange{Resource: kafka.BrokerResource(broker), Delete: []string{"max.connections"}}, false))
+		s.must(s.changes(c, set(kafka.ClusterResource(), "max.connections", "5000"), false))
+		for _, id := range s.target.ControllerIDs {
+			s.becomes(c, id, "max.connections", "5000", kafka.SourceDynamicBrokerDefault)
+		}
+		s.must(s.changes(c, kafka.ConfigChange{Resource: kafka.ClusterResource(), Delete: []string{"max.connections"}}, false))
+		s.becomes(c, id, "max.connections", "2147483647", kafka.SourceDefault)
+	},
+	"they check no value": func(s *nodeSuite) {
+		c := s.controllers()
+		id := s.target.ControllerIDs[0]
+		for _, kv := range [][2]string{{"log.cleaner.threads", "many"}, {"log.dirs", "/elsewhere"}, {"no.such.key", "1"}} {
+			s.must(s.changes(c, set(kafka.BrokerResource(id), kv[0], kv[1]), true))
+		}
+		s.refused("no such node", s.changes(c, set(kafka.BrokerResource(4711), "num.io.threads", "5"), true), kafka.ClassNotFound, "BrokerIdNotRegisteredException")
+		// So that a bad value can be told only from what the node makes of it: nothing, when it took over the change that came after.
+		s.must(s.changes(c, set(kafka.BrokerResource(id), "log.cleaner.threads", "many"), false))
+		s.must(s.changes(c, set(kafka.BrokerResource(id), "max.connections", "7000"), false))
+		s.becomes(c, id, "max.connections", "7000", kafka.SourceDynamicBroker)
+		if e := s.node(c, id, "log.cleaner.threads"); e.Value != "1" || e.Source != kafka.SourceDefault || len(e.Synonyms) != 1 {
+			s.Errorf("got %+v", e)
+		}
+		s.must(s.changes(c, kafka.ConfigChange{Resource: kafka.BrokerResource(id), Delete: []string{"log.cleaner.threads", "max.connections"}}, false))
+		s.becomes(c, id, "max.connections", "2147483647", kafka.SourceDefault)
+	},
+	"bound to its own cluster it does everything": func(s *nodeSuite) {
+		c := s.controllers()
+		s.must(c.Pin(s.target.ClusterID))
+		s.quorum(c)
+		s.tellOfThemselves(c, s.target.ControllerIDs)
+		s.must(s.changes(c, set(kafka.ClusterResource(), "num.io.threads", "5"), true))
+		s.refused("another id", c.Pin(elsewhere), kafka.ClassInvalid, "InvalidRequestException")
+	},
+	"bound to another cluster it asks and changes nothing": func(s *nodeSuite) {
+		c := s.controllers()
+		_, err := c.DescribeQuorum(s.Context()) // it has connections
+		s.must(err)
+		s.must(c.Pin(elsewhere))
+		_, err = c.DescribeQuorum(s.Context())
+		s.refused("quorum", err, kafka.ClassWrongCluster, "InconsistentClusterIdException")
+		_, err = c.DescribeNodeConfigs(s.Context(), s.target.ControllerIDs, nil)
+		s.refused("nodes", err, kafka.ClassWrongCluster, "InconsistentClusterIdException")
+		_, err = c.AlterConfigs(s.Context(), []kafka.ConfigChange{set(kafka.ClusterResource(), "max.connections", "6000")}, false)
+		s.refused("change", err, kafka.ClassWrongCluster, "InconsistentClusterIdException")
+		set, err := c.DescribeControllers(s.Context())
+		s.must(err)
+		if set.ClusterID != s.target.ClusterID {
+			s.Errorf("got %+v", set)
+		}
+		if e := s.node(s.admin, s.target.Brokers[0], "max.connections"); e.Source != kafka.SourceDefault {
+			s.Errorf("it was changed: %+v", e)
+		}
+	},
+	"a call that is over is over": func(s *nodeSuite) {
+		c := s.controllers()
+		ctx, cancel := context.WithCancel(s.Context())
+		cancel()
+		_, err := c.DescribeQuorum(ctx)
+		if kafka.ClassOf(err) != kafka.ClassRetriable {
+			s.Errorf("got %v", err)
+		}
+		if _, err := c.DescribeControllers(ctx); kafka.ClassOf(err) != kafka.ClassRetriable {
+			s.Errorf("got %v", err)
+		}
+	},
+}
+
+// quorum waits for a quorum with a leader.
+func (s *nodeSuite) quorum(r kafka.QuorumReader) kafka.Quorum {
+	s.Helper()
+	var q kafka.Quorum
+	s.eventually(func() (err error) {
+		if q, err = r.DescribeQuorum(s.Context()); err == nil && !slices.Contains(ids(q.Voters), q.Leader) {
+			err = fmt.Errorf("got %+v", q)
+		}
+		return err
+	})
+	return q
+}
+
+// ids returns the ids of replicas.
+func ids(replicas []kafka.Replica) []int32 {
+	var out []int32
+	for _, r := range replicas {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// slack is what a call may take beyond the time that a node is waited for, on any machine.
+const slack = shortly
+
+var awayCases = map[string]func(*nodeSuite){
+	"a broker that is away is fenced, and the only one that fails": func(s *nodeSuite) {
+		if s.target.Stop == nil {
+			s.Skip("the target can't stop nodes")
+		}
+		dead := s.target.Brokers[0]
+		s.target.Stop(s.T, dead)
+		s.failsAlone(s.admin, s.target.Brokers, dead)
+		s.fenced(dead, true)
+		s.failsAlone(s.admin, s.target.Brokers, dead) // now that all know it
+		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{set(kafka.BrokerResource(dead), "num.io.threads", "5"), set(kafka.BrokerResource(s.target.Brokers[1]), "num.io.threads", "5")}, true)
+		s.must(err)
+		s.must(errs[kafka.BrokerResource(s.target.Brokers[1])])
+		if got := errs[kafka.BrokerResource(dead)]; got == nil || kafka.ClassOf(got) != kafka.ClassRetriable {
+			s.Errorf("got %v", got)
+		}
+		s.target.Start(s.T, dead)
+		s.fenced(dead, false)
+		s.tellOfThemselves(s.admin, s.target.Brokers)
+	},
+	"the leader of the quorum is away": func(s *nodeSuite) {
+		c := s.controllers()
+		if s.target.Stop == nil {
+			s.Skip("the target can't stop nodes")
+		}
+		dead := s.quorum(c).Leader
+		s.target.Stop(s.T, dead)
+		s.eventually(func() error {
+			if q := s.quorum(c); q.Leader == dead {
+				return fmt.Errorf("%d leads still", dead)
+			}
+			return nil
+		})
+		s.failsAlone(c, s.target.ControllerIDs, dead)
+		s.must(s.changes(c, set(kafka.ClusterResource(), "num.io.threads", "5"), true))
+		s.target.Start(s.T, dead)
+		s.tellOfThemselves(c, s.target.ControllerIDs)
+	},
+	"a controller that hangs does not end the search for the leader": func(s *nodeSuite) {
+		c := s.controllers()
+		if s.target.Hang == nil {
+			s.Skip("the target can't make nodes hang")
+		}
+		hung := s.quorum(c).Leader
+		resume := s.target.Hang(s.T, hung)
+		defer resume()
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(s.Context(), patience)
+		defer cancel()
+		q, err := c.DescribeQuorum(ctx)
+		s.must(err)
+		if q.Leader == hung {
+			s.Errorf("the one that hangs leads still: %+v", q)
+		}
+		s.Logf("the new leader answered after %s", time.Since(start).Round(time.Millisecond))
+		s.failsAlone(c, s.target.ControllerIDs, hung)
+	},
+	"a broker that hangs holds up no other": func(s *nodeSuite) {
+		if s.target.Hang == nil {
+			s.Skip("the target can't make nodes hang")
+		}
+		hung := s.target.Brokers[0]
+		s.tellOfThemselves(s.admin, s.target.Brokers) // over connections that will hang
+		resume := s.target.Hang(s.T, hung)
+		defer resume()
+		s.failsAlone(s.admin, s.target.Brokers, hung)
+	},
+}
+
+// failsAlone asks all nodes, of which one is away.
+func (s *nodeSuite) failsAlone(reader kafka.NodeConfigReader, all []int32, away int32) {
+	s.Helper()
+	start := time.Now()
+	nodes, err := reader.DescribeNodeConfigs(s.Context(), all, []string{kafka.KeyNodeID})
+	s.must(err)
+	if took := time.Since(start); took > nodePatience+slack {
+		s.Errorf("it took %s", took)
+	}
+	for _, id := range all {
+		got := nodes[id].Err
+		if id == away && (got == nil || kafka.ClassOf(got) != kafka.ClassRetriable) || id != away && got != nil {
+			s.Errorf("node %d: got %v", id, got)
+		}
+	}
+}
+
+// fenced waits until a broker is known to be fenced, or not.
+func (s *nodeSuite) fenced(id int32, want bool) {
+	s.Helper()
+	s.eventually(func() error {
+		cluster, err := s.admin.DescribeCluster(s.Context())
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(cluster.Brokers, func(n kafka.Node) bool { return n.ID == id })
+		if !cluster.FencedIncluded || at < 0 || cluster.Brokers[at].Fenced != want {
+			return fmt.Errorf("got %+v", cluster)
+		}
+		return nil
+	})
+}
