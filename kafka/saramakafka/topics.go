@@ -58,11 +58,12 @@ func (a *Admin) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
 			return err
 		}
 		out = make([]kafka.Topic, 0, len(resp.Topics))
-		for _, t := range resp.Topics {
+		for i, t := range resp.Topics {
 			// Others are being created or deleted while we ask.
 			if t.Err == sarama.ErrNoError {
 				out = append(out, topic(t))
 			}
+			resp.Topics[i] = nil // there may be many: sarama's view of a topic need not outlive ours
 		}
 		return nil
 	}})
