@@ -177,8 +177,8 @@ func (r *round) safety(a, b *Assessment) {
 		return
 	}
 	if r.nobodyAnswers(a) {
-		if len(r.away) > 0 && !slices.Contains(r.away, a) || len(r.away) > 1 {
-			b.block(RuleAvailability, "nobody can tell which replicas are in sync, so brokers go one at a time")
+		if other := r.comesBack(a); other != nil {
+			b.block(RuleAvailability, "nobody can tell which replicas are in sync, and node %d may, once it is back", other.Node)
 		}
 		return
 	}
@@ -195,6 +195,17 @@ func (r *round) safety(a, b *Assessment) {
 			b.block(RuleRisk, "partition %s would be %s, which the policy forbids", at, risk)
 		}
 	}
+}
+
+// comesBack is another broker that is away, or has just gone, and may soon be back; nil: there is none.
+func (r *round) comesBack(a *Assessment) *Assessment {
+	for _, other := range r.nodes {
+		recent := other.State == StateUnready && r.s.At.Sub(other.node.ReadyChanged) < r.policy.Patience
+		if other != a && other.Roles.Broker && (recent || other.State == StateMissing || slices.Contains(r.away, other)) {
+			return other
+		}
+	}
+	return nil
 }
 
 // nobodyAnswers reports whether the replicas in sync can't be known because no broker answers, this one neither (seed 002: a broker that can't be reached

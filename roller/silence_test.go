@@ -87,3 +87,24 @@ func TestAPodThatMayBeStuckIsLeftAlone(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.of(0).Detail).To(Equal("whether its pod is stuck is not known: timed out"))
 }
+
+// A broker that will soon be back will tell what is in sync: a silent one is not restarted meanwhile.
+func TestASilentBrokerWaitsForOneThatComesBack(t *testing.T) {
+	for name, away := range map[string]func(n *roller.Node){
+		"no pod": func(n *roller.Node) { n.Instance, n.Ready = roller.Known(""), roller.Known(false) },
+		"not ready": func(n *roller.Node) {
+			n.Ready, n.Fenced, n.ReadyChanged = roller.Known(false), roller.Known(true), noon
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1).current(0, 1)
+			for _, id := range ids(0, 1) {
+				sc.node(id).Answers, sc.node(id).Silent = roller.Known(false), noon.Add(-time.Hour)
+			}
+			sc.s.Topics = roller.Unknown[[]roller.Topic]("nobody answers")
+			away(sc.node(1))
+			sc.Expect(sc.step().Actions).To(BeEmpty())
+			sc.Expect(sc.blocked(0)[0]).To(BeElementOf(roller.RuleAvailability, roller.RuleLimit))
+		})
+	}
+}
