@@ -84,12 +84,13 @@ func (c *Cluster) act(s *state, d roller.Decision, n, refused int) *state {
 		}
 		target := &next.nodes[a.Node]
 		target.served = true
-		if target.serves() {
+		if target.runs() {
 			target.phase, target.ours = stopping, true
-		} else {
-			target.phase, target.age = gone, 0
-			next.progress = replaced(next.progress, a.Node)
+			continue
 		}
+		target.phase, target.age, target.dead = gone, 0, false
+		next.progress = replaced(next.progress, a.Node)
+		c.lose(next, int(a.Node))
 	}
 	next.progress = aged(next.progress, 0)
 	return next

@@ -85,9 +85,9 @@ func (o *oracle) remember(n *roller.Node) {
 	}
 	since, waits := o.wants[n.ID]
 	givenUp := waits && o.seen.At.Sub(since) >= o.policy.Patience
-	if !n.Roles.Controller || len(o.reasons(n)) == 0 || !givenUp && o.queues(n) {
+	if !n.Roles.Controller || o.complete && len(o.reasons(n)) == 0 || !givenUp && o.queues(n) {
 		delete(o.wants, n.ID)
-	} else if !waits {
+	} else if !waits && len(o.reasons(n)) > 0 {
 		o.wants[n.ID] = o.seen.At
 	}
 }
@@ -232,7 +232,7 @@ func (o *oracle) data(a roller.Action, n *node, before []*node) {
 			o.fail("node %d is restarted, and nobody knows what is in sync (ruling R5)", n.ID)
 		}
 		for id, down := range o.down(before) {
-			if down && o.w.byID[id].Roles.Broker && id != n.ID {
+			if down && o.w.byID[id].Roles.Broker && id != n.ID && o.seen.Node(id).Stuck.Or("") == "" {
 				o.fail("node %d is restarted beside node %d, and nobody knows what is in sync", n.ID, id)
 			}
 		}
