@@ -55,6 +55,28 @@ func TestRandomHistoriesOfRolls(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
 }
 
+// TestRandomHistoriesOfLargeRolls is the same with clusters as large as they get.
+func TestRandomHistoriesOfLargeRolls(t *testing.T) {
+	sizes := []int{100}
+	if proving() {
+		sizes = []int{100, 100, 100, 100, 300, 300, 300, 1000, 1000, 1000}
+	}
+	seed := proveSeed(t)
+	made, violations := 0, 0
+	for i, brokers := range sizes {
+		h := simulator.LargeHistory(seed+uint64(i), brokers)
+		made += len(h.Steps)
+		began := time.Now()
+		result := h.Play(nil)
+		t.Logf("%d brokers: %d looks, %d restarts, %s until all was rolled, played in %s", brokers, result.Looks, result.Restarts, result.Took, time.Since(began).Round(time.Millisecond))
+		if result.Broken != "" {
+			violations++
+			t.Errorf("LargeHistory(%d, %d): %s", seed+uint64(i), brokers, result.Broken)
+		}
+	}
+	fmt.Printf("PROOF {\"name\":\"random histories of large rolls\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
+}
+
 // reportHistory tells the shortest history that breaks a rule.
 func reportHistory(t *testing.T, seed uint64, h simulator.History) {
 	t.Helper()

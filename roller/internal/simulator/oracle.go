@@ -394,6 +394,7 @@ func (o *oracle) rank(n *node) int {
 func (o *oracle) accepted(n *node, a roller.Action) {
 	o.ended[a.Instance] = true
 	o.lastEnd[n.ID] = o.w.now
+	delete(o.wants, n.ID)
 	if o.served[n.ID] == nil {
 		o.served[n.ID] = map[string]bool{}
 	}
