@@ -292,6 +292,34 @@ var authorizationCases = map[string]func(*suite){
 		}
 		s.entry(name, "retention.ms", "604800000", kafka.SourceDefault)
 	},
+	"whoever may do nothing may ask and change no node, and elect no leader": func(s *suite) {
+		if s.target.Restricted == nil {
+			s.Skip("the target authorizes nobody")
+		}
+		nobody, p := s.target.Restricted(s), kafka.TopicPartition{Topic: s.topic("led")}
+		s.create(1, p.Topic)
+		refused := func(what string, err error) {
+			s.Helper()
+			s.refused(what, err, kafka.ClassForbidden, "ClusterAuthorizationException")
+		}
+		nodes, err := nobody.DescribeNodeConfigs(s.Context(), []int32{0}, nil)
+		s.must(err)
+		refused("ask", nodes[0].Err)
+		for _, r := range []kafka.ConfigResource{kafka.BrokerResource(0), kafka.ClusterResource()} {
+			changed, err := nobody.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: r, Set: map[string]string{"max.connections": "9"}}}, false)
+			s.must(err)
+			refused("change", changed[r])
+		}
+		elected, err := nobody.ElectPreferredLeaders(s.Context(), []kafka.TopicPartition{p})
+		s.must(err)
+		refused("elect", elected[p])
+		nodes, err = s.admin.DescribeNodeConfigs(s.Context(), []int32{0}, []string{"max.connections"})
+		s.must(err)
+		s.must(nodes[0].Err)
+		if e := nodes[0].Entries["max.connections"]; e.Source != kafka.SourceDefault {
+			s.Errorf("it was changed: %+v", e)
+		}
+	},
 }
 
 func (s *suite) forbidden(what string, err error) {

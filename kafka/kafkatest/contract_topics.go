@@ -51,6 +51,9 @@ var clusterCases = map[string]func(*suite){
 				s.Errorf("ListReassignments(%q) = %v", topics, moves)
 			}
 		}
+		if n := s.count("ListPartitionReassignments"); n != 3 { // and none for no topic
+			s.Errorf("it took %d requests", n)
+		}
 	},
 	"a broker describes its configuration": func(s *suite) {
 		cluster, err := s.admin.DescribeCluster(s.Context())

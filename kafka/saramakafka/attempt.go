@@ -16,8 +16,8 @@ const (
 	// firstAttempt bounds the first attempt of a request that may be repeated. Later ones get most of what is left, so that an
 	// answer that really takes long arrives in the end.
 	firstAttempt = 10 * time.Second
-	// firstOfControllers is the same for controllers, which answer out of their memory, or after one commit to it.
-	firstOfControllers = 2 * time.Second
+	// firstRound bounds each attempt with a controller until all were tried: they answer out of their memory, or after one commit to it.
+	firstRound = 2 * time.Second
 	// hungAfter is the silence after which a broker is suspected.
 	hungAfter = time.Second
 
@@ -369,12 +369,11 @@ func (r *router) attemptContext(ctx context.Context, t *trial) (context.Context,
 		return context.WithCancel(ctx)
 	}
 	left := time.Until(deadline)
-	first := firstAttempt
-	if r.kind == controllers {
-		first = firstOfControllers
-	}
-	if t.attempts <= t.misses { // those that answered at once took none of the time
-		return context.WithTimeout(ctx, min(first, left/2))
+	switch {
+	case r.kind == controllers && t.rounds == 0:
+		return context.WithTimeout(ctx, min(firstRound, left/2))
+	case t.attempts == 0:
+		return context.WithTimeout(ctx, min(firstAttempt, left/2))
 	}
 	return context.WithTimeout(ctx, left*3/4)
 }

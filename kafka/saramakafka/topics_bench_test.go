@@ -145,9 +145,7 @@ func serveLarge(conn net.Conn, large []byte) {
 		if key == keyAPIVersions {
 			resp := kmsg.NewPtrApiVersionsResponse()
 			resp.Version = version
-			for _, k := range []kmsg.ApiVersionsResponseApiKey{{ApiKey: keyAPIVersions, MaxVersion: 3}, {ApiKey: 3, MinVersion: 11, MaxVersion: 11}} {
-				resp.ApiKeys = append(resp.ApiKeys, k)
-			}
+			resp.ApiKeys = []kmsg.ApiVersionsResponseApiKey{{ApiKey: keyAPIVersions, MaxVersion: 3}, {ApiKey: 3, MinVersion: 11, MaxVersion: 11}}
 			body = resp.AppendTo(nil)
 		}
 		frame := binary.BigEndian.AppendUint32(nil, uint32(4+len(body)))
