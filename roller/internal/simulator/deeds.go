@@ -28,7 +28,16 @@ func (r *run) passes(s Step) {
 
 func (r *run) crashes(s Step) { r.w.crash(r.node(s)) }
 
-func (r *run) evicts(s Step) { r.w.end(r.node(s), false) }
+// evicts lets somebody else delete a pod. Where the roller had stored that it would, and crashed, nobody can tell who did: it counts as done.
+func (r *run) evicts(s Step) {
+	n := r.node(s)
+	if n.pod != podGone && n.pod != podStopping && r.progress.Restarts[n.ID].Instance == n.instance() {
+		seen := r.w.look(n)
+		r.oracle.served[n.ID] = r.oracle.serve(&seen)
+		delete(r.oracle.wants, n.ID)
+	}
+	r.w.end(n, false)
+}
 
 // fates decides how the next start of a node ends.
 func (r *run) fates(s Step) {

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -115,7 +116,7 @@ func (o *oracle) all(n *roller.Node) []string {
 	if n.ReadyChanged.After(quiet) {
 		quiet = n.ReadyChanged
 	}
-	if answers, known := n.Answers.Get(); n.Roles.Broker && known && !answers && !n.Silent.IsZero() && o.seen.At.Sub(quiet) >= o.silence(n) {
+	if answers, known := n.Answers.Get(); o.seen != nil && n.Roles.Broker && known && !answers && !n.Silent.IsZero() && o.seen.At.Sub(quiet) >= o.silence(n) {
 		all = append(all, "silence")
 	}
 	if c, known := n.Config.Get(); known && c.Desired[staticKey] != c.Live[staticKey].Value {
@@ -395,12 +396,19 @@ func (o *oracle) accepted(n *node, a roller.Action) {
 	o.ended[a.Instance] = true
 	o.lastEnd[n.ID] = o.w.now
 	delete(o.wants, n.ID)
-	if o.served[n.ID] == nil {
-		o.served[n.ID] = map[string]bool{}
+	o.served[n.ID] = o.serve(o.seen.Node(n.ID))
+}
+
+// serve is what a node was restarted for once it has been restarted for all that it shows.
+func (o *oracle) serve(n *roller.Node) map[string]bool {
+	served := maps.Clone(o.served[n.ID])
+	if served == nil {
+		served = map[string]bool{}
 	}
-	for _, key := range o.all(o.seen.Node(n.ID)) {
-		o.served[n.ID][key] = true
+	for _, key := range o.all(n) {
+		served[key] = true
 	}
+	return served
 }
 
 // reconfigured: what a node does not take up is tried three times, and what Kafka refuses is not tried again.
