@@ -30,7 +30,7 @@ const (
 	ReasonIdentityChanged Reason = "IdentityChanged"
 	// ReasonNoAnswer: the API server does not answer, or not in time, or with errors of its own.
 	ReasonNoAnswer Reason = "NoAnswer"
-	// ReasonResuming: the API server answers again, but not all watches have been taken up, so the caches may be behind.
+	// ReasonResuming: the API server answers again, but the caches do not know yet all that happened meanwhile.
 	ReasonResuming Reason = "Resuming"
 	// ReasonLeft: the cluster is not configured any more, or the process ends.
 	ReasonLeft Reason = "Left"

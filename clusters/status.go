@@ -72,7 +72,7 @@ type facts struct {
 	foreign error
 	// health is that of the credentials in use.
 	health Health
-	// pending names the watches that have not been taken up since the connection was last lost.
+	// pending names the informers that are not up to date since the connection was last lost.
 	pending []string
 	// joinErr is why those who want to know of the member could not be told.
 	joinErr error
@@ -103,7 +103,7 @@ func (f facts) judge() verdict {
 		}
 		return v
 	case len(f.pending) > 0:
-		return verdict{Unreachable, ReasonResuming, "waiting for watches to be taken up again: " + strings.Join(f.pending, ", ")}
+		return verdict{Unreachable, ReasonResuming, "waiting for what happened meanwhile: " + strings.Join(f.pending, ", ")}
 	case f.candidate != nil:
 		reason, _ := classify(f.candidate)
 		return verdict{Connected, reason, fmt.Sprintf("the Secret %s has changed, but the earlier credentials stay in use: %v", f.secretName, f.candidate)}

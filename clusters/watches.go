@@ -15,8 +15,11 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// watches keeps account of a member's informers: whether each has taken up its watch since the connection was last lost. While there is
+// watches keeps account of a member's informers: whether each is up to date since the connection was last lost. While there is
 // no connection it holds them back, so that they neither hammer a server that is not there nor, having backed off, come back late.
+//
+// After an outage every informer lists anew. It could go on with its watch where it was, and would miss nothing; but nobody could tell when what
+// had happened meanwhile has arrived, and reads would be answered with what was before. A list has an end.
 type watches struct {
 	mu        sync.Mutex
 	informers []*informer
@@ -24,15 +27,21 @@ type watches struct {
 	outage int
 	// gate is closed while requests may pass.
 	gate chan struct{}
-	// changed is called when a watch has been taken up.
+	// changed is called when an informer is up to date again.
 	changed func()
 }
 
-// informer is the account of one informer. Its fields belong to watches.mu.
+// informer is the account of one informer. Name and current belong to watches.mu, what is listed to the informer's one goroutine.
 type informer struct {
 	name string
-	// current is the outage after which the watch was last taken up, or never.
+	// current is the outage since which it is up to date, or never.
 	current int
+	// listed is what it has been sent of a list after the outage of that number.
+	listed       versions
+	listedOutage int
+	listedAll    bool
+	// store is where it keeps what it has been sent.
+	store toolscache.Store
 	// stopped reports whether it was taken away; it then comes back no more.
 	stopped func() bool
 	inner   toolscache.ListerWatcherWithContext
@@ -114,7 +123,7 @@ func (w *watches) pending() []string {
 func (w *watches) newInformer(inner toolscache.ListerWatcher, example runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
 	i := &informer{name: kindOf(example), current: never, inner: toolscache.ToListerWatcherWithContext(inner), all: w}
 	shared := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{ListWithContextFunc: i.list, WatchFuncWithContext: i.watch}, example, resync, by)
-	i.stopped = shared.IsStopped
+	i.stopped, i.store = shared.IsStopped, shared.GetIndexer()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.informers = append(w.informers, i)
@@ -129,45 +138,154 @@ func kindOf(example runtime.Object) string {
 }
 
 func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	if _, err := i.all.wait(ctx); err != nil {
+	outage, err := i.all.wait(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return i.inner.ListWithContext(ctx, options)
+	stale := i.stale(outage)
+	if stale && options.Continue == "" {
+		options.ResourceVersion, options.ResourceVersionMatch = "", "" // what is there now, and not what a server remembers
+		i.listed, i.listedOutage, i.listedAll = versions{}, outage, false
+	}
+	list, err := i.inner.ListWithContext(ctx, options)
+	if err != nil || !stale {
+		return list, err
+	}
+	if err := meta.EachListItem(list, func(o runtime.Object) error { i.listed.see(watch.Added, o); return nil }); err != nil {
+		return nil, err
+	}
+	page, err := meta.ListAccessor(list)
+	i.listedAll = err == nil && page.GetContinue() == ""
+	return list, nil
 }
 
-// watch takes the watch up. From then on the informer is up to date but for what is on its way, except if the watch sends the
-// present state first, or starts with the message that the past is forgotten: then not before that has come.
+// watch takes the watch up. After an outage that needs a list before, or a watch that begins with one; the informer is up to date when it has taken all
+// of that into its store. What happened before that is then known, what happens after it comes as it always does.
 func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	outage, err := i.all.wait(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if options.SendInitialEvents != nil && *options.SendInitialEvents {
+		return i.watchFromList(ctx, options, outage)
+	}
+	if i.stale(outage) {
+		if !i.listedAll || i.listedOutage != outage {
+			return expired(), nil
+		}
+		if !i.holds(ctx.Done(), i.listed) {
+			return nil, context.Cause(ctx)
+		}
+	}
 	inner, err := i.inner.WatchWithContext(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	if options.SendInitialEvents == nil || !*options.SendInitialEvents {
-		i.upToDate(outage)
-	}
-	return observe(inner, func(e watch.Event) {
-		switch {
-		case e.Type == watch.Error && forgotten(e.Object):
-			i.behind()
-		case e.Type == watch.Bookmark && endsInitialEvents(e.Object):
-			i.upToDate(outage)
-		}
-	}), nil
+	i.listed, i.listedAll = nil, false
+	i.upToDate(outage)
+	return observe(inner, i.notice, func(watch.Event, <-chan struct{}) {}), nil
 }
 
-// observe shows each event of a watch to see before it is passed on.
-func observe(inner watch.Interface, see func(watch.Event)) watch.Interface {
+// watchFromList takes up a watch that first sends what there is, and marks the end of that with a bookmark.
+func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions, outage int) (watch.Interface, error) {
+	stale, listing, sent := i.stale(outage), true, versions{}
+	if stale {
+		options.ResourceVersion = "" // what is there now, and not what a server remembers
+	}
+	inner, err := i.inner.WatchWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	before := func(e watch.Event) {
+		if stale && listing {
+			sent.see(e.Type, e.Object)
+		}
+		i.notice(e)
+	}
+	after := func(e watch.Event, stopped <-chan struct{}) {
+		if !listing || e.Type != watch.Bookmark || !endsInitialEvents(e.Object) {
+			return
+		}
+		if !stale || i.holds(stopped, sent) {
+			i.upToDate(outage)
+		}
+		listing, sent = false, nil
+	}
+	return observe(inner, before, after), nil
+}
+
+// notice takes note of a watch that cannot go on.
+func (i *informer) notice(e watch.Event) {
+	if e.Type == watch.Error && forgotten(e.Object) {
+		i.behind()
+	}
+}
+
+// versions are the resource versions of objects, by their keys.
+type versions map[string]string
+
+func (v versions) see(how watch.EventType, o runtime.Object) {
+	key, err := toolscache.MetaNamespaceKeyFunc(o)
+	m, err2 := meta.Accessor(o)
+	switch {
+	case err != nil || err2 != nil:
+	case how == watch.Added || how == watch.Modified:
+		v[key] = m.GetResourceVersion()
+	case how == watch.Deleted:
+		delete(v, key)
+	}
+}
+
+// holds waits until the store holds what the informer has been sent, and that only. Nothing more may be sent meanwhile.
+func (i *informer) holds(stopped <-chan struct{}, sent versions) bool {
+	const first, last = time.Millisecond, 100 * time.Millisecond
+	for pause := first; ; pause = min(2*pause, last) {
+		if i.equals(sent) {
+			return true
+		}
+		select {
+		case <-time.After(pause):
+		case <-stopped:
+			return false
+		}
+	}
+}
+
+func (i *informer) equals(sent versions) bool {
+	if len(i.store.ListKeys()) != len(sent) {
+		return false
+	}
+	for key, version := range sent {
+		o, there, err := i.store.GetByKey(key)
+		if err != nil || !there {
+			return false
+		}
+		// A transform may have taken the version away.
+		if m, err := meta.Accessor(o); err != nil || m.GetResourceVersion() != "" && m.GetResourceVersion() != version {
+			return false
+		}
+	}
+	return true
+}
+
+// expired is a watch that says that it cannot go on from where it was, upon which the informer lists.
+func expired() watch.Interface {
+	events := make(chan watch.Event, 1)
+	events <- watch.Event{Type: watch.Error, Object: &apierrors.NewResourceExpired("the connection to the cluster was lost").ErrStatus}
+	close(events)
+	return watch.NewProxyWatcher(events)
+}
+
+// observe shows each event of a watch before and after it is passed on. The next one is not passed on before both have returned.
+func observe(inner watch.Interface, before func(watch.Event), after func(e watch.Event, stopped <-chan struct{})) watch.Interface {
 	o := &observed{Interface: inner, result: make(chan watch.Event), stopped: make(chan struct{})}
 	go func() {
 		defer close(o.result)
 		for e := range inner.ResultChan() {
-			see(e)
+			before(e)
 			select {
 			case o.result <- e:
+				after(e, o.stopped)
 			case <-o.stopped:
 				return
 			}
@@ -201,6 +319,13 @@ func forgotten(o runtime.Object) bool {
 func endsInitialEvents(o runtime.Object) bool {
 	m, err := meta.Accessor(o)
 	return err == nil && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// stale reports whether the informer was up to date once, and is not known to be since that outage.
+func (i *informer) stale(outage int) bool {
+	i.all.mu.Lock()
+	defer i.all.mu.Unlock()
+	return i.current != never && i.current != outage
 }
 
 func (i *informer) upToDate(outage int) {

@@ -21,6 +21,9 @@ type bench struct {
 	all     *watches
 	one     *informer
 	server  *watch.FakeWatcher
+	store   toolscache.Store
+	list    corev1.PodList
+	asked   metav1.ListOptions
 	told    atomic.Int32
 	dropped int
 }
@@ -29,14 +32,20 @@ func newBench(t *testing.T) *bench {
 	b := &bench{WithT: NewWithT(t), t: t}
 	b.all = newWatches(func() { b.told.Add(1) })
 	inner := &toolscache.ListWatch{
-		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return &corev1.PodList{}, nil },
-		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+		ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			b.asked = o
+			return b.list.DeepCopy(), nil
+		},
+		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			b.asked = o
 			b.server = watch.NewFake()
 			return b.server, nil
 		},
 	}
 	b.Expect(b.all.newInformer(inner, &corev1.Pod{}, 0, nil)).NotTo(BeNil())
 	b.one = b.all.informers[0]
+	b.store = toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
+	b.one.store = b.store
 	return b
 }
 
@@ -54,41 +63,111 @@ func (b *bench) watch(initial bool) watch.Interface {
 	return w
 }
 
-func TestAWatchHasToBeTakenUpAgainAfterAnOutage(t *testing.T) {
+func pod(name, version string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, ResourceVersion: version}}
+}
+
+func endOfInitial() *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
+}
+
+// lost plays an outage of an informer that was in sync and holds a pod that has changed since, and one that has gone.
+func (b *bench) lost() {
+	b.t.Helper()
+	b.pass(true)
+	b.watch(false)
+	b.Expect(b.store.Add(pod("a", "1"))).To(Succeed())
+	b.Expect(b.store.Add(pod("gone", "1"))).To(Succeed())
+	b.pass(false)
+	b.pass(true)
+	b.Expect(b.all.pending()).To(Equal([]string{"*v1.Pod"}))
+}
+
+func TestInformersAreAccountedForFromTheirFirstSync(t *testing.T) {
 	b := newBench(t)
 	b.pass(true)
+	b.Expect(b.dropped).To(BeZero())
 	b.Expect(b.all.pending()).To(BeEmpty(), "what was never in sync makes its readers wait by itself")
 	b.watch(false)
 	b.Expect(b.told.Load()).To(BeEquivalentTo(1))
 	b.pass(true)
-	b.Expect(b.dropped).To(BeZero())
 	b.pass(false)
 	b.Expect(b.dropped).To(Equal(1), "what is under way is broken off")
-	b.Expect(b.all.pending()).To(Equal([]string{"*v1.Pod"}))
+	b.Expect(b.all.pending()).To(HaveLen(1))
 	b.pass(false)
 	b.pass(true)
 	b.Expect(b.dropped).To(Equal(2), "and what was begun while the gate was closing")
 	b.Expect(b.all.pending()).To(HaveLen(1))
-	b.watch(false)
-	b.Expect(b.all.pending()).To(BeEmpty())
-	b.Expect(b.told.Load()).To(BeEquivalentTo(2))
 }
 
-func TestAWatchThatSendsThePresentStateIsUpToDateAfterThat(t *testing.T) {
+func TestAWatchIsNotJustTakenUpAfterAnOutage(t *testing.T) {
 	b := newBench(t)
-	b.pass(true)
-	b.watch(false)
+	b.lost()
+	e := watch.Event{}
+	b.Eventually(b.watch(false).ResultChan()).Should(Receive(&e))
+	b.Expect(forgotten(e.Object)).To(BeTrue(), "the informer is told to list")
+	b.Expect(b.all.pending()).To(HaveLen(1))
+}
+
+func TestAWatchThatBeginsWithAListIsUpToDateWhenTheStoreHoldsIt(t *testing.T) {
+	b := newBench(t)
+	b.lost()
+	w := b.watch(true)
+	b.Expect(b.asked.ResourceVersion).To(BeEmpty(), "what is there now is asked for")
+	b.server.Add(pod("a", "2"))
+	b.Eventually(w.ResultChan()).Should(Receive())
+	b.server.Action(watch.Bookmark, pod("a", "8"))
+	b.Eventually(w.ResultChan()).Should(Receive())
+	b.server.Action(watch.Bookmark, endOfInitial())
+	b.Eventually(w.ResultChan()).Should(Receive())
+	go b.server.Modify(pod("a", "10"))
+	held := func() {
+		b.t.Helper()
+		b.Consistently(w.ResultChan(), 50*time.Millisecond).ShouldNot(Receive())
+		b.Expect(b.all.pending()).To(HaveLen(1))
+	}
+	held()
+	b.Expect(b.store.Update(pod("a", "2"))).To(Succeed())
+	held()
+	b.Expect(b.store.Delete(pod("gone", "1"))).To(Succeed())
+	b.Eventually(b.all.pending).Should(BeEmpty())
+	b.Eventually(w.ResultChan()).Should(Receive(), "and then it goes on")
+}
+
+func TestAWatchAfterAListIsUpToDateWhenTheStoreHoldsIt(t *testing.T) {
+	b := newBench(t)
+	b.lost()
+	read := func(next string, pods ...corev1.Pod) {
+		b.list = corev1.PodList{ListMeta: metav1.ListMeta{Continue: next}, Items: pods}
+		from := map[bool]string{true: "", false: "more"}[len(b.one.listed) == 0]
+		_, err := b.one.list(t.Context(), metav1.ListOptions{ResourceVersion: "1", Continue: from})
+		b.Expect(err).NotTo(HaveOccurred())
+	}
+	read("more", *pod("a", "2"))
+	b.Expect(b.asked.ResourceVersion).To(BeEmpty(), "what is there now is asked for")
+	b.Eventually(b.watch(false).ResultChan()).Should(Receive(), "half a list is none")
+	read("", *pod("b", "3"))
+	taken := make(chan watch.Interface)
+	go func() { w, _ := b.one.watch(t.Context(), metav1.ListOptions{}); taken <- w }()
+	b.Consistently(taken, 50*time.Millisecond).ShouldNot(Receive())
+	b.Expect(b.store.Replace([]any{pod("a", "2"), pod("b", "3")}, "4")).To(Succeed())
+	w := watch.Interface(nil)
+	b.Eventually(taken).Should(Receive(&w))
+	t.Cleanup(w.Stop)
+	b.Expect(b.all.pending()).To(BeEmpty())
+}
+
+func TestAnotherOutageMeanwhileIsNotForgotten(t *testing.T) {
+	b := newBench(t)
+	b.lost()
+	w := b.watch(true)
+	b.server.Action(watch.Bookmark, endOfInitial())
+	b.Eventually(w.ResultChan()).Should(Receive())
 	b.pass(false)
 	b.pass(true)
-	w := b.watch(true)
-	b.server.Add(&corev1.Pod{})
-	b.Eventually(w.ResultChan()).Should(Receive())
-	b.server.Action(watch.Bookmark, &corev1.Pod{})
-	b.Eventually(w.ResultChan()).Should(Receive())
-	b.Expect(b.all.pending()).To(HaveLen(1))
-	b.server.Action(watch.Bookmark, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}})
-	b.Eventually(w.ResultChan()).Should(Receive())
-	b.Expect(b.all.pending()).To(BeEmpty())
+	b.Expect(b.store.Replace(nil, "1")).To(Succeed())
+	b.Eventually(func() int { b.all.mu.Lock(); defer b.all.mu.Unlock(); return b.one.current }).Should(Equal(2))
+	b.Expect(b.all.pending()).To(HaveLen(1), "it was up to date after the outage before")
 }
 
 func TestAWatchWhosePastIsForgottenIsNotUpToDate(t *testing.T) {
@@ -101,8 +180,6 @@ func TestAWatchWhosePastIsForgottenIsNotUpToDate(t *testing.T) {
 	b.server.Error(&metav1.Status{Reason: metav1.StatusReasonExpired})
 	b.Eventually(w.ResultChan()).Should(Receive())
 	b.Expect(b.all.pending()).To(HaveLen(1))
-	b.watch(false)
-	b.Expect(b.all.pending()).To(BeEmpty())
 }
 
 func TestWithoutAConnectionInformersWait(t *testing.T) {
