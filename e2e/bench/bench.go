@@ -17,7 +17,7 @@ type Options struct {
 	Rounds int
 	// Burst is how many objects are applied at once in the last measurement; 0 leaves it out.
 	Burst int
-	// Only names the measurements to make: latency, bulk, scale, burst. None means all.
+	// Only names the measurements to make: roller, latency, bulk, scale, burst. None means all.
 	Only []string
 	// OperatorEnv are settings of the operator to measure it with.
 	OperatorEnv map[string]string
@@ -40,6 +40,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		name string
 		run  func() error
 	}{
+		{"roller", func() error { return w.roller(ctx, r) }},
 		{"latency", func() error { return w.latency(ctx, r, 200) }},
 		{"bulk", func() error { return w.bulk(ctx, r, o.Topics, o.Rounds) }},
 		{"scale", func() error { return w.scale(ctx, r, []int{o.Topics, o.Topics * 5 / 2}) }},

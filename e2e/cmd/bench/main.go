@@ -1,4 +1,4 @@
-// Command bench measures the topic-operator beside a floor, and prints the figures. BENCH_OUT names a file for one JSON object a line.
+// Command bench measures the topic-operator beside a floor, and the roller's core, and prints the figures. BENCH_OUT names a file for one JSON object a line.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	flag.IntVar(&o.Topics, "topics", 2000, "size of the bulk measurements")
 	flag.IntVar(&o.Rounds, "rounds", 3, "how often floor and operator take turns; the median counts")
 	flag.IntVar(&o.Burst, "burst", 20000, "how many objects are applied at once in the last measurement; 0 leaves it out")
-	only := flag.String("only", "", "measurements to make, with commas between: latency, bulk, scale, burst (default: all)")
+	only := flag.String("only", "", "measurements to make, with commas between: roller, latency, bulk, scale, burst (default: all)")
 	flag.Func("env", "a setting of the operator to measure it with, as NAME=value; may be repeated", func(s string) error {
 		name, value, _ := strings.Cut(s, "=")
 		o.OperatorEnv[name] = value

@@ -37,6 +37,8 @@ var tests = []job{
 	{pkg: "./topic-operator/internal/ownership", test: "TestEveryCombinationOfTheFactsKeepsThePromises", what: "combinations"},
 	{pkg: "./topic-operator/internal/controller", test: "TestRandomHistoriesOfTwoOperators", what: "steps"},
 	{pkg: "./topic-operator/internal/controller", test: "TestTheModelsServerIsLikeARealOne", what: "requests"},
+	{pkg: "./roller", test: "TestRandomHistoriesOfRolls", what: "looks"},
+	{pkg: "./roller/internal/explore", test: "TestEveryInterleavingOfASmallRoll", what: "states"},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds"},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations"},
 }
