@@ -31,7 +31,7 @@ func proving() bool { return os.Getenv("PROVE") == "full" }
 
 // TestRandomHistoriesOfRolls plays histories of rolls in which everything goes wrong that may, and holds each decision against the seed and the rulings.
 func TestRandomHistoriesOfRolls(t *testing.T) {
-	steps, limit := 40_000, time.Minute
+	steps, limit := 15_000, time.Minute
 	if proving() {
 		steps, limit = 20_000_000, 5*time.Minute
 	}
@@ -57,7 +57,7 @@ func TestRandomHistoriesOfRolls(t *testing.T) {
 
 // TestRandomHistoriesOfLargeRolls is the same with clusters as large as they get.
 func TestRandomHistoriesOfLargeRolls(t *testing.T) {
-	sizes := []int{100}
+	sizes := []int{60}
 	if proving() {
 		sizes = []int{100, 100, 100, 100, 300, 300, 300, 1000, 1000, 1000}
 	}

@@ -25,13 +25,14 @@ var small = []explore.Cluster{
 	{Name: "two brokers", Nodes: []roller.Roles{broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 2, Replicas: ids(1, 0)}}, Sticky: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1},
 	{Name: "three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
 	{Name: "three controllers", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Faults: 1},
-	{Name: "a move among three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: 2, MaxUnavailable: 3, Faults: 1},
+	{Name: "a move among three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(1), Moves: 2, MaxUnavailable: 3, Faults: 1},
 }
 
 // large are those that take minutes.
 var large = []explore.Cluster{
 	{Name: "two combined nodes, both out of date", Nodes: []roller.Roles{combined, combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
 	{Name: "two brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 2, Replicas: ids(1, 0)}}, Sticky: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1, Faults: 1},
+	{Name: "a move among three brokers that are all out of date", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: 2, MaxUnavailable: 3, Faults: 1},
 	{Name: "three brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1, Faults: 1},
 	{Name: "four brokers", Nodes: []roller.Roles{broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 1, Replicas: ids(2, 3)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
 	{Name: "five brokers", Nodes: []roller.Roles{broker, broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 2, Replicas: ids(2, 3, 4)}, {MinISR: 1, Replicas: ids(0, 3)}, {MinISR: 1, Replicas: ids(1, 4)}}, Moves: -1, MaxUnavailable: 2},

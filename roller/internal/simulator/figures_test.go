@@ -12,7 +12,7 @@ import (
 func TestFiguresWithAndWithoutQuietLooks(t *testing.T) {
 	g := NewWithT(t)
 	for _, most := range []int{1, 4} {
-		s := Scale{Brokers: 12, PartitionsPerBroker: 10, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 10 * time.Second}
+		s := Scale{Brokers: 6, PartitionsPerBroker: 10, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 10 * time.Second}
 		quick, err := measure(s, true)
 		g.Expect(err).NotTo(HaveOccurred())
 		all, err := measure(s, false)
@@ -23,7 +23,7 @@ func TestFiguresWithAndWithoutQuietLooks(t *testing.T) {
 
 // A roll in batches takes as long as one restart for each batch, and one at a time as long as one for each broker.
 func TestTheTimeOfARoll(t *testing.T) {
-	sizes := []int{50}
+	sizes := []int{15}
 	if os.Getenv("PROVE") == "full" {
 		sizes = []int{50, 300, 1000}
 	}

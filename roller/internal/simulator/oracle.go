@@ -316,7 +316,8 @@ func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	behind := !c.lagsSince.IsZero() || slices.ContainsFunc(c.hosted, func(p *partition) bool { return !slices.Contains(p.ISR, c.ID) })
 	stalled := restarted && behind && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
-	return seen.Hold == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
+	known := seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown()
+	return known && seen.Hold == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
 }
 
 // caps are those of the policy on how many brokers are down at once because of us.
