@@ -265,8 +265,22 @@ func (c *Cluster) StartNode(ctx context.Context, id int32) error {
 	return n.await(ctx, 1)
 }
 
-// Suspend makes a node hang: connections stay open, nothing is answered (SIGSTOP).
-func (c *Cluster) Suspend(id int32) error { return c.signal(id, syscall.SIGSTOP) }
+// Suspend makes a node hang: connections stay open, nothing is answered (SIGSTOP). It returns when the node does nothing any more.
+func (c *Cluster) Suspend(id int32) error {
+	if err := c.signal(id, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	const pause, patience = time.Millisecond, 30 * time.Second
+	for deadline := time.Now().Add(patience); ; {
+		if done, err := suspended(c.PID(id)); done || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("node %d runs on, %v after it was suspended", id, patience)
+		}
+		<-time.After(pause)
+	}
+}
 
 // Resume ends what Suspend began.
 func (c *Cluster) Resume(id int32) error { return c.signal(id, syscall.SIGCONT) }
