@@ -1,0 +1,152 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// bench is an engine between a store and hands that the test holds.
+type bench struct {
+	*WithT
+	snapshot roller.Snapshot
+	stored   roller.Progress
+	paused   string
+	loadErr  error
+	saveErr  []error // of the next saves
+	saves    int
+	did      []roller.Action
+	result   actuate.Result
+	err      error
+	engine   *engine.Engine
+	reports  int
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{WithT: NewWithT(t)}
+	for id := range roller.NodeID(3) {
+		b.snapshot.Nodes = append(b.snapshot.Nodes, roller.Node{
+			ID: id, Name: "kafka", Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"), Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour),
+			Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(true),
+			Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
+		})
+	}
+	b.snapshot.At, b.snapshot.Topics = noon, roller.Known[[]roller.Topic](nil)
+	b.snapshot.Quorum = roller.Known(roller.Quorum{Leader: 9, Voters: []roller.Voter{{ID: 9, LastCaughtUp: 1}}})
+	b.engine = &engine.Engine{
+		Observe: func(context.Context) roller.Snapshot { return b.snapshot }, Journal: b, Act: b, Log: logr.Discard(),
+		Policy: func(time.Time) roller.Policy { return roller.DefaultPolicy() }, Reports: []engine.Reporter{b},
+	}
+	return b
+}
+
+func (b *bench) Load(context.Context) (roller.Progress, string, error) {
+	return b.stored, b.paused, b.loadErr
+}
+
+func (b *bench) Save(_ context.Context, p roller.Progress, _ any) error {
+	b.saves++
+	if len(b.saveErr) > 0 {
+		err := b.saveErr[0]
+		b.saveErr = b.saveErr[1:]
+		if err != nil {
+			return err
+		}
+	}
+	b.stored = p
+	return nil
+}
+
+func (b *bench) Do(_ context.Context, action roller.Action, node *roller.Node) actuate.Outcome {
+	b.Expect(node.ID).To(Equal(action.Node))
+	if action.Kind == roller.ActionRestart {
+		b.Expect(b.stored.Restarts).To(HaveKey(action.Node), "it is stored before it is done")
+	}
+	b.did = append(b.did, action)
+	return actuate.Outcome{Action: action, Result: b.result, Err: b.err}
+}
+
+func (b *bench) Looked(*roller.Snapshot, roller.Decision, []actuate.Outcome) { b.reports++ }
+
+func TestWhatIsDoneWasStoredBefore(t *testing.T) {
+	b := newBench(t)
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveLen(1))
+	b.Expect(b.reports).To(Equal(1))
+}
+
+// Where another roller wrote in between, or nobody can write, nothing is done on what this one knows.
+func TestWhatCannotBeStoredIsNotDone(t *testing.T) {
+	b := newBench(t)
+	b.saveErr = []error{errors.New("conflict")}
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).To(MatchError("conflict"))
+	b.Expect(b.did).To(BeEmpty())
+	b.loadErr = errors.New("forbidden")
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).To(MatchError("forbidden"))
+	b.Expect(b.did).To(BeEmpty())
+}
+
+func TestWhatWasRefusedIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	b.result, b.err = actuate.NotDone, errors.New("forbidden")
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.stored.Restarts).To(BeEmpty())
+	// Nobody can say whether this was done: it stays as if it was.
+	b.result, b.err = actuate.Unclear, errors.New("timeout")
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.stored.Restarts).To(HaveLen(1))
+}
+
+func TestAPausedRollerBeginsNothing(t *testing.T) {
+	b := newBench(t)
+	b.paused = "the ConfigMap is annotated"
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(d.Nodes[0].Blocks[0].Why).To(Equal("the ConfigMap is annotated"))
+}
+
+// Run goes on after errors, ends when it is told to, and looks at once when something wakes it.
+func TestRunEndsWhenItIsDone(t *testing.T) {
+	b := newBench(t)
+	wake := make(chan struct{}, 10)
+	looks := 0
+	err := b.engine.Run(t.Context(), wake, time.Hour, func(roller.Decision) bool {
+		wake <- struct{}{}
+		looks++
+		return looks == 3
+	})
+	b.Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithCancel(t.Context())
+	b.loadErr = errors.New("away")
+	b.engine.Observe = nil // it is not even looked
+	cancel()
+	b.Expect(b.engine.Run(ctx, wake, time.Hour, func(roller.Decision) bool { return true })).To(MatchError(context.Canceled))
+}
+
+func TestOutcomesForPeople(t *testing.T) {
+	g := NewWithT(t)
+	restart := roller.Action{Kind: roller.ActionRestart, Node: 3, Reasons: []roller.Reason{{Kind: roller.PodHasOldRevision}}}
+	warning, reason, note := engine.Told(actuate.Outcome{Action: restart})
+	g.Expect([]any{warning, reason, note}).To(Equal([]any{false, "Restarted", "node 3 is restarted: PodHasOldRevision"}))
+	restart.Forced = "it serves nobody"
+	warning, _, note = engine.Told(actuate.Outcome{Action: restart})
+	g.Expect([]any{warning, note}).To(Equal([]any{true, "node 3 is restarted: PodHasOldRevision; it serves nobody"}))
+	warning, reason, note = engine.Told(actuate.Outcome{Action: restart, Result: actuate.NotDone, Err: errors.New("forbidden")})
+	g.Expect([]any{warning, reason, note}).To(Equal([]any{true, "NotDone", "node 3 could not be restarted: forbidden"}))
+}

@@ -1,0 +1,97 @@
+package options_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+)
+
+// where is what every command line needs.
+var where = []string{"--namespace=ns", "--cluster=my-cluster", "--bootstrap-servers=a:9092, b:9092"}
+
+func parse(env map[string]string, args ...string) (options.Options, error) {
+	return options.Parse(args, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, io.Discard)
+}
+
+func TestDefaultsAreSeed002s(t *testing.T) {
+	g := NewWithT(t)
+	o, err := parse(nil, where...)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Command).To(Equal("run"))
+	g.Expect(o.Policy).To(Equal(roller.DefaultPolicy()))
+	g.Expect(o.Kafka.Bootstrap).To(Equal([]string{"a:9092", "b:9092"}))
+}
+
+func TestFlagsOverrideTheEnvironment(t *testing.T) {
+	g := NewWithT(t)
+	env := map[string]string{
+		"STRIMZI_NAMESPACE": "from-env", "STRIMZI_CLUSTER_NAME": "c", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "k:1", "STRIMZI_ROLLER_MAX_UNAVAILABLE": "5",
+		"STRIMZI_ROLLER_FORBID": "offline,unwritable", "STRIMZI_MAINTENANCE_TIME_WINDOWS": "* * 0-1 ? * SUN; * * 3 * * *", "STRIMZI_ROLLER_PATIENCE": "90s",
+	}
+	o, err := parse(env, "plan", "--max-unavailable=7")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Namespace).To(Equal("from-env"))
+	g.Expect(o.Policy.MaxUnavailable).To(Equal(7))
+	g.Expect(o.Policy.Patience).To(Equal(90 * time.Second))
+	g.Expect(o.Policy.Forbid).To(Equal([]roller.Risk{roller.RiskOffline, roller.RiskUnwritable}))
+	g.Expect(o.Windows.Closed(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC))).To(BeEmpty())
+	g.Expect(o.Windows.Closed(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC))).To(ContainSubstring("2026-11-22 00:00:00"))
+}
+
+func TestTheNodeOfExplainStandsAnywhere(t *testing.T) {
+	g := NewWithT(t)
+	for _, args := range [][]string{append([]string{"explain", "3"}, where...), append(append([]string{"explain"}, where...), "3")} {
+		o, err := parse(nil, args...)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(o.Node).To(Equal("3"))
+	}
+}
+
+// Each wrong setting is named, with its value and what would be right; all at once where they do not hide each other.
+func TestWrongSettings(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{}, "set --cluster or STRIMZI_CLUSTER_NAME"},
+		{[]string{}, "set --namespace or STRIMZI_NAMESPACE"},
+		{[]string{}, "set --bootstrap-servers or STRIMZI_KAFKA_BOOTSTRAP_SERVERS"},
+		{append([]string{"fly"}, where...), `"fly" is no command of the roller`},
+		{append([]string{"explain"}, where...), "which node?"},
+		{append([]string{"plan", "--max-unavailable=0"}, where...), "--max-unavailable=0: at least 1"},
+		{append([]string{"plan", "--max-leader-share=1.5"}, where...), "--max-leader-share=1.5: from 0 to 1"},
+		{append([]string{"plan", "--forbid=everything"}, where...), "--forbid=everything: want offline or unwritable"},
+		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `the maintenance window "soon"`},
+		{append([]string{"plan", "-o=yaml"}, where...), "-o=yaml: table or json"},
+		{append([]string{"plan", "--sasl-mechanism=GSSAPI"}, where...), "--sasl-mechanism=GSSAPI"},
+		{append([]string{"plan", "--sasl-mechanism=PLAIN"}, where...), "needs --sasl-username and --sasl-password-file"},
+		{append([]string{"plan", "--tls-cert-file=x"}, where...), "--tls-cert-file and --tls-key-file go together"},
+		{append([]string{"plan", "--patience=0s"}, where...), "--patience=0s: more than 0"},
+		{append(append([]string{"plan"}, where...), "rest"), `"rest" is not understood`},
+	} {
+		_, err := parse(nil, c.args...)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+	}
+	_, err := parse(map[string]string{"STRIMZI_ROLLER_MAX_UNAVAILABLE": "many"}, where...)
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`STRIMZI_ROLLER_MAX_UNAVAILABLE="many"`)))
+}
+
+func TestHelpNamesEachVariable(t *testing.T) {
+	g := NewWithT(t)
+	var out bytes.Buffer
+	_, err := options.Parse([]string{"--help"}, func(string) (string, bool) { return "", false }, &out)
+	g.Expect(errors.Is(err, flag.ErrHelp)).To(BeTrue())
+	for _, word := range []string{"roller plan", "explain NODE", "STRIMZI_ROLLER_MAX_UNAVAILABLE", "--maintenance-windows"} {
+		if word != "roller plan" {
+			g.Expect(out.String()).To(ContainSubstring(word))
+		}
+	}
+}
