@@ -86,7 +86,7 @@ func (o *oracle) remember(n *roller.Node) {
 	}
 	since, waits := o.wants[n.ID]
 	givenUp := waits && o.seen.At.Sub(since) >= o.policy.Patience
-	if !n.Roles.Controller || o.complete && len(o.reasons(n)) == 0 || !givenUp && o.queues(n) {
+	if gone := len(o.reasons(n)) == 0 && n.Revision.IsKnown() && n.Config.IsKnown(); !n.Roles.Controller || gone || !givenUp && o.queues(n) {
 		delete(o.wants, n.ID)
 	} else if !waits && len(o.reasons(n)) > 0 {
 		o.wants[n.ID] = o.seen.At
@@ -171,6 +171,7 @@ func (o *oracle) restart(a roller.Action, n *node, before []*node) {
 	}
 	o.cause(seen)
 	o.patience(seen)
+	o.settled(n)
 	o.halt(n)
 	if n.Roles.Broker {
 		o.data(a, n, before)
@@ -206,6 +207,15 @@ func (o *oracle) patience(seen *roller.Node) {
 	}
 }
 
+// settled: nothing that works goes too soon after another one came back.
+func (o *oracle) settled(n *node) {
+	for _, other := range o.w.nodes {
+		if back := other.backAt; o.serves(n) && other.pod == podReady && !other.behind() && !back.IsZero() && o.w.now.Sub(back) < o.policy.Settle {
+			o.fail("node %d goes, and node %d is back since %s only", n.ID, other.ID, back.Format("15:04:05"))
+		}
+	}
+}
+
 // serves reports whether somebody would miss the node.
 func (o *oracle) serves(n *node) bool {
 	return n.up || n.process && !n.Roles.Broker || n.process && n.Roles.Controller
@@ -227,17 +237,12 @@ func (o *oracle) data(a roller.Action, n *node, before []*node) {
 	if !o.serves(n) {
 		return
 	}
+	if q, known := o.seen.Quorum.Get(); known && q.Leader < 0 {
+		o.fail("broker %d is restarted, and there is no quorum with which it could come back", n.ID)
+	}
 	topics, known := o.seen.Topics.Get()
 	if !known {
-		if o.anybodyAnswers() || !slices.Contains(o.reasons(o.seen.Node(n.ID)), "silence") || a.Forced == "" {
-			o.fail("node %d is restarted, and nobody knows what is in sync (ruling R5)", n.ID)
-		}
-		for id, down := range o.down(before) {
-			if down && o.w.byID[id].Roles.Broker && id != n.ID && o.seen.Node(id).Stuck.Or("") == "" {
-				o.fail("node %d is restarted beside node %d, and nobody knows what is in sync", n.ID, id)
-			}
-		}
-		o.w.hurt(n)
+		o.unchecked(a, n, before)
 		return
 	}
 	if slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) }) {
@@ -246,6 +251,19 @@ func (o *oracle) data(a roller.Action, n *node, before []*node) {
 	if why := KeepsData(o.topics, n.ID, o.down(before)); why != "" {
 		o.fail("%s", why)
 	}
+}
+
+// unchecked: a broker may go without a check of the data only if it does not answer, and nobody else does, and none that is away could before long.
+func (o *oracle) unchecked(a roller.Action, n *node, before []*node) {
+	if o.anybodyAnswers() || !slices.Contains(o.reasons(o.seen.Node(n.ID)), "silence") || a.Forced == "" {
+		o.fail("node %d is restarted, and nobody knows what is in sync (ruling R5)", n.ID)
+	}
+	for id, down := range o.down(before) {
+		if down && o.w.byID[id].Roles.Broker && id != n.ID && o.seen.Node(id).Stuck.Or("") == "" {
+			o.fail("node %d is restarted beside node %d, and nobody knows what is in sync", n.ID, id)
+		}
+	}
+	o.w.hurt(n)
 }
 
 func (o *oracle) anybodyAnswers() bool {
@@ -313,11 +331,15 @@ func (o *oracle) order(n *node, before []*node) {
 // couldGo reports whether nothing about a controller itself keeps it from being restarted.
 func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
-	behind := !c.lagsSince.IsZero() || slices.ContainsFunc(c.hosted, func(p *partition) bool { return !slices.Contains(p.ISR, c.ID) })
-	stalled := restarted && behind && o.w.now.Sub(end) >= o.policy.Stall
+	stalled := restarted && c.behind() && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
 	known := seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown()
 	return known && seen.Hold == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
+}
+
+// behind reports whether a replica of the node, or its place in the quorum, is to catch up.
+func (n *node) behind() bool {
+	return !n.lagsSince.IsZero() || slices.ContainsFunc(n.hosted, func(p *partition) bool { return !slices.Contains(p.ISR, n.ID) })
 }
 
 // caps are those of the policy on how many brokers are down at once because of us.

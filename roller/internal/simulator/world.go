@@ -77,8 +77,10 @@ type node struct {
 	hold             bool
 	config           settings
 	hosted           []*partition
-	// ours: it was serving when we ended it, and is not back; crashed: it went by itself since it was last in sync everywhere.
-	ours bool
+	// ours: it was serving when we ended it, and is not back.
+	// backAt is when it was last back.
+	ours   bool
+	backAt time.Time
 	// seen is what an informer still shows of the pod, until then.
 	seen      *roller.Node
 	seenUntil time.Time
@@ -260,7 +262,9 @@ func (w *world) started(n *node) {
 	if n.Roles.Broker {
 		w.register(n)
 	}
-	n.ours = false
+	if n.ours {
+		n.ours, n.backAt = false, w.now
+	}
 }
 
 // stopped is the end of a run of Kafka: a clean one is known at once.
