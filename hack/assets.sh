@@ -234,7 +234,8 @@ case ${1:-} in
     need busybox busybox
     nodes=$("${BASH_SOURCE[0]}" nodes)
     kafka=$("${BASH_SOURCE[0]}" kafka)
-    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka"; jlink --version) "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause}/*.go)" build_images ;;
+    mapfile -t sources < <(find "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause} -name '*.go' ! -name '*_test.go' | sort)
+    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka"; jlink --version) "${sources[@]}")" build_images ;;
   lint) once golangci-lint "$(stamp "$here/tools/lint/go.mod")" build_lint ;;
   promtool)
     if installed=$(command -v promtool); then

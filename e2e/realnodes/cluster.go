@@ -144,7 +144,7 @@ func (c *Cluster) PodKubeconfig() ([]byte, error) {
 	return kubeconfig(c.name, c.apiServer(), c.authority.pem.certificate, c.admin)
 }
 
-// LoadImages imports image archives into all nodes that have power.
+// LoadImages imports image archives into all nodes. These must have power.
 func (c *Cluster) LoadImages(archives ...string) error {
 	var imports errgroup.Group
 	for _, n := range c.nodes {
@@ -159,6 +159,9 @@ func (c *Cluster) LoadImages(archives ...string) error {
 	return imports.Wait()
 }
 
+// KubectlPath returns the path of kubectl.
+func (c *Cluster) KubectlPath() string { return filepath.Join(c.lab.programs.controlPlane, "kubectl") }
+
 // Kubectl runs kubectl as an administrator and returns what it printed.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return c.KubectlInput(ctx, "", args...)
@@ -167,7 +170,7 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 // KubectlInput is Kubectl with a standard input, for apply -f -.
 func (c *Cluster) KubectlInput(ctx context.Context, stdin string, args ...string) (string, error) {
 	var out, problem bytes.Buffer
-	cmd := exec.CommandContext(ctx, filepath.Join(c.lab.programs.controlPlane, "kubectl"), args...)
+	cmd := exec.CommandContext(ctx, c.KubectlPath(), args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &problem
 	// The cache of discovery belongs into this lab's folder: another API server may serve at the same port tomorrow.
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "KUBECACHEDIR="+c.lab.path("kube-cache"))

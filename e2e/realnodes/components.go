@@ -69,7 +69,6 @@ func (n *Node) spec() *nodespec.Spec {
 			"/var/lib/cni":        n.path("cni"),
 			"/var/log/pods":       n.path("pods"),
 			"/var/log/containers": n.path("containers"),
-			"/run/containerd":     n.path("run"),
 		},
 		Kernel:      kernelValues,
 		Dir:         n.dir,

@@ -10,7 +10,11 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"time"
 )
+
+// dialTimeout bounds a dial whose context does not: what is cut never answers.
+const dialTimeout = 30 * time.Second
 
 // DialContext connects to an address in the lab: of a node, a pod, or a node port. It fits wherever a dialer does, such as
 // rest.Config.Dial. Names are not resolved: there is no DNS that knows those of all clusters. The connection is usable from
@@ -22,7 +26,7 @@ func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Con
 	var conn net.Conn
 	err := l.network.outside.do(func() error {
 		// Without a fallback the dial stays on this goroutine, hence on the thread that is in the namespace.
-		dialer := net.Dialer{FallbackDelay: -1}
+		dialer := net.Dialer{FallbackDelay: -1, Timeout: dialTimeout}
 		var err error
 		conn, err = dialer.DialContext(ctx, network, address)
 		return err
@@ -43,6 +47,10 @@ func (l *Lab) Forward(address string) (string, error) {
 	f := &forwarder{listener: listener, dial: func() (net.Conn, error) { return l.DialContext(context.Background(), "tcp", address) }}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		listener.Close()
+		return "", errors.New("forward into the lab: it is closed")
+	}
 	l.forwarders = append(l.forwarders, f)
 	f.work.Go(f.accept)
 	return listener.Addr().String(), nil

@@ -21,7 +21,7 @@ type Options struct {
 	Clusters int
 	// Nodes is how many nodes each cluster has, the one with the control plane included; 0 means 1.
 	Nodes int
-	// NodeGrace is how long a cluster waits for a sign of life of a node until it counts as not ready; 0 means 12 s. Kubernetes'
+	// NodeGrace is how long a cluster waits for a sign of life of a node until it counts as not ready; 0 means 20 s. Kubernetes'
 	// own default is 50 s.
 	NodeGrace time.Duration
 	// APIServerArgs and ControllerManagerArgs are further flags of these programs, in the form --flag=value.
@@ -80,7 +80,7 @@ func withDefaults(o Options) Options {
 		o.Nodes = 1
 	}
 	if o.NodeGrace == 0 {
-		o.NodeGrace = 12 * time.Second
+		o.NodeGrace = 20 * time.Second
 	}
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 3 * time.Minute
@@ -104,6 +104,8 @@ func (l *Lab) bringUp(ctx context.Context) error {
 			return err
 		}
 		l.clusters = append(l.clusters, c)
+	}
+	for _, c := range l.clusters {
 		starts.Go(func() error {
 			if err := c.bringUp(ctx, began); err != nil {
 				return fmt.Errorf("cluster %s: %w", c.name, err)

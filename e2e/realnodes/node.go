@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/nodespec"
 )
@@ -34,9 +36,11 @@ type machine struct {
 	namespace *namespace
 	boot      *exec.Cmd
 	requests  io.WriteCloser
-	answers   *bufio.Reader
+	answers   io.ReadCloser
+	lines     *bufio.Reader // of the answers
 	ended     chan struct{} // closed once the boot process is gone
 	log       *os.File
+	since     time.Time
 }
 
 // Name returns the name of the Node object.
@@ -60,9 +64,14 @@ func (n *Node) PowerOff(ctx context.Context) error {
 
 func (n *Node) powerOff(ctx context.Context) error {
 	m := n.running
-	// Its init dies with it, by the kernel, and with the init all processes of the node.
-	_ = m.boot.Process.Kill() // gone is as good
-	<-m.ended
+	// It kills the init, with which the kernel kills all processes of the node.
+	_ = m.boot.Process.Signal(syscall.SIGTERM) // gone is as good
+	select {
+	case <-m.ended:
+	case <-ctx.Done():
+		_ = m.boot.Process.Kill()
+		<-m.ended
+	}
 	scratch := n.cluster.lab.scratch
 	cgroup := scratch.cgroup(n.name)
 	err := scratch.Kill(ctx, cgroup)
@@ -70,6 +79,7 @@ func (n *Node) powerOff(ctx context.Context) error {
 		err = scratch.RemoveCgroup(cgroup)
 	}
 	m.requests.Close()
+	m.answers.Close()
 	m.log.Close()
 	m.namespace.close()
 	n.running = nil
@@ -82,10 +92,6 @@ func (n *Node) PowerOn() error {
 	defer n.mu.Unlock()
 	if n.running != nil {
 		return fmt.Errorf("node %s has power", n.name)
-	}
-	// What a real machine forgets.
-	if err := os.RemoveAll(n.path("run")); err != nil {
-		return err
 	}
 	namespace, err := n.cluster.lab.network.attachNode(n.name, n.cluster.number, n.number)
 	if err != nil {
@@ -120,7 +126,7 @@ func (n *Node) bootMachine(namespace *namespace) (*machine, error) {
 		log.Close()
 		return nil, err
 	}
-	m := &machine{namespace: namespace, boot: cmd, requests: requests, answers: bufio.NewReader(answers), ended: make(chan struct{}), log: log}
+	m := &machine{namespace: namespace, boot: cmd, requests: requests, answers: answers, lines: bufio.NewReader(answers), log: log, since: time.Now(), ended: make(chan struct{})}
 	go func() {
 		// Not Wait, which would close the pipe of answers at once.
 		_, _ = cmd.Process.Wait() // how it ended is in its log
@@ -154,7 +160,7 @@ func (n *Node) request(verb, argument string) error {
 	if _, err := fmt.Fprintf(n.running.requests, "%s %s\n", verb, argument); err != nil {
 		return fmt.Errorf("node %s: %w: %s", n.name, err, tail(n.path("node.log"), 5))
 	}
-	answer, err := n.running.answers.ReadString('\n')
+	answer, err := n.running.lines.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("node %s ended: %w: %s", n.name, err, tail(n.path("node.log"), 5))
 	}

@@ -8,15 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/stock"
 )
@@ -80,69 +79,83 @@ func (c *Cluster) applyAddons(ctx context.Context) error {
 // WaitReady waits until the cluster is ready for use: all nodes that have power are ready, DNS answers, and pods have the account
 // they run with.
 func (c *Cluster) WaitReady(ctx context.Context) error {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+	reader, err := kubernetes.NewForConfig(c.RESTConfig())
+	if err != nil {
 		return err
 	}
-	var reader client.Client
 	return poll(ctx, func(ctx context.Context) error {
-		if reader == nil {
-			// It asks the API server for its kinds.
-			made, err := client.New(c.RESTConfig(), client.Options{Scheme: scheme})
-			if err != nil {
-				return err
-			}
-			reader = made
-		}
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		return errors.Join(c.nodesReady(ctx, reader), dnsReady(ctx, reader), accountReady(ctx, reader))
+		return errors.Join(c.nodesReady(ctx, reader), c.dnsReady(ctx, reader), accountReady(ctx, reader))
 	})
 }
 
-func (c *Cluster) nodesReady(ctx context.Context, reader client.Client) error {
+func (c *Cluster) nodesReady(ctx context.Context, reader kubernetes.Interface) error {
 	for _, n := range c.nodes {
-		if !n.hasPower() {
+		since, power := n.powerSince()
+		if !power {
 			continue
 		}
-		var node corev1.Node
-		if err := reader.Get(ctx, client.ObjectKey{Name: n.name}, &node); err != nil {
+		node, err := reader.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
+		if err != nil {
 			return err
 		}
-		if !nodeReady(&node) {
+		if !nodeReady(node, since) {
 			return fmt.Errorf("node %s is not ready", n.name)
 		}
 	}
 	return nil
 }
 
-func (n *Node) hasPower() bool {
+// powerSince returns since when the node has power.
+func (n *Node) powerSince() (since time.Time, power bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.running != nil
+	if n.running == nil {
+		return time.Time{}, false
+	}
+	// Kubernetes' times are whole seconds.
+	return n.running.since.Truncate(time.Second), true
 }
 
-func nodeReady(node *corev1.Node) bool {
+// nodeReady reports whether a node has said that it is ready since some time. What it said before a loss of power is still there
+// after it.
+func nodeReady(node *corev1.Node, since time.Time) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
+			return condition.Status == corev1.ConditionTrue && !condition.LastHeartbeatTime.Time.Before(since)
 		}
 	}
 	return false
 }
 
-func dnsReady(ctx context.Context, reader client.Client) error {
-	var dns appsv1.Deployment
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "coredns"}, &dns); err != nil {
+// dnsReady: one that runs since the power of its node came on, and is ready.
+func (c *Cluster) dnsReady(ctx context.Context, reader kubernetes.Interface) error {
+	pods, err := reader.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{LabelSelector: "k8s-app=kube-dns"})
+	if err != nil {
 		return err
 	}
-	if dns.Status.ObservedGeneration != dns.Generation || dns.Status.AvailableReplicas < *dns.Spec.Replicas {
-		return errors.New("DNS is not ready")
+	for _, n := range c.nodes {
+		since, power := n.powerSince()
+		if power && slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Spec.NodeName == n.name && runsReady(&pod, since) }) {
+			return nil
+		}
 	}
-	return nil
+	return errors.New("DNS is not ready")
+}
+
+// runsReady reports whether all containers of a pod are ready and were started since some time.
+func runsReady(pod *corev1.Pod, since time.Time) bool {
+	for _, container := range pod.Status.ContainerStatuses {
+		if !container.Ready || container.State.Running == nil || container.State.Running.StartedAt.Time.Before(since) {
+			return false
+		}
+	}
+	return len(pod.Status.ContainerStatuses) > 0
 }
 
 // accountReady: a pod is refused while its namespace has no service account.
-func accountReady(ctx context.Context, reader client.Client) error {
-	return reader.Get(ctx, client.ObjectKey{Namespace: "default", Name: "default"}, &corev1.ServiceAccount{})
+func accountReady(ctx context.Context, reader kubernetes.Interface) error {
+	_, err := reader.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+	return err
 }

@@ -16,6 +16,8 @@ if folder=$(hack/assets.sh kafka); then
 else
   unrun+=("tests on real Kafka: hack/assets.sh kafka failed, see above")
 fi
+# Not while tests run, whose patience has an end.
+hack/assets.sh images >/dev/null || unrun+=("tests on real nodes: hack/assets.sh images failed, see above")
 
 # One set of flags for everything: each further one would compile Kubernetes' libraries once more.
 flags=(-timeout 25m -p "${TEST_P:-2}")

@@ -21,8 +21,8 @@ import (
 
 // The images of a node's own, and Kafka's.
 const (
-	Pause   = "registry.k8s.io/pause:3.10"
-	CoreDNS = "registry.k8s.io/coredns:1"
+	Pause   = "realnodes.test/pause:1"
+	CoreDNS = "realnodes.test/coredns:1"
 	Kafka   = "docker.io/apache/kafka:4.3.1"
 )
 

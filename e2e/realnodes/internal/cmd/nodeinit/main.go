@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"syscall"
 
@@ -67,5 +68,15 @@ func boot(spec *nodespec.Spec) error {
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWPID | unix.CLONE_NEWCGROUP,
 		Pdeathsig:  unix.SIGKILL,
 	}
-	return cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	// Whoever ends the node does so by this process, which waits for the init: nobody else does on some machines.
+	power := make(chan os.Signal, 1)
+	signal.Notify(power, unix.SIGTERM)
+	go func() {
+		<-power
+		_ = cmd.Process.Kill() // gone is as good
+	}()
+	return cmd.Wait()
 }

@@ -1,0 +1,126 @@
+//go:build linux
+
+package realnodes
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and a client that talks to every broker has to write and read some
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+// The node ports of testdata/kafka.yaml.
+const (
+	clientPort     = 30192
+	controllerPort = 30193
+)
+
+// labDialer is the lab's way in for sarama.
+type labDialer struct{}
+
+func (labDialer) Dial(network, address string) (net.Conn, error) {
+	return lab.DialContext(ctx, network, address)
+}
+
+var _ = Describe("a Kafka over three clusters", func() {
+	It("forms a quorum, and is reached by the test process", func() {
+		began := time.Now()
+		bootstrap := startKafka()
+		AddReportEntry("three Kafka nodes ready", ReportEntryVisibilityAlways, time.Since(began).Round(100*time.Millisecond).String())
+
+		admin, err := saramakafka.New(kafka.Config{Bootstrap: bootstrap, ClientID: "e2e", Dial: lab.DialContext})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(admin.Close)
+		Eventually(func(g Gomega) {
+			quorum, err := admin.DescribeQuorum(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(quorum.Voters).To(HaveLen(3))
+			g.Expect(quorum.Leader).To(BeNumerically(">=", 1))
+			for _, voter := range quorum.Voters {
+				g.Expect(voter.LogEndOffset).To(BeNumerically(">", 0), "node %d takes part", voter.ID)
+			}
+			cluster, err := admin.DescribeCluster(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(cluster.Brokers).To(HaveLen(3))
+		}).Should(Succeed())
+
+		results, err := admin.CreateTopics(ctx, []kafka.NewTopic{{Name: "orders", Partitions: 3, ReplicationFactor: 3}}, false)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(results["orders"].Err).NotTo(HaveOccurred())
+		produce(bootstrap, "orders", 3)
+		Eventually(func(g Gomega) {
+			topics, err := admin.DescribeTopics(ctx, []string{"orders"})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(topics["orders"].Err).NotTo(HaveOccurred())
+			for _, p := range topics["orders"].Topic.Partitions {
+				g.Expect(p.ISR).To(ConsistOf(int32(1), int32(2), int32(3)))
+			}
+		}).Should(Succeed())
+	})
+})
+
+// startKafka starts a node in each cluster, waits until all are ready, and returns their addresses. It is gone with the spec.
+func startKafka() []string {
+	GinkgoHelper()
+	manifest, err := os.ReadFile(filepath.Join("testdata", "kafka.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	var voters, bootstrap []string
+	for i, c := range lab.Clusters() {
+		node := c.Nodes()[0].Address()
+		voters = append(voters, fmt.Sprintf("%d@%s", i+1, netip.AddrPortFrom(node, controllerPort)))
+		bootstrap = append(bootstrap, netip.AddrPortFrom(node, clientPort).String())
+	}
+	for i, c := range lab.Clusters() {
+		apply(c, strings.NewReplacer(
+			"$IMAGE", KafkaImage, "$ID", strconv.Itoa(i+1), "$VOTERS", strings.Join(voters, ","),
+			"$ADDRESS", c.Nodes()[0].Address().String(), "$RACK", c.Name(),
+		).Replace(string(manifest)))
+		DeferCleanup(func() {
+			_, err := c.Kubectl(ctx, "delete", "pod/kafka", "service/kafka", "configmap/kafka", "pvc/kafka", "--grace-period=1")
+			Expect(err).NotTo(HaveOccurred())
+		})
+	}
+	for _, c := range lab.Clusters() {
+		k8s := clientOf(c)
+		Eventually(func(g Gomega) {
+			var pod corev1.Pod
+			g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: "default", Name: "kafka"}, &pod)).To(Succeed())
+			g.Expect(podReady(&pod)).To(BeTrue(), describeStatus(&pod))
+		}).Should(Succeed(), func() string {
+			logs, err := c.Kubectl(ctx, "logs", "kafka", "--all-containers", "--tail=30")
+			return fmt.Sprint(logs, err)
+		})
+	}
+	return bootstrap
+}
+
+// produce writes a record to each partition, for which it has to reach each leader, and each leader its followers.
+func produce(bootstrap []string, topic string, partitions int32) {
+	GinkgoHelper()
+	config := sarama.NewConfig()
+	config.Net.Proxy.Enable, config.Net.Proxy.Dialer = true, labDialer{}
+	config.Producer.RequiredAcks = sarama.WaitForAll
+	config.Producer.Return.Successes = true
+	config.Producer.Partitioner = sarama.NewManualPartitioner
+	producer, err := sarama.NewSyncProducer(bootstrap, config)
+	Expect(err).NotTo(HaveOccurred())
+	defer producer.Close()
+	for partition := range partitions {
+		_, offset, err := producer.SendMessage(&sarama.ProducerMessage{Topic: topic, Partition: partition, Value: sarama.StringEncoder("hello")})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(offset).To(BeZero())
+	}
+}

@@ -1,0 +1,94 @@
+//go:build linux
+
+package realnodes
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+)
+
+// The shared parts. They are there once BeforeSuite is through.
+var (
+	// ctx is the suite's; nothing outlives it.
+	ctx context.Context
+	// lab is what most specs are about: three clusters of one node.
+	lab *Lab
+)
+
+// Whoever waits for something to happen waits this long; what is right takes a fraction of it. It leaves room for a machine with
+// other work to do.
+const testPatience = 90 * time.Second
+
+// serverImage is the test server's.
+const serverImage = "realnodes.test/server:1"
+
+func TestRealNodes(t *testing.T) {
+	needNodes(t)
+	RegisterFailHandler(Fail)
+	log.SetLogger(GinkgoLogr)
+	SetDefaultEventuallyTimeout(testPatience)
+	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	SetDefaultConsistentlyDuration(2 * time.Second)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "real nodes")
+}
+
+// needNodes skips where there can be no nodes, but not in CI.
+func needNodes(t *testing.T) {
+	t.Helper()
+	if err := Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+var _ = BeforeSuite(func() {
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	archive := buildServerImage(GinkgoT().TempDir())
+
+	began := time.Now()
+	var err error
+	lab, err = Start(ctx, Options{Clusters: 3, NodeGrace: 10 * time.Second, Images: []string{archive}, Log: GinkgoWriter})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
+	AddReportEntry("start of three clusters", time.Since(began).Round(time.Millisecond).String())
+})
+
+// buildServerImage makes an image of the test server, a static program, and returns its archive.
+func buildServerImage(dir string) string {
+	GinkgoHelper()
+	program, archive := filepath.Join(dir, "testserver"), filepath.Join(dir, "testserver.tar")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./internal/cmd/testserver")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	Expect(image.OfBinary(serverImage, program).Write(archive)).To(Succeed())
+	return archive
+}
+
+// clientOf is an administrator's client of a cluster, without a cache.
+func clientOf(c *Cluster) client.Client {
+	GinkgoHelper()
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	k8s, err := client.New(c.RESTConfig(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return k8s
+}
