@@ -210,6 +210,9 @@ func (o *oracle) patience(seen *roller.Node) {
 // settled: nothing that works goes too soon after another one came back.
 func (o *oracle) settled(n *node) {
 	for _, other := range o.w.nodes {
+		if other.seen != nil || !o.complete {
+			continue // nobody may have seen that it is back
+		}
 		if back := other.backAt; o.serves(n) && other.pod == podReady && !other.behind() && !back.IsZero() && o.w.now.Sub(back) < o.policy.Settle {
 			o.fail("node %d goes, and node %d is back since %s only", n.ID, other.ID, back.Format("15:04:05"))
 		}
