@@ -291,7 +291,7 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
 		a.block(RuleConfig, "it is %s: its configuration is changed when it is ready", a.State)
 	case refused != "":
-		a.block(RuleConfig, "Kafka refuses the configuration that is wanted: %s; correct it, a restart would not help", refused)
+		a.block(RuleConfig, "Kafka refuses the configuration that is wanted: %s; correct it, or, if it is refused only while the node runs, ask for a restart (annotation strimzi.io/manual-rolling-update)", refused)
 	case same && s.At.Sub(last.At) < effect:
 		a.block(RuleUnderWay, "its configuration was changed just now")
 	case same && last.Tries >= mostTries:

@@ -195,7 +195,7 @@ func TestAConfigurationThatKafkaRefuses(t *testing.T) {
 	sc.progress = restored(t, sc.progress.Refused(0, "InvalidConfigurationException: must be positive"))
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.altered).To(HaveLen(1))
-	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("must be positive; correct it, a restart would not help"))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("must be positive; correct it, or"))
 	configured(sc.node(0), false, "8", "9")
 	sc.step()
 	sc.Expect(sc.altered).To(HaveLen(2), "something else is wanted")
