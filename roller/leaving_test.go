@@ -44,3 +44,13 @@ func TestAPodThatNeverGoesStopsNobody(t *testing.T) {
 	sc.node(1).Terminating = true
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
 }
+
+// Without a quorum nobody takes a broker that crashed out of what it is in sync with: one that is not ready and does not answer counts as gone, however long.
+func TestABrokerThatCrashedLongAgoCountsAsGone(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(1).unready(time.Hour, 1).topics(topicOf("t", 2, ids(0, 1, 2), ids(0, 1, 2)))
+	sc.node(1).Answers = roller.Known(false)
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleAvailability))
+	sc.node(1).Answers = roller.Known(true)
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)), "its probe is broken, and it is in sync")
+}

@@ -39,7 +39,7 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	for i := range s.Nodes {
 		a := assess(s, &s.Nodes[i], stages[s.Nodes[i].ID], changes[s.Nodes[i].ID], r.progress, policy)
 		r.nodes = append(r.nodes, &a)
-		if a.Down || a.stage.underWay() && a.stage != stageCatchingUp || a.leaving(s.At, policy) || a.State == StateRecovering {
+		if a.Down || a.stage.underWay() && a.stage != stageCatchingUp || a.leaving(s.At, policy) || a.node.dead() {
 			down = append(down, a.Node)
 		}
 		if a.stage.underWay() || a.leaving(s.At, policy) {
@@ -88,6 +88,13 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 func (a *Assessment) leaving(now time.Time, policy Policy) bool {
 	recent := now.Sub(a.node.ReadyChanged) < policy.Patience
 	return a.node.Terminating && (recent || a.node.Ready.Or(true)) || (a.State == StateUnready || a.State == StateUnknown) && !a.Down && !a.node.Ready.Or(true) && recent
+}
+
+// dead reports whether a node is not ready and does not answer, or recovers its logs. Without a quorum nobody takes it out of what it is in sync with, however
+// long that lasts.
+func (n *Node) dead() bool {
+	ready, known := n.Ready.Get()
+	return known && !ready && !n.Answers.Or(false) || n.Recovery.Or(nil) != nil
 }
 
 // rank is the place in seed 002's order: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
