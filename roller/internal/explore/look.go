@@ -173,7 +173,7 @@ func (c *Cluster) judgeOrder(s *state, d roller.Decision, id roller.NodeID) stri
 		switch {
 		case also:
 			return fmt.Sprintf("order: node %d goes together with controller %d", id, other)
-		case n.ours && n.age == 0:
+		case n.ours && s.progress.Restarts[roller.NodeID(other)].At.Equal(noon):
 			return fmt.Sprintf("order: node %d goes, and controller %d was restarted just now", id, other)
 		case c.couldGo(s, other):
 			return fmt.Sprintf("order: node %d goes, and controller %d could", id, other)
