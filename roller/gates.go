@@ -201,7 +201,7 @@ func (r *round) safety(a, b *Assessment) {
 func (r *round) comesBack(a *Assessment) *Assessment {
 	for _, other := range r.nodes {
 		recent := other.State == StateUnready && r.s.At.Sub(other.node.ReadyChanged) < r.policy.Patience
-		if other != a && other.Roles.Broker && (recent || other.State == StateMissing || slices.Contains(r.away, other)) {
+		if other != a && other.Roles.Broker && (recent || other.State == StateMissing || other.State == StateRecovering || slices.Contains(r.away, other)) {
 			return other
 		}
 	}

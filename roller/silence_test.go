@@ -92,6 +92,9 @@ func TestAPodThatMayBeStuckIsLeftAlone(t *testing.T) {
 func TestASilentBrokerWaitsForOneThatComesBack(t *testing.T) {
 	for name, away := range map[string]func(n *roller.Node){
 		"no pod": func(n *roller.Node) { n.Instance, n.Ready = roller.Known(""), roller.Known(false) },
+		"recovering": func(n *roller.Node) {
+			n.Ready, n.Recovery = roller.Known(false), roller.Known(&roller.Recovery{RemainingLogs: 1})
+		},
 		"not ready": func(n *roller.Node) {
 			n.Ready, n.Fenced, n.ReadyChanged = roller.Known(false), roller.Known(true), noon
 		},
