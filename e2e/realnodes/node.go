@@ -113,6 +113,8 @@ func (n *Node) bootMachine(namespace *namespace) (*machine, error) {
 	}
 	cmd := exec.Command(filepath.Join(n.cluster.lab.programs.agent, "nodeinit"), "boot", n.path("spec.json"))
 	cmd.Dir, cmd.Stderr = "/", log
+	// In a group of its own: a Ctrl-C at the terminal reaches only the test, which then ends its nodes in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.ExtraFiles = []*os.File{namespace.file}
 	requests, err := cmd.StdinPipe()
 	if err != nil {

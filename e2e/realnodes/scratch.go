@@ -90,9 +90,18 @@ func sweep(ctx context.Context, tmp string, hierarchies []string) {
 		if err != nil {
 			continue // it has an owner
 		}
-		_ = remains.Lab{Dir: dir, Hierarchies: hierarchies}.Remove(ctx) // what can't be removed is no reason not to start
+		sweepOne(ctx, remains.Lab{Dir: dir, Hierarchies: hierarchies})
 		unlock()
 	}
+}
+
+// sweepPatience bounds what a lab that is gone can take of one that starts.
+const sweepPatience = 10 * time.Second
+
+func sweepOne(ctx context.Context, lab remains.Lab) {
+	ctx, cancel := context.WithTimeout(ctx, sweepPatience)
+	defer cancel()
+	_ = lab.Remove(ctx) // what can't be removed is no reason not to start
 }
 
 // sources are the distinct folders at which hierarchies are mounted.

@@ -5,7 +5,6 @@ package realnodes
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -68,17 +67,14 @@ var _ = BeforeSuite(func() {
 	lab, err = Start(ctx, Options{Clusters: 3, NodeGrace: 10 * time.Second, Images: []string{archive}, Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
-	AddReportEntry("start of three clusters", time.Since(began).Round(time.Millisecond).String())
+	AddReportEntry("start of three clusters", ReportEntryVisibilityAlways, time.Since(began).Round(time.Millisecond).String())
 })
 
 // buildServerImage makes an image of the test server, a static program, and returns its archive.
 func buildServerImage(dir string) string {
 	GinkgoHelper()
 	program, archive := filepath.Join(dir, "testserver"), filepath.Join(dir, "testserver.tar")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./internal/cmd/testserver")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
+	Expect(image.BuildProgram(ctx, program, ".", "./internal/cmd/testserver")).To(Succeed())
 	Expect(image.OfBinary(serverImage, program).Write(archive)).To(Succeed())
 	return archive
 }
