@@ -34,7 +34,7 @@ func (n *Node) configuration() (map[string][]byte, error) {
 }
 
 // containerdConfig: without the right to raise priorities, as in many containers, a container's wish for one is not a reason to
-// fail; and there is no hierarchy for huge pages.
+// fail; and there is no hierarchy for huge pages. The plugin opt would make a folder of the machine's.
 func (n *Node) containerdConfig() string {
 	return strings.NewReplacer(
 		"$ROOT", containerdRoot, "$STATE", filepath.Dir(containerdSocket), "$SOCKET", containerdSocket,
@@ -43,7 +43,7 @@ func (n *Node) containerdConfig() string {
 root = "$ROOT"
 state = "$STATE"
 oom_score = 0
-disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"]
+disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"]
 [grpc]
   address = "$SOCKET"
 [plugins."io.containerd.cri.v1.images"]

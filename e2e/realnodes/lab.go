@@ -116,7 +116,7 @@ func (l *Lab) bringUp(ctx context.Context) error {
 	if err := starts.Wait(); err != nil {
 		return err
 	}
-	l.say("%d clusters ready after %v", len(l.clusters), time.Since(began).Round(time.Millisecond))
+	l.say("everything ready after %v", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 

@@ -48,10 +48,29 @@ var _ = Describe("a lab", func() {
 			Expect(second.Close()).To(Succeed())
 		}
 		Expect(traces(second.Dir())).To(BeEmpty())
+		Expect(usual()).To(Equal(foldersBefore), "no folder of the machine's was made")
 		_, err = net.Dial("tcp", forwarded)
 		Expect(err).To(HaveOccurred())
 	})
 })
+
+// usualFolders are those that the programs of a node make where they are installed in the usual way.
+var usualFolders = []string{
+	"/etc/cni", "/etc/containerd", "/etc/kubernetes", "/opt/cni", "/opt/containerd", "/run/cni", "/run/containerd", "/run/netns", "/run/nri",
+	"/usr/libexec/kubernetes", "/var/lib/cni", "/var/lib/containerd", "/var/lib/etcd", "/var/lib/kubelet", "/var/lib/volumes",
+	"/var/log/containers", "/var/log/pods", "/var/run/kubernetes",
+}
+
+// usual returns those of the usual folders that there are.
+func usual() []string {
+	var found []string
+	for _, folder := range usualFolders {
+		if _, err := os.Lstat(folder); err == nil {
+			found = append(found, folder)
+		}
+	}
+	return found
+}
 
 // killedChild names, in the environment of this test binary, the file in which it says that its lab has started.
 const killedChild = "REALNODES_TEST_STARTED"

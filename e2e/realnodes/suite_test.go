@@ -25,6 +25,8 @@ var (
 	ctx context.Context
 	// lab is what most specs are about: three clusters of one node.
 	lab *Lab
+	// foldersBefore are those of the usual folders that the machine had before there was any lab.
+	foldersBefore []string
 )
 
 // Whoever waits for something to happen waits this long; what is right takes a fraction of it. It leaves room for a machine with
@@ -35,6 +37,7 @@ const testPatience = 90 * time.Second
 const serverImage = "realnodes.test/server:1"
 
 func TestRealNodes(t *testing.T) {
+	foldersBefore = usual()
 	needNodes(t)
 	RegisterFailHandler(Fail)
 	log.SetLogger(GinkgoLogr)

@@ -136,7 +136,7 @@ func runtimeLibraries(ctx context.Context, jre string, programs []string) ([]ima
 const containerdConfig = `version = 3
 root = %q
 state = %q
-disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.grpc.v1.cri"]
+disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt", "io.containerd.grpc.v1.cri"]
 [grpc]
   address = %q
 `
