@@ -4,11 +4,11 @@ package realnodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -48,7 +48,7 @@ func serverIn(c *Cluster) *server {
 	return &server{
 		cluster: c, k8s: clientOf(c),
 		http: &http.Client{
-			Timeout:   3 * time.Second,
+			Timeout:   10 * time.Second,
 			Transport: &http.Transport{DialContext: c.lab.DialContext, DisableKeepAlives: true},
 		},
 	}
@@ -113,6 +113,15 @@ func (s *server) get(pod *corev1.Pod, path string) (string, error) {
 	return s.do(http.MethodGet, "http://"+address(pod)+path, "")
 }
 
+// isLost reports whether nobody answers, nor refuses, within a second.
+func (s *server) isLost(pod *corev1.Pod) bool {
+	hasty := *s.http
+	hasty.Timeout = time.Second
+	_, err := (&server{http: &hasty}).get(pod, "/from")
+	var problem net.Error
+	return errors.As(err, &problem) && problem.Timeout()
+}
+
 func (s *server) post(pod *corev1.Pod, path, body string) error {
 	_, err := s.do(http.MethodPost, "http://"+address(pod)+path, body)
 	return err
@@ -138,12 +147,4 @@ func (s *server) do(method, where, body string) (string, error) {
 		err = fmt.Errorf("%s: %s", response.Status, answer)
 	}
 	return string(answer), err
-}
-
-// host is the address without the port of what a server said of its client.
-func host(from string) netip.Addr {
-	GinkgoHelper()
-	parsed, err := netip.ParseAddrPort(from)
-	Expect(err).NotTo(HaveOccurred())
-	return parsed.Addr()
 }
