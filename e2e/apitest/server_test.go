@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	corev1api "github.com/kafka-operators/kafka-operators/api/core/v1"
+	corev1beta2 "github.com/kafka-operators/kafka-operators/api/core/v1beta2"
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	kafkav1beta2 "github.com/kafka-operators/kafka-operators/api/kafka/v1beta2"
 )
@@ -58,7 +60,7 @@ func run(m *testing.M) int {
 func start(folders []string) (*server, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, kafkav1.AddToScheme, kafkav1beta2.AddToScheme,
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, kafkav1.AddToScheme, kafkav1beta2.AddToScheme, corev1api.AddToScheme, corev1beta2.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -98,6 +100,18 @@ func needServer(t *testing.T) *server {
 		t.Skipf("%s is not set, so there is no API server (make test builds one)", assetsVariable)
 	}
 	return shared
+}
+
+// crd is one of the CRDs that the server was started with.
+func (s *server) crd(t *testing.T, name string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	for _, crd := range s.crds {
+		if crd.Name == name {
+			return crd
+		}
+	}
+	t.Fatalf("there is no CRD %s", name)
+	return nil
 }
 
 // strict refuses objects with unknown fields.

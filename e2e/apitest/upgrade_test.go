@@ -41,7 +41,7 @@ func TestUpgradeFromStrimzi(t *testing.T) {
 		stored = append(stored, m)
 	}
 
-	replaceCRD(t, s, shared.crds[0])
+	replaceCRD(t, s, shared.crd(t, crdName))
 
 	for _, m := range stored {
 		for _, version := range versions {
