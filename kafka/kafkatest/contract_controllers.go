@@ -170,9 +170,6 @@ const slack = shortly
 
 var awayCases = map[string]func(*nodeSuite){
 	"a broker that is away is fenced, and the only one that fails": func(s *nodeSuite) {
-		if s.target.Stop == nil {
-			s.Skip("the target can't stop nodes")
-		}
 		dead := s.target.Brokers[0]
 		s.target.Stop(s.T, dead)
 		s.failsAlone(s.admin, s.target.Brokers, dead)
@@ -190,9 +187,6 @@ var awayCases = map[string]func(*nodeSuite){
 	},
 	"the leader of the quorum is away": func(s *nodeSuite) {
 		c := s.controllers()
-		if s.target.Stop == nil {
-			s.Skip("the target can't stop nodes")
-		}
 		dead := s.quorum(c).Leader
 		s.target.Stop(s.T, dead)
 		s.eventually(func() error {
@@ -208,9 +202,6 @@ var awayCases = map[string]func(*nodeSuite){
 	},
 	"a controller that hangs does not end the search for the leader": func(s *nodeSuite) {
 		c := s.controllers()
-		if s.target.Hang == nil {
-			s.Skip("the target can't make nodes hang")
-		}
 		hung := s.quorum(c).Leader
 		resume := s.target.Hang(s.T, hung)
 		defer resume()
@@ -226,9 +217,6 @@ var awayCases = map[string]func(*nodeSuite){
 		s.failsAlone(c, s.target.ControllerIDs, hung)
 	},
 	"a broker that hangs holds up no other": func(s *nodeSuite) {
-		if s.target.Hang == nil {
-			s.Skip("the target can't make nodes hang")
-		}
 		hung := s.target.Brokers[0]
 		s.tellOfThemselves(s.admin, s.target.Brokers) // over connections that will hang
 		resume := s.target.Hang(s.T, hung)
