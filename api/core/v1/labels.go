@@ -14,6 +14,22 @@ const (
 	LabelControllerRole = "strimzi.io/controller-role"
 	// LabelPodName is the pod's own name, so that a Service can select one pod. Source: Strimzi.
 	LabelPodName = "strimzi.io/pod-name"
+	// LabelComponentType is what the component is, whatever the cluster's name: kafka. Source: Strimzi.
+	LabelComponentType = "strimzi.io/component-type"
+	// LabelController says by what kind of object the pod is made: strimzipodset. Source: Strimzi.
+	LabelController = "strimzi.io/controller"
+	// LabelControllerName names the StrimziPodSet that the pod belongs to. Source: Strimzi.
+	LabelControllerName = "strimzi.io/controller-name"
+)
+
+// Values of labels.
+const (
+	// ControllerPodSet is the value of LabelController on the pods of a StrimziPodSet. Source: Strimzi.
+	ControllerPodSet = "strimzipodset"
+	// KindKafka is the value of LabelKind on what belongs to a Kafka cluster. Source: Strimzi.
+	KindKafka = "Kafka"
+	// ComponentKafka is the value of LabelComponentType on the nodes of a Kafka cluster. Source: Strimzi.
+	ComponentKafka = "kafka"
 )
 
 // Annotations of pods and StrimziPodSets.

@@ -22,6 +22,27 @@ func (s *StrimziPodSet) DesiredPods() ([]corev1.Pod, error) {
 	return pods, nil
 }
 
+// DesiredPod is the pod of the spec with this name; nil if there is none. The error is that of DesiredPods.
+func (s *StrimziPodSet) DesiredPod(name string) (*corev1.Pod, error) {
+	pods, err := s.DesiredPods()
+	if err != nil {
+		return nil, err
+	}
+	for i := range pods {
+		if pods[i].Name == name {
+			return &pods[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// Revision is what a pod was made from, or is to be made from; empty if nobody said so.
+func Revision(pod *corev1.Pod) string { return pod.Annotations[AnnotationRevision] }
+
+// Outdated reports whether a pod was made from something else than what it is to be made from now. It is Strimzi's rule: a pod without a revision is out
+// of date if one is desired, and the other way round.
+func Outdated(current, desired *corev1.Pod) bool { return Revision(current) != Revision(desired) }
+
 // SetDesiredPods makes these the pods of the spec.
 func (s *StrimziPodSet) SetDesiredPods(pods []corev1.Pod) error {
 	if s.Spec == nil {
