@@ -2,9 +2,14 @@ package apitest
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -44,16 +49,13 @@ func TestStrimziPodSet(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
 	namespace := s.namespace(ctx, t)
-	object := &unstructured.Unstructured{}
-	if err := yaml.NewYAMLOrJSONDecoder(strings.NewReader(podSet), 4096).Decode(object); err != nil {
-		t.Fatal(err)
-	}
+	object := decode(t, podSet)
 	object.SetNamespace(namespace)
 	if err := s.strict().Create(ctx, object.DeepCopy()); err != nil {
 		t.Fatalf("create: %v", err)
 	}
 	key := types.NamespacedName{Namespace: namespace, Name: "my-cluster-kafka"}
-	for _, version := range []string{"v1", "v1beta2"} {
+	for _, version := range podSetVersions {
 		got := &unstructured.Unstructured{}
 		got.SetAPIVersion("core.strimzi.io/" + version)
 		got.SetKind("StrimziPodSet")
@@ -83,6 +85,145 @@ func TestStrimziPodSet(t *testing.T) {
 	}
 }
 
+// TestPodSetCRD looks at how the server took the kind: names, versions, one schema for both, the columns.
+func TestPodSetCRD(t *testing.T) {
+	s := needServer(t)
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := s.client.Get(t.Context(), client.ObjectKey{Name: "strimzipodsets.core.strimzi.io"}, crd); err != nil {
+		t.Fatal(err)
+	}
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue {
+			t.Errorf("the server complains of the schema: %s", condition.Message)
+		}
+	}
+	if got := crd.Spec.Names; !slices.Equal(got.ShortNames, []string{"sps"}) || !slices.Equal(got.Categories, []string{"strimzi"}) {
+		t.Errorf("names = %+v", got)
+	}
+	if len(crd.Spec.Versions) != 2 {
+		t.Fatalf("there are %d versions", len(crd.Spec.Versions))
+	}
+	for _, version := range crd.Spec.Versions {
+		if !version.Served || version.Storage != (version.Name == "v1") || version.Subresources == nil || version.Subresources.Status == nil {
+			t.Errorf("%s: served %t, stored %t, subresources %+v", version.Name, version.Served, version.Storage, version.Subresources)
+		}
+		var columns []string
+		for _, c := range version.AdditionalPrinterColumns {
+			columns = append(columns, c.Name+" "+c.JSONPath)
+		}
+		want := []string{"Pods .status.pods", "Ready Pods .status.readyPods", "Current Pods .status.currentPods", "Age .metadata.creationTimestamp"}
+		if !slices.Equal(columns, want) {
+			t.Errorf("%s: columns = %v", version.Name, columns)
+		}
+		same(t, version.Name, crd.Spec.Versions[0].Schema, version.Schema)
+	}
+}
+
+// TestInvalidPodSet writes what no pod set can be; the message has to name the field.
+func TestInvalidPodSet(t *testing.T) {
+	s := needServer(t)
+	cases := map[string]struct{ spec, want string }{
+		"no selector":       {spec: `{"pods":[]}`, want: "spec.selector: Required value"},
+		"no pods":           {spec: `{"selector":{}}`, want: "spec.pods: Required value"},
+		"a pod as text":     {spec: `{"selector":{},"pods":["pod"]}`, want: `spec.pods[0] in body must be of type object: "string"`},
+		"pods as an object": {spec: `{"selector":{},"pods":{}}`, want: `spec.pods in body must be of type array: "object"`},
+		"unknown field":     {spec: `{"selector":{},"pods":[],"replicas":3}`, want: `unknown field "spec.replicas"`},
+	}
+	for name, tc := range cases {
+		for _, version := range podSetVersions {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				object := decode(t, fmt.Sprintf(`{"apiVersion":"core.strimzi.io/%s","kind":"StrimziPodSet","metadata":{"name":"a","namespace":"default"},"spec":%s}`, version, tc.spec))
+				if err := s.strict().Create(t.Context(), object); err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, want %q", err, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// TestPodSetStatus: the status is a subresource, is written through one version and read through the other, and keeps what Strimzi wrote.
+func TestPodSetStatus(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	object := decode(t, podSet)
+	object.SetNamespace(s.namespace(ctx, t))
+	status := map[string]any{
+		"observedGeneration": int64(1), "pods": int64(3), "readyPods": int64(2), "currentPods": int64(1),
+		"conditions": []any{map[string]any{"type": "Error", "status": "true", "reason": "KubernetesClientException", "message": "no", "lastTransitionTime": "2024-01-01T00:00:00.123456789Z"}},
+	}
+	object.Object["status"] = map[string]any{"pods": int64(9)}
+	if err := s.strict().Create(ctx, object); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := object.Object["status"]; found {
+		t.Errorf("a client made a pod set with the status %v", object.Object["status"])
+	}
+	object.Object["status"] = status
+	if err := s.strict().Status().Update(ctx, object); err != nil {
+		t.Fatal(err)
+	}
+	typed := &corev1api.StrimziPodSet{}
+	if err := s.client.Get(ctx, client.ObjectKeyFromObject(object), typed); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "through the Go type", status, typed.Status)
+	typed.Status.ReadyPods = 0
+	if err := s.strict().Status().Update(ctx, typed); err != nil {
+		t.Fatal(err)
+	}
+	status["readyPods"] = int64(0)
+	older := &corev1beta2.StrimziPodSet{}
+	if err := s.client.Get(ctx, client.ObjectKeyFromObject(object), older); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "v1beta2", status, older.Status)
+}
+
+// TestPodSetApply applies Strimzi's manifest by kubectl, in both ways: the second time changes nothing, and the Go type writes back what it read.
+func TestPodSetApply(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	run := kubectl(t, s)
+	manifest := filepath.Join(t.TempDir(), "podset.yaml")
+	if err := os.WriteFile(manifest, []byte(podSet), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"--server-side=false", "--server-side=true"} {
+		namespace := s.namespace(ctx, t)
+		key := client.ObjectKey{Namespace: namespace, Name: "my-cluster-kafka"}
+		run("apply", mode, "-n", namespace, "-f", manifest)
+		first, again := &corev1api.StrimziPodSet{}, &corev1api.StrimziPodSet{}
+		if err := s.client.Get(ctx, key, first); err != nil {
+			t.Fatal(err)
+		}
+		run("apply", mode, "-n", namespace, "-f", manifest)
+		if err := s.strict().Update(ctx, first.DeepCopy()); err != nil {
+			t.Fatalf("writing back what was read: %v", err)
+		}
+		if err := s.client.Get(ctx, key, again); err != nil {
+			t.Fatal(err)
+		}
+		if first.ResourceVersion != again.ResourceVersion {
+			t.Errorf("%s: applying the same again, or writing back what was read, changed it:\n%s\n%s", mode, asJSON(t, first), asJSON(t, again))
+		}
+		if got := run("get", "strimzi,sps", "-n", namespace, "-o", "name"); !strings.Contains(got, "strimzipodset.core.strimzi.io/my-cluster-kafka\n") {
+			t.Errorf("get strimzi,sps = %q", got)
+		}
+	}
+}
+
+// podSetVersions are those that are served.
+var podSetVersions = []string{"v1", "v1beta2"}
+
+func decode(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096).Decode(object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
 // same compares what was sent with what came back.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
@@ -95,6 +236,14 @@ func asJSON(t *testing.T, value any) string {
 	t.Helper()
 	data, err := json.Marshal(value)
 	if err != nil {
+		t.Fatal(err)
+	}
+	// Once more, for the order of the keys.
+	var plain any
+	if err := json.Unmarshal(data, &plain); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = json.Marshal(plain); err != nil {
 		t.Fatal(err)
 	}
 	return string(data)

@@ -54,17 +54,17 @@ type StrimziPodSetStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Number of pods managed by this StrimziPodSet.
+	// Number of pods managed by this StrimziPodSet. None are told as 0, as Strimzi does, so that kubectl shows it.
 	// +optional
-	Pods int32 `json:"pods,omitempty"`
+	Pods int32 `json:"pods"`
 
 	// Number of these that are ready.
 	// +optional
-	ReadyPods int32 `json:"readyPods,omitempty"`
+	ReadyPods int32 `json:"readyPods"`
 
 	// Number of these that have the current revision.
 	// +optional
-	CurrentPods int32 `json:"currentPods,omitempty"`
+	CurrentPods int32 `json:"currentPods"`
 }
 
 // StrimziPodSetList is a list of StrimziPodSets.
