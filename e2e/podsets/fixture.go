@@ -1,0 +1,189 @@
+package podsets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+)
+
+const (
+	// kafkaContainer is the container of a pod that is Kafka, and configKey the entry of its ConfigMap that is its configuration file.
+	kafkaContainer = "kafka"
+	configKey      = "server.config"
+)
+
+// Options describe a fixture.
+type Options struct {
+	// Config is that of an administrator of the API server, where the CRD of StrimziPodSets is installed.
+	Config *rest.Config
+	// Namespace is the one that is followed.
+	Namespace string
+	// Kafka has the nodes. Those that run when the fixture starts are taken over by their first pods as they are. Its StartTimeout is how long a node is
+	// waited for that can't serve, for example because there is no quorum; its process is left to itself after that, and never becomes ready.
+	Kafka *realkafka.Cluster
+	// Log, if set, is told what the fixture does.
+	Log io.Writer
+}
+
+// Fault is what goes wrong with a pod.
+type Fault struct {
+	// Waiting is why its container does not run, for example CrashLoopBackOff; the node's process is killed. Empty: the container runs and is never ready.
+	Waiting string
+	// Revision limits the fault to pods that were made from it; empty: all.
+	Revision string
+}
+
+// Start is the start of a node for a pod.
+type Start struct {
+	Node int32
+	// Pod is the uid of the pod, and Revision what it was made from.
+	Pod, Revision string
+	At            time.Time
+}
+
+// Fixture is a running fixture.
+type Fixture struct {
+	options Options
+	end     context.CancelFunc
+	ended   chan error
+	logs    *logServer
+
+	mu     sync.Mutex
+	faults map[int32]Fault
+	starts []Start
+	nodes  map[int32]*process
+}
+
+// Run starts a fixture; ctx bounds its life, and Close ends it.
+func Run(ctx context.Context, o Options) (*Fixture, error) {
+	o.Log = cmp.Or[io.Writer](o.Log, io.Discard)
+	f := &Fixture{options: o, ended: make(chan error, 1), faults: map[int32]Fault{}, nodes: map[int32]*process{}}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	anyName := true // several fixtures may run in one process
+	mgr, err := ctrl.NewManager(o.Config, ctrl.Options{
+		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{o.Namespace: {}}}, Metrics: server.Options{BindAddress: "0"},
+		Logger:     logr.FromSlogHandler(slog.NewTextHandler(o.Log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Controller: config.Controller{SkipNameValidation: &anyName},
+	})
+	if err != nil {
+		return nil, err
+	}
+	sets := &setController{client: mgr.GetClient(), reader: mgr.GetAPIReader(), scheme: scheme}
+	if err := ctrl.NewControllerManagedBy(mgr).For(&podset.StrimziPodSet{}).Owns(&corev1.Pod{}).Complete(sets); err != nil {
+		return nil, err
+	}
+	k := &kubelet{client: mgr.GetClient(), reader: mgr.GetAPIReader(), fixture: f}
+	atOnce := controller.Options{MaxConcurrentReconciles: len(o.Kafka.NodeIDs())}
+	if err := ctrl.NewControllerManagedBy(mgr).Named("kubelet").For(&corev1.Pod{}).WithOptions(atOnce).Complete(k); err != nil {
+		return nil, err
+	}
+	if f.logs, err = serveLogs(f); err != nil {
+		return nil, err
+	}
+	if err := k.register(ctx, f.logs.port); err != nil {
+		f.logs.close()
+		return nil, err
+	}
+	ctx, f.end = context.WithCancel(ctx)
+	go func() { f.ended <- mgr.Start(ctx) }()
+	return f, nil
+}
+
+// Close ends the fixture. It leaves pods and processes as they are.
+func (f *Fixture) Close() error {
+	f.end()
+	err := <-f.ended
+	f.mu.Lock()
+	nodes := f.nodes
+	f.nodes = nil
+	f.mu.Unlock()
+	for _, p := range nodes {
+		p.abandon()
+	}
+	f.logs.close()
+	return err
+}
+
+// Break makes something go wrong with the pods of a node, from now on.
+func (f *Fixture) Break(node int32, fault Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults[node] = fault
+}
+
+// Mend ends what Break began.
+func (f *Fixture) Mend(node int32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.faults, node)
+}
+
+// Starts are the starts of nodes so far, each for a new pod, in their order. Containers that were started anew in the same pod are not among them.
+func (f *Fixture) Starts() []Start {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.starts)
+}
+
+// began notes a start.
+func (f *Fixture) began(start Start) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.starts = append(f.starts, start)
+}
+
+// fault is what is wrong with a pod; false: nothing.
+func (f *Fixture) fault(node int32, pod *corev1.Pod) (Fault, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fault, broken := f.faults[node]
+	return fault, broken && (fault.Revision == "" || fault.Revision == pod.Annotations[podset.AnnotationRevision])
+}
+
+// configFile is where a node reads its configuration.
+func (f *Fixture) configFile(node int32) string {
+	return filepath.Join(filepath.Dir(f.options.Kafka.LogFile(node)), "server.properties")
+}
+
+// Properties is the content of a node's configuration file as it is now: what its ConfigMap is to hold at first.
+func (f *Fixture) Properties(node int32) (string, error) {
+	text, err := os.ReadFile(f.configFile(node))
+	return string(text), err
+}
+
+func (f *Fixture) logf(format string, args ...any) {
+	fmt.Fprintf(f.options.Log, "podsets: "+format+"\n", args...)
+}
+
+// nodeID is the id of the node in a pod.
+func nodeID(podName string) (int32, bool) {
+	id, err := strconv.ParseInt(podName[strings.LastIndexByte(podName, '-')+1:], 10, 32)
+	return int32(id), err == nil
+}

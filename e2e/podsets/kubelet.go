@@ -1,0 +1,164 @@
+package podsets
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+// place is the name of the Node that all pods are on.
+const place = "podsets"
+
+// look is how often the kubelet looks at each process.
+const look = 100 * time.Millisecond
+
+// kubelet has a process for each pod.
+type kubelet struct {
+	client client.Client
+	// reader asks the API server: what a cache remembers may be another pod of the same name.
+	reader  client.Reader
+	fixture *Fixture
+}
+
+// register makes the Node, and tells the API server where its logs are.
+func (k *kubelet) register(ctx context.Context, port int) error {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: place}}
+	if err := k.client.Create(ctx, node); err != nil {
+		return err
+	}
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: loopback}}
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
+	return k.client.Status().Update(ctx, node)
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (k *kubelet) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var pod corev1.Pod
+	id, ok := nodeID(request.Name)
+	if err := k.reader.Get(ctx, request.NamespacedName, &pod); err != nil || !ok {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	p, err := k.process(id, &pod)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return ctrl.Result{}, k.end(ctx, p, &pod)
+	case pod.Spec.NodeName == "":
+		binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: place}}
+		return ctrl.Result{RequeueAfter: look}, k.client.SubResource("binding").Create(ctx, &pod, binding)
+	}
+	return ctrl.Result{RequeueAfter: look}, k.keep(ctx, p, &pod)
+}
+
+// process is that of a node. A new pod gets none that ran for another one: only what ran before there were pods is taken over.
+func (k *kubelet) process(id int32, pod *corev1.Pod) (*process, error) {
+	f := k.fixture
+	f.mu.Lock()
+	p := f.nodes[id]
+	if p == nil {
+		p = &process{kafka: f.options.Kafka, node: id}
+		if p.running() {
+			p.pod, p.begun = pod.UID, true
+		}
+		f.nodes[id] = p
+	}
+	f.mu.Unlock()
+	if p.pod == pod.UID {
+		return p, nil
+	}
+	if err := p.stop(); err != nil { // the last pod was deleted by force
+		return nil, err
+	}
+	since, err := p.logLength()
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := &process{kafka: f.options.Kafka, node: id, pod: pod.UID, since: since}
+	f.nodes[id] = next
+	return next, nil
+}
+
+// end ends the process, and then lets the pod go.
+func (k *kubelet) end(ctx context.Context, p *process, pod *corev1.Pod) error {
+	k.fixture.logf("node %d is stopped: pod %s is deleted", p.node, pod.UID)
+	if err := p.stop(); err != nil {
+		return err
+	}
+	return client.IgnoreNotFound(k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID}))
+}
+
+// keep has the process run, unless something is wrong with the pod, and tells how it is.
+func (k *kubelet) keep(ctx context.Context, p *process, pod *corev1.Pod) error {
+	fault, broken := k.fixture.fault(p.node, pod)
+	if broken && fault.Waiting != "" {
+		if err := p.crash(); err != nil {
+			return err
+		}
+		return k.tell(ctx, pod, false, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: fault.Waiting}})
+	}
+	serves, failed := p.serves()
+	if failed != nil {
+		k.fixture.logf("%v", failed)
+	}
+	if !p.running() && !p.isStarting() {
+		if err := k.run(ctx, p, pod); err != nil {
+			return err
+		}
+	}
+	return k.tell(ctx, pod, serves && !broken, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+}
+
+// run starts the process with the configuration of its ConfigMap.
+func (k *kubelet) run(ctx context.Context, p *process, pod *corev1.Pod) error {
+	var config corev1.ConfigMap
+	if err := k.reader.Get(ctx, client.ObjectKeyFromObject(pod), &config); err != nil {
+		return err
+	}
+	text, ok := config.Data[configKey]
+	if !ok {
+		return errors.New("ConfigMap " + config.Name + " has no " + configKey)
+	}
+	if err := os.WriteFile(k.fixture.configFile(p.node), []byte(text), 0o600); err != nil {
+		return err
+	}
+	start := Start{Node: p.node, Pod: string(pod.UID), Revision: pod.Annotations[podset.AnnotationRevision], At: time.Now()}
+	k.fixture.logf("node %d is started for pod %s, revision %s", start.Node, start.Pod, start.Revision)
+	if !p.begun {
+		p.begun = true
+		k.fixture.began(start)
+	}
+	p.start(context.WithoutCancel(ctx)) // the start outlives this look; Close ends it
+	return nil
+}
+
+// tell writes the pod's status, if it is another one.
+func (k *kubelet) tell(ctx context.Context, pod *corev1.Pod, is bool, state corev1.ContainerState) error {
+	status := pod.Status.DeepCopy()
+	status.Phase = corev1.PodRunning
+	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
+	if is {
+		condition.Status = corev1.ConditionTrue
+	}
+	if is != ready(pod) || len(status.Conditions) == 0 {
+		status.Conditions = []corev1.PodCondition{condition}
+	}
+	status.ContainerStatuses = []corev1.ContainerStatus{{Name: kafkaContainer, Image: "kafka", ImageID: "kafka", Ready: is, State: state}}
+	if reflect.DeepEqual(status, &pod.Status) {
+		return nil
+	}
+	pod.Status = *status
+	return unlessOvertaken(k.client.Status().Update(ctx, pod))
+}

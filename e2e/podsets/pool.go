@@ -1,0 +1,72 @@
+package podsets
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// Pool is a KafkaNodePool: nodes of the same roles, whose pods are of one StrimziPodSet.
+type Pool struct {
+	// Namespace and Cluster are those of the Kafka cluster, Name is the pool's own.
+	Namespace, Cluster, Name string
+	// Broker and Controller are the roles of its nodes.
+	Broker, Controller bool
+	// Nodes are the ids of its nodes.
+	Nodes []int32
+	// Revision is what the pods are to be made from.
+	Revision string
+}
+
+// SetName is the name of the pool's StrimziPodSet.
+func (p Pool) SetName() string { return p.Cluster + "-" + p.Name }
+
+// PodName is the name of a node's pod, and of its ConfigMap.
+func (p Pool) PodName(id int32) string { return fmt.Sprintf("%s-%d", p.SetName(), id) }
+
+// labels are those of the set, its pods and their ConfigMaps.
+func (p Pool) labels() map[string]string {
+	return map[string]string{v1.LabelCluster: p.Cluster, podset.LabelKind: "Kafka", podset.LabelName: p.Cluster + "-kafka", podset.LabelPoolName: p.Name}
+}
+
+// PodSet is the pool's StrimziPodSet, with the labels and annotations that Strimzi gives them.
+func (p Pool) PodSet() (*podset.StrimziPodSet, error) {
+	set := &podset.StrimziPodSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.SetName(), Labels: p.labels()},
+		Spec:       &podset.StrimziPodSetSpec{Selector: metav1.LabelSelector{MatchLabels: p.labels()}},
+	}
+	pods := make([]corev1.Pod, len(p.Nodes))
+	for i, id := range p.Nodes {
+		pods[i] = p.pod(id)
+	}
+	if err := set.SetDesiredPods(pods); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+func (p Pool) pod(id int32) corev1.Pod {
+	labels := p.labels()
+	labels[podset.LabelBrokerRole], labels[podset.LabelControllerRole] = strconv.FormatBool(p.Broker), strconv.FormatBool(p.Controller)
+	labels[podset.LabelPodName] = p.PodName(id)
+	return corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: p.PodName(id), Labels: labels, Annotations: map[string]string{podset.AnnotationRevision: p.Revision},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: kafkaContainer, Image: "kafka"}}},
+	}
+}
+
+// ConfigMap holds the configuration that a node is to have: the content of its configuration file.
+func (p Pool) ConfigMap(id int32, properties string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.PodName(id), Labels: p.labels()},
+		Data:       map[string]string{configKey: properties},
+	}
+}
