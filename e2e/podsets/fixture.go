@@ -3,10 +3,8 @@ package podsets
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,16 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
@@ -82,25 +74,15 @@ type Fixture struct {
 func Run(ctx context.Context, o Options) (*Fixture, error) {
 	o.Log = cmp.Or[io.Writer](o.Log, io.Discard)
 	f := &Fixture{options: o, ended: make(chan error, 1), faults: map[int32]Fault{}, nodes: map[int32]*process{}}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme)); err != nil {
-		return nil, err
-	}
-	anyName := true // several fixtures may run in one process
-	mgr, err := ctrl.NewManager(o.Config, ctrl.Options{
-		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{o.Namespace: {}}}, Metrics: server.Options{BindAddress: "0"},
-		Logger:     logr.FromSlogHandler(slog.NewTextHandler(o.Log, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Controller: config.Controller{SkipNameValidation: &anyName},
-	})
+	mgr, err := newManager(o.Config, o.Namespace, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	sets := &setController{client: mgr.GetClient(), reader: mgr.GetAPIReader(), scheme: scheme}
-	if err := ctrl.NewControllerManagedBy(mgr).For(&podset.StrimziPodSet{}).Owns(&corev1.Pod{}).Complete(sets); err != nil {
+	if err := (&controller{client: mgr.GetClient()}).addTo(mgr); err != nil {
 		return nil, err
 	}
 	k := &kubelet{client: mgr.GetClient(), reader: mgr.GetAPIReader(), fixture: f}
-	atOnce := controller.Options{MaxConcurrentReconciles: len(o.Kafka.NodeIDs())}
+	atOnce := ctrlcontroller.Options{MaxConcurrentReconciles: len(o.Kafka.NodeIDs())}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("kubelet").For(&corev1.Pod{}).WithOptions(atOnce).Complete(k); err != nil {
 		return nil, err
 	}

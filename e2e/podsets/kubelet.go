@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -152,7 +153,7 @@ func (k *kubelet) tell(ctx context.Context, pod *corev1.Pod, is bool, state core
 	if is {
 		condition.Status = corev1.ConditionTrue
 	}
-	if is != ready(pod) || len(status.Conditions) == 0 {
+	if is != isReady(pod) || len(status.Conditions) == 0 {
 		status.Conditions = []corev1.PodCondition{condition}
 	}
 	status.ContainerStatuses = []corev1.ContainerStatus{{Name: kafkaContainer, Image: "kafka", ImageID: "kafka", Ready: is, State: state}}
@@ -161,4 +162,12 @@ func (k *kubelet) tell(ctx context.Context, pod *corev1.Pod, is bool, state core
 	}
 	pod.Status = *status
 	return unlessOvertaken(k.client.Status().Update(ctx, pod))
+}
+
+// unlessOvertaken drops the error of a write that came too late: what overtook it leads to another one.
+func unlessOvertaken(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
 }

@@ -21,6 +21,8 @@ type Pool struct {
 	Nodes []int32
 	// Revision is what the pods are to be made from.
 	Revision string
+	// Edit, if set, changes each pod after all else was filled in: its image, its volumes, where it runs.
+	Edit func(id int32, pod *corev1.Pod)
 }
 
 // SetName is the name of the pool's StrimziPodSet.
@@ -54,13 +56,17 @@ func (p Pool) pod(id int32) corev1.Pod {
 	labels := p.labels()
 	labels[podset.LabelBrokerRole], labels[podset.LabelControllerRole] = strconv.FormatBool(p.Broker), strconv.FormatBool(p.Controller)
 	labels[podset.LabelPodName] = p.PodName(id)
-	return corev1.Pod{
+	pod := corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.Namespace, Name: p.PodName(id), Labels: labels, Annotations: map[string]string{podset.AnnotationRevision: p.Revision},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: kafkaContainer, Image: "kafka"}}},
 	}
+	if p.Edit != nil {
+		p.Edit(id, &pod)
+	}
+	return pod
 }
 
 // ConfigMap holds the configuration that a node is to have: the content of its configuration file.

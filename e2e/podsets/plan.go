@@ -1,0 +1,111 @@
+package podsets
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+// plan is what is to be done so that the pods are those that a set declares, and what its status is meanwhile.
+type plan struct {
+	// create are pods that are missing, as they are to be.
+	create []corev1.Pod
+	// adopt are pods of the set that have no owner.
+	adopt []corev1.Pod
+	// remove are pods that are no longer in the set, or that ended and will not run again.
+	remove []corev1.Pod
+	// foreign are pods under the names of the set's that belong to somebody else.
+	foreign []corev1.Pod
+
+	pods, ready, current int32
+}
+
+// makePlan decides. existing are all pods of the set's namespace.
+//
+// It is what Strimzi's controller does, but for two cases in which that deletes pods that may be anybody's: here an empty selector selects nothing, and
+// a pod that somebody else controls is left alone.
+func makePlan(set *podset.StrimziPodSet, desired, existing []corev1.Pod) plan {
+	p := plan{pods: int32(len(desired))}
+	for i := range desired {
+		p.want(set, &desired[i], find(existing, desired[i].Name))
+	}
+	for i := range existing {
+		pod := &existing[i]
+		foreign := metav1.GetControllerOf(pod) != nil && !isOwner(set, pod)
+		if foreign || find(desired, pod.Name) != nil || !selects(set, pod) {
+			continue
+		}
+		p.pods++
+		if pod.DeletionTimestamp == nil {
+			p.remove = append(p.remove, *pod)
+		}
+	}
+	return p
+}
+
+// want deals with one pod that is to be there; pod is nil if it is not.
+func (p *plan) want(set *podset.StrimziPodSet, desired, pod *corev1.Pod) {
+	switch {
+	case pod == nil:
+		p.create = append(p.create, owned(set, desired))
+		return
+	case isOwner(set, pod):
+	case metav1.GetControllerOf(pod) != nil:
+		p.foreign = append(p.foreign, *pod)
+		return
+	case pod.DeletionTimestamp == nil:
+		p.adopt = append(p.adopt, *pod)
+	}
+	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	if ended && pod.DeletionTimestamp == nil {
+		p.remove = append(p.remove, *pod)
+	}
+	if isReady(pod) {
+		p.ready++
+	}
+	if !podset.Outdated(pod, desired) {
+		p.current++
+	}
+}
+
+func find(pods []corev1.Pod, name string) *corev1.Pod {
+	if i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Name == name }); i >= 0 {
+		return &pods[i]
+	}
+	return nil
+}
+
+// selects reports whether a pod has the labels that the set selects by. Only matchLabels count, as in Strimzi.
+func selects(set *podset.StrimziPodSet, pod *corev1.Pod) bool {
+	if set.Spec == nil || len(set.Spec.Selector.MatchLabels) == 0 {
+		return false
+	}
+	return labels.SelectorFromSet(set.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels))
+}
+
+func isOwner(set *podset.StrimziPodSet, pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.UID == set.UID
+}
+
+// owned is a desired pod as it is created: in the set's namespace, and the set's.
+func owned(set *podset.StrimziPodSet, desired *corev1.Pod) corev1.Pod {
+	pod := *desired.DeepCopy()
+	pod.Namespace = set.Namespace
+	pod.OwnerReferences = []metav1.OwnerReference{ownerReference(set)}
+	return pod
+}
+
+func ownerReference(set *podset.StrimziPodSet) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true), BlockOwnerDeletion: new(false),
+	}
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+}
