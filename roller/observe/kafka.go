@@ -46,6 +46,9 @@ type KafkaFacts struct {
 	FencedIncluded bool
 	// Nodes are the nodes that were asked themselves. One is not in it if there was nobody to ask.
 	Nodes map[roller.NodeID]NodeAnswer
+
+	// limits are what the topics' configurations say, by the topics' ids.
+	limits map[kafka.TopicID]roller.Fact[int]
 }
 
 // NodeAnswer is what came of asking a node for its configuration.
@@ -61,51 +64,68 @@ const minISRKey = "min.insync.replicas"
 // Read asks for everything at once: brokers and controllers are those whose configuration is wanted. It takes no longer than ctx, and never fails: what was
 // not answered is unknown.
 func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) KafkaFacts {
+	return k.read(ctx, brokers, controllers, recalled{})
+}
+
+// read is Read, but what is recalled is not asked again.
+func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, known recalled) KafkaFacts {
 	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}}
 	var byBrokers, byControllers map[roller.NodeID]NodeAnswer
 	var all sync.WaitGroup
-	all.Go(func() { facts.Topics = k.topics(ctx) })
+	all.Go(func() { facts.Topics, facts.limits = k.topics(ctx, known.limits) })
 	all.Go(func() { facts.Quorum = k.quorum(ctx) })
 	all.Go(func() { facts.Brokers, facts.FencedIncluded = k.brokers(ctx) })
-	all.Go(func() { byBrokers = live(ctx, k.Brokers, brokers) })
+	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers)) })
 	if k.Controllers != nil {
-		all.Go(func() { byControllers = live(ctx, k.Controllers, controllers) })
+		all.Go(func() { byControllers = live(ctx, k.Controllers, known.others(controllers)) })
 	}
 	all.Wait()
-	for _, answers := range []map[roller.NodeID]NodeAnswer{byBrokers, byControllers} {
+	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byControllers} {
 		maps.Copy(facts.Nodes, answers)
 	}
 	return facts
 }
 
-// topics reads all topics with their reassignments: without these nobody knows which replicas stay.
-func (k *Kafka) topics(ctx context.Context) roller.Fact[[]roller.Topic] {
+// topics reads all topics with their reassignments: without these nobody knows which replicas stay. The limits are what was learned of min.insync.replicas.
+func (k *Kafka) topics(ctx context.Context, known map[kafka.TopicID]roller.Fact[int]) (topics roller.Fact[[]roller.Topic], limits map[kafka.TopicID]roller.Fact[int]) {
 	// Reassignments first: one that ends in between only makes us more careful.
 	moves, err := k.Brokers.ListReassignments(ctx, nil)
 	if err != nil {
-		return roller.Unknown[[]roller.Topic]("reassignments can't be listed: " + err.Error())
+		return roller.Unknown[[]roller.Topic]("reassignments can't be listed: " + err.Error()), nil
 	}
 	list, err := k.Brokers.ListTopics(ctx)
 	if err != nil {
-		return roller.Unknown[[]roller.Topic]("topics can't be listed: " + err.Error())
+		return roller.Unknown[[]roller.Topic]("topics can't be listed: " + err.Error()), nil
 	}
-	resources := make([]kafka.ConfigResource, len(list))
-	for i, t := range list {
-		resources[i] = kafka.TopicResource(t.Name)
-	}
-	configs, err := k.Brokers.DescribeConfigs(ctx, resources, []string{minISRKey})
-	if err != nil {
-		return roller.Unknown[[]roller.Topic]("the configurations of topics can't be read: " + err.Error())
-	}
-	topics := make([]roller.Topic, 0, len(list))
-	for i := range list {
-		config := configs[kafka.TopicResource(list[i].Name)]
-		if kafka.IsNotFound(config.Err) {
-			continue // it was deleted in between
+	limits = make(map[kafka.TopicID]roller.Fact[int], len(list))
+	var ask []kafka.ConfigResource
+	for _, t := range list {
+		if limit, recalled := known[t.ID]; recalled {
+			limits[t.ID] = limit
+		} else {
+			ask = append(ask, kafka.TopicResource(t.Name))
 		}
-		topics = append(topics, topicOf(&list[i], minISR(config), moves))
 	}
-	return roller.Known(topics)
+	var configs map[kafka.ConfigResource]kafka.ConfigResult
+	if len(ask) > 0 {
+		if configs, err = k.Brokers.DescribeConfigs(ctx, ask, []string{minISRKey}); err != nil {
+			return roller.Unknown[[]roller.Topic]("the configurations of topics can't be read: " + err.Error()), nil
+		}
+	}
+	all := make([]roller.Topic, 0, len(list))
+	for i := range list {
+		limit, recalled := limits[list[i].ID]
+		if !recalled {
+			config := configs[kafka.TopicResource(list[i].Name)]
+			if kafka.IsNotFound(config.Err) {
+				continue // it was deleted in between
+			}
+			limit = minISR(config)
+			limits[list[i].ID] = limit
+		}
+		all = append(all, topicOf(&list[i], limit, moves))
+	}
+	return roller.Known(all), limits
 }
 
 func minISR(config kafka.ConfigResult) roller.Fact[int] {

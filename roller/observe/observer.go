@@ -24,7 +24,7 @@ type Prober interface {
 	Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error)
 }
 
-// Observer observes one Kafka cluster. It remembers since when nodes are silent, and nothing else. It is not safe for concurrent use.
+// Observer observes one Kafka cluster. It remembers since when nodes are silent, and for [Observer.Glance] configurations. It is not safe for concurrent use.
 type Observer struct {
 	Namespace, Cluster string
 	// Sources returns the Kubernetes clusters of the moment.
@@ -36,7 +36,10 @@ type Observer struct {
 	Lasting time.Duration
 	// Timeout bounds each of the two parts of an observation: Kubernetes, and Kafka.
 	Timeout time.Duration
+	// Recall is how old the configurations of nodes and topics may be in a Glance. 0: they are asked for each time.
+	Recall time.Duration
 
+	memory memory
 	silent map[roller.NodeID]silence
 }
 
@@ -46,8 +49,14 @@ type silence struct {
 	since    time.Time
 }
 
-// Observe reads everything there is to know.
-func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
+// Observe reads everything there is to know. What is done to a cluster has to be decided on nothing less.
+func (o *Observer) Observe(ctx context.Context) roller.Snapshot { return o.observe(ctx, 0) }
+
+// Glance is Observe for those who wait: the configurations of nodes and topics may be as old as Recall, everything else is read anew. On a large cluster that
+// is a handful of requests instead of one for each node.
+func (o *Observer) Glance(ctx context.Context) roller.Snapshot { return o.observe(ctx, o.Recall) }
+
+func (o *Observer) observe(ctx context.Context, recall time.Duration) roller.Snapshot {
 	seen := Seen{Lasting: o.Lasting, At: time.Now()}
 	seen.Places = o.places(ctx)
 	known := Assemble(seen) // who there is to ask
@@ -61,12 +70,17 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 			controllers = append(controllers, n.ID)
 		}
 	}
+	var recent recalled
+	if recall > 0 {
+		recent = o.memory.recall(seen.At, recall, known.Nodes)
+	}
 	within, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var both sync.WaitGroup
-	both.Go(func() { seen.Kafka = o.Kafka.Read(within, brokers, controllers) })
+	both.Go(func() { seen.Kafka = o.Kafka.read(within, brokers, controllers, recent) })
 	both.Go(func() { seen.Recovery = o.recoveries(within, known.Nodes) })
 	both.Wait()
+	o.memory.keep(seen.At, known.Nodes, seen.Kafka, recent)
 	seen.At = time.Now()
 	seen.Silent = o.listen(known.Nodes, seen)
 	return Assemble(seen)

@@ -203,7 +203,7 @@ func (w *world) observer() *observe.Observer {
 		k.Controllers = w.controllers
 	}
 	return &observe.Observer{
-		Namespace: w.options.Namespace, Cluster: w.options.Cluster, Kafka: k, Lasting: w.options.StuckAfter, Timeout: w.options.Timeout,
+		Namespace: w.options.Namespace, Cluster: w.options.Cluster, Kafka: k, Lasting: w.options.StuckAfter, Timeout: w.options.Timeout, Recall: observe.DefaultRecall,
 		Sources: func() []observe.Source {
 			var sources []observe.Source
 			for _, p := range w.places() {
@@ -245,9 +245,10 @@ func (w *world) engine(log logr.Logger, reports ...engine.Reporter) *engine.Engi
 	}
 	o := w.observer()
 	return &engine.Engine{
-		Observe: func(ctx context.Context) roller.Snapshot {
+		Observe: o.Observe,
+		Glance: func(ctx context.Context) roller.Snapshot {
 			w.refresh(log)
-			return o.Observe(ctx)
+			return o.Glance(ctx)
 		},
 		Journal: w.journal(), Act: act, Policy: w.policy, Reports: reports, Log: log,
 	}

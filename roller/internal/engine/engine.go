@@ -34,8 +34,10 @@ type Reporter interface {
 
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
-	// Observe returns a fresh Snapshot.
+	// Observe returns a fresh Snapshot. Nothing is done on any other.
 	Observe func(ctx context.Context) roller.Snapshot
+	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It is what shows whether anything is to be done.
+	Glance  func(ctx context.Context) roller.Snapshot
 	Journal Journal
 	Act     Actuator
 	// Policy is the policy of the moment.
@@ -50,12 +52,7 @@ func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
 	if err != nil {
 		return roller.Decision{}, err
 	}
-	s := e.Observe(ctx)
-	policy := e.Policy(s.At)
-	if paused != "" {
-		policy.Paused = paused
-	}
-	d := roller.Step(&s, progress, policy)
+	s, d := e.decide(ctx, progress, paused)
 	status := summary(d)
 	if err := e.Journal.Save(ctx, d.Progress, status); err != nil {
 		return roller.Decision{}, err
@@ -72,6 +69,25 @@ func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
 		r.Looked(&s, d, outcomes)
 	}
 	return d, nil
+}
+
+// decide glances first, and where something would be done, decides again on fresh facts.
+func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision) {
+	on := func(s roller.Snapshot) roller.Decision {
+		policy := e.Policy(s.At)
+		if paused != "" {
+			policy.Paused = paused
+		}
+		return roller.Step(&s, progress, policy)
+	}
+	if e.Glance != nil {
+		s := e.Glance(ctx)
+		if d := on(s); len(d.Actions) == 0 {
+			return s, d
+		}
+	}
+	s := e.Observe(ctx)
+	return s, on(s)
 }
 
 // carryOut does what was decided, and takes back what is known not to have been done.

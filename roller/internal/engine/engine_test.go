@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,6 +98,40 @@ func TestWhatCannotBeStoredIsNotDone(t *testing.T) {
 	_, err = b.engine.Look(t.Context())
 	b.Expect(err).To(MatchError("forbidden"))
 	b.Expect(b.did).To(BeEmpty())
+}
+
+// A glance shows whether there is anything to do; what is done is decided on facts that are all fresh.
+func TestNothingIsDoneOnAGlance(t *testing.T) {
+	b := newBench(t)
+	outdated := b.snapshot
+	current := b.snapshot
+	current.Nodes = slices.Clone(current.Nodes)
+	for i := range current.Nodes {
+		current.Nodes[i].Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"})
+	}
+	observed := 0
+	glanced := outdated
+	b.engine.Glance = func(context.Context) roller.Snapshot { return glanced }
+	b.engine.Observe = func(context.Context) roller.Snapshot {
+		observed++
+		return b.snapshot
+	}
+	b.snapshot = current
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(observed).To(Equal(1))
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(d.Phase).To(Equal(roller.PhaseDone))
+
+	glanced = current
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(observed).To(Equal(1), "there is nothing to do")
+
+	glanced, b.snapshot = outdated, outdated
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveLen(1))
 }
 
 func TestWhatWasRefusedIsTakenBack(t *testing.T) {

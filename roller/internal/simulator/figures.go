@@ -15,6 +15,8 @@ type Scale struct {
 	MaxUnavailable int
 	// Restart is how long a broker takes from the deletion of its pod until it is ready, CatchUp until all its replicas are in sync after that.
 	Restart, CatchUp time.Duration
+	// Recall is how old the configurations of nodes and topics may be while nothing is done (observe.Observer).
+	Recall time.Duration
 }
 
 // Figures are what a roll comes to.
@@ -25,6 +27,8 @@ type Figures struct {
 	Took time.Duration
 	// Looks is how often the roller looked: each costs one reading of the cluster, its topics and its quorum.
 	Looks int
+	// Requests is how many requests to Kafka they were.
+	Requests int
 	// Restarts is how many brokers were restarted.
 	Restarts int
 }
@@ -37,10 +41,12 @@ func measure(s Scale, skip bool) (Figures, error) {
 	r := newRun(s.cluster(), nil)
 	plan := roller.NewPlan(r.w.observe(0, 0), roller.Progress{}, r.w.policy)
 	figures := Figures{Fewest: plan.Fewest}
+	m := meter{nodes: s.Brokers, recall: s.Recall, asked: began.Add(-s.Recall - 1)}
 	for {
-		before, restarts := r.w.changed, r.restarts
+		before, restarts, at := r.w.changed, r.restarts, r.w.now
 		r.look(Step{})
 		figures.Looks++
+		m.look(at, len(r.last.Actions) > 0)
 		if r.restarts > restarts {
 			figures.Batches++
 		}
@@ -49,8 +55,11 @@ func measure(s Scale, skip bool) (Figures, error) {
 		}
 		again := max(time.Second, r.last.Again)
 		steps := 1
-		if at := r.w.next(); skip && before == r.w.changed && len(r.last.Actions) == 0 && !at.IsZero() {
-			steps = max(1, int(min(at.Sub(r.w.now), time.Minute)/again))
+		if next := r.w.next(); skip && before == r.w.changed && len(r.last.Actions) == 0 && !next.IsZero() {
+			steps = max(1, int(min(next.Sub(r.w.now), time.Minute)/again))
+		}
+		for quiet := 1; quiet < steps; quiet++ {
+			m.look(at.Add(time.Duration(quiet)*again), false)
 		}
 		figures.Looks += steps - 1
 		r.w.pass(time.Duration(steps) * again)
@@ -58,11 +67,35 @@ func measure(s Scale, skip bool) (Figures, error) {
 			return figures, fmt.Errorf("no end in sight: %s", r.rolled())
 		}
 	}
-	figures.Took, figures.Restarts = r.w.now.Sub(began), r.restarts
+	figures.Took, figures.Restarts, figures.Requests = r.w.now.Sub(began), r.restarts, m.requests
 	if why := r.broken(); why != "" {
 		return figures, fmt.Errorf("broken: %s", why)
 	}
 	return figures, nil
+}
+
+// meter counts requests to Kafka as an observer makes them (package observe, whose tests count them on a Kafka).
+type meter struct {
+	nodes    int
+	recall   time.Duration
+	asked    time.Time // when all configurations were asked for last
+	requests int
+}
+
+// look counts a glance, and where something is done, the observation that it is done on.
+func (m *meter) look(at time.Time, done bool) {
+	m.read(at, at.Sub(m.asked) > m.recall)
+	if done {
+		m.read(at, true)
+	}
+}
+
+func (m *meter) read(at time.Time, configurations bool) {
+	m.requests += 4 // the brokers, the quorum, the reassignments, the topics
+	if configurations {
+		m.requests += m.nodes + 1 // each node, and all topics at once
+		m.asked = at
+	}
 }
 
 // cluster is the cluster of a scale.

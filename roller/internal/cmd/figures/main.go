@@ -13,6 +13,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // figure is one line.
@@ -61,30 +62,34 @@ var placements = []placement{{"racks", 0}, {"racks_0.1%_unaware", 0.001}, {"rand
 func batches(n int, p placement, print func(figure)) {
 	policy := roller.DefaultPolicy()
 	policy.MaxUnavailable = n
-	before := heap()
+	before := memory()
 	s := cluster(n, p.unaware)
+	held := memory().HeapAlloc - before.HeapAlloc
 	var plan roller.Plan
 	var took []time.Duration
-	var most uint64
-	for range 5 {
+	allocated := memory().TotalAlloc
+	const plans = 5
+	for range plans {
 		start := time.Now()
 		plan = roller.NewPlan(s, roller.Progress{}, policy)
 		took = append(took, time.Since(start))
-		most = max(most, heap())
 	}
+	allocated = (memory().TotalAlloc - allocated) / plans
 	slices.Sort(took)
 	name := fmt.Sprintf("roller_plan_%d_%s", n, p.name)
 	print(figure{Name: name + "_batches", Value: float64(len(plan.Batches)), Unit: "batches", Floor: float64(plan.Fewest)})
 	print(figure{Name: name, Value: float64(took[len(took)/2].Microseconds()) / 1000, Unit: "ms"})
-	print(figure{Name: name + "_memory", Value: float64(most-before) / (1 << 20), Unit: "MiB"})
+	print(figure{Name: name + "_memory", Value: float64(held+allocated) / (1 << 20), Unit: "MiB"})
 	runtime.KeepAlive(s)
 }
 
-// heap is how much memory is in use, garbage that nobody has collected yet included.
-func heap() uint64 {
+// memory is how much is in use, with no garbage in it, and how much was ever taken. What a snapshot holds and what one plan takes is as much as can be in use
+// at once, whenever the garbage is collected.
+func memory() runtime.MemStats {
+	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	return m
 }
 
 // cluster is a healthy cluster over three racks of which each node is out of date.
@@ -130,7 +135,7 @@ func replicas(random *rand.Rand, n int, anywhere bool) []roller.NodeID {
 func rolls(n int, print func(figure)) error {
 	var serial float64
 	for _, most := range []int{1, 10, n} {
-		f, err := simulator.Measure(simulator.Scale{Brokers: n, PartitionsPerBroker: 20, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 30 * time.Second})
+		f, err := simulator.Measure(simulator.Scale{Brokers: n, PartitionsPerBroker: 20, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 30 * time.Second, Recall: observe.DefaultRecall})
 		if err != nil {
 			return err
 		}
@@ -140,7 +145,8 @@ func rolls(n int, print func(figure)) error {
 			serial = minutes
 		}
 		print(figure{Name: name, Value: minutes, Unit: "min", Floor: serial}) // beside one at a time
-		print(figure{Name: name + "_readings", Value: float64(f.Looks), Unit: "readings"})
+		print(figure{Name: name + "_looks", Value: float64(f.Looks), Unit: "looks"})
+		print(figure{Name: name + "_requests", Value: float64(f.Requests), Unit: "requests"}) // to Kafka
 	}
 	return nil
 }

@@ -1,0 +1,189 @@
+package observe_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// reading is an observer of three brokers, and what it asked Kafka for.
+type reading struct {
+	*WithT
+	t        *testing.T
+	kafka    *memory.Cluster
+	admin    *memory.Client
+	k8s      client.Client
+	observer *observe.Observer
+	seen     int
+}
+
+func newReading(t *testing.T, recall time.Duration) *reading {
+	r := &reading{WithT: NewWithT(t), t: t, kafka: memory.New(memory.Options{Brokers: 3, Controllers: 1, KeepCalls: 1000})}
+	r.admin = r.kafka.Client("", nil)
+	scheme := runtime.NewScheme()
+	r.Expect(corev1.AddToScheme(scheme)).To(Succeed())
+	r.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	builder := fake.NewClientBuilder().WithScheme(scheme)
+	for id := range 3 {
+		p := pod(id)
+		p.Namespace, p.Labels[v1.LabelCluster] = "ns", "my-cluster"
+		builder.WithObjects(&p)
+	}
+	r.k8s = builder.Build()
+	r.create("orders")
+	r.observer = &observe.Observer{
+		Namespace: "ns", Cluster: "my-cluster", Kafka: &observe.Kafka{Brokers: r.admin}, Timeout: time.Minute, Recall: recall,
+		Sources: func() []observe.Source { return []observe.Source{{Reader: r.k8s}} },
+	}
+	r.asked()
+	return r
+}
+
+func (r *reading) create(topic string) {
+	two := "2"
+	created, err := r.admin.CreateTopics(r.t.Context(), []kafka.NewTopic{{Name: topic, Partitions: 1, ReplicationFactor: 3, Configs: map[string]*string{"min.insync.replicas": &two}}}, false)
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(created[topic].Err).NotTo(HaveOccurred())
+}
+
+// asked is what Kafka was asked for since the last time, with the nodes or topics where that is what matters.
+func (r *reading) asked() []string {
+	calls := r.kafka.Calls()[r.seen:]
+	r.seen += len(calls)
+	var all []string
+	for _, c := range calls {
+		switch c.Method {
+		case "DescribeNodeConfigs", "DescribeConfigs":
+			for _, item := range c.Items {
+				all = append(all, c.Method+" "+item)
+			}
+		default:
+			all = append(all, c.Method)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// always is what each reading asks for.
+var always = []string{"DescribeCluster", "DescribeQuorum", "ListReassignments", "ListTopics"}
+
+func with(more ...string) []string { return slices.Sorted(slices.Values(append(more, always...))) }
+
+var everything = with("DescribeConfigs orders", "DescribeNodeConfigs 0", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2")
+
+func (r *reading) glance() roller.Snapshot {
+	return r.observer.Glance(context.WithoutCancel(r.t.Context()))
+}
+
+func TestAGlanceAsksForConfigurationsNowAndThen(t *testing.T) {
+	r := newReading(t, time.Hour)
+	first := r.glance()
+	r.Expect(r.asked()).To(Equal(everything))
+	second := r.glance()
+	r.Expect(r.asked()).To(Equal(with()))
+	first.At, second.At = time.Time{}, time.Time{}
+	r.Expect(second).To(Equal(first))
+
+	t.Run("an observation asks for all", func(t *testing.T) {
+		r.WithT = NewWithT(t)
+		r.observer.Observe(t.Context())
+		r.Expect(r.asked()).To(Equal(everything))
+		r.glance()
+		r.Expect(r.asked()).To(Equal(with()))
+	})
+	t.Run("a topic that is new is asked for", func(t *testing.T) {
+		r.WithT = NewWithT(t)
+		r.create("payments")
+		r.asked()
+		topics, known := r.glance().Topics.Get()
+		r.Expect(known).To(BeTrue())
+		r.Expect(topics).To(HaveLen(2))
+		for _, topic := range topics {
+			r.Expect(topic.MinISR.Or(0)).To(Equal(2), topic.Name)
+		}
+		r.Expect(r.asked()).To(Equal(with("DescribeConfigs payments")))
+	})
+	t.Run("a topic that was made anew under its name is asked for", func(t *testing.T) {
+		r.WithT = NewWithT(t)
+		list, err := r.admin.ListTopics(t.Context())
+		r.Expect(err).NotTo(HaveOccurred())
+		deleted, err := r.admin.DeleteTopics(t.Context(), []kafka.TopicID{list[0].ID})
+		r.Expect(err).NotTo(HaveOccurred())
+		r.Expect(deleted[list[0].ID]).NotTo(HaveOccurred())
+		r.create(list[0].Name)
+		r.asked()
+		r.glance()
+		r.Expect(r.asked()).To(Equal(with("DescribeConfigs " + list[0].Name)))
+	})
+	t.Run("a node that was started anew is asked", func(t *testing.T) {
+		r.WithT = NewWithT(t)
+		r.change(1, func(p *corev1.Pod) { p.UID = "another" })
+		r.glance()
+		r.Expect(r.asked()).To(Equal(with("DescribeNodeConfigs 1")))
+		r.glance()
+		r.Expect(r.asked()).To(Equal(with()))
+	})
+	t.Run("a node that is not ready is asked each time", func(t *testing.T) {
+		r.WithT = NewWithT(t)
+		r.change(2, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
+		for range 2 {
+			r.glance()
+			r.Expect(r.asked()).To(Equal(with("DescribeNodeConfigs 2")))
+		}
+		r.change(2, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionTrue })
+		r.glance()
+		r.asked()
+	})
+}
+
+// change makes a pod anew, with a change.
+func (r *reading) change(id int, f func(*corev1.Pod)) {
+	old := pod(id)
+	var now corev1.Pod
+	r.Expect(r.k8s.Get(r.t.Context(), client.ObjectKey{Namespace: "ns", Name: old.Name}, &now)).To(Succeed())
+	r.Expect(r.k8s.Delete(r.t.Context(), &now)).To(Succeed())
+	now.ResourceVersion = ""
+	f(&now)
+	r.Expect(r.k8s.Create(r.t.Context(), &now)).To(Succeed())
+}
+
+// What was not told is asked for again at once: nobody is taken for dead, or for alive, because of what was heard a while ago.
+func TestAGlanceForgetsWhatWasUnknown(t *testing.T) {
+	r := newReading(t, time.Hour)
+	r.kafka.StopNode(1)
+	s := r.glance()
+	r.Expect(s.Node(1).Answers.Or(true)).To(BeFalse())
+	r.asked()
+	r.kafka.StartNode(1)
+	s = r.glance()
+	r.Expect(r.asked()).To(Equal(with("DescribeNodeConfigs 1")))
+	r.Expect(s.Node(1).Answers.Or(false)).To(BeTrue())
+}
+
+func TestAGlanceThatRecallsNothingIsAnObservation(t *testing.T) {
+	r := newReading(t, 0)
+	for range 2 {
+		r.glance()
+		r.Expect(r.asked()).To(Equal(everything))
+	}
+	r = newReading(t, time.Nanosecond) // older than that is all that was learned
+	for range 2 {
+		r.glance()
+		r.Expect(r.asked()).To(Equal(everything))
+	}
+}
