@@ -89,7 +89,7 @@ func (r *round) voters(a, b *Assessment) {
 	}
 	for _, other := range r.away {
 		if other != a && other.Roles.Controller && (other.stage != stageStalled || slices.Contains(r.chosen, other)) {
-			b.block(RuleLimit, "controllers go one at a time, and node %d is %s", other.Node, other.State)
+			b.block(RuleLimit, "controllers go one at a time, and node %d %s", other.Node, r.doing(other))
 			return
 		}
 	}
@@ -111,7 +111,7 @@ func (r *round) limits(a, b *Assessment) {
 		return // see voters
 	}
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
-		b.block(RuleLimit, "at most %s may be away, and %s", amount(most, "broker"), areAway(away))
+		b.block(RuleLimit, "at most %s may be away, and %s", amount(most, "broker"), r.areAway(away))
 	}
 	r.shares(a, away, b)
 	r.batches(a, away, b)
@@ -141,20 +141,35 @@ func (r *round) batches(a *Assessment, away []*Assessment, b *Assessment) {
 	for _, other := range away {
 		theirs, also := r.batch[other.Node]
 		if planned && also && own != theirs && other.node.Hold == "" {
-			b.block(RuleBatch, "node %d of another batch is %s", other.Node, other.State)
+			b.block(RuleBatch, "node %d of another batch %s", other.Node, r.doing(other))
 			return
 		}
 	}
 }
 
-// areAway says who is away.
-func areAway(away []*Assessment) string {
+// doing is what keeps a node away: it goes in this very round, or is under way.
+func (r *round) doing(other *Assessment) string {
+	if slices.Contains(r.chosen, other) {
+		return "goes first"
+	}
+	return "is " + string(other.State)
+}
+
+// areAway says who is away, or about to go.
+func (r *round) areAway(away []*Assessment) string {
 	ids := make([]NodeID, len(away))
+	going := true
 	for i, a := range away {
 		ids[i] = a.Node
+		going = going && slices.Contains(r.chosen, a)
 	}
 	slices.Sort(ids)
-	if len(ids) == 1 {
+	switch {
+	case going && len(ids) == 1:
+		return list(ids) + " goes first"
+	case going:
+		return list(ids) + " go first"
+	case len(ids) == 1:
 		return list(ids) + " is"
 	}
 	return list(ids) + " are"

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -151,12 +152,20 @@ type narrator struct {
 	out                     io.Writer
 	told                    map[roller.NodeID]string
 	restarted, reconfigured int
+	// left is how many replicas of a node were still to catch up when that was told last, at.
+	left map[roller.NodeID]int
+	at   time.Time
 }
+
+// often is how often a person wants to hear how far replicas have caught up.
+const often = 10 * time.Second
 
 // Looked implements engine.Reporter.
 func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	at := s.At.UTC().Format("15:04:05")
+	acted := map[roller.NodeID]bool{}
 	for _, o := range outcomes {
+		acted[o.Action.Node] = true
 		_, _, note := engine.Told(o)
 		fmt.Fprintf(n.out, "%s  %s\n", at, note)
 		if o.Result == actuate.Done && o.Action.Kind == roller.ActionRestart {
@@ -169,7 +178,7 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 	for _, a := range d.Nodes {
 		line := engine.Line(a)
 		told[a.Node] = line
-		if n.told != nil && n.told[a.Node] != line && (line != "" || n.told[a.Node] != "") {
+		if n.told != nil && !acted[a.Node] && n.told[a.Node] != line {
 			if line == "" {
 				line = "ready"
 			}
@@ -177,4 +186,30 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 		}
 	}
 	n.told = told
+	n.progress(s.At, d)
+}
+
+// progress tells of each node that catches up how much is left, and for how long that takes at the rate so far.
+func (n *narrator) progress(now time.Time, d roller.Decision) {
+	if now.Sub(n.at) < often {
+		return
+	}
+	left := map[roller.NodeID]int{}
+	for _, a := range d.Nodes {
+		r, underWay := d.Progress.Restarts[a.Node]
+		if !underWay || r.Ready.IsZero() || r.Left == 0 {
+			continue
+		}
+		left[a.Node] = r.Left
+		if n.left[a.Node] == r.Left {
+			continue
+		}
+		text := count(r.Left, "replica", "to catch up")
+		if _, rest, known := r.Rate(now); known {
+			text += ", about " + rest.Round(time.Second).String()
+		}
+		fmt.Fprintf(n.out, "%s  node %d: %s\n", now.UTC().Format("15:04:05"), a.Node, text)
+		n.at = now
+	}
+	n.left = left
 }

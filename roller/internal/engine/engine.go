@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -44,6 +45,9 @@ type Engine struct {
 	Policy  func(now time.Time) roller.Policy
 	Reports []Reporter
 	Log     logr.Logger
+
+	// changing: the last look found a configuration that is to be changed, or is just being changed. How that goes is in no glance.
+	changing bool
 }
 
 // Look makes one step. Its error says that nothing could be decided, or that what was decided could not be stored; then nothing was done.
@@ -71,7 +75,7 @@ func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
 	return d, nil
 }
 
-// decide glances first, and where something would be done, decides again on fresh facts.
+// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts.
 func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision) {
 	on := func(s roller.Snapshot) roller.Decision {
 		policy := e.Policy(s.At)
@@ -80,14 +84,16 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 		}
 		return roller.Step(&s, progress, policy)
 	}
-	if e.Glance != nil {
+	if e.Glance != nil && !e.changing {
 		s := e.Glance(ctx)
 		if d := on(s); len(d.Actions) == 0 {
 			return s, d
 		}
 	}
 	s := e.Observe(ctx)
-	return s, on(s)
+	d := on(s)
+	e.changing = slices.ContainsFunc(d.Nodes, func(a roller.Assessment) bool { return a.Need == roller.NeedReconfiguration })
+	return s, d
 }
 
 // carryOut does what was decided, and takes back what is known not to have been done.
@@ -136,6 +142,8 @@ func Line(a roller.Assessment) string {
 		return string(a.State)
 	case len(a.Blocks) == 0:
 		return fmt.Sprintf("%s: %s", a.State, a.Need)
+	case a.Blocks[0].Rule == roller.RuleUnderWay:
+		return string(a.State)
 	}
 	return fmt.Sprintf("%s: %s waits: %s", a.State, a.Need, a.Blocks[0].Rule)
 }

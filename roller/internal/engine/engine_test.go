@@ -12,6 +12,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
@@ -132,6 +133,39 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	_, err = b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
 	b.Expect(b.did).To(HaveLen(1))
+}
+
+// What comes of a change is not in what was learned before it.
+func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
+	b := newBench(t)
+	entry := func(value string) roller.Fact[map[string]brokerconfig.Entry] {
+		return roller.Known(map[string]brokerconfig.Entry{"num.io.threads": {Value: value, Source: brokerconfig.SourceStatic}})
+	}
+	for i := range b.snapshot.Nodes {
+		n := &b.snapshot.Nodes[i]
+		n.Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
+		n.Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "9"}, Live: entry("8").Or(nil)})
+	}
+	before := b.snapshot
+	observed := 0
+	b.engine.Glance = func(context.Context) roller.Snapshot { return before }
+	b.engine.Observe = func(context.Context) roller.Snapshot {
+		observed++
+		return b.snapshot
+	}
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveLen(1))
+	b.Expect(b.did[0].Kind).To(Equal(roller.ActionReconfigure))
+
+	b.snapshot.Nodes = slices.Clone(b.snapshot.Nodes)
+	for i := range b.snapshot.Nodes {
+		b.snapshot.Nodes[i].Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "9"}, Live: entry("9").Or(nil)})
+	}
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(observed).To(Equal(2))
+	b.Expect(d.Phase).To(Equal(roller.PhaseDone))
 }
 
 func TestWhatWasRefusedIsTakenBack(t *testing.T) {

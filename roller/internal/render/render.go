@@ -17,7 +17,9 @@ import (
 func Plan(w io.Writer, p roller.Plan) error {
 	byID := nodesByID(p.Nodes)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "BATCH\tNODE\tPOD\tROLES\tSTATE\tREASONS")
+	if len(p.Reconfigurations)+len(p.Batches)+len(p.Blocked) > 0 {
+		fmt.Fprintln(t, "BATCH\tNODE\tPOD\tROLES\tSTATE\tREASONS")
+	}
 	for _, r := range p.Reconfigurations {
 		a := byID[r.Node]
 		fmt.Fprintf(t, "live\t%d\t%s\t%s\t%s\t%s\n", a.Node, a.Name, rolesOf(a), a.State, keysOf(r))
@@ -67,7 +69,10 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 			fmt.Fprintf(w, "\nNode %d was restarted for %s, and still shows it; it is not restarted for that again.\n", a.Node, roller.Reasons(a.Repeated))
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", summary(p))
+	if len(p.Reconfigurations)+len(p.Batches)+len(p.Blocked) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, summary(p))
 }
 
 func summary(p roller.Plan) string {
