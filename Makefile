@@ -41,6 +41,10 @@ demo: ## Show it all on this machine: a control plane, a Kafka (KAFKA=real for t
 demo-down: ## End the demo.
 	go run ./e2e/cmd/demo down
 
+.PHONY: demo-roller
+demo-roller: ## Show the roller: a real Kafka of three nodes is restarted while records are written. Leaves nothing behind.
+	go run ./e2e/cmd/demo roller
+
 ##@ Proof
 
 .PHONY: verify

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
 // inFolder makes a demo that keeps its things in the folder, so that it does not meet one that a person plays with.
@@ -76,6 +77,38 @@ func newDemo(t *testing.T) (*Demo, *bytes.Buffer) {
 		}
 	})
 	return d, out
+}
+
+// The roller's demo tells its whole story, in which nobody notices the roll, and leaves nothing.
+func TestRoll(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real parts take longer than -short allows")
+	}
+	d, out := newDemo(t)
+	if err := realkafka.Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := d.Roll(t.Context()); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{
+		"Nothing is to be done: 3 nodes are as they are to be.", "3 of 3 nodes are to be restarted, in 3 batches", "Hold: it is annotated",
+		"Done: 3 nodes restarted", "and 0 refused", "log.cleaner.threads of all brokers", "All three nodes have it.",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the story lacks %q:\n%s", want, out)
+		}
+	}
+	if left := processesOf(t, os.Getenv("TMPDIR")); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v %v", left, err)
+	}
 }
 
 // processesOf returns the processes that have the folder in their arguments.

@@ -1,6 +1,6 @@
-// Command demo shows the topic-operator at work on this machine: a real Kubernetes API server, a Kafka, the operator and
-// some topics.
+// Command demo shows the operators at work on this machine, with a real Kubernetes API server and a Kafka.
 //
+//	demo roller    shows the roller: a Kafka of three nodes is rolled while records are written, and all of it ends
 //	demo up        starts everything, shows it, and leaves it running (KAFKA=real for Apache Kafka itself)
 //	demo topics    lists the topics as Kafka sees them
 //	demo down      ends everything
@@ -37,6 +37,8 @@ func run(ctx context.Context, args []string) error {
 	switch command {
 	case "up":
 		return d.Up(ctx, os.Getenv("KAFKA"))
+	case "roller":
+		return d.Roll(ctx)
 	case "topics":
 		return d.Topics(ctx)
 	case "down":
@@ -44,6 +46,6 @@ func run(ctx context.Context, args []string) error {
 	case demo.SuperviseCommand:
 		return d.Supervise(ctx)
 	default:
-		return fmt.Errorf("usage: demo up|topics|down")
+		return fmt.Errorf("usage: demo up|topics|down|roller")
 	}
 }

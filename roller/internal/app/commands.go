@@ -166,13 +166,6 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 	acted := map[roller.NodeID]bool{}
 	for _, o := range outcomes {
 		acted[o.Action.Node] = true
-		_, _, note := engine.Told(o)
-		fmt.Fprintf(n.out, "%s  %s\n", at, note)
-		if o.Result == actuate.Done && o.Action.Kind == roller.ActionRestart {
-			n.restarted++
-		} else if o.Result == actuate.Done {
-			n.reconfigured++
-		}
 	}
 	told := map[roller.NodeID]string{}
 	for _, a := range d.Nodes {
@@ -186,6 +179,15 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 		}
 	}
 	n.told = told
+	for _, o := range outcomes {
+		_, _, note := engine.Told(o)
+		fmt.Fprintf(n.out, "%s  %s\n", at, note)
+		if o.Result == actuate.Done && o.Action.Kind == roller.ActionRestart {
+			n.restarted++
+		} else if o.Result == actuate.Done {
+			n.reconfigured++
+		}
+	}
 	n.progress(s.At, d)
 }
 
