@@ -1,0 +1,224 @@
+//go:build linux
+
+package rollernodes
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/podsets"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+// topic has a partition that each node leads, with replicas on all of them; minISR of them have to be in sync.
+const (
+	topic      = "records"
+	partitions = 3
+	minISR     = "2"
+)
+
+// kafkaCluster is a Kafka of combined nodes, whose pods are made from StrimziPodSets, one for each Kubernetes cluster.
+type kafkaCluster struct {
+	namespace, name string
+	// port is the first of its node ports: that of clients of node n is port+n, that of controllers port+50+n.
+	port int
+	// places are the Kubernetes clusters, and nodes the ids of the nodes in each.
+	places []*realnodes.Cluster
+	nodes  map[*realnodes.Cluster][]int32
+
+	admin   *saramakafka.Admin
+	history *history
+}
+
+// startKafka starts one, with the topic, and waits until all of it is ready. It is gone with the specs around it.
+func startKafka(k *kafkaCluster) {
+	GinkgoHelper()
+	k.history = &history{}
+	for _, c := range k.places {
+		k8s := clientOf(c)
+		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace}})).To(Succeed())
+		k.history.follow(c, k.namespace)
+		stop, err := podsets.Follow(ctx, c.RESTConfig(), k.namespace, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { Expect(stop()).To(Succeed()) })
+		for _, id := range k.nodes[c] {
+			k.makeNode(k8s, c, id)
+		}
+		set, err := k.pool(c, "r1").PodSet()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8s.Create(ctx, set)).To(Succeed())
+	}
+	var err error
+	k.admin, err = saramakafka.New(kafka.Config{Bootstrap: k.addresses(k.clientPort), ClientID: "e2e", Dial: lab.DialContext})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(k.admin.Close)
+	two := minISR
+	Eventually(func(g Gomega) {
+		results, err := k.admin.CreateTopics(ctx, []kafka.NewTopic{{
+			Name: topic, Partitions: partitions, ReplicationFactor: 3, Configs: map[string]*string{"min.insync.replicas": &two},
+		}}, false)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(results[topic].Err).NotTo(HaveOccurred())
+	}).Should(Succeed(), k.logs)
+	k.allReady("r1")
+}
+
+// pool is the nodes of one Kubernetes cluster.
+func (k *kafkaCluster) pool(c *realnodes.Cluster, revision string) podsets.Pool {
+	return podsets.Pool{
+		Namespace: k.namespace, Cluster: k.name, Name: c.Name(), Broker: true, Controller: true, Nodes: k.nodes[c], Revision: revision,
+		Edit: func(_ int32, pod *corev1.Pod) {
+			manifest, err := os.ReadFile(filepath.Join("testdata", "pod.yaml"))
+			Expect(err).NotTo(HaveOccurred())
+			text := strings.NewReplacer("$IMAGE", realnodes.KafkaImage, "$NAME", pod.Name).Replace(string(manifest))
+			Expect(yaml.UnmarshalStrict([]byte(text), &pod.Spec)).To(Succeed())
+		},
+	}
+}
+
+// makeNode makes what a node's pod needs: its configuration, its volume, and an address that stays.
+func (k *kafkaCluster) makeNode(k8s client.Client, c *realnodes.Cluster, id int32) {
+	GinkgoHelper()
+	p := k.pool(c, "")
+	properties, err := os.ReadFile(filepath.Join("testdata", "server.config"))
+	Expect(err).NotTo(HaveOccurred())
+	var voters []string
+	for _, c := range k.places {
+		for _, id := range k.nodes[c] {
+			voters = append(voters, fmt.Sprintf("%d@%s", id, netip.AddrPortFrom(c.Nodes()[0].Address(), k.controllerPort(id))))
+		}
+	}
+	Expect(k8s.Create(ctx, p.ConfigMap(id, strings.NewReplacer(
+		"$ID", strconv.Itoa(int(id)), "$VOTERS", strings.Join(voters, ","), "$RACK", c.Name(),
+		"$ADDRESS", netip.AddrPortFrom(c.Nodes()[0].Address(), k.clientPort(id)).String(),
+	).Replace(string(properties))))).To(Succeed())
+	manifest, err := os.ReadFile(filepath.Join("testdata", "node.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	_, err = c.KubectlInput(ctx, strings.NewReplacer(
+		"$NAME", p.PodName(id), "$CLUSTER", k.name,
+		"$CLIENT_PORT", strconv.Itoa(int(k.clientPort(id))), "$CONTROLLER_PORT", strconv.Itoa(int(k.controllerPort(id))),
+	).Replace(string(manifest)), "apply", "--server-side", "-n", k.namespace, "-f", "-")
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func (k *kafkaCluster) clientPort(id int32) uint16     { return uint16(k.port) + uint16(id) }
+func (k *kafkaCluster) controllerPort(id int32) uint16 { return uint16(k.port) + 50 + uint16(id) }
+
+// addresses are those of all nodes, from everywhere.
+func (k *kafkaCluster) addresses(port func(int32) uint16) []string {
+	var all []string
+	for _, c := range k.places {
+		for _, id := range k.nodes[c] {
+			all = append(all, netip.AddrPortFrom(c.Nodes()[0].Address(), port(id)).String())
+		}
+	}
+	return all
+}
+
+// podName is that of a node.
+func (k *kafkaCluster) podName(id int32) string {
+	for _, c := range k.places {
+		if slices.Contains(k.nodes[c], id) {
+			return k.pool(c, "").PodName(id)
+		}
+	}
+	return ""
+}
+
+// outdate has all pods be made from another revision from now on.
+func (k *kafkaCluster) outdate(revision string) {
+	GinkgoHelper()
+	for _, c := range k.places {
+		k8s, p := clientOf(c), k.pool(c, revision)
+		next, err := p.PodSet()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			var set podset.StrimziPodSet
+			if err := k8s.Get(ctx, client.ObjectKeyFromObject(next), &set); err != nil {
+				return err
+			}
+			set.Spec = next.Spec
+			return k8s.Update(ctx, &set)
+		})).To(Succeed())
+	}
+}
+
+// allReady waits until all pods are of the revision and ready, and all replicas are in sync.
+func (k *kafkaCluster) allReady(revision string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		for _, c := range k.places {
+			var pods corev1.PodList
+			g.Expect(clientOf(c).List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{v1.LabelCluster: k.name})).To(Succeed())
+			g.Expect(pods.Items).To(HaveLen(len(k.nodes[c])))
+			for i := range pods.Items {
+				pod := &pods.Items[i]
+				g.Expect(pod.Annotations).To(HaveKeyWithValue(podset.AnnotationRevision, revision), pod.Name)
+				g.Expect(podReady(pod)).To(BeTrue(), pod.Name)
+			}
+		}
+		g.Expect(k.lowestISR(ctx)).To(Equal(3))
+	}).Should(Succeed(), k.logs)
+}
+
+// lowestISR is how many replicas are in sync of the partition of which it is the fewest.
+func (k *kafkaCluster) lowestISR(ctx context.Context) (int, error) {
+	topics, err := k.admin.DescribeTopics(ctx, []string{topic})
+	if err != nil {
+		return 0, err
+	}
+	if err := topics[topic].Err; err != nil {
+		return 0, err
+	}
+	lowest := 3
+	for _, p := range topics[topic].Topic.Partitions {
+		lowest = min(lowest, len(p.ISR))
+	}
+	return lowest, nil
+}
+
+// logs are what the nodes said last, for a failure's message.
+func (k *kafkaCluster) logs() string {
+	logsCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var said []string
+	for _, c := range k.places {
+		for _, args := range [][]string{
+			{"get", "pods,pvc", "-n", k.namespace, "-o", "wide"},
+			{"logs", "-n", k.namespace, "-l", v1.LabelCluster + "=" + k.name, "--all-containers", "--prefix", "--tail=15"},
+			{"logs", "-n", k.namespace, "-l", "app.kubernetes.io/name=roller", "--prefix", "--tail=15"},
+		} {
+			out, err := c.Kubectl(logsCtx, args...)
+			said = append(said, c.Name()+" "+strings.Join(args, " "), out)
+			if err != nil {
+				said = append(said, err.Error())
+			}
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+func podReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

@@ -1,0 +1,102 @@
+//go:build linux
+
+package rollernodes
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/e2e/podsets"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+)
+
+// The shared parts. They are there once BeforeSuite is through.
+var (
+	// ctx is the suite's; nothing outlives it.
+	ctx context.Context
+	// lab is three clusters of one node, all with the roller's image and the CRDs.
+	lab *realnodes.Lab
+)
+
+// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as well.
+const patience = 3 * time.Minute
+
+// rollerImage is the name that the overlays in testdata give the roller's image.
+const rollerImage = "rollernodes.test/roller:e2e"
+
+// rollerProgram is where the program is in the image: where the Dockerfile puts it.
+const rollerProgram = "/operator"
+
+func TestRollerOnNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real nodes take longer than -short allows")
+	}
+	if err := realnodes.Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	RegisterFailHandler(Fail)
+	log.SetLogger(GinkgoLogr)
+	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "the roller on real nodes")
+}
+
+var _ = BeforeSuite(func() {
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	archive := buildImage(GinkgoT().TempDir())
+	began := time.Now()
+	var err error
+	lab, err = realnodes.Start(ctx, realnodes.Options{Clusters: 3, Images: []string{archive}, Log: GinkgoWriter})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
+	AddReportEntry("start of three clusters", ReportEntryVisibilityAlways, time.Since(began).Round(time.Millisecond).String())
+	crds, err := operatorproc.RepositoryPath("config", "crd")
+	Expect(err).NotTo(HaveOccurred())
+	for _, c := range lab.Clusters() {
+		_, err := c.Kubectl(ctx, "apply", "--server-side", "-k", crds)
+		Expect(err).NotTo(HaveOccurred())
+		_, err = c.Kubectl(ctx, "wait", "--for=condition=Established", "crd/strimzipodsets.core.strimzi.io", "--timeout=60s")
+		Expect(err).NotTo(HaveOccurred())
+	}
+})
+
+// buildImage makes the roller's image as the Dockerfile does, and returns its archive: the static program, and a user without rights.
+func buildImage(dir string) string {
+	GinkgoHelper()
+	root, err := operatorproc.RepositoryPath()
+	Expect(err).NotTo(HaveOccurred())
+	program, archive := filepath.Join(dir, "roller"), filepath.Join(dir, "roller.tar")
+	Expect(image.BuildProgram(ctx, program, root, "./roller/cmd")).To(Succeed())
+	Expect(image.Image{
+		Name:   rollerImage,
+		Files:  []image.File{{Path: rollerProgram, Source: program}},
+		Config: image.Config{Entrypoint: []string{rollerProgram}, User: "65532:65532"},
+	}.Write(archive)).To(Succeed())
+	return archive
+}
+
+// clientOf is an administrator's client of a cluster, without a cache.
+func clientOf(c *realnodes.Cluster) client.WithWatch {
+	GinkgoHelper()
+	scheme, err := podsets.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	k8s, err := client.NewWithWatch(c.RESTConfig(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return k8s
+}
