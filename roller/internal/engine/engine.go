@@ -4,7 +4,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,6 +19,8 @@ type Journal interface {
 	Load(ctx context.Context) (p roller.Progress, paused string, err error)
 	// Save stores the progress, and what people may want to see. It fails if another roller stored something since Load.
 	Save(ctx context.Context, p roller.Progress, status any) error
+	// Status is what people could see when it was loaded, in JSON; empty if nothing was.
+	Status() string
 }
 
 // Actuator carries out actions.
@@ -57,7 +58,7 @@ func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
 		return roller.Decision{}, err
 	}
 	s, d := e.decide(ctx, progress, paused)
-	status := summary(d)
+	status := summary(d, s.At, e.Journal.Status())
 	if err := e.Journal.Save(ctx, d.Progress, status); err != nil {
 		return roller.Decision{}, err
 	}
@@ -113,46 +114,12 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d roller.Deci
 	return outcomes, progress
 }
 
-// Status is what people see of a roll in the journal.
-type Status struct {
-	Phase roller.Phase `json:"phase"`
-	// Nodes are those that need something, or are not ready, in short.
-	Nodes map[string]string `json:"nodes,omitempty"`
-}
-
-func summary(d roller.Decision) Status {
-	status := Status{Phase: d.Phase}
-	for _, a := range d.Nodes {
-		if line := Line(a); line != "" {
-			if status.Nodes == nil {
-				status.Nodes = map[string]string{}
-			}
-			status.Nodes[a.Name] = line
-		}
-	}
-	return status
-}
-
-// Line says in one line what a node needs and what keeps it; empty if it is ready and needs nothing. It does not say what changes from second to second.
-func Line(a roller.Assessment) string {
-	switch {
-	case a.Need == roller.NeedNothing && a.State == roller.StateReady:
-		return ""
-	case a.Need == roller.NeedNothing:
-		return string(a.State)
-	case len(a.Blocks) == 0:
-		return fmt.Sprintf("%s: %s", a.State, a.Need)
-	case a.Blocks[0].Rule == roller.RuleUnderWay:
-		return string(a.State)
-	}
-	return fmt.Sprintf("%s: %s waits: %s", a.State, a.Need, a.Blocks[0].Rule)
-}
-
 // Run looks again and again until done says so, or ctx ends. Between two looks it waits as long as the decision says, or until something wakes it.
 func (e *Engine) Run(ctx context.Context, wake <-chan struct{}, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause
 	for {
+		began := time.Now()
 		d, err := e.Look(ctx)
 		wait := d.Again
 		switch {
@@ -177,7 +144,22 @@ func (e *Engine) Run(ctx context.Context, wake <-chan struct{}, idle time.Durati
 		case <-timer.C:
 		case <-wake:
 			timer.Stop()
+			if err := sleep(ctx, calm-time.Since(began)); err != nil {
+				return err
+			}
 		}
+	}
+}
+
+// calm is the shortest time from one look to the next, however much there is to see.
+const calm = 500 * time.Millisecond
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
 	}
 }
 

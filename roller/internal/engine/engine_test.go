@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -23,6 +25,7 @@ type bench struct {
 	*WithT
 	snapshot roller.Snapshot
 	stored   roller.Progress
+	status   string
 	paused   string
 	loadErr  error
 	saveErr  []error // of the next saves
@@ -56,7 +59,9 @@ func (b *bench) Load(context.Context) (roller.Progress, string, error) {
 	return b.stored, b.paused, b.loadErr
 }
 
-func (b *bench) Save(_ context.Context, p roller.Progress, _ any) error {
+func (b *bench) Status() string { return b.status }
+
+func (b *bench) Save(_ context.Context, p roller.Progress, status any) error {
 	b.saves++
 	if len(b.saveErr) > 0 {
 		err := b.saveErr[0]
@@ -66,7 +71,9 @@ func (b *bench) Save(_ context.Context, p roller.Progress, _ any) error {
 		}
 	}
 	b.stored = p
-	return nil
+	text, err := json.Marshal(status)
+	b.status = string(text)
+	return err
 }
 
 func (b *bench) Do(_ context.Context, action roller.Action, node *roller.Node) actuate.Outcome {
@@ -218,4 +225,39 @@ func TestOutcomesForPeople(t *testing.T) {
 	g.Expect([]any{warning, note}).To(Equal([]any{true, "node 3 is restarted: PodHasOldRevision; it serves nobody"}))
 	warning, reason, note = engine.Told(actuate.Outcome{Action: restart, Result: actuate.NotDone, Err: errors.New("forbidden")})
 	g.Expect([]any{warning, reason, note}).To(Equal([]any{true, "NotDone", "node 3 could not be restarted: forbidden"}))
+}
+
+// What people see in the journal are conditions as those of any object, with the time since when they are as they are.
+func TestConditions(t *testing.T) {
+	b := newBench(t)
+	look := func() engine.Status {
+		_, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		var status engine.Status
+		b.Expect(json.Unmarshal([]byte(b.status), &status)).To(Succeed())
+		return status
+	}
+	b.paused = "ann wants it"
+	b.Expect(look()).To(Equal(engine.Status{
+		Phase: roller.PhaseBlocked,
+		Conditions: []v1.Condition{
+			{Type: "Ready", Status: "False", Reason: "Blocked", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
+			{Type: "Blocked", Status: "True", Reason: "Paused", Message: "node 0: ann wants it", LastTransitionTime: "2026-11-21T12:00:00Z"},
+		},
+		Nodes: map[string]string{"kafka": "Ready: Restart waits: Paused"},
+	}))
+	b.paused, b.snapshot.At = "", noon.Add(time.Minute)
+	status := look()
+	b.Expect(status.Conditions).To(Equal([]v1.Condition{
+		{Type: "Ready", Status: "False", Reason: "Rolling", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
+	}))
+	for i := range b.snapshot.Nodes {
+		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}), roller.Known("second")
+	}
+	b.snapshot.At = noon.Add(time.Hour)
+	b.Expect(look()).To(Equal(engine.Status{Phase: roller.PhaseDone, Conditions: []v1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: "2026-11-21T13:00:00Z"}}}))
+	b.snapshot.At = noon.Add(2 * time.Hour)
+	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T13:00:00Z"), "nothing has changed since")
+	b.status = "{"
+	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T14:00:00Z"))
 }

@@ -73,6 +73,14 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 	return p, paused, nil
 }
 
+// Status is the status that was stored when the journal was loaded last; empty if none was.
+func (j *Journal) Status() string {
+	if j.seen == nil {
+		return ""
+	}
+	return j.seen.Data[statusKey]
+}
+
 func (j *Journal) notOurs() error {
 	return fmt.Errorf("ConfigMap %s/%s is where the journal would be, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
 }

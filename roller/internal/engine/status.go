@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// The types of a Status's conditions.
+const (
+	// ConditionReady is True while all nodes are ready and as they are to be. Else its reason is the phase.
+	ConditionReady = "Ready"
+	// ConditionBlocked is there while a node waits for something that does not come by itself. Its reason is the rule.
+	ConditionBlocked = "Blocked"
+)
+
+// Status is what people see of a roll in the journal.
+type Status struct {
+	Conditions []v1.Condition `json:"conditions"`
+	Phase      roller.Phase   `json:"phase"`
+	// Nodes are those that need something, or are not ready, in short.
+	Nodes map[string]string `json:"nodes,omitempty"`
+}
+
+// turns are the rules that only mean that it is not a node's turn yet.
+var turns = []roller.Rule{
+	roller.RuleOrder, roller.RuleLimit, roller.RuleBatch, roller.RuleSettle, roller.RuleUnderWay, roller.RuleRack, roller.RuleLeaders,
+}
+
+// Obstacle is the first thing that keeps a node, other than that it is not its turn; false: there is none.
+func Obstacle(a roller.Assessment) (roller.Block, bool) {
+	i := slices.IndexFunc(a.Blocks, func(b roller.Block) bool { return !slices.Contains(turns, b.Rule) })
+	if i < 0 {
+		return roller.Block{}, false
+	}
+	return a.Blocks[i], true
+}
+
+// summary is a decision in short. before is the last one, in JSON: its conditions keep their times as long as they are what they were.
+func summary(d roller.Decision, now time.Time, before string) Status {
+	status := Status{Phase: d.Phase, Conditions: conditions(d)}
+	for _, a := range d.Nodes {
+		if line := Line(a); line != "" {
+			if status.Nodes == nil {
+				status.Nodes = map[string]string{}
+			}
+			status.Nodes[a.Name] = line
+		}
+	}
+	var last Status
+	_ = json.Unmarshal([]byte(before), &last) // what can't be understood has no times to keep
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		c.LastTransitionTime = now.UTC().Format(time.RFC3339)
+		for _, b := range last.Conditions {
+			if b.Type == c.Type && b.Status == c.Status && b.LastTransitionTime != "" {
+				c.LastTransitionTime = b.LastTransitionTime
+			}
+		}
+	}
+	return status
+}
+
+// conditions are those of a decision, without their times.
+func conditions(d roller.Decision) []v1.Condition {
+	ready := v1.Condition{Type: ConditionReady, Status: "True"}
+	if d.Phase != roller.PhaseDone {
+		ready.Status, ready.Reason, ready.Message = "False", string(d.Phase), missing(d)
+	}
+	all := []v1.Condition{ready}
+	for _, a := range d.Nodes {
+		if b, blocked := Obstacle(a); blocked {
+			return append(all, v1.Condition{Type: ConditionBlocked, Status: "True", Reason: string(b.Rule), Message: fmt.Sprintf("node %d: %s", a.Node, b.Why)})
+		}
+	}
+	return all
+}
+
+// missing says what is missing until all is done.
+func missing(d roller.Decision) string {
+	restarts, changes, unready := 0, 0, 0
+	for _, a := range d.Nodes {
+		switch {
+		case a.Need == roller.NeedRestart:
+			restarts++
+		case a.Need == roller.NeedReconfiguration:
+			changes++
+		case a.State != roller.StateReady:
+			unready++
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{restarts, "to be restarted"}, {changes, "to be reconfigured"}, {unready, "not ready"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return fmt.Sprintf("of %d nodes %s", len(d.Nodes), strings.Join(parts, ", "))
+}
+
+// Line says in one line what a node needs and what keeps it; empty if it is ready and needs nothing. It does not say what changes from second to second.
+func Line(a roller.Assessment) string {
+	switch {
+	case a.Need == roller.NeedNothing && a.State == roller.StateReady:
+		return ""
+	case a.Need == roller.NeedNothing:
+		return string(a.State)
+	case len(a.Blocks) == 0:
+		return fmt.Sprintf("%s: %s", a.State, a.Need)
+	case a.Blocks[0].Rule == roller.RuleUnderWay:
+		return string(a.State)
+	}
+	return fmt.Sprintf("%s: %s waits: %s", a.State, a.Need, a.Blocks[0].Rule)
+}
