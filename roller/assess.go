@@ -44,6 +44,7 @@ type Rule string
 const (
 	RuleUnknown      Rule = "Unknown"      // a fact that is needed is not known
 	RuleRecovery     Rule = "Recovery"     // a node that recovers its logs is left alone
+	RuleOwner        Rule = "Owner"        // nobody is known to make its pod anew
 	RuleHold         Rule = "Hold"         // somebody wants it to be left alone
 	RulePaused       Rule = "Paused"       // nothing is to begin
 	RuleWindow       Rule = "Window"       // no maintenance window is open
@@ -266,6 +267,9 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
 		a.block(RulePatience, "it is not ready, and is waited for until %s", clock(n.ReadyChanged.Add(policy.Patience)))
+	}
+	if n.Orphan != "" && a.Need == NeedRestart {
+		a.block(RuleOwner, "%s", n.Orphan)
 	}
 	if n.Hold != "" {
 		a.block(RuleHold, "%s", n.Hold)

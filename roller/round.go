@@ -163,7 +163,7 @@ func needsConfig(keys []string) bool {
 // wanted reports whether the node is to be restarted, and nobody outside keeps it from that.
 func (a *Assessment) wanted() bool {
 	return a.Need == NeedRestart && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
-		return b.Rule == RuleHold || b.Rule == RuleUnderWay || b.Rule == RuleRecovery
+		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnderWay || b.Rule == RuleRecovery
 	})
 }
 

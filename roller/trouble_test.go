@@ -80,6 +80,28 @@ func TestANodeOnHold(t *testing.T) {
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
 }
 
+// What nobody is known to make anew is not restarted, whoever asks for it and whatever is wrong with it; and it stops nobody.
+func TestANodeThatNobodyWouldMakeAnew(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2)
+	sc.node(1).Orphan = "no StrimziPodSet lists its pod"
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
+	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleOwner}))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+	plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)
+	sc.Expect(plan.Blocked).To(Equal(ids(1)))
+	sc.Expect(plan.Batches).To(BeEmpty())
+
+	sc = newScene(t).with(controller, 3, 4, 5).with(broker, 0)
+	sc.led(5)
+	sc.node(3).Orphan = "no StrimziPodSet lists its pod"
+	sc.Expect(sc.roll()).To(Equal(ids(4, 5, 0)), "the others go on")
+
+	sc = newScene(t).with(broker, 0, 1)
+	n := sc.node(0)
+	n.Orphan, n.Ready, n.Stuck = "no StrimziPodSet lists its pod", roller.Known(false), roller.Known("CrashLoopBackOff")
+	sc.Expect(sc.step().Actions).NotTo(ContainElement(HaveField("Node", roller.NodeID(0))))
+}
+
 // testBrokerNotInitiallyRollable, testCombinedNotInitiallyRollable, testControllerNotInitiallyRollable: what can't go now goes later.
 func TestANodeThatCannotGoAtFirst(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).topics(topicOf("t", 1, ids(1, 9), ids(1)))

@@ -32,7 +32,9 @@ type PodSet struct {
 	// Manual and Hold are its annotations that ask for a restart, or against any.
 	Manual bool
 	Hold   string
-	Pods   []corev1.Pod
+	// Idle says why its controller makes no pods; empty: it does.
+	Idle string
+	Pods []corev1.Pod
 }
 
 // Seen is all that was read.
@@ -90,6 +92,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod"})
 	}
 	set, desired := desiredPod(place.Sets, pod.Name)
+	n.Orphan = orphan(pod, set)
 	if desired == nil {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {

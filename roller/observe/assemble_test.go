@@ -172,6 +172,43 @@ func TestAPodWithoutAPodSetOrAConfigMap(t *testing.T) {
 	g.Expect(nodes[1].Answers.IsKnown()).To(BeFalse(), "nobody asked it")
 }
 
+// Labels and names are no proof that a pod is made anew when it is deleted: its set must list it, own it and be followed.
+func TestWhoMakesAPodAnew(t *testing.T) {
+	owned := func(kind, uid string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			yes := true
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "owner", UID: types.UID(uid), Controller: &yes}}
+		}
+	}
+	idle := set(pod(0))
+	idle.Idle = "StrimziPodSet my-cluster-kafka is being deleted"
+	for _, c := range []struct {
+		name string
+		pod  corev1.Pod
+		sets []observe.PodSet
+		want string
+	}{
+		{"its set", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{set(pod(0))}, ""},
+		{"nobody", pod(0), nil, "no StrimziPodSet lists its pod, so that nobody would make it anew"},
+		{"a set that does not list it", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{set(pod(1))}, "no StrimziPodSet lists its pod, so that nobody would make it anew"},
+		{"a set that does not own it", pod(0), []observe.PodSet{set(pod(0))}, "its pod does not belong to StrimziPodSet my-cluster-kafka, which lists it: it has no owner"},
+		{
+			"somebody else", pod(0, owned("StatefulSet", "other")), []observe.PodSet{set(pod(0))},
+			"its pod does not belong to StrimziPodSet my-cluster-kafka (uid set), which lists it, but to StatefulSet owner (uid other)",
+		},
+		{
+			"the set before this one", pod(0, owned("StrimziPodSet", "earlier")), []observe.PodSet{set(pod(0))},
+			"its pod does not belong to StrimziPodSet my-cluster-kafka (uid set), which lists it, but to StrimziPodSet owner (uid earlier)",
+		},
+		{"a set that is going", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{idle}, "StrimziPodSet my-cluster-kafka is being deleted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{c.pod}, Sets: c.sets})).Nodes[0]
+			NewWithT(t).Expect(n.Orphan).To(Equal(c.want))
+		})
+	}
+}
+
 func TestNamesThatAreNoNodes(t *testing.T) {
 	g := NewWithT(t)
 	var pods []corev1.Pod

@@ -51,7 +51,7 @@ func ReadPlace(ctx context.Context, id string, reader client.Reader, namespace, 
 
 // podSet keeps the nodes of a set, if any.
 func podSet(in *podset.StrimziPodSet) (PodSet, error) {
-	set := PodSet{Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations), Hold: hold(in.Annotations)}
+	set := PodSet{Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations), Hold: hold(in.Annotations), Idle: idle(in)}
 	pods, err := in.DesiredPods()
 	if err != nil {
 		return PodSet{}, err

@@ -25,7 +25,7 @@ var (
 	phases = []roller.Phase{roller.PhaseDone, roller.PhaseRolling, roller.PhaseWaiting, roller.PhaseBlocked, roller.PhaseFailed}
 	needs  = []roller.Need{roller.NeedNothing, roller.NeedReconfiguration, roller.NeedRestart}
 	rules  = []roller.Rule{
-		roller.RuleUnknown, roller.RuleRecovery, roller.RuleHold, roller.RulePaused, roller.RuleWindow, roller.RulePatience, roller.RuleHalt, roller.RuleOrder,
+		roller.RuleUnknown, roller.RuleRecovery, roller.RuleOwner, roller.RuleHold, roller.RulePaused, roller.RuleWindow, roller.RulePatience, roller.RuleHalt, roller.RuleOrder,
 		roller.RuleUnderWay, roller.RuleLimit, roller.RuleRack, roller.RuleLeaders, roller.RuleBatch, roller.RuleSettle, roller.RuleQuorum, roller.RuleAvailability,
 		roller.RuleRisk, roller.RuleConfig,
 	}

@@ -68,6 +68,7 @@ func deeds() []deed {
 		{"sticky", 1, (*run).sticks},
 		{"configure", 3, (*run).configures},
 		{"hold", 2, (*run).holds},
+		{"owner", 1, (*run).orphans},
 		{"pause", 2, (*run).pauses},
 		{"limit", 1, (*run).limits},
 		{"stale", 3, (*run).stales},
@@ -108,7 +109,7 @@ func randomStep(r *rand.Rand, faults bool, nodes int) Step {
 		n := r.IntN(total)
 		at := slices.IndexFunc(all, func(d deed) bool { n -= d.weight; return n < 0 })
 		s := Step{Do: all[at].name, Node: r.IntN(nodes), Arg: r.IntN(1 << 16)}
-		calm := []string{"look", "pass", "revise", "request", "leader", "reassign", "create", "delete", "hold", "pause"}
+		calm := []string{"look", "pass", "revise", "request", "leader", "reassign", "create", "delete", "hold", "owner", "pause"}
 		if !faults && !slices.Contains(calm, s.Do) {
 			continue
 		}

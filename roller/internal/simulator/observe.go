@@ -122,6 +122,9 @@ func (w *world) look(n *node) roller.Node {
 	if n.hold {
 		seen.Hold = "annotated"
 	}
+	if n.orphan {
+		seen.Orphan = "nobody owns it"
+	}
 	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
 	if n.answers() {
 		seen.Config = roller.Known(n.config.observed())
