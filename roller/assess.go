@@ -44,7 +44,7 @@ type Rule string
 const (
 	RuleUnknown      Rule = "Unknown"      // a fact that is needed is not known
 	RuleRecovery     Rule = "Recovery"     // a node that recovers its logs is left alone
-	RuleOwner        Rule = "Owner"        // nobody is known to make its pod anew
+	RuleOwner        Rule = "Owner"        // it is not proven that it is ours, and that its pod is made anew
 	RuleHold         Rule = "Hold"         // somebody wants it to be left alone
 	RulePaused       Rule = "Paused"       // nothing is to begin
 	RuleWindow       Rule = "Window"       // no maintenance window is open
@@ -268,8 +268,8 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
 		a.block(RulePatience, "it is not ready, and is waited for until %s", clock(n.ReadyChanged.Add(policy.Patience)))
 	}
-	if n.Orphan != "" && a.Need == NeedRestart {
-		a.block(RuleOwner, "%s", n.Orphan)
+	if n.Foreign != "" && a.Need == NeedRestart {
+		a.block(RuleOwner, "%s", n.Foreign)
 	}
 	if n.Hold != "" {
 		a.block(RuleHold, "%s", n.Hold)

@@ -77,9 +77,9 @@ type Node struct {
 	Config Fact[brokerconfig.Config] `json:"config"`
 	// Hold says who wants the node to be left alone, and why; empty: nobody does.
 	Hold string `json:"hold,omitempty"`
-	// Orphan says why nobody is known to make a new pod if this one is deleted; empty: its owner does. What is not provably there to be made anew is not
-	// restarted, whoever asks for it.
-	Orphan string `json:"orphan,omitempty"`
+	// Foreign says why it is not proven that the node may be restarted by us: nobody is known to make its pod anew, or the Kafka that answers is another one.
+	// Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
+	Foreign string `json:"foreign,omitempty"`
 }
 
 // Revision is what a pod was made from, beside what it would be made from now.

@@ -83,7 +83,7 @@ func TestANodeOnHold(t *testing.T) {
 // What nobody is known to make anew is not restarted, whoever asks for it and whatever is wrong with it; and it stops nobody.
 func TestANodeThatNobodyWouldMakeAnew(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
-	sc.node(1).Orphan = "no StrimziPodSet lists its pod"
+	sc.node(1).Foreign = "no StrimziPodSet lists its pod"
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
 	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleOwner}))
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
@@ -93,12 +93,12 @@ func TestANodeThatNobodyWouldMakeAnew(t *testing.T) {
 
 	sc = newScene(t).with(controller, 3, 4, 5).with(broker, 0)
 	sc.led(5)
-	sc.node(3).Orphan = "no StrimziPodSet lists its pod"
+	sc.node(3).Foreign = "no StrimziPodSet lists its pod"
 	sc.Expect(sc.roll()).To(Equal(ids(4, 5, 0)), "the others go on")
 
 	sc = newScene(t).with(broker, 0, 1)
 	n := sc.node(0)
-	n.Orphan, n.Ready, n.Stuck = "no StrimziPodSet lists its pod", roller.Known(false), roller.Known("CrashLoopBackOff")
+	n.Foreign, n.Ready, n.Stuck = "no StrimziPodSet lists its pod", roller.Known(false), roller.Known("CrashLoopBackOff")
 	sc.Expect(sc.step().Actions).NotTo(ContainElement(HaveField("Node", roller.NodeID(0))))
 }
 

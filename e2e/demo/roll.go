@@ -135,7 +135,9 @@ func (r *roll) deploy(ctx context.Context) error {
 		return err
 	}
 	r.ends = append(r.ends, fixture.Close)
-	r.pool = podsets.Pool{Namespace: rollNamespace, Cluster: rolled, Name: "kafka", Broker: true, Controller: true, Nodes: r.kafka.NodeIDs(), Revision: "r1"}
+	r.pool = podsets.Pool{
+		Namespace: rollNamespace, Cluster: rolled, ClusterID: r.kafka.ClusterID(), Name: "kafka", Broker: true, Controller: true, Nodes: r.kafka.NodeIDs(), Revision: "r1",
+	}
 	for _, id := range r.pool.Nodes {
 		properties, err := fixture.Properties(id)
 		if err != nil {

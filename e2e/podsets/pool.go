@@ -21,6 +21,8 @@ type Pool struct {
 	Nodes []int32
 	// Revision is what the pods are to be made from.
 	Revision string
+	// ClusterID is the id of the Kafka cluster, which the ConfigMaps tell of; they do not if it is empty.
+	ClusterID string
 	// Edit, if set, changes each pod after all else was filled in: its image, its volumes, where it runs.
 	Edit func(id int32, pod *corev1.Pod)
 }
@@ -71,8 +73,12 @@ func (p Pool) pod(id int32) corev1.Pod {
 
 // ConfigMap holds the configuration that a node is to have: the content of its configuration file.
 func (p Pool) ConfigMap(id int32, properties string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
+	config := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.PodName(id), Labels: p.labels()},
 		Data:       map[string]string{configKey: properties},
 	}
+	if p.ClusterID != "" {
+		config.Data["cluster.id"] = p.ClusterID
+	}
+	return config
 }

@@ -22,6 +22,8 @@ type Place struct {
 	Pods []corev1.Pod
 	// Sets are the pod sets of the Kafka cluster.
 	Sets []PodSet
+	// ClusterIDs are the ids of the Kafka cluster that the nodes' ConfigMaps tell, by pod.
+	ClusterIDs map[string]string
 	// Properties are the contents of the nodes' configuration files, by pod.
 	Properties map[string]string
 }
@@ -46,6 +48,8 @@ type Seen struct {
 	Recovery map[roller.NodeID]roller.Fact[*roller.Recovery]
 	// Silent is since when a node has not answered.
 	Silent map[roller.NodeID]time.Time
+	// Elsewhere says why what Kafka says is not about these pods: another cluster answers. Empty: it is about them, as far as anybody can tell.
+	Elsewhere string
 	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
 	Lasting time.Duration
 }
@@ -68,6 +72,7 @@ func Assemble(seen Seen) roller.Snapshot {
 	seen.addUnseen(nodes)
 	s := roller.Snapshot{At: seen.At, Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum}
 	for _, n := range nodes {
+		n.Foreign = cmp.Or(seen.Elsewhere, n.Foreign)
 		s.Nodes = append(s.Nodes, n)
 	}
 	slices.SortFunc(s.Nodes, func(a, b roller.Node) int { return cmp.Compare(a.ID, b.ID) })
@@ -92,7 +97,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod"})
 	}
 	set, desired := desiredPod(place.Sets, pod.Name)
-	n.Orphan = orphan(pod, set)
+	n.Foreign = foreign(pod, set)
 	if desired == nil {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {

@@ -204,7 +204,7 @@ func TestWhoMakesAPodAnew(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{c.pod}, Sets: c.sets})).Nodes[0]
-			NewWithT(t).Expect(n.Orphan).To(Equal(c.want))
+			NewWithT(t).Expect(n.Foreign).To(Equal(c.want))
 		})
 	}
 }

@@ -40,6 +40,8 @@ type Kafka struct {
 type KafkaFacts struct {
 	Topics roller.Fact[[]roller.Topic]
 	Quorum roller.Fact[roller.Quorum]
+	// ClusterID is the id of the Kafka cluster that answered; empty if none did.
+	ClusterID string
 	// Brokers are the registered brokers, by id.
 	Brokers roller.Fact[map[roller.NodeID]kafka.Node]
 	// FencedIncluded tells whether Brokers has those that are out of service.
@@ -74,7 +76,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	var all sync.WaitGroup
 	all.Go(func() { facts.Topics, facts.limits = k.topics(ctx, known.limits) })
 	all.Go(func() { facts.Quorum = k.quorum(ctx) })
-	all.Go(func() { facts.Brokers, facts.FencedIncluded = k.brokers(ctx) })
+	all.Go(func() { k.brokers(ctx, &facts) })
 	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers)) })
 	if k.Controllers != nil {
 		all.Go(func() { byControllers = live(ctx, k.Controllers, known.others(controllers)) })
@@ -195,16 +197,18 @@ func voters(in []kafka.Replica) []roller.Voter {
 	return out
 }
 
-func (k *Kafka) brokers(ctx context.Context) (byID roller.Fact[map[roller.NodeID]kafka.Node], fencedIncluded bool) {
+// brokers fills in who is registered, and in which cluster.
+func (k *Kafka) brokers(ctx context.Context, facts *KafkaFacts) {
 	cluster, err := k.Brokers.DescribeCluster(ctx)
 	if err != nil {
-		return roller.Unknown[map[roller.NodeID]kafka.Node](err.Error()), false
+		facts.Brokers = roller.Unknown[map[roller.NodeID]kafka.Node](err.Error())
+		return
 	}
 	brokers := make(map[roller.NodeID]kafka.Node, len(cluster.Brokers))
 	for _, b := range cluster.Brokers {
 		brokers[roller.NodeID(b.ID)] = b
 	}
-	return roller.Known(brokers), cluster.FencedIncluded
+	facts.Brokers, facts.FencedIncluded, facts.ClusterID = roller.Known(brokers), cluster.FencedIncluded, cluster.ID
 }
 
 // live asks each node for its own configuration, which also tells whether it is there.
@@ -222,6 +226,9 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 		result := results[int32(id)]
 		if err != nil {
 			result.Err = err
+		}
+		if _, elsewhere := kafka.WrongCluster(result.Err); elsewhere {
+			continue // nobody asked the node
 		}
 		if result.Err != nil {
 			answers[id] = NodeAnswer{

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,8 +11,11 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// propertiesKey is the entry of a node's ConfigMap that is its configuration file.
-const propertiesKey = "server.config"
+// The entries of a node's ConfigMap: its configuration file, and the id of the Kafka cluster that its storage was formatted for. Source: Strimzi.
+const (
+	propertiesKey = "server.config"
+	clusterIDKey  = "cluster.id"
+)
 
 // ReadPlace reads one Kubernetes cluster. It takes what the API server says and not what a cache remembers, because nodes are stopped on what it says. The
 // error is in the Place.
@@ -33,10 +37,13 @@ func ReadPlace(ctx context.Context, id string, reader client.Reader, namespace, 
 			place.Pods = append(place.Pods, pods.Items[i])
 		}
 	}
-	place.Properties = map[string]string{}
+	place.Properties, place.ClusterIDs = map[string]string{}, map[string]string{}
 	for i := range configs.Items {
 		if text, ok := configs.Items[i].Data[propertiesKey]; ok {
 			place.Properties[configs.Items[i].Name] = text
+		}
+		if id := strings.TrimSpace(configs.Items[i].Data[clusterIDKey]); id != "" {
+			place.ClusterIDs[configs.Items[i].Name] = id
 		}
 	}
 	for i := range sets.Items {

@@ -24,7 +24,8 @@ type Prober interface {
 	Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error)
 }
 
-// Observer observes one Kafka cluster. It remembers since when nodes are silent, and for [Observer.Glance] configurations. It is not safe for concurrent use.
+// Observer observes one Kafka cluster. It remembers which nodes answered and since when they are silent, which Kafka cluster it
+// is, and for [Observer.Glance] configurations. It is not safe for concurrent use.
 type Observer struct {
 	Namespace, Cluster string
 	// Sources returns the Kubernetes clusters of the moment.
@@ -41,6 +42,7 @@ type Observer struct {
 
 	memory memory
 	silent map[roller.NodeID]silence
+	heard  map[roller.NodeID]bool // the nodes that answered, whenever that was
 }
 
 // silence is since when which instance has not answered.
@@ -74,12 +76,17 @@ func (o *Observer) observe(ctx context.Context, recall time.Duration) roller.Sna
 	if recall > 0 {
 		recent = o.memory.recall(seen.At, recall, known.Nodes)
 	}
+	expected, err := clusterOf(known.Nodes, seen.Places)
+	if err == nil && expected != "" {
+		err = o.Kafka.pin(expected)
+	}
 	within, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var both sync.WaitGroup
 	both.Go(func() { seen.Kafka = o.Kafka.read(within, brokers, controllers, recent) })
 	both.Go(func() { seen.Recovery = o.recoveries(within, known.Nodes) })
 	both.Wait()
+	seen.Elsewhere = o.Kafka.bind(expected, err, &seen.Kafka)
 	o.memory.keep(seen.At, known.Nodes, seen.Kafka, recent)
 	seen.At = time.Now()
 	seen.Silent = o.listen(known.Nodes, seen)
@@ -129,14 +136,25 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 	return found
 }
 
-// listen keeps account of the nodes that did not answer. A new instance begins anew, and so does one that nobody asked.
+// listen keeps account of the nodes that did not answer. A new instance begins anew, and so does one that nobody asked. Where no broker answers at all, those
+// count that answered before: else it may be us who ask at the wrong door.
 func (o *Observer) listen(nodes []roller.Node, seen Seen) map[roller.NodeID]time.Time {
 	before := o.silent
 	o.silent = map[roller.NodeID]silence{}
+	if o.heard == nil {
+		o.heard = map[roller.NodeID]bool{}
+	}
+	reached := false
+	for _, n := range nodes {
+		if answer, asked := seen.Kafka.Nodes[n.ID]; asked && answer.Answers {
+			o.heard[n.ID] = true
+			reached = reached || n.Roles.Broker
+		}
+	}
 	since := map[roller.NodeID]time.Time{}
 	for _, n := range nodes {
 		answer, asked := seen.Kafka.Nodes[n.ID]
-		if !asked || answer.Answers {
+		if !asked || answer.Answers || !reached && !o.heard[n.ID] {
 			continue
 		}
 		s, silent := before[n.ID]

@@ -11,9 +11,9 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// orphan says why nobody is known to make a pod anew that is deleted; empty: its StrimziPodSet, which lists it, owns it and is followed. Labels and names are
+// foreign says why nobody is known to make a pod anew that is deleted; empty: its StrimziPodSet, which lists it, owns it and is followed. Labels and names are
 // no proof: whoever writes a pod chooses them.
-func orphan(pod *corev1.Pod, set *PodSet) string {
+func foreign(pod *corev1.Pod, set *PodSet) string {
 	if set == nil {
 		return "no StrimziPodSet lists its pod, so that nobody would make it anew"
 	}

@@ -52,7 +52,7 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects([]client.Object{made, &p}...).Build()
 			place := observe.ReadPlace(t.Context(), "", reader, "ns", "my-cluster")
 			g.Expect(place.Err).NotTo(HaveOccurred())
-			g.Expect(observe.Assemble(seen(place)).Nodes[0].Orphan).To(Equal(c.want))
+			g.Expect(observe.Assemble(seen(place)).Nodes[0].Foreign).To(Equal(c.want))
 		})
 	}
 }

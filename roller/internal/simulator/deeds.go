@@ -218,11 +218,11 @@ func (r *run) holds(s Step) {
 	r.w.tell("node %d is on hold: %t", n.ID, n.hold)
 }
 
-// orphans takes a pod away from its owner, or gives it back: nobody would make it anew.
-func (r *run) orphans(s Step) {
+// disowns takes a pod away from its owner, or gives it back: nobody would make it anew.
+func (r *run) disowns(s Step) {
 	n := r.node(s)
-	n.orphan = !n.orphan
-	r.w.tell("nobody owns node %d: %t", n.ID, n.orphan)
+	n.foreign = !n.foreign
+	r.w.tell("nobody owns node %d: %t", n.ID, n.foreign)
 }
 
 // pauses pauses the roller or closes the window, or ends either.

@@ -68,7 +68,7 @@ func deeds() []deed {
 		{"sticky", 1, (*run).sticks},
 		{"configure", 3, (*run).configures},
 		{"hold", 2, (*run).holds},
-		{"owner", 1, (*run).orphans},
+		{"owner", 1, (*run).disowns},
 		{"pause", 2, (*run).pauses},
 		{"limit", 1, (*run).limits},
 		{"stale", 3, (*run).stales},

@@ -122,8 +122,8 @@ func (w *world) look(n *node) roller.Node {
 	if n.hold {
 		seen.Hold = "annotated"
 	}
-	if n.orphan {
-		seen.Orphan = "nobody owns it"
+	if n.foreign {
+		seen.Foreign = "nobody owns it"
 	}
 	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
 	if n.answers() {

@@ -166,7 +166,7 @@ func (o *oracle) restart(a roller.Action, n *node, before []*node) {
 		o.fail("node %d is restarted while it recovers its logs", a.Node)
 	case seen.Hold != "":
 		o.fail("node %d is restarted while it is on hold", a.Node)
-	case seen.Orphan != "":
+	case seen.Foreign != "":
 		o.fail("node %d is restarted although nobody would make it anew", a.Node)
 	case o.policy.Paused != "" || o.policy.Closed != "":
 		o.fail("node %d is restarted although it is paused or no window is open", a.Node)
@@ -339,7 +339,7 @@ func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	stalled := restarted && c.behind() && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
 	known := seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown()
-	return known && seen.Hold == "" && seen.Orphan == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
+	return known && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
 }
 
 // behind reports whether a replica of the node, or its place in the quorum, is to catch up.

@@ -155,7 +155,7 @@ func (r *run) heal() {
 	w.policy.Paused, w.policy.Closed = "", ""
 	w.tell("all gets well")
 	for _, n := range w.nodes {
-		n.hold, n.orphan, n.slow, n.fate = false, false, false, fateWell
+		n.hold, n.foreign, n.slow, n.fate = false, false, false, fateWell
 		n.config.deaf, n.config.refused = false, -1
 		if n.lags {
 			n.lags = false

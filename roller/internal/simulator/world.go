@@ -74,7 +74,7 @@ type node struct {
 	revision, wanted int
 	request          string // a mark, if somebody asks for a restart
 	sticky           bool   // the request, or the old revision, is still there after a restart
-	hold, orphan     bool
+	hold, foreign    bool
 	config           settings
 	hosted           []*partition
 	// ours: it was serving when we ended it, and is not back.

@@ -1,0 +1,58 @@
+package observe
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// clusterOf is the id of the Kafka cluster that the nodes' ConfigMaps tell; empty if none does. The error says that they do not agree.
+func clusterOf(nodes []roller.Node, places []Place) (string, error) {
+	ids := map[string]map[string]string{}
+	for i := range places {
+		ids[places[i].ID] = places[i].ClusterIDs
+	}
+	id, by := "", ""
+	for _, n := range nodes {
+		switch told := ids[n.Place][n.Name]; {
+		case told == "" || told == id:
+		case id == "":
+			id, by = told, n.Name
+		default:
+			return "", fmt.Errorf("the ConfigMaps of %s and %s tell of different Kafka clusters, %s and %s", by, n.Name, id, told)
+		}
+	}
+	return id, nil
+}
+
+// pin binds the clients to the Kafka cluster of this id: what they ask and change is asked of, and changed in, no other one.
+func (k *Kafka) pin(id string) error {
+	var errs []error
+	for _, client := range []any{k.Brokers, k.Controllers} {
+		if p, can := client.(kafka.ClusterPinner); can {
+			errs = append(errs, p.Pin(id))
+		}
+	}
+	if errors.Join(errs...) != nil {
+		return fmt.Errorf("the ConfigMaps of the pods tell of Kafka cluster %s, and the roller worked with another one before; restart it if that is right", id)
+	}
+	return nil
+}
+
+// bind returns why what was read is not about the nodes; empty: it is. Where the ConfigMaps do not tell which Kafka cluster it is to be, it is the one that
+// answered first.
+func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case expected == "" && facts.ClusterID != "":
+		if k.pin(facts.ClusterID) != nil {
+			return fmt.Sprintf("Kafka cluster %s answers, and another one did before; restart the roller if that is right", facts.ClusterID)
+		}
+	case facts.ClusterID != "" && facts.ClusterID != expected:
+		return fmt.Sprintf("Kafka cluster %s answers at the bootstrap addresses, and the ConfigMaps of the pods tell of %s: correct the addresses", facts.ClusterID, expected)
+	}
+	return ""
+}
