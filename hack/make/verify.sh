@@ -25,7 +25,7 @@ untracked=$(git ls-files --others --exclude-standard -- config/crd/bases config/
 
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./verify
 bin/verify . || fail "PROJECT and the CRDs are not true to the code, see above"
-for folder in crd default prometheus roller samples overlays/all-namespaces overlays/tls; do
+for folder in crd default prometheus roller roller/remote samples overlays/all-namespaces overlays/several-clusters overlays/tls; do
   bin/kustomize build "config/$folder" >/dev/null || fail "config/$folder does not build"
 done
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
@@ -42,7 +43,7 @@ func newFleet(ctx context.Context, config *rest.Config, o options.Options, log l
 	}
 	set, err := clusters.New(home, clusters.Options{
 		Home: o.Central, Namespace: o.Namespace, Remotes: remotes, Log: log,
-		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme = Scheme() }},
+		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = Scheme(), scope(o) }},
 	})
 	if err != nil {
 		return nil, err
@@ -85,6 +86,15 @@ func (f *fleet) join(ctx context.Context) {
 	}
 }
 
+// recorder makes Events in a remote cluster; nil while that is not connected.
+func (f *fleet) recorder(id string) events.EventRecorder {
+	m, err := f.set.Member(id)
+	if err != nil || m.Status().State != clusters.Connected {
+		return nil
+	}
+	return m.Cluster().GetEventRecorder(name)
+}
+
 // places are the remote clusters.
 func (f *fleet) places() []place {
 	var places []place
@@ -106,4 +116,12 @@ func (f *fleet) places() []place {
 		})
 	}
 	return places
+}
+
+// recorder makes Events in the Kubernetes cluster of that id; nil while it can't be reached.
+func (w *world) recorder(id string) events.EventRecorder {
+	if w.fleet == nil {
+		return nil
+	}
+	return w.fleet.recorder(id)
 }

@@ -47,7 +47,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return fmt.Errorf("start the manager: %w", err)
 	}
 	m := metrics.New(crmetrics.Registry, o.Namespace, o.Cluster)
-	announcer := &announcer{recorder: mgr.GetEventRecorder(name), namespace: o.Namespace}
+	announcer := &announcer{here: mgr.GetEventRecorder(name), there: w.recorder, namespace: o.Namespace}
 	e := w.engine(log, m, announcer, &logger{log: log})
 	wake := make(chan struct{}, 1)
 	if w.fleet != nil {
@@ -69,17 +69,21 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	return nil
 }
 
+// scope limits what is watched, in each Kubernetes cluster, to what the roller has a right to: the Kafka cluster's own objects in its namespace.
+func scope(o options.Options) cache.Options {
+	return cache.Options{
+		DefaultNamespaces:    map[string]cache.Config{o.Namespace: {}},
+		DefaultLabelSelector: ofCluster(o.Cluster),
+		DefaultTransform:     cache.TransformStripManagedFields(),
+	}
+}
+
 func newManager(config *rest.Config, o options.Options) (manager.Manager, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS = userAgent, -1
 	shutdown := 8 * time.Second
 	mgr, err := ctrl.NewManager(config, manager.Options{
-		Scheme: Scheme(),
-		Cache: cache.Options{
-			DefaultNamespaces:    map[string]cache.Config{o.Namespace: {}},
-			DefaultLabelSelector: ofCluster(o.Cluster),
-			DefaultTransform:     cache.TransformStripManagedFields(),
-		},
+		Scheme: Scheme(), Cache: scope(o),
 		Metrics:                       server.Options{BindAddress: o.HTTPAddress},
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              o.Cluster + "-roller-leader",

@@ -1,0 +1,20 @@
+package app
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+)
+
+// The rights in config/roller and config/roller/remote are those of one namespace: a watch of all of them would be forbidden.
+func TestWatchesStayInTheNamespace(t *testing.T) {
+	g := NewWithT(t)
+	c := scope(options.Options{Namespace: "kafka", Cluster: "orders"})
+	g.Expect(c.DefaultNamespaces).To(Equal(map[string]cache.Config{"kafka": {}}))
+	g.Expect(c.DefaultLabelSelector.Matches(labels.Set{"strimzi.io/cluster": "orders"})).To(BeTrue())
+	g.Expect(c.DefaultLabelSelector.Matches(labels.Set{"strimzi.io/cluster": "others"})).To(BeFalse())
+}
