@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -201,7 +202,7 @@ func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
 		if there && n.Instance.IsKnown() {
 			return
 		}
-		n.ID, n.Name = id, cmp.Or(n.Name, "?")
+		n.ID, n.Name = id, cmp.Or(n.Name, fmt.Sprintf("?-%d", id)) // pods are named so, and what goes by name keeps two of them apart
 		n.Roles.Broker, n.Roles.Controller = n.Roles.Broker || r.Broker, n.Roles.Controller || r.Controller
 		n.Instance, n.Ready = roller.Unknown[string](why), roller.Unknown[bool](why)
 		nodes[id] = n

@@ -143,6 +143,7 @@ func TestAClusterThatCannotBeReadHidesNobody(t *testing.T) {
 	g.Expect(nodes[1].Roles.Broker).To(BeTrue())
 	g.Expect(nodes[2].ID).To(BeEquivalentTo(8))
 	g.Expect(nodes[2].Roles.Controller).To(BeTrue())
+	g.Expect([]string{nodes[1].Name, nodes[2].Name}).To(Equal([]string{"?-7", "?-8"}), "nobody knows the pods' names, and they are not mixed up")
 	s.Places[1].Err = nil
 	g.Expect(observe.Assemble(s).Nodes).To(HaveLen(1), "where all can be read, what has no pod is not ours to restart")
 }
