@@ -77,6 +77,9 @@ type UnreachableError struct {
 // Error names the cluster and says why.
 func (e *UnreachableError) Error() string {
 	s := e.Status
+	if s.State == Connected && e.Err != nil { // it broke just now, and nobody has looked yet
+		return fmt.Sprintf("the connection to cluster %s broke: %v", s.ID, e.Err)
+	}
 	return fmt.Sprintf("cluster %s is not connected (%s, %s): %s", s.ID, s.State, s.Reason, s.Message)
 }
 
