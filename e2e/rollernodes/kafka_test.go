@@ -5,6 +5,7 @@ package rollernodes
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -45,7 +46,9 @@ type kafkaCluster struct {
 	places []*realnodes.Cluster
 	nodes  map[*realnodes.Cluster][]int32
 
-	admin   *saramakafka.Admin
+	admin *saramakafka.Admin
+	// views ask one node each: who is cut off from the others believes for long that all are in sync.
+	views   []*saramakafka.Admin
 	history *history
 }
 
@@ -55,7 +58,9 @@ func startKafka(k *kafkaCluster) {
 	k.history = &history{}
 	for _, c := range k.places {
 		k8s := clientOf(c)
-		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace}})).To(Succeed())
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace}}
+		Expect(k8s.Create(ctx, namespace)).To(Succeed())
+		DeferCleanup(func() { Expect(k8s.Delete(ctx, namespace)).To(Succeed()) }) // what is in it goes meanwhile
 		k.history.follow(c, k.namespace)
 		stop, err := podsets.Follow(ctx, c.RESTConfig(), k.namespace, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
@@ -67,10 +72,11 @@ func startKafka(k *kafkaCluster) {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Create(ctx, set)).To(Succeed())
 	}
-	var err error
-	k.admin, err = saramakafka.New(kafka.Config{Bootstrap: k.addresses(k.clientPort), ClientID: "e2e", Dial: lab.DialContext})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(k.admin.Close)
+	addresses := k.addresses(k.clientPort)
+	k.admin = connect(addresses...)
+	for _, address := range addresses {
+		k.views = append(k.views, connect(address))
+	}
 	two := minISR
 	Eventually(func(g Gomega) {
 		results, err := k.admin.CreateTopics(ctx, []kafka.NewTopic{{
@@ -80,6 +86,23 @@ func startKafka(k *kafkaCluster) {
 		g.Expect(results[topic].Err).NotTo(HaveOccurred())
 	}).Should(Succeed(), k.logs)
 	k.allReady("r1")
+}
+
+// connect makes a client that talks to these addresses and to no others.
+func connect(addresses ...string) *saramakafka.Admin {
+	GinkgoHelper()
+	admin, err := saramakafka.New(kafka.Config{
+		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 5 * time.Second, DialTimeout: 2 * time.Second,
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if !slices.Contains(addresses, address) {
+				return nil, fmt.Errorf("%s is not to be asked", address)
+			}
+			return lab.DialContext(ctx, network, address)
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(admin.Close)
+	return admin
 }
 
 // pool is the nodes of one Kubernetes cluster.
@@ -176,24 +199,23 @@ func (k *kafkaCluster) allReady(revision string) {
 				g.Expect(podReady(pod)).To(BeTrue(), pod.Name)
 			}
 		}
-		g.Expect(k.lowestISR(ctx)).To(Equal(3))
+		for _, view := range k.views {
+			g.Expect(lowestISR(ctx, view)).To(Equal(3))
+		}
 	}).Should(Succeed(), k.logs)
 }
 
-// lowestISR is how many replicas are in sync of the partition of which it is the fewest.
-func (k *kafkaCluster) lowestISR(ctx context.Context) (int, error) {
-	topics, err := k.admin.DescribeTopics(ctx, []string{topic})
-	if err != nil {
-		return 0, err
-	}
-	if err := topics[topic].Err; err != nil {
-		return 0, err
+// lowestISR is how many replicas are in sync of the partition of which it is the fewest, as a node sees it.
+func lowestISR(ctx context.Context, view *saramakafka.Admin) (int, error) {
+	topics, err := view.DescribeTopics(ctx, []string{topic})
+	if err == nil {
+		err = topics[topic].Err
 	}
 	lowest := 3
 	for _, p := range topics[topic].Topic.Partitions {
 		lowest = min(lowest, len(p.ISR))
 	}
-	return lowest, nil
+	return lowest, err
 }
 
 // logs are what the nodes said last, for a failure's message.

@@ -28,6 +28,7 @@ type traffic struct {
 	// written and refused count records, and problem is what the last refused one met. lowest is how few replicas any partition had in sync.
 	written, refused int
 	problem          error
+	mu               sync.Mutex
 	lowest           int
 }
 
@@ -56,16 +57,24 @@ func (k *kafkaCluster) produce() *traffic {
 		}
 		flow.problem = errors.Join(flow.problem, producer.Close())
 	})
-	flow.ended.Go(func() {
-		for flowCtx.Err() == nil {
-			if n, err := k.lowestISR(flowCtx); err == nil { // who can't be asked does not tell
-				flow.lowest = min(flow.lowest, n)
+	for _, view := range k.views {
+		flow.ended.Go(func() {
+			for flowCtx.Err() == nil {
+				if n, err := lowestISR(flowCtx, view); err == nil { // who can't be asked does not tell
+					flow.saw(n)
+				}
+				pause(flowCtx, 200*time.Millisecond)
 			}
-			pause(flowCtx, 200*time.Millisecond)
-		}
-	})
+		})
+	}
 	DeferCleanup(flow.stop) // also when a spec fails before it
 	return flow
+}
+
+func (f *traffic) saw(inSync int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lowest = min(f.lowest, inSync)
 }
 
 // stop ends it, and proves that nobody noticed anything.
