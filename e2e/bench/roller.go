@@ -8,12 +8,21 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// roller takes the figures of the roller's core from its own program: what it measures is internal to its module.
+// roller takes the figures of the roller's core from its own program: what it measures is internal to its module. What a look at a large Kafka costs
+// comes first.
 func (w *world) roller(ctx context.Context, r *Report) error {
+	if err := reading(ctx, r); err != nil {
+		return err
+	}
 	root, err := operatorproc.RepositoryPath()
 	if err != nil {
 		return err
@@ -26,6 +35,61 @@ func (w *world) roller(ctx context.Context, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, said.String())
 	}
+	return take(out, r)
+}
+
+// reading reads 200,000 partitions from an embedded Kafka, as each look of the roller does; the share of the server, which is of this process, is in it.
+func reading(ctx context.Context, r *Report) error {
+	const batches, topics, partitions = 40, 50, 100
+	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 3})
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	admin, err := saramakafka.New(kafka.Config{Bootstrap: cluster.Bootstrap(), RequestTimeout: time.Minute})
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	var all []kafka.ConfigResource
+	for b := range batches {
+		var batch []kafka.NewTopic
+		for i := range topics {
+			name := fmt.Sprintf("topic-%d", b*topics+i)
+			batch = append(batch, kafka.NewTopic{Name: name, Partitions: partitions, ReplicationFactor: 3})
+			all = append(all, kafka.TopicResource(name))
+		}
+		created, err := admin.CreateTopics(ctx, batch, false)
+		for _, c := range created {
+			err = errors.Join(err, c.Err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var lists, configs []time.Duration
+	for range 5 {
+		began := time.Now()
+		list, err := admin.ListTopics(ctx)
+		lists = append(lists, time.Since(began))
+		if err != nil || len(list) != len(all) {
+			return fmt.Errorf("%d topics of %d: %w", len(list), len(all), err)
+		}
+		began = time.Now()
+		if _, err := admin.DescribeConfigs(ctx, all, []string{"min.insync.replicas"}); err != nil {
+			return err
+		}
+		configs = append(configs, time.Since(began))
+	}
+	slices.Sort(lists)
+	slices.Sort(configs)
+	r.add("roller_reading_200000_partitions", float64(lists[len(lists)/2].Milliseconds()), "ms")
+	r.add("roller_reading_2000_topic_configurations", float64(configs[len(configs)/2].Milliseconds()), "ms")
+	return nil
+}
+
+// take takes figures over that are one JSON object a line.
+func take(out []byte, r *Report) error {
 	d := json.NewDecoder(bytes.NewReader(out))
 	for {
 		var f Figure
