@@ -16,8 +16,8 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// place is the name of the Node that all pods are on.
-const place = "podsets"
+// place is the name of the Node that all pods of a namespace are on: several fixtures may share an API server.
+func place(namespace string) string { return "podsets-" + namespace }
 
 // look is how often the kubelet looks at each process.
 const look = 100 * time.Millisecond
@@ -32,7 +32,7 @@ type kubelet struct {
 
 // register makes the Node, and tells the API server where its logs are.
 func (k *kubelet) register(ctx context.Context, port int) error {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: place}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: place(k.fixture.options.Namespace)}}
 	if err := k.client.Create(ctx, node); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (k *kubelet) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	case pod.DeletionTimestamp != nil:
 		return ctrl.Result{}, k.end(ctx, p, &pod)
 	case pod.Spec.NodeName == "":
-		binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: place}}
+		binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: place(pod.Namespace)}}
 		return ctrl.Result{RequeueAfter: look}, k.client.SubResource("binding").Create(ctx, &pod, binding)
 	}
 	return ctrl.Result{RequeueAfter: look}, k.keep(ctx, p, &pod)
@@ -81,7 +81,7 @@ func (k *kubelet) process(id int32, pod *corev1.Pod) (*process, error) {
 	if err := p.stop(); err != nil { // the last pod was deleted by force
 		return nil, err
 	}
-	since, err := p.logLength()
+	since, err := p.logLength() // nothing is logged for this pod yet
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +135,9 @@ func (k *kubelet) run(ctx context.Context, p *process, pod *corev1.Pod) error {
 	if err := os.WriteFile(k.fixture.configFile(p.node), []byte(text), 0o600); err != nil {
 		return err
 	}
+	if err := k.beginLog(p); err != nil {
+		return err
+	}
 	start := Start{Node: p.node, Pod: string(pod.UID), Revision: pod.Annotations[podset.AnnotationRevision], At: time.Now()}
 	k.fixture.logf("node %d is started for pod %s, revision %s", start.Node, start.Pod, start.Revision)
 	if !p.begun {
@@ -142,6 +145,18 @@ func (k *kubelet) run(ctx context.Context, p *process, pod *corev1.Pod) error {
 		k.fixture.began(start)
 	}
 	p.start(context.WithoutCancel(ctx)) // the start outlives this look; Close ends it
+	return nil
+}
+
+// beginLog has the pod's log begin with the process that is about to start: a kubelet serves the log of the container that runs, and not the last one's.
+func (k *kubelet) beginLog(p *process) error {
+	since, err := p.logLength()
+	if err != nil {
+		return err
+	}
+	k.fixture.mu.Lock()
+	defer k.fixture.mu.Unlock()
+	p.since = since
 	return nil
 }
 

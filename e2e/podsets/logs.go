@@ -42,21 +42,23 @@ func serveLogs(f *Fixture) (*logServer, error) {
 
 func (s *logServer) close() { s.server.Close() }
 
-// log is what a pod has logged: what the node has since the pod is there.
+// log is what a pod has logged: what the node has since its process for the pod was started last.
 func (f *Fixture) log(pod string) ([]byte, error) {
 	id, ok := nodeID(pod)
 	f.mu.Lock()
 	p := f.nodes[id]
-	f.mu.Unlock()
 	if !ok || p == nil {
+		f.mu.Unlock()
 		return nil, os.ErrNotExist
 	}
+	since := p.since
+	f.mu.Unlock()
 	file, err := os.Open(f.options.Kafka.LogFile(id))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	if _, err := file.Seek(p.since, io.SeekStart); err != nil {
+	if _, err := file.Seek(since, io.SeekStart); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(file)

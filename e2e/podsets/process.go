@@ -14,7 +14,7 @@ import (
 type process struct {
 	kafka *realkafka.Cluster
 	node  int32
-	// pod is the uid of the pod that it runs for, and since the length of the log when it began to.
+	// pod is the uid of the pod that it runs for, and since where its log begins in that of the node; the fixture's mutex guards since.
 	pod   types.UID
 	since int64
 	// begun: it was started for this pod before, or ran already.
