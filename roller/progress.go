@@ -163,11 +163,20 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress
 			}
 			p.Restarts[id], stages[id] = next, at
 		}
-		if stages[id] != stageNone && stages[id] < stageFailed && s.At.Sub(r.At) >= policy.Patience {
+		if stages[id] != stageNone && stages[id] < stageFailed && s.At.Sub(r.since(n)) >= policy.Patience {
 			stages[id] = stageFailed
 		}
 	}
 	return p, stages
+}
+
+// since is from when on a restarted node is waited for: its restart, or, if the new instance was ready in between, which nobody may have seen, when it
+// ceased to be.
+func (r Restart) since(n *Node) time.Time {
+	if instance, known := n.Instance.Get(); known && instance != r.Instance && instance != "" && !n.Ready.Or(true) && n.ReadyChanged.After(r.At) {
+		return n.ReadyChanged
+	}
+	return r.At
 }
 
 // restartedFor adds reasons to those that a node was restarted for.

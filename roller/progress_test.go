@@ -54,6 +54,24 @@ func TestARollerThatCrashesContinues(t *testing.T) {
 	sc.Expect(roller.Step(&sc.s, next.Progress.NotCarriedOut(1), sc.policy).Actions).To(HaveLen(1))
 }
 
+// Found by random histories: a roller died after it had stored a restart, the node came back and crashed later. It gets the time that any node gets.
+func TestANodeThatCameBackUnseenAndCrashedIsWaitedForAnew(t *testing.T) {
+	sc := newScene(t).with(controller, 1, 2, 3).led(1)
+	stored := restored(t, roller.Step(&sc.s, roller.Progress{}, sc.policy).Progress)
+	sc.Expect(stored.Restarts).To(HaveKey(roller.NodeID(2)))
+	sc.s.At = sc.s.At.Add(6 * time.Minute)
+	n := sc.node(2)
+	n.Instance, n.Revision = roller.Known("second"), roller.Known(roller.Revision{Current: "new", Desired: "newer"})
+	sc.unready(3*time.Second, 2)
+	d := roller.Step(&sc.s, stored, sc.policy)
+	sc.Expect(d.Actions).To(BeEmpty())
+	sc.Expect(d.Nodes[0].State).To(Equal(roller.StateRestarting))
+	sc.Expect(d.Nodes[0].Detail).To(Equal("it is waited for until 12:10:57 UTC"))
+	sc.s.At = sc.s.At.Add(sc.policy.Patience)
+	d = roller.Step(&sc.s, stored, sc.policy)
+	sc.Expect(d.Actions).To(ConsistOf(HaveField("Node", roller.NodeID(2))))
+}
+
 // Issue 5: no node is restarted twice for one reason.
 func TestAReasonThatARestartDoesNotDoAwayWith(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)

@@ -28,12 +28,12 @@ func (r *run) passes(s Step) {
 
 func (r *run) crashes(s Step) { r.w.crash(r.node(s)) }
 
-// evicts lets somebody else delete a pod. Where the roller had stored that it would, and crashed, nobody can tell who did: it counts as done.
+// evicts lets somebody else delete a pod. Where the roller had stored that it would, and crashed, nobody can tell who did: it counts as
+// done, for the reasons that it was decided for.
 func (r *run) evicts(s Step) {
 	n := r.node(s)
 	if n.pod != podGone && n.pod != podStopping && r.progress.Restarts[n.ID].Instance == n.instance() {
-		seen := r.w.look(n)
-		r.oracle.served[n.ID] = r.oracle.serve(&seen)
+		r.oracle.served[n.ID] = r.oracle.meant[n.ID]
 		delete(r.oracle.wants, n.ID)
 	}
 	r.w.end(n, false)

@@ -19,6 +19,8 @@ type oracle struct {
 	lastEnd map[roller.NodeID]time.Time
 	// served are, by node, the reasons that it was restarted for, and that were there each time anybody could see.
 	served map[roller.NodeID]map[string]bool
+	// meant are the same of the last restart of each node that was decided on, whatever became of it.
+	meant map[roller.NodeID]map[string]bool
 	// wants is since when a controller shows a reason that it was not restarted for.
 	wants map[roller.NodeID]time.Time
 	// tries are how often a value was given to a node, and denied what Kafka refused.
@@ -35,7 +37,7 @@ type oracle struct {
 type attempts struct{ value, n int }
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, tries: map[roller.NodeID]attempts{}, denied: map[int]bool{}}
+	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{}, meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, tries: map[roller.NodeID]attempts{}, denied: map[int]bool{}}
 }
 
 func (o *oracle) fail(format string, args ...any) {
@@ -67,6 +69,7 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	o.topics = o.w.observeAll()
 	for i, a := range restarts {
 		o.restart(a, chosen[i], chosen[:i])
+		o.meant[a.Node] = o.serve(seen.Node(a.Node))
 	}
 	o.caps(chosen)
 	for i := 1; i < len(chosen); i++ {
@@ -424,7 +427,7 @@ func (o *oracle) accepted(n *node, a roller.Action) {
 	o.ended[a.Instance] = true
 	o.lastEnd[n.ID] = o.w.now
 	delete(o.wants, n.ID)
-	o.served[n.ID] = o.serve(o.seen.Node(n.ID))
+	o.served[n.ID] = o.meant[n.ID]
 }
 
 // serve is what a node was restarted for once it has been restarted for all that it shows.
