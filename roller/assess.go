@@ -173,7 +173,7 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 		a.State, a.Detail = StateRestarting, "it is being stopped"
 	case stageStarting:
 		if a.State == StateUnready || a.State == StateMissing {
-			a.State, a.Detail = StateRestarting, "it is waited for until "+clock(r.since(n).Add(policy.Patience))
+			a.State, a.Detail = StateRestarting, "it is waited for until "+clock(r.since(a.node).Add(policy.Patience))
 		}
 	case stageFailed:
 		if a.State != StateStuck && a.State != StateRecovering && a.State != StateUnknown {
