@@ -92,6 +92,17 @@ func (p Progress) undo(id NodeID) {
 	}
 }
 
+// NotTaken notes that the last change of a node's configuration is not known to have been taken by Kafka. It does not count as a try, and is tried again:
+// nothing is lost by making the same change twice.
+func (p Progress) NotTaken(id NodeID) Progress {
+	p = p.Clone()
+	if a, tried := p.Alterations[id]; tried {
+		a.Tries = max(0, a.Tries-1)
+		p.Alterations[id] = a
+	}
+	return p
+}
+
 // Refused notes that Kafka refused a change of a node's configuration, and why. It is not tried again, for this node or for others that want the same,
 // until something else is wanted.
 func (p Progress) Refused(id NodeID, why string) Progress {

@@ -105,7 +105,7 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 		}
 		switch {
 		case err == nil:
-		case !kafka.IsRetriable(err):
+		case refuses(err):
 			return Refused, err
 		case validateOnly:
 			return NotDone, err
@@ -114,6 +114,17 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 		}
 	}
 	return Done, nil
+}
+
+// refuses reports whether an error is Kafka's word on the configuration itself. All others are about us, or the way: what we may not change, or cannot reach,
+// is worth another try when that is put right.
+func refuses(err error) bool {
+	switch kafka.ClassOf(err) {
+	case kafka.ClassInvalid, kafka.ClassUnsupported, kafka.ClassDisabled:
+		return true
+	default:
+		return false
+	}
 }
 
 func change(resource kafka.ConfigResource, changes []brokerconfig.Change) (kafka.ConfigChange, bool) {

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
-// maxNote is how long an Event's note may be.
+// maxNote is how long an Event's note is at most, in bytes. The API server takes 1024 (events.k8s.io/v1), Strimzi's Events have 1000.
 const maxNote = 1000
 
 // announcer makes an Event of each thing that is done, and of each node that begins to wait for something else than its turn.
@@ -55,9 +58,6 @@ func (a *announcer) Looked(s *roller.Snapshot, d roller.Decision, outcomes []act
 
 // say makes an Event on a node's pod: where the pod is, and where the roller runs as long as that can't be reached.
 func (a *announcer) say(n *roller.Node, kind, reason, note string) {
-	if len(note) > maxNote {
-		note = note[:maxNote-3] + "..."
-	}
 	recorder := a.here
 	if n.Place != "" {
 		if there := a.there(n.Place); there != nil {
@@ -68,5 +68,19 @@ func (a *announcer) say(n *roller.Node, kind, reason, note string) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: n.Name, UID: types.UID(n.Instance.Or(""))},
 	}
-	recorder.Eventf(pod, nil, kind, reason, "StrimziInitiatedPodRestart", "%s", note)
+	recorder.Eventf(pod, nil, kind, reason, "StrimziInitiatedPodRestart", "%s", short(note))
+}
+
+// short is a note that the API server takes: what others said may be long, or no text at all, and a letter that is cut in two is none either.
+func short(note string) string {
+	note = strings.ToValidUTF8(note, "?")
+	if len(note) <= maxNote {
+		return note
+	}
+	const more = "..."
+	end := maxNote - len(more)
+	for !utf8.RuneStart(note[end]) {
+		end--
+	}
+	return note[:end] + more
 }

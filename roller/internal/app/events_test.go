@@ -1,9 +1,15 @@
 package app
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -43,4 +49,105 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	reachable = false
 	restarted(2)
 	g.Expect(told(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")), "better here than nowhere")
+}
+
+// recorded are Events as the recorder was asked for them.
+type recorded struct{ events []event }
+
+type event struct{ pod, uid, kind, reason, action, note string }
+
+func (r *recorded) Eventf(regarding, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	pod := regarding.(*corev1.Pod)
+	r.events = append(r.events, event{pod.Namespace + "/" + pod.Name, string(pod.UID), kind, reason, action, fmt.Sprintf(note, args...)})
+}
+
+func (r *recorded) taken() []event {
+	all := r.events
+	r.events = nil
+	return all
+}
+
+func announce() (*announcer, *recorded, *roller.Snapshot) {
+	r := &recorded{}
+	return &announcer{here: r, namespace: "kafka"}, r, &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1", Instance: roller.Known("first")}}}
+}
+
+// pascalCased are the reasons of Strimzi's Events.
+var pascalCased = map[roller.ReasonKind]string{
+	roller.CACertHasOldGeneration: "CaCertHasOldGeneration", roller.CACertRemoved: "CaCertRemoved", roller.CACertRenewed: "CaCertRenewed",
+	roller.ClusterCACertKeyReplaced: "ClusterCaCertKeyReplaced", roller.ConfigChangeRequiresRestart: "ConfigChangeRequiresRestart",
+	roller.FileSystemResizeNeeded: "FileSystemResizeNeeded", roller.ManualRollingUpdate: "ManualRollingUpdate", roller.PodForceRestartOnError: "PodForceRestartOnError",
+	roller.PodHasOldRevision: "PodHasOldRevision", roller.PodHasOldResourceRevision: "PodHasOldResourceRevision", roller.PodResourcesChanged: "PodResourcesChanged",
+	roller.PodStuck: "PodStuck", roller.PodUnresponsive: "PodUnresponsive", roller.KafkaCertificatesChanged: "KafkaCertificatesChanged",
+}
+
+func TestARestartIsAnEventForEachReason(t *testing.T) {
+	for kind, name := range pascalCased {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			a, r, s := announce()
+			reasons := []roller.Reason{{Kind: kind, Note: "what it is"}, {Kind: "Another"}}
+			action := roller.Action{Kind: roller.ActionRestart, Node: 1, Reasons: reasons}
+			a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: action}})
+			g.Expect(r.taken()).To(Equal([]event{
+				{"kafka/pod-1", "first", "Normal", "Restarted", "StrimziInitiatedPodRestart", "node 1 is restarted: " + name + " (what it is), Another"},
+				{"kafka/pod-1", "first", "Normal", name, "StrimziInitiatedPodRestart", "Rolling Pod pod-1 due to " + name + " (what it is)"},
+				{"kafka/pod-1", "first", "Normal", "Another", "StrimziInitiatedPodRestart", "Rolling Pod pod-1 due to Another"},
+			}))
+			a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: action, Result: actuate.NotDone, Err: errors.New("forbidden")}})
+			g.Expect(r.taken()).To(HaveLen(1), "nothing was rolled")
+		})
+	}
+}
+
+func TestAForcedRestartIsAWarning(t *testing.T) {
+	g := NewWithT(t)
+	a, r, s := announce()
+	a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: 1, Forced: "it serves nobody"}}})
+	all := r.taken()
+	g.Expect(all).To(HaveLen(1))
+	g.Expect(all[0].kind).To(Equal("Warning"))
+}
+
+func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
+	g := NewWithT(t)
+	a, r, s := announce()
+	look := func(blocks ...roller.Block) []event {
+		a.Looked(s, roller.Decision{Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedRestart, Blocks: blocks}}}, nil)
+		return r.taken()
+	}
+	quorum := roller.Block{Rule: roller.RuleQuorum, Why: "2 of 3 voters are caught up"}
+	g.Expect(look(roller.Block{Rule: roller.RuleLimit}, quorum)).To(Equal([]event{
+		{"kafka/pod-1", "first", "Warning", "Blocked", "StrimziInitiatedPodRestart", "Restart waits (Quorum): 2 of 3 voters are caught up"},
+	}), "that it is not its turn is nothing to tell")
+	g.Expect(look(quorum)).To(BeEmpty())
+	g.Expect(look(roller.Block{Rule: roller.RuleHold, Why: "ann"})).To(HaveLen(1), "another rule is news")
+	g.Expect(look(roller.Block{Rule: roller.RuleLimit})).To(BeEmpty())
+	g.Expect(look(quorum)).To(HaveLen(1), "it was free in between")
+}
+
+// The API server refuses notes of more than 1 kB, and what is no UTF-8.
+func TestNotesAreShortAndText(t *testing.T) {
+	for name, long := range map[string]string{
+		"ascii":              strings.Repeat("a", 3000),
+		"two bytes":          strings.Repeat("é", 3000),
+		"three bytes":        strings.Repeat("€", 3000),
+		"four bytes":         strings.Repeat("🚀", 3000),
+		"one and four bytes": "aa" + strings.Repeat("🚀", 3000),
+		"no text":            strings.Repeat("\xff\xfea", 3000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			note := short(long)
+			g.Expect(len(note)).To(BeNumerically("<=", 1000))
+			g.Expect(len(note)).To(BeNumerically(">", 990))
+			g.Expect(utf8.ValidString(note)).To(BeTrue())
+			g.Expect(note).To(HaveSuffix("..."))
+			whole := strings.ToValidUTF8(long, "?")
+			g.Expect(whole).To(HavePrefix(strings.TrimSuffix(note, "...")))
+		})
+	}
+	g := NewWithT(t)
+	g.Expect(short(strings.Repeat("€", 333)+"a")).To(Equal(strings.Repeat("€", 333)+"a"), "exactly as long as may be")
+	g.Expect(short("Zürich")).To(Equal("Zürich"))
 }

@@ -34,6 +34,15 @@ type Reporter interface {
 	Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome)
 }
 
+// FailureReporter is a Reporter that is told, too, of each look at which nothing was decided, or at which what was decided could not be stored.
+type FailureReporter interface {
+	// Failed is told why. A look that ends because the program does is no failure.
+	Failed(err error)
+}
+
+// ErrNoNodes is the error of a look at which no node was seen: nobody can tell whether there are none, or nobody let us see them.
+var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
+
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
 	// Observe returns a fresh Snapshot. Nothing is done on any other.
@@ -53,11 +62,27 @@ type Engine struct {
 
 // Look makes one step. Its error says that nothing could be decided, or that what was decided could not be stored; then nothing was done.
 func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
+	d, err := e.look(ctx)
+	if err == nil || ctx.Err() != nil {
+		return d, err
+	}
+	for _, r := range e.Reports {
+		if f, wants := r.(FailureReporter); wants {
+			f.Failed(err)
+		}
+	}
+	return d, err
+}
+
+func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	progress, paused, err := e.Journal.Load(ctx)
 	if err != nil {
 		return roller.Decision{}, err
 	}
 	s, d := e.decide(ctx, progress, paused)
+	if len(s.Nodes) == 0 {
+		return roller.Decision{}, ErrNoNodes
+	}
 	status := summary(d, s.At, e.Journal.Status())
 	if err := e.Journal.Save(ctx, d.Progress, status); err != nil {
 		return roller.Decision{}, err
@@ -107,6 +132,8 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d roller.Deci
 		switch {
 		case o.Result == actuate.NotDone && action.Kind == roller.ActionRestart:
 			progress = progress.NotCarriedOut(action.Node)
+		case (o.Result == actuate.NotDone || o.Result == actuate.Unclear) && action.Kind == roller.ActionReconfigure:
+			progress = progress.NotTaken(action.Node)
 		case o.Result == actuate.Refused:
 			progress = progress.Refused(action.Node, o.Err.Error())
 		}

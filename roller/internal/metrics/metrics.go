@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
-// Metrics implements engine.Reporter.
+// Metrics implements engine.Reporter and engine.FailureReporter.
 type Metrics struct {
 	inProgress  prometheus.Gauge
 	phase       *prometheus.GaugeVec
@@ -50,7 +50,7 @@ func New(registry prometheus.Registerer, namespace, cluster string) *Metrics {
 		forced:      prometheus.NewCounter(prometheus.CounterOpts{Name: "strimzi_roller_forced_restarts_total", Help: "Restarts before which a check could not be made, or was not needed", ConstLabels: labels}),
 		reconfigure: counter("reconfigurations_total", "Configurations changed without a restart, by what came of them", "result"),
 		catchUp:     gauge("replicas_to_catch_up", "Replicas of a restarted node that are not in sync yet", "node"),
-		looks:       counter("looks_total", "Looks at the cluster, by whether something could be decided", "result"),
+		looks:       counter("looks_total", "Looks at the cluster: decided, or failed, when nothing could be decided or what was decided could not be stored", "result"),
 	}
 	registry.MustRegister(m.inProgress, m.phase, m.nodes, m.blocked, m.restarts, m.forced, m.reconfigure, m.catchUp, m.looks)
 	for _, p := range phases {
@@ -71,8 +71,8 @@ func New(registry prometheus.Registerer, namespace, cluster string) *Metrics {
 	return m
 }
 
-// Failed counts a look at which nothing could be decided.
-func (m *Metrics) Failed() { m.looks.WithLabelValues("failed").Inc() }
+// Failed implements engine.FailureReporter.
+func (m *Metrics) Failed(error) { m.looks.WithLabelValues("failed").Inc() }
 
 // Looked implements engine.Reporter.
 func (m *Metrics) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {

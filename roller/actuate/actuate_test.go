@@ -1,0 +1,203 @@
+package actuate_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+var pods = schema.GroupResource{Resource: "pods"}
+
+func podOf(uid string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kafka", Name: "my-cluster-kafka-3", UID: types.UID(uid)}}
+}
+
+// within is an actuator whose only Kubernetes cluster, east, has the objects. A delete that is not nil takes the place of the API server's own.
+func within(del func(client.DeleteOptions) error, objects ...client.Object) (*actuate.Actuator, client.Client) {
+	builder := fake.NewClientBuilder().WithObjects(objects...)
+	if del != nil {
+		builder = builder.WithInterceptorFuncs(interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.DeleteOption) error {
+			var o client.DeleteOptions
+			o.ApplyOptions(options)
+			return del(o)
+		}})
+	}
+	c := builder.Build()
+	return &actuate.Actuator{Namespace: "kafka", Place: func(id string) (client.Client, error) {
+		if id != "east" {
+			return nil, errors.New(id + " is not connected")
+		}
+		return c, nil
+	}}, c
+}
+
+func restart(place string) (roller.Action, *roller.Node) {
+	return roller.Action{Kind: roller.ActionRestart, Node: 3, Instance: "first"}, &roller.Node{ID: 3, Name: "my-cluster-kafka-3", Place: place, Roles: roller.Roles{Broker: true}}
+}
+
+func TestAPodIsDeletedByItsUID(t *testing.T) {
+	g := NewWithT(t)
+	asked := client.DeleteOptions{}
+	a, _ := within(func(o client.DeleteOptions) error {
+		asked = o
+		return nil
+	})
+	action, node := restart("east")
+	g.Expect(a.Do(t.Context(), action, node)).To(Equal(actuate.Outcome{Action: action, Result: actuate.Done}))
+	g.Expect(*asked.Preconditions.UID).To(Equal(types.UID("first")))
+	g.Expect(*asked.PropagationPolicy).To(Equal(metav1.DeletePropagationBackground), "a foreground deletion takes a pod's network away before it has stopped")
+	g.Expect(asked.GracePeriodSeconds).To(BeNil(), "the pod's own time to stop is what Kafka needs")
+}
+
+func TestAnotherPodOfTheSameNameIsLeftAlone(t *testing.T) {
+	g := NewWithT(t)
+	// The fake does not look at a UID that is asked for. The API server does, and says this.
+	a, c := within(func(client.DeleteOptions) error {
+		return apierrors.NewConflict(pods, "my-cluster-kafka-3", errors.New("the UID in the precondition does not match"))
+	}, podOf("second"))
+	action, node := restart("east")
+	g.Expect(a.Do(t.Context(), action, node).Result).To(Equal(actuate.Done), "the instance that was to end has ended")
+	g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(podOf("")), &corev1.Pod{})).To(Succeed())
+}
+
+func TestWhatBecomesOfARestart(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		err    error
+		result actuate.Result
+		text   string
+	}{
+		{"gone already", apierrors.NewNotFound(pods, "my-cluster-kafka-3"), actuate.Done, ""},
+		{"forbidden", apierrors.NewForbidden(pods, "my-cluster-kafka-3", errors.New("no rights")), actuate.NotDone, "pod my-cluster-kafka-3 could not be deleted: "},
+		{"refused by a webhook", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "my-cluster-kafka-3", nil), actuate.NotDone, "could not be deleted: "},
+		{"no answer in time", context.DeadlineExceeded, actuate.Unclear, "pod my-cluster-kafka-3 may or may not have been deleted: context deadline exceeded"},
+		{"the connection broke", errors.New("connection reset by peer"), actuate.Unclear, "may or may not have been deleted"},
+		{"the API server gave up waiting", apierrors.NewTimeoutError("etcd is slow", 1), actuate.Unclear, "may or may not have been deleted"},
+		{"the API server failed", apierrors.NewInternalError(errors.New("etcd is gone")), actuate.Unclear, "may or may not have been deleted"},
+		{"the API server is busy", apierrors.NewTooManyRequests("later", 1), actuate.Unclear, "may or may not have been deleted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			a, _ := within(func(client.DeleteOptions) error { return c.err })
+			action, node := restart("east")
+			o := a.Do(t.Context(), action, node)
+			g.Expect(o.Result).To(Equal(c.result))
+			if c.text == "" {
+				g.Expect(o.Err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(o.Err).To(MatchError(ContainSubstring(c.text)))
+			g.Expect(o.Err).To(MatchError(c.err), "what was said about it is kept")
+		})
+	}
+}
+
+func TestAKubernetesClusterThatCannotBeReachedIsNotAskedForARestart(t *testing.T) {
+	g := NewWithT(t)
+	a, _ := within(nil, podOf("first"))
+	action, node := restart("west")
+	o := a.Do(t.Context(), action, node)
+	g.Expect(o.Result).To(Equal(actuate.NotDone))
+	g.Expect(o.Err).To(MatchError("west is not connected"))
+}
+
+// scribe is a kafka.ConfigWriter that notes what it is asked for.
+type scribe struct {
+	asked    []request
+	validate error                          // of a request that only validates
+	alter    error                          // of one that does not
+	answers  map[kafka.ConfigResource]error // of each resource, when it is validated
+}
+
+type request struct {
+	changes      []kafka.ConfigChange
+	validateOnly bool
+}
+
+func (s *scribe) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+	s.asked = append(s.asked, request{changes, validateOnly})
+	if validateOnly {
+		return s.answers, s.validate
+	}
+	return nil, s.alter
+}
+
+func reconfigure(roles roller.Roles) (roller.Action, *roller.Node) {
+	eight, yes := "8", "true"
+	return roller.Action{Kind: roller.ActionReconfigure, Node: 3, Changes: brokerconfig.Diff{
+		Node:   []brokerconfig.Change{{Key: "num.io.threads", From: &eight}, {Key: "ssl.keystore.location", To: &eight}},
+		Global: []brokerconfig.Change{{Key: "num.io.threads", To: &eight}, {Key: "log.cleaner.enable", To: &yes}},
+	}}, &roller.Node{ID: 3, Name: "my-cluster-kafka-3", Roles: roles}
+}
+
+// testDynamicUpdateConfigsByScope and testDynamicUpdateClusterWideConfigSetPerBroker: what the node has of its own goes to the node, the rest to all brokers, and an
+// override gives way in the same request.
+func TestChangesGoToTheNodeAndToAllBrokers(t *testing.T) {
+	g := NewWithT(t)
+	s := &scribe{}
+	action, node := reconfigure(roller.Roles{Broker: true})
+	g.Expect((&actuate.Actuator{Brokers: s}).Do(t.Context(), action, node).Result).To(Equal(actuate.Done))
+	changes := []kafka.ConfigChange{
+		{Resource: kafka.BrokerResource(3), Set: map[string]string{"ssl.keystore.location": "8"}, Delete: []string{"num.io.threads"}},
+		{Resource: kafka.ClusterResource(), Set: map[string]string{"num.io.threads": "8", "log.cleaner.enable": "true"}},
+	}
+	g.Expect(s.asked).To(Equal([]request{{changes, true}, {changes, false}}), "all is validated before anything is changed")
+}
+
+func TestWhatBecomesOfAReconfiguration(t *testing.T) {
+	invalid := kafka.NewError(kafka.CodeInvalidRequest, "no")
+	for _, c := range []struct {
+		name   string
+		scribe scribe
+		result actuate.Result
+		asked  int
+	}{
+		{"refused", scribe{validate: invalid}, actuate.Refused, 1},
+		{"refused for all brokers", scribe{answers: map[kafka.ConfigResource]error{kafka.ClusterResource(): invalid}}, actuate.Refused, 1},
+		{"refused by a policy", scribe{validate: kafka.NewError(kafka.CodePolicyViolation, "no")}, actuate.Refused, 1},
+		{"refused when it is made", scribe{alter: invalid}, actuate.Refused, 2},
+		{"no broker answers", scribe{validate: kafka.NewTransportError("no broker answered", nil)}, actuate.NotDone, 1},
+		{"no answer when it is made", scribe{alter: context.DeadlineExceeded}, actuate.Unclear, 2},
+		{"not allowed, yet", scribe{validate: kafka.NewError(31, "")}, actuate.NotDone, 1},
+		{"not logged in", scribe{validate: kafka.NewError(kafka.CodeSASLAuthenticationFailed, "")}, actuate.NotDone, 1},
+		{"another cluster answers", scribe{validate: kafka.NewWrongClusterError("a", "b")}, actuate.NotDone, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			action, node := reconfigure(roller.Roles{Broker: true, Controller: true})
+			o := (&actuate.Actuator{Brokers: &c.scribe}).Do(t.Context(), action, node)
+			g.Expect(o.Result).To(Equal(c.result))
+			g.Expect(o.Err).To(HaveOccurred())
+			g.Expect(c.scribe.asked).To(HaveLen(c.asked))
+		})
+	}
+}
+
+func TestControllersAreReconfiguredByThemselves(t *testing.T) {
+	g := NewWithT(t)
+	brokers, controllers := &scribe{}, &scribe{}
+	action, node := reconfigure(roller.Roles{Controller: true})
+	a := &actuate.Actuator{Brokers: brokers}
+	o := a.Do(t.Context(), action, node)
+	g.Expect(o.Result).To(Equal(actuate.NotDone))
+	g.Expect(o.Err).To(MatchError("the configuration of node 3 can't be changed: the controllers can't be reached"))
+	a.Controllers = controllers
+	g.Expect(a.Do(t.Context(), action, node).Result).To(Equal(actuate.Done))
+	g.Expect(controllers.asked).To(HaveLen(2))
+	g.Expect(brokers.asked).To(BeEmpty())
+}

@@ -1,0 +1,178 @@
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// desk is an API server, and how often somebody wrote to it.
+type desk struct {
+	client.Client
+	writes int
+	get    error // of the next reads
+}
+
+func newDesk(objects ...client.Object) *desk {
+	d := &desk{}
+	d.Client = fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			if d.get != nil {
+				return d.get
+			}
+			return c.Get(ctx, key, o, options...)
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			d.writes++
+			return c.Create(ctx, o, options...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+			d.writes++
+			return c.Update(ctx, o, options...)
+		},
+	}).Build()
+	return d
+}
+
+func (d *desk) journal() *journal.Journal { return journal.New(d, d, "kafka", "my-cluster") }
+
+func (d *desk) stored(t *testing.T) *corev1.ConfigMap {
+	stored := &corev1.ConfigMap{}
+	NewWithT(t).Expect(d.Get(t.Context(), client.ObjectKey{Namespace: "kafka", Name: "my-cluster-roller"}, stored)).To(Succeed())
+	return stored
+}
+
+func configMap(labels map[string]string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kafka", Name: "my-cluster-roller", Labels: labels}, Data: data}
+}
+
+var ours = map[string]string{"app.kubernetes.io/managed-by": "kafka-operators-roller"}
+
+func progress() roller.Progress {
+	return roller.Progress{Restarts: map[roller.NodeID]roller.Restart{3: {Instance: "first", At: noon, Reasons: []roller.Reason{{Kind: roller.PodHasOldRevision, Mark: "2"}}}}}
+}
+
+func TestARollerGoesOnWhereTheLastOneEnded(t *testing.T) {
+	g := NewWithT(t)
+	d := newDesk()
+	first := d.journal()
+	p, paused, err := first.Load(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(p).To(Equal(roller.Progress{}), "no journal is a beginning")
+	g.Expect(paused).To(BeEmpty())
+	g.Expect(first.Status()).To(BeEmpty())
+	g.Expect(first.Save(t.Context(), progress(), map[string]string{"phase": "Rolling"})).To(Succeed())
+	g.Expect(d.stored(t).Labels).To(Equal(map[string]string{"app.kubernetes.io/managed-by": "kafka-operators-roller", "strimzi.io/cluster": "my-cluster"}))
+
+	second := d.journal()
+	p, _, err = second.Load(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(p).To(Equal(progress()))
+	g.Expect(second.Status()).To(Equal(`{"phase":"Rolling"}`))
+}
+
+func TestNothingIsWrittenIfNothingChanged(t *testing.T) {
+	g := NewWithT(t)
+	d := newDesk()
+	j := d.journal()
+	for range 3 {
+		p, _, err := j.Load(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		if len(p.Restarts) == 0 {
+			p = progress()
+		}
+		g.Expect(j.Save(t.Context(), p, "status")).To(Succeed())
+		g.Expect(j.Save(t.Context(), p, "status")).To(Succeed())
+	}
+	g.Expect(d.writes).To(Equal(1))
+	g.Expect(j.Save(t.Context(), progress(), "another status")).To(Succeed())
+	g.Expect(d.writes).To(Equal(2))
+}
+
+// Two rollers that both believe to lead: the one that writes last must not act on what it read before the other wrote.
+func TestWhoReadBeforeAnotherWroteCannotWrite(t *testing.T) {
+	g := NewWithT(t)
+	d := newDesk()
+	here, there := d.journal(), d.journal()
+	for _, j := range []*journal.Journal{here, there} {
+		_, _, err := j.Load(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	g.Expect(there.Save(t.Context(), roller.Progress{}, "there")).To(Succeed())
+	g.Expect(apierrors.IsAlreadyExists(errors.Unwrap(here.Save(t.Context(), progress(), "here")))).To(BeTrue(), "both began")
+
+	_, _, err := here.Load(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(there.Save(t.Context(), roller.Progress{}, "there, later")).To(Succeed())
+	err = here.Save(t.Context(), progress(), "here")
+	g.Expect(err).To(MatchError(ContainSubstring("the journal can't be written")))
+	g.Expect(apierrors.IsConflict(errors.Unwrap(err))).To(BeTrue())
+	g.Expect(d.stored(t).Data["status"]).To(Equal(`"there, later"`))
+}
+
+func TestAJournalThatWasDeletedInBetweenIsNotWritten(t *testing.T) {
+	g := NewWithT(t)
+	d := newDesk()
+	j := d.journal()
+	g.Expect(j.Save(t.Context(), progress(), "status")).To(Succeed())
+	g.Expect(d.Delete(t.Context(), d.stored(t))).To(Succeed())
+	g.Expect(apierrors.IsNotFound(errors.Unwrap(j.Save(t.Context(), roller.Progress{}, "status")))).To(BeTrue())
+	_, _, err := j.Load(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(j.Status()).To(BeEmpty())
+	g.Expect(j.Save(t.Context(), progress(), "status")).To(Succeed(), "it begins anew")
+}
+
+func TestAConfigMapOfSomebodyElseIsLeftAlone(t *testing.T) {
+	g := NewWithT(t)
+	d := newDesk(configMap(map[string]string{"app.kubernetes.io/managed-by": "helm"}, map[string]string{"progress": "{}"}))
+	j := d.journal()
+	_, _, err := j.Load(t.Context())
+	g.Expect(err).To(MatchError(journal.ErrNotOurs))
+	g.Expect(err).To(MatchError(ContainSubstring("ConfigMap kafka/my-cluster-roller")))
+	g.Expect(j.Save(t.Context(), progress(), "status")).NotTo(Succeed())
+	g.Expect(d.stored(t).Data).To(Equal(map[string]string{"progress": "{}"}))
+}
+
+func TestAJournalThatCannotBeReadIsNoBeginning(t *testing.T) {
+	g := NewWithT(t)
+	d := newDesk(configMap(ours, map[string]string{"progress": "{"}))
+	_, _, err := d.journal().Load(t.Context())
+	g.Expect(err).To(MatchError(ContainSubstring("the journal in ConfigMap kafka/my-cluster-roller can't be understood (delete it to begin anew")))
+	d.get = errors.New("the API server is away")
+	_, _, err = d.journal().Load(t.Context())
+	g.Expect(err).To(MatchError("the journal can't be read: the API server is away"))
+}
+
+func TestWhoPausedTheRoller(t *testing.T) {
+	g := NewWithT(t)
+	paused := configMap(ours, nil)
+	paused.Annotations = map[string]string{"strimzi.io/pause-reconciliation": "true", "other": "kept"}
+	d := newDesk(paused)
+	j := d.journal()
+	_, why, err := j.Load(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(why).To(Equal("ConfigMap kafka/my-cluster-roller is annotated with strimzi.io/pause-reconciliation"))
+	g.Expect(j.Save(t.Context(), progress(), "status")).To(Succeed())
+	stored := d.stored(t)
+	g.Expect(stored.Annotations).To(HaveKeyWithValue("strimzi.io/pause-reconciliation", "true"), "what people write there stays")
+	stored.Annotations["strimzi.io/pause-reconciliation"] = "false"
+	g.Expect(d.Update(t.Context(), stored)).To(Succeed())
+	_, why, err = j.Load(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(why).To(BeEmpty())
+}

@@ -1,0 +1,134 @@
+package render_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+	"github.com/kafka-operators/kafka-operators/roller/internal/render"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden holds a text against a file in testdata. What stands there is what users' eyes and programs are used to.
+func golden(t *testing.T, name string, text []byte) {
+	t.Helper()
+	g := NewWithT(t)
+	file := filepath.Join("testdata", name)
+	if *update {
+		g.Expect(os.WriteFile(file, text, 0o644)).To(Succeed())
+	}
+	want, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).To(Equal(string(want)))
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// cluster is three controllers, one of which is held, and six brokers over three racks: one is stuck, one only wants another configuration, one was restarted
+// in vain, and one has a topic for itself.
+func cluster() (*roller.Snapshot, roller.Progress) {
+	s := &roller.Snapshot{At: noon}
+	quorum := roller.Quorum{Leader: 1}
+	for id := range roller.NodeID(9) {
+		n := roller.Node{
+			ID: id, Name: fmt.Sprintf("my-cluster-brokers-%d", id), Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"),
+			Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour), Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
+			Answers: roller.Known(true), Fenced: roller.Known(false), Revision: roller.Known(roller.Revision{Current: "7f1c3b0a", Desired: "9b21d0e4"}),
+		}
+		if id < 3 {
+			n.Name, n.Roles = fmt.Sprintf("my-cluster-controllers-%d", id), roller.Roles{Controller: true}
+			quorum.Voters = append(quorum.Voters, roller.Voter{ID: id, LastCaughtUp: 1000})
+		} else {
+			n.Rack = string("abc"[id%3])
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	s.Quorum = roller.Known(quorum)
+	s.Node(0).Hold = "ann looks into it"
+	stuck := s.Node(4)
+	stuck.Ready, stuck.Stuck, stuck.Fenced, stuck.Answers = roller.Known(false), roller.Known("CrashLoopBackOff"), roller.Known(true), roller.Known(false)
+	current := roller.Known(roller.Revision{Current: "9b21d0e4", Desired: "9b21d0e4"})
+	live := map[string]brokerconfig.Entry{"num.io.threads": {Value: "8", Source: brokerconfig.SourceStatic}}
+	s.Node(5).Revision, s.Node(5).Config = current, roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "16"}, Live: live})
+	manual := roller.Reason{Kind: roller.ManualRollingUpdate, Note: "StrimziPodSet my-cluster-brokers is annotated", Mark: "podset 1"}
+	s.Node(6).Revision, s.Node(6).Requests = current, []roller.Reason{manual}
+	partition := func(replicas, isr []roller.NodeID) roller.Partition {
+		return roller.Partition{Leader: isr[0], Replicas: replicas, ISR: isr}
+	}
+	s.Topics = roller.Known([]roller.Topic{
+		{Name: "orders", MinISR: roller.Known(2), Partitions: []roller.Partition{
+			partition([]roller.NodeID{3, 7, 8}, []roller.NodeID{3, 7, 8}), partition([]roller.NodeID{4, 5, 6}, []roller.NodeID{5, 6}),
+		}},
+		{Name: "scratch", MinISR: roller.Known(1), Partitions: []roller.Partition{partition([]roller.NodeID{8}, []roller.NodeID{8})}},
+	})
+	return s, roller.Progress{Restarted: map[roller.NodeID][]string{6: {"ManualRollingUpdate/podset 1"}}}
+}
+
+func plan() roller.Plan {
+	s, progress := cluster()
+	policy := roller.DefaultPolicy()
+	policy.MaxUnavailable = 3
+	return roller.NewPlan(s, progress, policy)
+}
+
+func TestAPlanForPeople(t *testing.T) {
+	var out bytes.Buffer
+	NewWithT(t).Expect(render.Plan(&out, plan())).To(Succeed())
+	golden(t, "plan.txt", out.Bytes())
+}
+
+func TestAPlanForPrograms(t *testing.T) {
+	g := NewWithT(t)
+	text, err := json.MarshalIndent(plan(), "", "  ")
+	g.Expect(err).NotTo(HaveOccurred())
+	golden(t, "plan.json", append(text, '\n'))
+	var read roller.Plan
+	g.Expect(json.Unmarshal(text, &read)).To(Succeed())
+	again, err := json.MarshalIndent(read, "", "  ")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(again)).To(Equal(string(text)), "nothing of it is lost on the way")
+}
+
+// The same cluster is told in the same words each time: what is in maps has an order when it is printed.
+func TestAPlanIsStable(t *testing.T) {
+	var first bytes.Buffer
+	NewWithT(t).Expect(render.Plan(&first, plan())).To(Succeed())
+	for range 50 {
+		var next bytes.Buffer
+		NewWithT(t).Expect(render.Plan(&next, plan())).To(Succeed())
+		NewWithT(t).Expect(next.String()).To(Equal(first.String()))
+	}
+}
+
+func TestAPlanOfNothing(t *testing.T) {
+	g := NewWithT(t)
+	s, _ := cluster()
+	s.Nodes = s.Nodes[1:3]
+	for i := range s.Nodes {
+		s.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
+	}
+	var out bytes.Buffer
+	g.Expect(render.Plan(&out, roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy()))).To(Succeed())
+	g.Expect(out.String()).To(Equal("Nothing is to be done: 2 nodes are as they are to be.\n"))
+}
+
+func TestNodesForPeople(t *testing.T) {
+	s, progress := cluster()
+	live := map[string]brokerconfig.Entry{"log.retention.hours": {Value: "168", Source: brokerconfig.SourceStatic}, "num.io.threads": {Value: "8", Source: brokerconfig.SourceStatic}}
+	s.Node(7).Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"log.retention.hours": "24", "num.io.threads": "8"}, Live: live})
+	var out bytes.Buffer
+	for _, a := range roller.Step(s, progress, roller.DefaultPolicy()).Nodes {
+		render.Node(&out, a)
+	}
+	golden(t, "nodes.txt", out.Bytes())
+}
