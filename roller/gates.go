@@ -187,6 +187,8 @@ func (r *round) safety(a, b *Assessment) {
 		}
 	} else if q, known := r.s.Quorum.Get(); known && q.Leader < 0 {
 		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
+	} else if down, all := r.downControllers(); !known && down > 0 && all-down < all/2+1 {
+		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", down, amount(all, "controller"))
 	}
 	if !a.Roles.Broker {
 		return
@@ -210,6 +212,20 @@ func (r *round) safety(a, b *Assessment) {
 			b.block(RuleRisk, "partition %s would be %s, which the policy forbids", at, risk)
 		}
 	}
+}
+
+// downControllers counts the controllers that serve nobody, and all. It tells of a lost quorum where nobody answers who knows of it.
+func (r *round) downControllers() (down, all int) {
+	for _, a := range r.nodes {
+		if !a.Roles.Controller {
+			continue
+		}
+		all++
+		if a.Down || a.node.dead() {
+			down++
+		}
+	}
+	return down, all
 }
 
 // comesBack is another broker that is away, or has just gone, and may soon be back; nil: there is none.

@@ -155,7 +155,7 @@ func phase(d Decision) Phase {
 func (a *Assessment) waitsForTime() bool {
 	for _, b := range a.Blocks {
 		switch b.Rule {
-		case RulePatience, RuleSettle, RuleWindow, RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, RuleUnderWay:
+		case RulePatience, RuleRecovery, RuleSettle, RuleWindow, RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, RuleUnderWay:
 		default:
 			return false
 		}

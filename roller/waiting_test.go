@@ -119,3 +119,17 @@ func TestACombinedNodeIsNotGivenUpBecauseOfAnother(t *testing.T) {
 	}
 	sc.Expect(sc.roll()).To(Equal(ids(4, 5, 6, 3)))
 }
+
+// A log recovery ends by itself, however long it takes: a roll that meets one goes on afterwards, and is not blocked.
+func TestALogRecoveryIsWaitedFor(t *testing.T) {
+	sc := newScene(t).with(broker, 1, 2, 3)
+	ids := []roller.NodeID{1, 2, 3}
+	sc.topics(topicOf("orders", 2, ids, ids)).unready(time.Hour, 2)
+	sc.node(2).Recovery = roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1})
+	sc.Expect(sc.step().Actions).To(BeEmpty())
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseWaiting))
+	sc.Expect(sc.blocked(2)).To(ConsistOf(roller.RuleRecovery))
+	sc.Expect(sc.blocked(1)).To(ConsistOf(roller.RuleAvailability), "as long as the other one recovers")
+	sc.node(2).Ready, sc.node(2).Recovery = roller.Known(true), roller.Known[*roller.Recovery](nil)
+	sc.Expect(sc.roll()).To(Equal([]roller.NodeID{1, 2, 3}))
+}

@@ -77,17 +77,23 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 		} else {
 			render.Node(out, a)
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return ExitError, err
-		case a.Need == roller.NeedNothing:
-			return ExitDone, nil
-		case len(a.Blocks) > 0:
-			return ExitBlocked, nil
 		}
-		return ExitPending, nil
+		return exitOf(a), nil
 	}
 	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
+}
+
+// exitOf is the code for one node. One that only waits for its turn is not blocked, as in a plan.
+func exitOf(a roller.Assessment) int {
+	if a.Need == roller.NeedNothing {
+		return ExitDone
+	}
+	if _, blocked := engine.Obstacle(a); blocked {
+		return ExitBlocked
+	}
+	return ExitPending
 }
 
 func names(nodes []roller.Assessment) string {
@@ -120,19 +126,20 @@ func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 		defer cancel()
 	}
 	narrator := &narrator{out: out}
+	ending := &ending{patience: o.Policy.Patience}
 	var last roller.Decision
 	err = w.engine(log, narrator).Run(ctx, nil, o.Interval, func(d roller.Decision) bool {
 		last = d
-		return d.Phase == roller.PhaseDone || d.Phase == roller.PhaseBlocked && len(d.Actions) == 0
+		return ending.reached(d, time.Now())
 	})
-	switch {
-	case err != nil:
-		return ExitBlocked, fmt.Errorf("the roll did not end: %w; what was begun goes on when roll is called again", err)
-	case last.Phase == roller.PhaseBlocked:
+	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {
-			if a.Need != roller.NeedNothing {
+			if a.Need != roller.NeedNothing || a.State != roller.StateReady {
 				render.Node(out, a)
 			}
+		}
+		if err != nil {
+			return ExitBlocked, fmt.Errorf("the roll did not end: %w; what was begun goes on when roll is called again", err)
 		}
 		return ExitBlocked, engine.ErrFailed
 	}
@@ -171,7 +178,8 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 	for _, a := range d.Nodes {
 		line := engine.Line(a)
 		told[a.Node] = line
-		if n.told != nil && !acted[a.Node] && n.told[a.Node] != line {
+		news := n.told[a.Node] != line && (n.told != nil || a.State != roller.StateReady) // that all are ready at first is none
+		if news && !acted[a.Node] {
 			if line == "" {
 				line = "ready"
 			}

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// ending finds the end of a roll that somebody waits for: all is done, or it can't go on.
+type ending struct {
+	// patience is how long a node that failed, or is stuck, may still get ready by itself.
+	patience time.Duration
+	// failed is since when nothing happens because of such a node.
+	failed time.Time
+}
+
+// reached reports whether the roll is at its end.
+func (e *ending) reached(d roller.Decision, now time.Time) bool {
+	idle := len(d.Actions) == 0
+	if d.Phase != roller.PhaseFailed || !idle || slices.ContainsFunc(d.Nodes, comesBack) {
+		e.failed = time.Time{}
+		return d.Phase == roller.PhaseDone || d.Phase == roller.PhaseBlocked && idle
+	}
+	if e.failed.IsZero() {
+		e.failed = now
+	}
+	return now.Sub(e.failed) >= e.patience
+}
+
+// comesBack reports whether a node is on its way.
+func comesBack(a roller.Assessment) bool {
+	return slices.Contains([]roller.State{roller.StateRestarting, roller.StateCatchingUp, roller.StateRecovering}, a.State)
+}

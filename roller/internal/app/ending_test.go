@@ -1,0 +1,61 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+func TestARollEndsWhenAllIsDoneOrBlocked(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	restart := []roller.Action{{Kind: roller.ActionRestart}}
+	e := &ending{patience: time.Minute}
+	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseRolling}, now)).To(BeFalse())
+	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseWaiting}, now)).To(BeFalse())
+	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseBlocked, Actions: restart}, now)).To(BeFalse(), "something is done")
+	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseBlocked}, now)).To(BeTrue())
+	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseDone}, now)).To(BeTrue())
+}
+
+func TestARollEndsWhenANodeStaysFailed(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+	stuck := roller.Decision{Phase: roller.PhaseFailed, Nodes: []roller.Assessment{{State: roller.StateStuck}, {State: roller.StateReady}}}
+	e := &ending{patience: time.Minute}
+	g.Expect(e.reached(stuck, at(0))).To(BeFalse(), "it may still get ready by itself")
+	g.Expect(e.reached(stuck, at(59))).To(BeFalse())
+	g.Expect(e.reached(stuck, at(60))).To(BeTrue())
+
+	for name, meanwhile := range map[string]roller.Decision{
+		"another one is restarted": {Phase: roller.PhaseFailed, Actions: []roller.Action{{Kind: roller.ActionRestart}}},
+		"another one catches up":   {Phase: roller.PhaseFailed, Nodes: []roller.Assessment{{State: roller.StateFailed}, {State: roller.StateCatchingUp}}},
+		"it got ready":             {Phase: roller.PhaseRolling},
+	} {
+		e := &ending{patience: time.Minute}
+		g.Expect(e.reached(stuck, at(0))).To(BeFalse(), name)
+		g.Expect(e.reached(meanwhile, at(60))).To(BeFalse(), name)
+		g.Expect(e.reached(stuck, at(70))).To(BeFalse(), "%s: patience begins anew", name)
+		g.Expect(e.reached(stuck, at(130))).To(BeTrue(), name)
+	}
+}
+
+// The code of explain says the same as that of plan.
+func TestOnlyWhatIsInTheWayBlocksANode(t *testing.T) {
+	g := NewWithT(t)
+	blocks := func(rules ...roller.Rule) roller.Assessment {
+		a := roller.Assessment{Need: roller.NeedRestart}
+		for _, r := range rules {
+			a.Blocks = append(a.Blocks, roller.Block{Rule: r})
+		}
+		return a
+	}
+	g.Expect(exitOf(roller.Assessment{Need: roller.NeedNothing})).To(Equal(ExitDone))
+	g.Expect(exitOf(blocks())).To(Equal(ExitPending))
+	g.Expect(exitOf(blocks(roller.RuleOrder, roller.RuleLimit))).To(Equal(ExitPending), "it only waits for its turn")
+	g.Expect(exitOf(blocks(roller.RuleOrder, roller.RuleQuorum))).To(Equal(ExitBlocked))
+}
