@@ -68,7 +68,7 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 			nodes = append(nodes, brokerconfig.Node{ID: int32(n.ID), Roles: roles, Config: config})
 		}
 	}
-	out := brokerconfig.Latest().CompareAll(nodes)
+	out := brokerconfig.TableOf(nodes).CompareAll(nodes)
 	r.disputes = out.Disputes
 	for id, d := range out.Nodes {
 		diffs[NodeID(id)] = d

@@ -38,6 +38,22 @@ type Wish struct {
 	Nodes []int32 `json:"nodes"`
 }
 
+// TableOf is the table to compare the nodes of one cluster by: that of the oldest Kafka that one of them is known to run, so that while Kafka is being upgraded
+// nothing is taken for changeable at run time that some node would not take up. Nodes whose version is not known (Config.Version) have no say; if it is known
+// of none, it is the latest table. A key that came with a newer Kafka is compared when all nodes have arrived there, and a table that is too old or too new costs a restart too
+// many, and nothing else: see [For].
+func TableOf(nodes []Node) *Table {
+	oldest := ""
+	for i := range nodes {
+		version := nodes[i].Config.Version
+		if minor(version) != nil && (oldest == "" || slices.Compare(minor(version), minor(oldest)) < 0) {
+			oldest = version
+		}
+	}
+	t, _ := For(oldest)
+	return t
+}
+
 // CompareAll compares all nodes of a cluster: Table.Compare for each, with each change of the whole cluster once.
 //
 // Nodes may disagree on a cluster-wide key: pools that are configured differently, or an edit that has reached only some of them. Were such a key set

@@ -4,7 +4,8 @@ package brokerconfig
 
 // Config is the configuration that one node is to have, beside the one that it has.
 type Config struct {
-	// Version is the node's version of Kafka, such as 4.3.1; empty if it is not known.
+	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is not known. In pods it is Strimzi's annotation strimzi.io/kafka-version:
+	// a node tells its clients what it can do, and not which version it is.
 	Version string `json:"version,omitempty"`
 	// Desired are the properties that the node is to be started with.
 	Desired map[string]string `json:"desired"`

@@ -106,3 +106,47 @@ func TestATableThatIsNotOne(t *testing.T) {
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(words)), text)
 	}
 }
+
+func TestTheTableForAClusterIsThatOfItsOldestNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		versions []string
+		table    string
+	}{
+		"all alike":                 {[]string{"4.1.0", "4.1.1"}, "4.1.0"},
+		"in the middle of upgrade":  {[]string{"4.2.0", "3.9.1", "4.1.0"}, "3.9.1"},
+		"4.10 is after 4.9":         {[]string{"4.10.0", "4.3.0"}, "4.3.1"},
+		"one does not tell":         {[]string{"", "4.1.0", "4.2.0"}, "4.1.0"},
+		"one tells no version":      {[]string{"latest", "4.0.0"}, "4.0.0"},
+		"nobody tells":              {[]string{"", ""}, Latest().Version},
+		"no nodes":                  {nil, Latest().Version},
+		"newer than all that known": {[]string{"9.9.9"}, Latest().Version},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var nodes []Node
+			for i, version := range c.versions {
+				nodes = append(nodes, Node{ID: int32(i), Config: Config{Version: version}})
+			}
+			NewWithT(t).Expect(TableOf(nodes).Version).To(Equal(c.table))
+		})
+	}
+}
+
+// Whatever the table says, a node that holds a key for read-only is not asked to change it, and one that does not know a key is not asked for it at all: a table
+// of the wrong version costs a restart at most.
+func TestATableOfTheWrongVersionChangesNothingThatTheNodeWouldNotTake(t *testing.T) {
+	broker := Roles{Broker: true}
+	for _, version := range Versions() {
+		t.Run(version, func(t *testing.T) {
+			g := NewWithT(t)
+			table, _ := For(version)
+			for _, key := range table.Names() {
+				other := "1234567"
+				c := Config{Desired: map[string]string{key: other}, Live: map[string]Entry{}}
+				g.Expect(table.Compare(c, broker).Empty()).To(BeTrue(), "%s, which the node does not know", key)
+				c.Live[key] = Entry{Value: "7654321", Source: SourceStatic, ReadOnly: true}
+				d := table.Compare(c, broker)
+				g.Expect(append(d.Node, d.Global...)).To(BeEmpty(), "%s, which the node holds for read-only", key)
+			}
+		})
+	}
+}

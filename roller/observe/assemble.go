@@ -109,12 +109,12 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		}
 		n.Hold = cmp.Or(n.Hold, set.Hold)
 	}
-	seen.kafkaFacts(&n, place)
+	seen.kafkaFacts(&n, place, pod)
 	return n, true
 }
 
 // kafkaFacts adds what Kafka says of the node.
-func (seen *Seen) kafkaFacts(n *roller.Node, place *Place) {
+func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	n.Recovery = roller.Unknown[*roller.Recovery]("nobody asked the node")
 	if n.Ready.Or(false) {
 		n.Recovery = roller.Known[*roller.Recovery](nil)
@@ -124,7 +124,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place) {
 	n.Answers, n.Config = roller.Unknown[bool]("nobody asked the node"), roller.Unknown[brokerconfig.Config]("nobody asked the node")
 	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
 		n.Answers = roller.Known(answer.Answers)
-		n.Config = config(answer.Live, place, n.Name)
+		n.Config = config(answer.Live, place, n.Name, pod.Annotations[annotationKafkaVersion])
 	}
 	n.Silent = seen.Silent[n.ID]
 	if !n.Roles.Broker {
@@ -145,8 +145,9 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place) {
 	}
 }
 
-// config puts the live configuration beside the desired one.
-func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod string) roller.Fact[brokerconfig.Config] {
+// config puts the live configuration beside the desired one. The version is the running pod's, and not that of the pod that is to come: it is the running node
+// that takes a change up or does not.
+func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod, version string) roller.Fact[brokerconfig.Config] {
 	entries, known := live.Get()
 	if !known {
 		return roller.Unknown[brokerconfig.Config](live.Why())
@@ -155,7 +156,7 @@ func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod s
 	if !found {
 		return roller.Unknown[brokerconfig.Config]("no ConfigMap tells what it is to be")
 	}
-	return roller.Known(brokerconfig.Config{Desired: Properties(properties), Live: entries})
+	return roller.Known(brokerconfig.Config{Version: version, Desired: Properties(properties), Live: entries})
 }
 
 // doubled is a node that two pods claim to be, in two Kubernetes clusters: nothing is done to it until that is settled.

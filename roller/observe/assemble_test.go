@@ -228,3 +228,27 @@ func TestWhatTellsOfFencedBrokers(t *testing.T) {
 	s.Kafka.Brokers = roller.Unknown[map[roller.NodeID]kafka.Node]("timed out")
 	g.Expect(observe.Assemble(s).Nodes[0].Fenced.Why()).To(Equal("timed out"))
 }
+
+// The version is what the running pod tells: the pod set's is that of the pod that is to come.
+func TestTheVersionOfKafkaIsThatOfTheRunningPod(t *testing.T) {
+	for name, c := range map[string]struct{ running, version string }{
+		"told":          {"4.1.0", "4.1.0"},
+		"no annotation": {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			running := pod(3)
+			if c.running != "" {
+				running.Annotations["strimzi.io/kafka-version"] = c.running
+			}
+			s := seen(observe.Place{
+				Pods: []corev1.Pod{running}, Sets: []observe.PodSet{set(pod(3, annotated("strimzi.io/kafka-version", "4.2.0")))},
+				Properties: map[string]string{"my-cluster-kafka-3": ""},
+			})
+			s.Kafka.Nodes[3] = observe.NodeAnswer{Answers: true, Live: roller.Known(map[string]brokerconfig.Entry{})}
+			config, known := observe.Assemble(s).Nodes[0].Config.Get()
+			g.Expect(known).To(BeTrue())
+			g.Expect(config.Version).To(Equal(c.version))
+		})
+	}
+}

@@ -7,6 +7,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
+// annotationKafkaVersion is the version of Kafka that a pod runs. Source: Strimzi.
+const annotationKafkaVersion = "strimzi.io/kafka-version"
+
 // roles are those that the pod's labels say.
 func roles(pod *corev1.Pod) roller.Roles {
 	return roller.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"}
