@@ -1,0 +1,145 @@
+package roller
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
+)
+
+// The exit codes of the roller's commands.
+const (
+	done    = 0
+	failed  = 1
+	usage   = 2
+	pending = 3
+	blocked = 4
+)
+
+// environment is this process's without what would configure the roller behind the test's back.
+func (s *scene) environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(line string) bool { return strings.HasPrefix(line, "STRIMZI_") || strings.HasPrefix(line, "KUBE") })
+	return append(env, "KUBECONFIG="+s.roller.Kubeconfig)
+}
+
+// ask runs a command of the roller to its end, which must be with the given code, and returns what it printed.
+func (s *scene) ask(exit int, args ...string) string {
+	GinkgoHelper()
+	c := exec.CommandContext(ctx, program, append(args, s.where()...)...)
+	c.Env = s.environment()
+	out, err := c.CombinedOutput()
+	GinkgoWriter.Printf("$ roller %s\n%s\n", strings.Join(args, " "), out)
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		Expect(err).NotTo(HaveOccurred())
+	}
+	Expect(c.ProcessState.ExitCode()).To(Equal(exit), "roller %s:\n%s", strings.Join(args, " "), out)
+	return string(out)
+}
+
+// background is a roller that runs beside the spec.
+type background struct {
+	*process.Process
+	output  string
+	address string
+}
+
+// start starts a command; the end of the spec kills it at the latest.
+func (s *scene) start(args ...string) *background {
+	GinkgoHelper()
+	b := &background{output: filepath.Join(GinkgoT().TempDir(), "roller.log")}
+	var err error
+	b.Process, err = process.Start(process.Options{
+		Args: slices.Concat([]string{program}, args, s.where()), Env: s.environment(), Dir: filepath.Dir(b.output), Output: b.output,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() {
+		b.Kill()
+		GinkgoWriter.Printf("$ roller %s\n%s\n", strings.Join(args, " "), b.printed())
+	})
+	return b
+}
+
+// run starts the Deployment's program.
+func (s *scene) run(args ...string) *background {
+	GinkgoHelper()
+	ports, err := freeport.Take(1)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { freeport.Release(ports) })
+	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	b := s.start(append([]string{"run", "--http-address=" + address}, args...)...)
+	b.address = address
+	return b
+}
+
+// printed is what it has printed so far.
+func (b *background) printed() string {
+	text, err := os.ReadFile(b.output)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// get asks the Deployment's program for a page.
+func (b *background) get(path string) (string, error) {
+	client := http.Client{Timeout: 5 * time.Second}
+	response, err := client.Get("http://" + b.address + path)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return string(text), err
+}
+
+// planned is what users rely on in the plan's JSON.
+type planned struct {
+	Batches []struct {
+		Nodes []int32 `json:"nodes"`
+	} `json:"batches"`
+	Fewest  int     `json:"fewest"`
+	Blocked []int32 `json:"blocked"`
+	Nodes   []struct {
+		Node    int32  `json:"node"`
+		Name    string `json:"name"`
+		State   string `json:"state"`
+		Need    string `json:"need"`
+		Reasons []struct {
+			Kind string `json:"kind"`
+		} `json:"reasons"`
+	} `json:"nodes"`
+}
+
+// plan asks for the plan, as JSON.
+func (s *scene) plan(exit int, args ...string) planned {
+	GinkgoHelper()
+	var p planned
+	Expect(json.Unmarshal([]byte(s.ask(exit, append([]string{"plan", "-o", "json"}, args...)...)), &p)).To(Succeed())
+	return p
+}
+
+// order is the nodes of a plan's batches, one after another.
+func (p planned) order() []int32 {
+	var ids []int32
+	for _, b := range p.Batches {
+		ids = append(ids, b.Nodes...)
+	}
+	return ids
+}

@@ -1,0 +1,105 @@
+package roller
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/twmb/franz-go/pkg/kgo" //nolint:depguard // the port has no records, and there are no logs to recover without any
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// segments is how many segments a log has that takes its time to recover.
+const segments = 400
+
+// shippedLogging is as much of the log4j2.yaml that Kafka is shipped with as concerns the log of a container.
+const shippedLogging = `status = ERROR
+appender.out.type = Console
+appender.out.name = STDOUT
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = INFO
+rootLogger.appenderRef.out.ref = STDOUT
+`
+
+// logsAsShipped has nodes log what Kafka logs by default. That a broker recovers its logs can be seen in nothing else.
+func logsAsShipped() string {
+	GinkgoHelper()
+	path := filepath.Join(GinkgoT().TempDir(), "log4j2.properties")
+	Expect(os.WriteFile(path, []byte(shippedLogging), 0o600)).To(Succeed())
+	return "-Dlog4j2.configurationFile=" + path
+}
+
+// recoverySpecs are about a broker that recovers its logs.
+func recoverySpecs(s *scene) {
+	It("leaves a broker alone while it recovers its logs, however silent and out of date it is, and restarts it once it is through", func() {
+		s.makeSegments()
+		const node = 1
+		before, uids := s.restarts(), s.uids()
+		s.suspendInRecovery(node)
+		s.outdate("r3")
+		Expect(s.ask(blocked, "explain", s.pod(node))).To(And(
+			ContainSubstring("blocked  Recovery: it recovers its logs; a restart would begin that anew"), ContainSubstring("Recovering")))
+		// Neither is it unready for too long, nor silent for too long. The controllers go; brokers wait for it because of their partitions.
+		roll := s.start("roll", "--patience=3s", "--silence=2s")
+		Eventually(func() []int32 { return s.remade(uids) }).WithTimeout(3 * patience).Should(Equal(controllers))
+		Consistently(func() []int32 { return s.remade(uids) }, 8*time.Second, "200ms").Should(Equal(controllers))
+		Expect(s.ask(blocked, "explain", "0", "--patience=3s")).To(ContainSubstring("blocked  Availability"))
+		Expect(s.ask(blocked, "explain", strconv.Itoa(node), "--patience=3s")).To(ContainSubstring("blocked  Recovery"))
+		Expect(roll.Running()).To(BeTrue(), "it waits: %s", roll.printed())
+		roll.Kill()
+
+		Expect(s.kafka.Resume(node)).To(Succeed())
+		s.seen(node, beReady(corev1.ConditionTrue))
+		s.ask(done, "roll", "--limit=4m")
+		restarted := s.restartedSince(before)
+		Expect(slices.Sorted(slices.Values(restarted))).To(Equal(everyone), "each node once: %v", restarted)
+		s.settled()
+	})
+}
+
+// makeSegments writes a topic of one partition that has many segments: each record begins one, since it is later than the last one by more than a segment
+// may last.
+func (s *scene) makeSegments() {
+	GinkgoHelper()
+	const topic = "segments"
+	brief, two := "1", "2"
+	created, err := s.admin.CreateTopics(ctx, []kafka.NewTopic{{
+		Name: topic, Partitions: 1, ReplicationFactor: 3, Configs: map[string]*string{"segment.ms": &brief, "min.insync.replicas": &two},
+	}}, false)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(created[topic].Err).NotTo(HaveOccurred())
+	producer, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Bootstrap()...), kgo.DefaultProduceTopic(topic))
+	Expect(err).NotTo(HaveOccurred())
+	defer producer.Close()
+	at := time.Now().Add(-time.Hour)
+	for i := range segments {
+		record := &kgo.Record{Value: bytes.Repeat([]byte("x"), 1000), Timestamp: at.Add(time.Duration(i) * time.Second)}
+		Expect(producer.ProduceSync(ctx, record).FirstErr()).NotTo(HaveOccurred())
+	}
+}
+
+// suspendInRecovery kills a broker, and has it hang while it recovers its logs.
+func (s *scene) suspendInRecovery(node int32) {
+	GinkgoHelper()
+	began, err := os.ReadFile(s.kafka.LogFile(node))
+	Expect(err).NotTo(HaveOccurred())
+	log := func() string {
+		text, err := os.ReadFile(s.kafka.LogFile(node))
+		Expect(err).NotTo(HaveOccurred())
+		return string(text[len(began):])
+	}
+	Expect(s.kafka.Kill(node)).To(Succeed())
+	Eventually(log).WithPolling(eager).Should(ContainSubstring("Recovering unflushed segment"))
+	Expect(s.kafka.Suspend(node)).To(Succeed())
+	DeferCleanup(func() { _ = s.kafka.Resume(node) }) // it runs already if all went well
+	Expect(log()).NotTo(MatchRegexp(`Loaded \d+ logs`), "it is not through")
+	s.seen(node, beReady(corev1.ConditionFalse))
+}

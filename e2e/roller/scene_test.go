@@ -1,0 +1,255 @@
+package roller
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+	"github.com/kafka-operators/kafka-operators/e2e/podsets"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+// cluster is the name of all Kafka clusters; each has a namespace of its own.
+const cluster = "my-cluster"
+
+// scene is a Kafka cluster, its pods, and a user with the rights of the roller.
+type scene struct {
+	namespace string
+	kafka     *realkafka.Cluster
+	admin     *saramakafka.Admin
+	fixture   *podsets.Fixture
+	pools     []podsets.Pool
+	roller    *controlplane.User
+}
+
+// begin makes it. It lives as long as the container of specs.
+func (s *scene) begin(namespace string, o realkafka.Options) {
+	GinkgoHelper()
+	*s = scene{namespace: namespace}
+	o.StartTimeout = 5 * time.Minute // without a quorum no broker serves, and there is none for a while in some specs
+	o.Log = GinkgoWriter
+	var err error
+	s.kafka, err = realkafka.Start(ctx, o)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(s.kafka.Close)
+	s.admin, err = saramakafka.New(kafka.Config{Bootstrap: s.kafka.Bootstrap(), ClientID: "e2e"})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(s.admin.Close)
+	s.grant()
+	s.fixture, err = podsets.Run(ctx, podsets.Options{Config: plane.RESTConfig(), Namespace: namespace, Kafka: s.kafka, Log: GinkgoWriter})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() error { return s.fixture.Close() })
+	brokers, all := s.kafka.BrokerIDs(), s.kafka.NodeIDs()
+	pool := podsets.Pool{Namespace: namespace, Cluster: cluster, Revision: "r1"}
+	if len(brokers) == len(all) {
+		pool.Name, pool.Broker, pool.Controller, pool.Nodes = "combined", true, true, all
+		s.pools = append(s.pools, pool)
+	} else {
+		pool.Name, pool.Broker, pool.Nodes = "brokers", true, brokers
+		s.pools = append(s.pools, pool)
+		pool.Name, pool.Broker, pool.Controller, pool.Nodes = "controllers", false, true, all[len(brokers):]
+		s.pools = append(s.pools, pool)
+	}
+	for _, p := range s.pools {
+		for _, id := range p.Nodes {
+			properties, err := s.fixture.Properties(id)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(k8s.Create(ctx, p.ConfigMap(id, properties))).To(Succeed())
+		}
+		set, err := p.PodSet()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8s.Create(ctx, set)).To(Succeed())
+	}
+	s.settled()
+}
+
+// grant makes the namespace and a user who may do there what config/roller allows.
+func (s *scene) grant() {
+	GinkgoHelper()
+	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
+	_, err := plane.Kubectl(ctx, "apply", "--server-side", "-k", "../../config/roller", "-n", s.namespace)
+	Expect(err).NotTo(HaveOccurred())
+	s.roller, err = plane.AddServiceAccount(s.namespace, "roller")
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// settled waits until all pods are ready and all replicas are in sync.
+func (s *scene) settled() {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		for _, p := range s.pools {
+			var set podset.StrimziPodSet
+			g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: p.SetName()}, &set)).To(Succeed())
+			g.Expect(set.Status.ReadyPods).To(BeEquivalentTo(len(p.Nodes)), "pods of %s that are ready", p.Name)
+		}
+		topics, err := s.admin.ListTopics(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, t := range topics {
+			for _, partition := range t.Partitions {
+				g.Expect(partition.ISR).To(HaveLen(len(partition.Replicas)), "%s-%d", t.Name, partition.Index)
+			}
+		}
+	}).WithTimeout(2 * patience).Should(Succeed())
+}
+
+// outdate has all pods be made from another revision.
+func (s *scene) outdate(revision string) {
+	GinkgoHelper()
+	for i := range s.pools {
+		s.pools[i].Revision = revision
+		next, err := s.pools[i].PodSet()
+		Expect(err).NotTo(HaveOccurred())
+		change(s, next.Name, func(set *podset.StrimziPodSet) { set.Spec = next.Spec })
+	}
+}
+
+// change changes an object, as often as it takes.
+func change[T any, P interface {
+	client.Object
+	*T
+}](s *scene, name string, f func(P)) {
+	GinkgoHelper()
+	Eventually(func() error {
+		object := P(new(T))
+		if err := k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, object); err != nil {
+			return err
+		}
+		f(object)
+		return k8s.Update(ctx, object)
+	}).Should(Succeed())
+}
+
+// annotate sets an annotation; an empty value removes it.
+func annotate[T any, P interface {
+	client.Object
+	*T
+}](s *scene, name, key, value string) {
+	GinkgoHelper()
+	change(s, name, func(object P) {
+		annotations := object.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[key] = value
+		if value == "" {
+			delete(annotations, key)
+		}
+		object.SetAnnotations(annotations)
+	})
+}
+
+// configure appends to the configuration that a node is to have.
+func (s *scene) configure(id int32, line string) {
+	GinkgoHelper()
+	change(s, s.pod(id), func(c *corev1.ConfigMap) { c.Data["server.config"] += line + "\n" })
+}
+
+// pod is the name of a node's pod.
+func (s *scene) pod(id int32) string {
+	for _, p := range s.pools {
+		if slices.Contains(p.Nodes, id) {
+			return p.PodName(id)
+		}
+	}
+	return ""
+}
+
+// seen waits until a node's pod is as it is to be.
+func (s *scene) seen(id int32, matcher types.GomegaMatcher) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var pod corev1.Pod
+		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.pod(id)}, &pod)).To(Succeed())
+		g.Expect(pod).To(matcher)
+	}).Should(Succeed())
+}
+
+// beStuck is how a pod is whose container can't run.
+func beStuck(reason string) types.GomegaMatcher {
+	return HaveField("Status.ContainerStatuses", ConsistOf(HaveField("State.Waiting", HaveField("Reason", reason))))
+}
+
+// beReady is how a pod is that is ready, or not.
+func beReady(status corev1.ConditionStatus) types.GomegaMatcher {
+	return HaveField("Status.Conditions", ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", status))))
+}
+
+// remade are the nodes whose pods are others than those whose uids are given, in the order of their ids.
+func (s *scene) remade(uids map[int32]string) []int32 {
+	GinkgoHelper()
+	ids := []int32{}
+	now := s.uids()
+	for id, uid := range uids {
+		if now[id] != "" && now[id] != uid {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// uids are those of the pods that there are, by node.
+func (s *scene) uids() map[int32]string {
+	GinkgoHelper()
+	uids := map[int32]string{}
+	for _, pod := range s.pods() {
+		for _, id := range s.kafka.NodeIDs() {
+			if s.pod(id) == pod.Name {
+				uids[id] = string(pod.UID)
+			}
+		}
+	}
+	return uids
+}
+
+// pods are those that there are.
+func (s *scene) pods() []corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(k8s.List(ctx, &pods, client.InNamespace(s.namespace))).To(Succeed())
+	return pods.Items
+}
+
+// restartedSince are the nodes that were started for a new pod after so many starts, in order.
+func (s *scene) restartedSince(before int) []int32 {
+	ids := []int32{}
+	for _, start := range s.fixture.Starts()[before:] {
+		ids = append(ids, start.Node)
+	}
+	return ids
+}
+
+// restarts is how many there were.
+func (s *scene) restarts() int { return len(s.fixture.Starts()) }
+
+// leader is the active controller.
+func (s *scene) leader() int32 {
+	GinkgoHelper()
+	var leader int32
+	Eventually(func(g Gomega) {
+		q, err := s.admin.DescribeQuorum(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(q.Leader).To(BeNumerically(">=", 0))
+		leader = q.Leader
+	}).Should(Succeed())
+	return leader
+}
+
+// where are the flags that say which cluster is meant, and where it is.
+func (s *scene) where() []string {
+	return []string{
+		"--namespace=" + s.namespace, "--cluster=" + cluster,
+		"--bootstrap-servers=" + strings.Join(s.kafka.Bootstrap(), ","), "--bootstrap-controllers=" + strings.Join(s.kafka.ControllerBootstrap(), ","),
+	}
+}
