@@ -1,0 +1,87 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// voice is somebody who is asked about the quorum, and nothing else that matters here.
+type voice struct {
+	observe.Brokers
+	quorum kafka.Quorum
+	err    error
+	asked  int
+}
+
+func (v *voice) DescribeQuorum(context.Context) (kafka.Quorum, error) {
+	v.asked++
+	return v.quorum, v.err
+}
+
+// Ruling R7 (checklist 28, 30, 31): the controllers are asked for the quorum where they can be, and the brokers where they do not answer; that nobody answers is
+// not known, and never a quorum without voters.
+func TestWhoIsAskedForTheQuorum(t *testing.T) {
+	byControllers := kafka.Quorum{Leader: 1, Voters: []kafka.Replica{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}}, Observers: []kafka.Replica{{ID: 7, LastCaughtUp: 5}}}
+	byBrokers := kafka.Quorum{Leader: 2}
+	away := errors.New("no controller answers")
+	told := roller.Known(roller.Quorum{
+		Leader: 1, Voters: []roller.Voter{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}}, Observers: []roller.Voter{{ID: 7, LastCaughtUp: 5}},
+	})
+	for name, c := range map[string]struct {
+		controllers, brokers *voice
+		want                 roller.Fact[roller.Quorum]
+		askedBrokers         int
+	}{
+		"the controllers":                     {&voice{quorum: byControllers}, &voice{quorum: byBrokers}, told, 0},
+		"the brokers, as nobody else is":      {nil, &voice{quorum: byControllers}, told, 1},
+		"the brokers, as no controller talks": {&voice{err: away}, &voice{quorum: byControllers}, told, 1},
+		"nobody answers":                      {&voice{err: away}, &voice{err: errors.New("no broker either")}, roller.Unknown[roller.Quorum]("no controller answers"), 1},
+		"no broker answers":                   {nil, &voice{err: errors.New("no broker answers")}, roller.Unknown[roller.Quorum]("no broker answers"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c.brokers.Brokers = memory.New(memory.Options{Brokers: 1}).Client("", nil)
+			k := &observe.Kafka{Brokers: c.brokers}
+			if c.controllers != nil {
+				c.controllers.Brokers = memory.New(memory.Options{Brokers: 1}).Client("", nil)
+				k.Controllers = c.controllers
+			}
+			facts := k.Read(t.Context(), nil, nil)
+			g.Expect(facts.Quorum.IsKnown()).To(Equal(c.want.IsKnown()))
+			g.Expect(facts.Quorum.Why()).To(Equal(c.want.Why()))
+			g.Expect(facts.Quorum.Or(roller.Quorum{}).Leader).To(Equal(c.want.Or(roller.Quorum{}).Leader))
+			if c.want.IsKnown() {
+				g.Expect(facts.Quorum).To(Equal(roller.Known(roller.Quorum{
+					Leader: 1, Voters: told.Or(roller.Quorum{}).Voters, Observers: told.Or(roller.Quorum{}).Observers,
+				})))
+			}
+			g.Expect(c.brokers.asked).To(Equal(c.askedBrokers))
+		})
+	}
+}
+
+// Checklist 7 and 8: an annotated pod asks for itself, an annotated StrimziPodSet for all pods that it lists.
+func TestWhoAsksForAManualRollingUpdate(t *testing.T) {
+	g := NewWithT(t)
+	asking := set(pod(1), pod(2))
+	asking.Manual = true
+	other := observe.PodSet{Name: "my-cluster-others", UID: "others", Pods: []corev1.Pod{pod(3), pod(4)}}
+	pods := []corev1.Pod{pod(1), pod(2, annotated(podset.AnnotationManualRollingUpdate, "true")), pod(3), pod(4, annotated(podset.AnnotationManualRollingUpdate, "true"))}
+	pods = append(pods, pod(5, annotated(podset.AnnotationManualRollingUpdate, "yes")))
+	var why []string
+	for _, n := range observe.Assemble(seen(observe.Place{Pods: pods, Sets: []observe.PodSet{asking, other}})).Nodes {
+		why = append(why, roller.Reasons(n.Requests))
+	}
+	const byPod, bySet = "ManualRollingUpdate (the pod is annotated)", "ManualRollingUpdate (StrimziPodSet my-cluster-kafka is annotated)"
+	g.Expect(why).To(Equal([]string{bySet, byPod + ", " + bySet, "", byPod, ""}))
+}
