@@ -85,5 +85,6 @@ type Admin interface {
 	ReassignmentReader
 	QuorumReader
 	NodeConfigReader
+	NodeTopicReader
 	LeaderElector
 }

@@ -13,6 +13,15 @@ type NodeConfigReader interface {
 	DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]ConfigResult, error)
 }
 
+// NodeTopicReader reads topics as single brokers know them.
+type NodeTopicReader interface {
+	// ListTopicsOf is TopicReader.ListTopics, answered by this broker and no other, at the address under which it is registered. A broker knows what it has
+	// heard from the active controller: one that is cut off from that goes on telling what was, leaders and replicas in sync included, and does not
+	// know it. How far each broker has come is in QuorumReader.DescribeQuorum (Replica.LastCaughtUp). One that is away, or not registered, is an error of
+	// ClassRetriable.
+	ListTopicsOf(ctx context.Context, broker int32) ([]Topic, error)
+}
+
 // KeyNodeID is a configuration key that every node has: what to ask for when only an answer matters.
 const KeyNodeID = "node.id"
 

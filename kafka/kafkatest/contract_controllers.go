@@ -175,6 +175,20 @@ var awayCases = map[string]func(*nodeSuite){
 		s.failsAlone(s.admin, s.target.Brokers, dead)
 		s.fenced(dead, true)
 		s.failsAlone(s.admin, s.target.Brokers, dead) // now that all know it
+		if _, err := s.admin.ListTopicsOf(s.Context(), dead); kafka.ClassOf(err) != kafka.ClassRetriable {
+			s.Errorf("the topics as it knows them: %v", err)
+		}
+		s.eventually(func() error {
+			told := map[int32]int64{}
+			q := s.quorum(s.admin)
+			for _, r := range slices.Concat(q.Voters, q.Observers) {
+				told[r.ID] = r.LastCaughtUp
+			}
+			if present, gone := told[s.target.Brokers[1]], told[dead]; gone > 0 && present-gone < 3000 {
+				return fmt.Errorf("it was caught up %d ms before one that is there", present-gone)
+			}
+			return nil
+		})
 		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{set(kafka.BrokerResource(dead), "num.io.threads", "5"), set(kafka.BrokerResource(s.target.Brokers[1]), "num.io.threads", "5")}, true)
 		s.must(err)
 		s.must(errs[kafka.BrokerResource(s.target.Brokers[1])])

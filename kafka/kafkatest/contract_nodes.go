@@ -123,6 +123,38 @@ var nodeReadCases = map[string]func(*nodeSuite){
 			s.Errorf("%d keys, and %+v", len(all[id].Entries), some)
 		}
 	},
+	"the topics as each broker knows them": func(s *nodeSuite) {
+		const name = "known-to-all"
+		s.topic(name, s.target.Brokers[0])
+		for _, id := range s.target.Brokers {
+			s.eventually(func() error {
+				topics, err := s.admin.ListTopicsOf(s.Context(), id)
+				if err == nil && !slices.ContainsFunc(topics, func(t kafka.Topic) bool { return t.Name == name && len(t.Partitions) == 1 }) {
+					err = fmt.Errorf("broker %d knows %d topics, and not %s", id, len(topics), name)
+				}
+				return err
+			})
+		}
+		_, err := s.admin.ListTopicsOf(s.Context(), 4711)
+		if kafka.ClassOf(err) != kafka.ClassRetriable {
+			s.Errorf("of a broker that nobody knows: %v", err)
+		}
+	},
+	"the quorum tells how far each node has come": func(s *nodeSuite) {
+		s.eventually(func() error {
+			q := s.quorum(s.admin)
+			told := map[int32]int64{}
+			for _, r := range slices.Concat(q.Voters, q.Observers) {
+				told[r.ID] = r.LastCaughtUp
+			}
+			for _, id := range s.target.Brokers {
+				if lag := told[q.Leader] - told[id]; told[id] <= 0 || lag > 10_000 {
+					return fmt.Errorf("broker %d was caught up %d ms before the leader %d answered: %v", id, lag, q.Leader, told)
+				}
+			}
+			return nil
+		})
+	},
 	"no node asks nobody": func(s *nodeSuite) {
 		s.must(s.admin.Pin(elsewhere))
 		none, err := s.admin.DescribeNodeConfigs(s.Context(), nil, nil)

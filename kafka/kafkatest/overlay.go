@@ -3,6 +3,7 @@ package kafkatest
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -290,9 +291,11 @@ func configOps(ops []kmsg.IncrementalAlterConfigsRequestResourceConfig) error {
 func (s *session) describeQuorum(req *kmsg.DescribeQuorumRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
+	now := time.Now().UnixMilli() // nothing is replicated, so nobody is behind
 	p.LeaderID, p.LeaderEpoch, p.HighWatermark = s.cluster.Controller(), 1, 100
 	for _, id := range s.cluster.brokers() {
 		v := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
+		v.LastFetchTimestamp, v.LastCaughtUpTimestamp = now, now
 		v.ReplicaID, v.LogEndOffset = id, 100
 		p.CurrentVoters = append(p.CurrentVoters, v)
 	}

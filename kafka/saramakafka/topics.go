@@ -46,13 +46,32 @@ func (a *Admin) DescribeTopics(ctx context.Context, names []string) (map[string]
 
 // ListTopics implements kafka.TopicReader.
 func (a *Admin) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
+	return a.listTopics(ctx, anyBroker)
+}
+
+// ListTopicsOf implements kafka.NodeTopicReader.
+func (a *Admin) ListTopicsOf(ctx context.Context, broker int32) ([]kafka.Topic, error) {
+	return a.listTopics(ctx, broker)
+}
+
+func (a *Admin) listTopics(ctx context.Context, broker int32) ([]kafka.Topic, error) {
 	ctx, r, done, err := a.call(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	req := &request{name: "Metadata", broker: broker}
+	if broker != anyBroker {
+		if err := r.locate(ctx, []int32{broker}); err != nil {
+			return nil, err
+		}
+		if !r.knows(broker) {
+			return nil, r.unregistered(broker)
+		}
+		req.rounds = nodeRounds
+	}
 	var out []kafka.Topic
-	_, err = r.do(ctx, &request{name: "Metadata", broker: anyBroker, run: func(ctx context.Context, c *conn) error {
+	req.run = func(ctx context.Context, c *conn) error {
 		resp, err := metadata(ctx, c, nil) // nil means all
 		if err != nil {
 			return err
@@ -66,7 +85,8 @@ func (a *Admin) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
 			resp.Topics[i] = nil // there may be many: sarama's view of a topic need not outlive ours
 		}
 		return nil
-	}})
+	}
+	_, err = r.do(ctx, req)
 	if err != nil {
 		return nil, err
 	}

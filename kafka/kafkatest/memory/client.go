@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -196,16 +197,27 @@ func answer[M ~map[K]V, K comparable, V any](out M, err error) (M, error) {
 
 // ListTopics implements kafka.TopicReader.
 func (c *Client) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
-	var out []kafka.Topic
+	return c.listTopics(ctx, Call{Method: "ListTopics"}, func(*Cluster) error { return nil })
+}
+
+// listTopics lists them unless who is asked can't answer.
+func (c *Client) listTopics(ctx context.Context, call Call, away func(*Cluster) error) ([]kafka.Topic, error) {
+	var (
+		out     []kafka.Topic
+		refused error
+	)
 	v := c.visit()
-	err := v.do(ctx, "Metadata", Call{Method: "ListTopics"}, func(cluster *Cluster) {
+	err := v.do(ctx, "Metadata", call, func(cluster *Cluster) {
+		if refused = away(cluster); refused != nil {
+			return
+		}
 		for _, t := range cluster.read().topics {
 			if v.denied(t.Name, Describe) == nil {
 				out = append(out, copied(t))
 			}
 		}
 	})
-	if err != nil {
+	if err = errors.Join(err, refused); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(out, func(a, b kafka.Topic) int { return cmp.Compare(a.Name, b.Name) })

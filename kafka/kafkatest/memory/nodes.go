@@ -70,6 +70,9 @@ func (c *Controllers) DescribeControllers(ctx context.Context) (kafka.Controller
 	return out, err
 }
 
+// There is no clock: these are the times, in milliseconds, of a node that is there, and of one that is away.
+const longAgo, justNow = 1_000_000, 2_000_000
+
 // DescribeQuorum implements kafka.QuorumReader.
 func (c *Controllers) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	return c.client.DescribeQuorum(ctx)
@@ -99,7 +102,8 @@ func (c *Cluster) leader() int32 {
 	return leader
 }
 
-// DescribeQuorum implements kafka.QuorumReader: every controller is a voter, brokers apart from controllers are observers, and all are caught up.
+// DescribeQuorum implements kafka.QuorumReader: every controller is a voter, brokers apart from controllers are observers, and all are caught up
+// but those that are away.
 func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	var (
 		out     kafka.Quorum
@@ -112,13 +116,19 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 		if out.Leader < 0 {
 			refused = kafka.NewError(kafka.CodeNotController, "")
 		}
+		replica := func(id int32) kafka.Replica {
+			if cluster.state.away[id] {
+				return kafka.Replica{ID: id, LogEndOffset: end, LastFetch: longAgo, LastCaughtUp: longAgo}
+			}
+			return kafka.Replica{ID: id, LogEndOffset: end, LastFetch: justNow, LastCaughtUp: justNow}
+		}
 		for _, id := range cluster.controllers {
-			out.Voters = append(out.Voters, kafka.Replica{ID: id, LogEndOffset: end, LastFetch: -1, LastCaughtUp: -1})
+			out.Voters = append(out.Voters, replica(id))
 			out.Nodes = append(out.Nodes, kafka.QuorumNode{ID: id, Listeners: []kafka.Listener{{Name: "CONTROLLER", Host: "memory", Port: 9092 + id}}})
 		}
 		for _, id := range cluster.brokers {
 			if cluster.options.Controllers > 0 {
-				out.Observers = append(out.Observers, kafka.Replica{ID: id, LogEndOffset: end, LastFetch: -1, LastCaughtUp: -1})
+				out.Observers = append(out.Observers, replica(id))
 			}
 		}
 	})
@@ -126,6 +136,19 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 		return kafka.Quorum{}, err
 	}
 	return out, nil
+}
+
+// ListTopicsOf implements kafka.NodeTopicReader. All brokers know the same.
+func (c *Client) ListTopicsOf(ctx context.Context, broker int32) ([]kafka.Topic, error) {
+	return c.listTopics(ctx, Call{Method: "ListTopicsOf", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) error {
+		switch {
+		case !slices.Contains(cluster.brokers, broker):
+			return kafka.NewTransportError(fmt.Sprintf("node %d is not registered", broker), nil)
+		case cluster.state.away[broker]:
+			return kafka.NewTransportError(fmt.Sprintf("node %d does not answer", broker), errAway)
+		}
+		return nil
+	})
 }
 
 // DescribeNodeConfigs implements kafka.NodeConfigReader.
