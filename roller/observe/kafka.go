@@ -20,6 +20,7 @@ type Brokers interface {
 	kafka.ReassignmentReader
 	kafka.QuorumReader
 	kafka.NodeConfigReader
+	kafka.NodeTopicReader
 }
 
 // Controllers is what is asked of the controllers themselves (KIP-919, ruling R7).
@@ -74,8 +75,10 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}}
 	var byBrokers, byControllers map[roller.NodeID]NodeAnswer
 	var all sync.WaitGroup
-	all.Go(func() { facts.Topics, facts.limits = k.topics(ctx, known.limits) })
-	all.Go(func() { facts.Quorum = k.quorum(ctx) })
+	all.Go(func() {
+		facts.Quorum = k.quorum(ctx)
+		facts.Topics, facts.limits = k.topics(ctx, facts.Quorum, brokers, known.limits)
+	})
 	all.Go(func() { k.brokers(ctx, &facts) })
 	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers)) })
 	if k.Controllers != nil {
@@ -89,13 +92,15 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 }
 
 // topics reads all topics with their reassignments: without these nobody knows which replicas stay. The limits are what was learned of min.insync.replicas.
-func (k *Kafka) topics(ctx context.Context, known map[kafka.TopicID]roller.Fact[int]) (topics roller.Fact[[]roller.Topic], limits map[kafka.TopicID]roller.Fact[int]) {
+func (k *Kafka) topics(
+	ctx context.Context, q roller.Fact[roller.Quorum], brokers []roller.NodeID, known map[kafka.TopicID]roller.Fact[int],
+) (topics roller.Fact[[]roller.Topic], limits map[kafka.TopicID]roller.Fact[int]) {
 	// Reassignments first: one that ends in between only makes us more careful.
 	moves, err := k.Brokers.ListReassignments(ctx, nil)
 	if err != nil {
 		return roller.Unknown[[]roller.Topic]("reassignments can't be listed: " + err.Error()), nil
 	}
-	list, err := k.Brokers.ListTopics(ctx)
+	list, err := k.listTopics(ctx, q, brokers)
 	if err != nil {
 		return roller.Unknown[[]roller.Topic]("topics can't be listed: " + err.Error()), nil
 	}

@@ -80,7 +80,7 @@ func (r *reading) asked() []string {
 }
 
 // always is what each reading asks for.
-var always = []string{"DescribeCluster", "DescribeQuorum", "ListReassignments", "ListTopics"}
+var always = []string{"DescribeCluster", "DescribeQuorum", "ListReassignments", "ListTopicsOf"}
 
 func with(more ...string) []string { return slices.Sorted(slices.Values(append(more, always...))) }
 
