@@ -1,31 +1,42 @@
 #!/usr/bin/env bash
-# rules.sh tests the alert rules of config/prometheus as kustomize builds them (bin/kustomize must exist), against the tests in
-# config/prometheus/tests. It ends with status 2 if promtool could not be had, after everything else was checked.
+# rules.sh tests the alert rules of each program as kustomize builds them (bin/kustomize must exist), against the tests in the folder tests beside them. It ends
+# with status 2 if promtool could not be had, after everything else was checked.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 status=0
 fail() { printf 'rules: %s\n' "$*" >&2; status=1; }
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$PWD/bin/" ./alertrules
-bin/kustomize build config/prometheus | bin/alertrules . config/prometheus/tests/*_test.yaml >"$folder/rules.yaml" || status=1
+tools=$(hack/assets.sh promtool) || tools=
 
-# An alert on a figure or a reason that does not exist would never fire.
-mapfile -t figures < <(grep -ohE '\bstrimzi_[a-z_]+' config/prometheus/*.yaml | sort -u)
-for figure in "${figures[@]}"; do
-  grep -rqF --exclude='*_test.go' "\"$figure\"" topic-operator/internal/metrics || fail "config/prometheus names $figure, which the topic operator does not show"
-done
-mapfile -t reasons < <(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/prometheus/*.yaml | sort -u)
-for reason in "${reasons[@]}"; do
+# The rules in $1 are about the figures that $2 shows, whose names begin with $3 there.
+check() {
+  local rules=$1 metrics=$2 prefix=$3 folder figure
+  folder=$temporary/$(basename "$rules")
+  mkdir "$folder"
+  bin/kustomize build "$rules" | bin/alertrules . "$rules"/tests/*_test.yaml >"$folder/rules.yaml" || status=1
+  # An alert on a figure that does not exist would never fire.
+  for figure in $(grep -ohE '\bstrimzi_[a-z_]+' "$rules"/*.yaml | sort -u); do
+    grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$metrics" || fail "$rules names $figure, which $metrics does not show"
+  done
+  [ -n "$tools" ] || return 0
+  cp "$rules"/tests/*_test.yaml "$folder" # promtool looks for the rules beside the tests
+  "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"
+}
+
+check config/prometheus topic-operator/internal/metrics ''
+check config/roller/monitoring roller/internal/metrics strimzi_roller_
+
+# The same for a reason, a rule or a phase that does not exist.
+for reason in $(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/prometheus/*.yaml | sort -u); do
   grep -qF "= \"$reason\"" api/kafka/v1/condition.go || fail "config/prometheus names the reason $reason, which no condition has"
 done
+for word in $(sed -nE 's/.*(rule|phase)=~?"([A-Za-z|]+)".*/\2/p' config/roller/monitoring/*.yaml | tr '|' '\n' | sort -u); do
+  grep -qF "= \"$word\"" roller/assess.go roller/step.go || fail "config/roller/monitoring names $word, which is neither a rule nor a phase"
+done
 
-if tools=$(hack/assets.sh promtool); then
-  cp config/prometheus/tests/*_test.yaml "$folder" # promtool looks for the rules beside the tests
-  "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules are not as their tests want them, see above"
-elif [ $status = 0 ]; then
-  status=2
-fi
+[ -n "$tools" ] || [ $status != 0 ] || status=2
 exit $status
