@@ -38,7 +38,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 
 	It("rolls once, in the order of seed 002, unnoticed by clients, however often the roller is killed", func() {
 		t := s.produce()
-		s.outdate("r2")
+		s.outdate()
 		leader := s.leader()
 		plan := s.plan(pending, "--max-unavailable=3")
 		order := plan.order()

@@ -31,7 +31,7 @@ func quorumSpecs(s *scene) {
 		for _, id := range broken {
 			annotate[corev1.Pod](s, s.pod(id), podset.AnnotationHold, "ann repairs it")
 		}
-		s.outdate("r4")
+		s.outdate()
 		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).To(And(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann repairs it"),
 			ContainSubstring("blocked  Quorum: the metadata quorum is lost, because 2 of 3 controllers are down")))
 		Expect(s.remade(uids)).To(BeEmpty())

@@ -44,7 +44,7 @@ func recoverySpecs(s *scene) {
 		const node = 1
 		before, uids := s.restarts(), s.uids()
 		s.suspendInRecovery(node)
-		s.outdate("r3")
+		s.outdate()
 		Expect(s.ask(blocked, "explain", s.pod(node))).To(And(
 			ContainSubstring("blocked  Recovery: it recovers its logs; a restart would begin that anew"), ContainSubstring("Recovering")))
 		// Neither is it unready for too long, nor silent for too long. The controllers go; brokers wait for it because of their partitions.

@@ -1,6 +1,8 @@
 package roller
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,14 +32,20 @@ type scene struct {
 	admin     *saramakafka.Admin
 	fixture   *podsets.Fixture
 	pools     []podsets.Pool
+	revisions int
 	roller    *controlplane.User
 }
 
 // begin makes it. It lives as long as the container of specs.
 func (s *scene) begin(namespace string, o realkafka.Options) {
 	GinkgoHelper()
-	*s = scene{namespace: namespace}
-	o.StartTimeout = 5 * time.Minute // without a quorum no broker serves, and there is none for a while in some specs
+	*s = scene{namespace: namespace, revisions: 1}
+	o.Config = maps.Clone(o.Config)
+	if o.Config == nil {
+		o.Config = map[string]string{}
+	}
+	o.Config["broker.heartbeat.interval.ms"] = "500" // a broker is in service when its next heartbeat is answered, after 2 s by default
+	o.StartTimeout = 5 * time.Minute                 // without a quorum no broker serves, and there is none for a while in some specs
 	o.Log = GinkgoWriter
 	var err error
 	s.kafka, err = realkafka.Start(ctx, o)
@@ -51,7 +59,7 @@ func (s *scene) begin(namespace string, o realkafka.Options) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return s.fixture.Close() })
 	brokers, all := s.kafka.BrokerIDs(), s.kafka.NodeIDs()
-	pool := podsets.Pool{Namespace: namespace, Cluster: cluster, Revision: "r1"}
+	pool := podsets.Pool{Namespace: namespace, Cluster: cluster, Revision: fmt.Sprintf("r%d", s.revisions)}
 	if len(brokers) == len(all) {
 		pool.Name, pool.Broker, pool.Controller, pool.Nodes = "combined", true, true, all
 		s.pools = append(s.pools, pool)
@@ -103,11 +111,15 @@ func (s *scene) settled() {
 	}).WithTimeout(2 * patience).Should(Succeed())
 }
 
-// outdate has all pods be made from another revision.
-func (s *scene) outdate(revision string) {
+// revision is what the pods are to be made from.
+func (s *scene) revision() string { return s.pools[0].Revision }
+
+// outdate has all pods be made from another revision than those that there are.
+func (s *scene) outdate() {
 	GinkgoHelper()
+	s.revisions++
 	for i := range s.pools {
-		s.pools[i].Revision = revision
+		s.pools[i].Revision = fmt.Sprintf("r%d", s.revisions)
 		next, err := s.pools[i].PodSet()
 		Expect(err).NotTo(HaveOccurred())
 		change(s, next.Name, func(set *podset.StrimziPodSet) { set.Spec = next.Spec })
@@ -149,10 +161,18 @@ func annotate[T any, P interface {
 	})
 }
 
-// configure appends to the configuration that a node is to have.
-func (s *scene) configure(id int32, line string) {
+// configure sets the configuration that a node is to have.
+func (s *scene) configure(id int32, properties string) {
 	GinkgoHelper()
-	change(s, s.pod(id), func(c *corev1.ConfigMap) { c.Data["server.config"] += line + "\n" })
+	change(s, s.pod(id), func(c *corev1.ConfigMap) { c.Data["server.config"] = properties })
+}
+
+// properties is the configuration that a node is to have.
+func (s *scene) properties(id int32) string {
+	GinkgoHelper()
+	var config corev1.ConfigMap
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.pod(id)}, &config)).To(Succeed())
+	return config.Data["server.config"]
 }
 
 // pod is the name of a node's pod.
@@ -168,11 +188,14 @@ func (s *scene) pod(id int32) string {
 // seen waits until a node's pod is as it is to be.
 func (s *scene) seen(id int32, matcher types.GomegaMatcher) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		var pod corev1.Pod
-		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.pod(id)}, &pod)).To(Succeed())
-		g.Expect(pod).To(matcher)
-	}).Should(Succeed())
+	Eventually(s.seenNow).WithArguments(id).Should(matcher)
+}
+
+// seenNow is a node's pod.
+func (s *scene) seenNow(id int32) (corev1.Pod, error) {
+	var pod corev1.Pod
+	err := k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.pod(id)}, &pod)
+	return pod, err
 }
 
 // beStuck is how a pod is whose container can't run.

@@ -1,0 +1,114 @@
+package roller
+
+import (
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+)
+
+// journal is the ConfigMap in which the roller keeps what it remembers.
+const journal = cluster + "-roller"
+
+var _ = Describe("Three combined nodes", Ordered, func() {
+	s := &scene{}
+	all := []int32{0, 1, 2}
+	BeforeAll(func() { s.begin("combined", realkafka.Options{Brokers: 3}) })
+
+	It("does nothing where somebody else's ConfigMap has the journal's name, and leaves that alone", func() {
+		foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: journal}, Data: map[string]string{"a": "b"}}
+		Expect(k8s.Create(ctx, foreign)).To(Succeed())
+		s.outdate()
+		Expect(s.ask(failed, "roll", "--limit=20s")).To(
+			ContainSubstring("ConfigMap combined/my-cluster-roller is where the journal would be, and is left alone: it was not made by a roller"))
+		Expect(s.restarts()).To(BeZero())
+		var now corev1.ConfigMap
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(foreign), &now)).To(Succeed())
+		Expect(now.ResourceVersion).To(Equal(foreign.ResourceVersion))
+		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
+	})
+
+	It("rolls once, the active controller last, unnoticed by clients", func() {
+		t := s.produce()
+		order := s.inOrder()
+		Expect(s.ask(pending, "plan", "--max-unavailable=3")).To(ContainSubstring("3 of 3 nodes are to be restarted, in 3 batches (at least 3 are needed"))
+		s.ask(done, "roll", "--max-unavailable=3", "--limit=4m")
+		Expect(s.restartedSince(0)).To(Equal(order))
+		t.stop()
+		s.settled()
+	})
+
+	It("keeps to a pause and to a hold, and restarts a pod by hand", func() {
+		before := s.restarts()
+		annotate[corev1.ConfigMap](s, journal, v1.AnnotationPauseReconciliation, "true")
+		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationManualRollingUpdate, "true")
+		Expect(s.ask(blocked, "roll", "--limit=1m")).To(ContainSubstring("blocked  Paused: ConfigMap combined/my-cluster-roller is annotated"))
+		annotate[corev1.ConfigMap](s, journal, v1.AnnotationPauseReconciliation, "")
+		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationHold, "ann replaces a disk")
+		Expect(s.ask(blocked, "explain", "1")).To(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann replaces a disk"))
+		s.ask(blocked, "roll", "--limit=1m")
+		Expect(s.restartedSince(before)).To(BeEmpty())
+		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationHold, "false")
+		Expect(s.ask(done, "roll", "--limit=2m")).To(ContainSubstring("node 1 is restarted: ManualRollingUpdate (the pod is annotated)"))
+		Expect(s.restartedSince(before)).To(Equal([]int32{1}))
+		s.settled()
+	})
+
+	It("restarts all pods of a StrimziPodSet by hand, once for each time that it is asked to", func() {
+		before, order := s.restarts(), s.inOrder()
+		set := s.pools[0].SetName()
+		annotate[podset.StrimziPodSet](s, set, podset.AnnotationManualRollingUpdate, "true")
+		s.ask(done, "roll", "--limit=4m")
+		Expect(s.restartedSince(before)).To(Equal(order))
+		s.ask(done, "roll", "--limit=1m")
+		Expect(s.ask(done, "explain", "0")).To(ContainSubstring("ManualRollingUpdate (StrimziPodSet my-cluster-combined is annotated): it was restarted for that already"))
+		Expect(s.restartedSince(before)).To(Equal(order), "the annotation is still there, and asks for nothing more")
+		annotate[podset.StrimziPodSet](s, set, podset.AnnotationManualRollingUpdate, "")
+		s.ask(done, "roll", "--limit=1m")
+		Expect(s.restartedSince(before)).To(Equal(order))
+		s.settled()
+	})
+
+	It("changes a configuration without a restart, and restarts nothing for one that Kafka refuses", func() {
+		uids, good := s.uids(), map[int32]string{}
+		for _, id := range all {
+			good[id] = s.properties(id) + "log.cleaner.threads=2\n"
+			s.configure(id, good[id])
+		}
+		Expect(s.ask(pending, "plan")).To(ContainSubstring("log.cleaner.threads"))
+		Expect(s.ask(done, "roll", "--limit=2m")).To(ContainSubstring("reconfigured without a restart: log.cleaner.threads of all brokers"))
+		Expect(s.plan(done).order()).To(BeEmpty())
+		for _, id := range all {
+			s.configure(id, good[id]+"num.io.threads=1000\n") // Kafka at most doubles it while it runs
+		}
+		Expect(s.ask(blocked, "roll", "--limit=2m")).To(And(ContainSubstring("because Kafka refuses it"), ContainSubstring("blocked  Config: Kafka refuses the configuration")))
+		for _, id := range all {
+			s.configure(id, good[id])
+		}
+		s.ask(done, "roll", "--limit=2m")
+		Expect(s.remade(uids)).To(BeEmpty(), "nobody was restarted for either")
+	})
+
+	troubleSpecs(s)
+	Context("with the Deployment's program", Ordered, func() { deploymentSpecs(s) })
+})
+
+// followers are the combined nodes other than the active controller.
+func (s *scene) followers() []int32 {
+	GinkgoHelper()
+	leader := s.leader()
+	return slices.DeleteFunc(s.kafka.NodeIDs(), func(id int32) bool { return id == leader })
+}
+
+// inOrder are the combined nodes in the order in which they are restarted if all are ready.
+func (s *scene) inOrder() []int32 {
+	GinkgoHelper()
+	return append(s.followers(), s.leader())
+}
