@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
 )
 
@@ -14,28 +15,15 @@ func KafkaConfig(opts options.Options, secrets map[string]*corev1.Secret) (kafka
 	if err != nil {
 		return kafka.Config{}, err
 	}
-	return configure(opts, m), nil
+	return credentials.KafkaConfig(opts.Kafka(), m), nil
 }
 
-// configure puts options and material together.
-func configure(opts options.Options, m material) kafka.Config {
-	config := kafka.Config{Bootstrap: opts.Bootstrap, ClientID: opts.ClientID}
-	if opts.SecurityProtocol.TLS() {
-		config.TLS = &kafka.TLS{
-			TrustedCertificates:      []byte(m.trust),
-			Certificate:              []byte(m.certificate),
-			Key:                      []byte(m.key),
-			SkipHostnameVerification: opts.TLS.SkipHostnameVerification,
+func read(opts options.Options, secrets map[string]*corev1.Secret) (credentials.Material, error) {
+	entries := credentials.Secrets{}
+	for name, secret := range secrets {
+		if secret != nil {
+			entries[name] = secret.Data
 		}
 	}
-	if !opts.SecurityProtocol.SASL() {
-		return config
-	}
-	config.SASL = &kafka.SASL{Mechanism: opts.SASL.Mechanism}
-	if opts.SASL.Mechanism == kafka.SASLOAuthBearer && opts.SASL.OAuth != nil {
-		config.SASL.Token = newTokenSource(*opts.SASL.OAuth, m).token
-	} else {
-		config.SASL.Username, config.SASL.Password = m.name, m.secret
-	}
-	return config
+	return credentials.Read(opts.Kafka(), entries)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
 )
 
@@ -29,7 +30,7 @@ type Watcher struct {
 	log    *slog.Logger
 
 	// last is the material of the configuration in force; nil before Load.
-	last *material
+	last *credentials.Material
 	// problem is why the Secrets' present content is not in force, for telling it once.
 	problem string
 }
@@ -64,7 +65,7 @@ func (w *Watcher) Load(ctx context.Context) (kafka.Config, error) {
 		return kafka.Config{}, err
 	}
 	w.last = &m
-	return configure(w.opts, m), nil
+	return credentials.KafkaConfig(w.opts.Kafka(), m), nil
 }
 
 // Start follows the Secrets until the context ends. If Load was not called before, it loads and applies first, and fails where Load fails.
@@ -160,7 +161,7 @@ func (w *Watcher) look(stores map[string]cache.Store) {
 	case m != *w.last:
 		w.log.Info("The Secrets for Kafka changed; the new ones are in force from now on", "secrets", w.opts.SecretNames(), "namespace", w.opts.SecretNamespace)
 		w.last = &m
-		w.apply(configure(w.opts, m))
+		w.apply(credentials.KafkaConfig(w.opts.Kafka(), m))
 	case w.problem != "":
 		w.log.Info("The Secrets for Kafka are as they were again")
 	}

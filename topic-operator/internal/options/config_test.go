@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
 // environment is a set of variables, as a test writes them.
@@ -85,13 +86,13 @@ func TestStrimziConfig(t *testing.T) {
 		return func(t *testing.T) {
 			o, _ := login(mechanism, tls...).parse(t)
 			equal(t, "mechanism", o.SASL.Mechanism, want)
-			equal(t, "protocol", o.SecurityProtocol, ProtocolSASLSSL)
+			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolSASLSSL)
 		}
 	}
 	cases := map[string]func(*testing.T){
 		"shouldConnectWithPlaintextAndNotAuthn": func(t *testing.T) {
 			o, warnings := with().parse(t)
-			equal(t, "protocol", o.SecurityProtocol, ProtocolPlaintext)
+			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolPlaintext)
 			equal(t, "bootstrap", o.Bootstrap, []string{"localhost:1234"})
 			equal(t, "login", o.SASL, SASL{})
 			equal(t, "warnings", len(warnings), 0)
@@ -102,15 +103,15 @@ func TestStrimziConfig(t *testing.T) {
 		"shouldConnectWithSaslPlain": func(t *testing.T) {
 			// Strimzi leaves the protocol at PLAINTEXT, which does not log in at all. Here it is derived.
 			o, warnings := login("plain").parse(t)
-			equal(t, "protocol", o.SecurityProtocol, ProtocolSASLPlaintext)
-			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")})
+			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolSASLPlaintext)
+			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
 			if len(warnings) != 1 || !strings.Contains(warnings[0], "in the clear") {
 				t.Errorf("warnings: %q", warnings)
 			}
 		},
 		"shouldConnectWithSaslPlainWithTls": func(t *testing.T) {
 			o, _ := login("plain", append(tls, "STRIMZI_SECURITY_PROTOCOL", "SASL_SSL")...).parse(t)
-			equal(t, "protocol", o.SecurityProtocol, ProtocolSASLSSL)
+			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolSASLSSL)
 			equal(t, "host names unverified", o.TLS.SkipHostnameVerification, false)
 			equal(t, "Secrets", o.SecretNames(), []string{"ca"})
 		},
@@ -153,7 +154,7 @@ func TestStrimziConfig(t *testing.T) {
 			// Strimzi hands anything to Java. Here the mechanism must be one that the operator has.
 			o, _ := custom(`{ // why
 				"sasl.mechanism": "PLAIN", /* how */ "sasl.jaas.config": "` + plainJAAS + `" }`).parse(t)
-			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")})
+			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
 			custom(`{"sasl.mechanism":"AWS_MSK_IAM","sasl.jaas.config":"software.amazon.msk.auth.iam.IAMLoginModule required;",`+
 				`"sasl.client.callback.handler.class":"software.amazon.msk.auth.iam.IAMClientCallbackHandler"}`).
 				fails(t, "AWS_MSK_IAM is not supported", "sasl.client.callback.handler.class is not supported", "SCRAM-SHA-512")
@@ -233,7 +234,7 @@ func assertMasked(t *testing.T, o Options) {
 			t.Errorf("a secret was printed: %s", text)
 		}
 	}
-	if !strings.Contains(o.String(), mask) {
+	if !strings.Contains(o.String(), credentials.Mask) {
 		t.Errorf("nothing says that there is a secret: %s", o)
 	}
 }

@@ -1,6 +1,10 @@
 package options
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+)
 
 // SettingError says what is wrong with one setting, and what to do about it.
 type SettingError struct {
@@ -42,8 +46,6 @@ func (e *DuplicateError) Error() string {
 }
 
 // valueError is what a parser knows: the problem and the remedy, but not whose value it is.
-type valueError struct{ problem, remedy string }
+type valueError = credentials.Invalid
 
-func (e *valueError) Error() string { return e.problem + "; " + e.remedy }
-
-func invalid(problem, remedy string) error { return &valueError{problem, remedy} }
+func invalid(problem, remedy string) error { return &valueError{Problem: problem, Remedy: remedy} }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
 // Options is everything the operator is told from outside. Parse makes it; all of it is valid together.
@@ -80,45 +80,25 @@ func (o Options) String() string { return strings.Join(o.settings, " ") }
 // GoString is String: what %#v prints must not hold secrets either.
 func (o Options) GoString() string { return o.String() }
 
-// TLS names the Secrets with certificates in PEM, all in Options.SecretNamespace.
-type TLS struct {
-	// TrustSecret is the Secret whose .crt entries are trusted; empty means the system's authorities
-	// (STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME).
-	TrustSecret string
-	// IdentitySecret is the Secret with the operator's own certificate for mTLS; empty means none (STRIMZI_TLS_SECRET_NAME).
-	IdentitySecret string
-	// KeyEntry and CertEntry are the entries of IdentitySecret (STRIMZI_TLS_KEY_NAME, STRIMZI_TLS_CERT_NAME).
-	KeyEntry, CertEntry string
-	// SkipHostnameVerification accepts a broker's certificate that was issued for another name
-	// (STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM set to the empty string).
-	SkipHostnameVerification bool
-}
+// The settings of connections are those of every program of this project.
+type (
+	// SecurityProtocol is how connections to Kafka are protected.
+	SecurityProtocol = credentials.SecurityProtocol
+	// TLS names the Secrets with certificates, all in Options.SecretNamespace.
+	TLS = credentials.TLS
+	// SASL is a login.
+	SASL = credentials.SASL
+	// OAuth is how a token is fetched.
+	OAuth = credentials.OAuth
+	// Masked is a secret text that prints as asterisks.
+	Masked = credentials.Masked
+)
 
-// SASL is a login. Its values come from STRIMZI_SASL_*, directly or through STRIMZI_SASL_CUSTOM_CONFIG_JSON.
-type SASL struct {
-	// Mechanism is empty if the operator does not log in.
-	Mechanism kafka.SASLMechanism
-	// Username and Password are for PLAIN and SCRAM. What Secret holds wins over them.
-	Username string
-	Password Masked
-	// OAuth is for OAUTHBEARER, and nil otherwise.
-	OAuth *OAuth
-	// Secret, in Options.SecretNamespace, holds the credentials, so that a change is picked up while running; empty means that the
-	// fields above are all there is (STRIMZI_SASL_SECRET_NAME).
-	Secret string
-}
-
-// OAuth is how a token is fetched: OAuth 2.0's client credentials grant.
-type OAuth struct {
-	// TokenEndpoint is an https URL (sasl.oauthbearer.token.endpoint.url).
-	TokenEndpoint string
-	// ClientID and ClientSecret are empty if SASL.Secret holds them.
-	ClientID     string
-	ClientSecret Masked
-	// Scope is sent with the request unless it is empty.
-	Scope string
-	// Extensions are SASL extensions (KIP-342), sent with each login.
-	Extensions map[string]string
+// Kafka says how to reach Kafka.
+func (o Options) Kafka() credentials.Settings {
+	return credentials.Settings{
+		Bootstrap: o.Bootstrap, ClientID: o.ClientID, Protocol: o.SecurityProtocol, TLS: o.TLS, SASL: o.SASL, SecretNamespace: o.SecretNamespace,
+	}
 }
 
 // Batch bounds how concurrent Kafka calls are put together into one request.
@@ -182,13 +162,4 @@ const (
 )
 
 // SecretNames returns the names of the Secrets that the options refer to, sorted, each once. They are all in SecretNamespace.
-func (o Options) SecretNames() []string {
-	var names []string
-	if o.SecurityProtocol.TLS() {
-		names = append(names, o.TLS.TrustSecret, o.TLS.IdentitySecret)
-	}
-	if o.SecurityProtocol.SASL() {
-		names = append(names, o.SASL.Secret)
-	}
-	return sortedUnique(names)
-}
+func (o Options) SecretNames() []string { return o.Kafka().SecretNames() }

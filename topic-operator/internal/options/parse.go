@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
 // PodNamespace is the variable that names the namespace the operator runs in, as the downward API usually sets it. InPod derives it.
@@ -116,7 +118,7 @@ func (d *draft) read(s setting, flags map[string]string) {
 	}
 	shown := text
 	if s.secret {
-		shown = mask
+		shown = credentials.Mask
 	}
 	d.record(s.env, shown)
 	if err := s.parse(text); err != nil {
@@ -133,7 +135,7 @@ func (d *draft) fail(env string, err error) {
 func settingError(name, shown string, err error) error {
 	var v *valueError
 	if errors.As(err, &v) {
-		return &SettingError{Setting: name, Value: shown, Problem: v.problem, Remedy: v.remedy}
+		return &SettingError{Setting: name, Value: shown, Problem: v.Problem, Remedy: v.Remedy}
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

@@ -2,10 +2,9 @@ package options
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
 // credentialsMissing is Strimzi's text.
@@ -32,24 +31,18 @@ func (d *draft) completeSASL() {
 	d.completeMechanism()
 	switch {
 	case d.SASL.Secret != "" && !d.SASL.Password.IsEmpty():
-		d.contradiction(envSASLPassword, mask, envSASLSecret+" is set too", "keep the password in one place: unset "+envSASLPassword)
+		d.contradiction(envSASLPassword, credentials.Mask, envSASLSecret+" is set too", "keep the password in one place: unset "+envSASLPassword)
 	case d.SASL.Secret == "" && d.ok(envSASLSecret):
 		d.requireCredentials()
 	}
 }
 
 func (d *draft) completeMechanism() {
-	switch strings.ToLower(d.mechanism) {
-	case "plain":
-		d.SASL.Mechanism = kafka.SASLPlain
-	case "scram-sha-256":
-		d.SASL.Mechanism = kafka.SASLScramSHA256
-	case "scram-sha-512":
-		d.SASL.Mechanism = kafka.SASLScramSHA512
-	default:
-		d.contradiction(envSASLMechanism, d.mechanism, "Invalid SASL_MECHANISM type: "+d.mechanism,
-			"use plain, scram-sha-256 or scram-sha-512; for OAUTHBEARER use "+envSASLCustom)
+	mechanism, err := credentials.ParseMechanism(d.mechanism)
+	if err != nil {
+		d.fail(envSASLMechanism, settingError(envSASLMechanism, d.mechanism, err))
 	}
+	d.SASL.Mechanism = mechanism
 }
 
 func (d *draft) requireCredentials() {
@@ -72,10 +65,10 @@ func (d *draft) completeCustomSASL() {
 			d.warn("%s has no effect beside %s", env, envSASLCustom)
 		}
 	}
-	custom, err := parseCustomSASL(d.customJSON.Reveal())
+	custom, err := credentials.ParseCustomSASL(d.customJSON.Reveal())
 	if err != nil {
 		for _, e := range flatten(err) {
-			d.fail(envSASLCustom, settingError(envSASLCustom, mask, e))
+			d.fail(envSASLCustom, settingError(envSASLCustom, credentials.Mask, e))
 		}
 		return
 	}
@@ -85,10 +78,10 @@ func (d *draft) completeCustomSASL() {
 	}
 	switch {
 	case d.SASL.Secret != "" && !secret.IsEmpty():
-		d.contradiction(envSASLCustom, mask, "it holds a password or client secret, but "+envSASLSecret+" is set too", "keep it in one place")
+		d.contradiction(envSASLCustom, credentials.Mask, "it holds a password or client secret, but "+envSASLSecret+" is set too", "keep it in one place")
 	case d.SASL.Secret == "" && d.ok(envSASLSecret) && (*name == "" || secret.IsEmpty()):
-		d.contradiction(envSASLCustom, mask, credentialsMissing,
-			"put them in sasl.jaas.config, for OAUTHBEARER in "+propertyClientID+" and "+propertyClientSecret+", or name a Secret with "+envSASLSecret)
+		d.contradiction(envSASLCustom, credentials.Mask, credentialsMissing,
+			"put them in sasl.jaas.config, for OAUTHBEARER in "+credentials.PropertyClientID+" and "+credentials.PropertyClientSecret+", or name a Secret with "+envSASLSecret)
 	}
 	if d.SASL.Secret != "" && *name == "" {
 		*name = d.SASL.Username
@@ -99,14 +92,14 @@ func (d *draft) completeCustomSASL() {
 
 // warnOfClearText tells about a login that anyone on the way can read. SCRAM does not send the password.
 func (d *draft) warnOfClearText() {
-	if d.SecurityProtocol != ProtocolSASLPlaintext {
+	if d.SecurityProtocol != credentials.ProtocolSASLPlaintext {
 		return
 	}
 	switch d.SASL.Mechanism {
 	case kafka.SASLPlain:
-		d.warn("the password crosses the network in the clear: %s is %s; use %s", envProtocol, d.SecurityProtocol, ProtocolSASLSSL)
+		d.warn("the password crosses the network in the clear: %s is %s; use %s", envProtocol, d.SecurityProtocol, credentials.ProtocolSASLSSL)
 	case kafka.SASLOAuthBearer:
-		d.warn("the token crosses the network in the clear: %s is %s; use %s", envProtocol, d.SecurityProtocol, ProtocolSASLSSL)
+		d.warn("the token crosses the network in the clear: %s is %s; use %s", envProtocol, d.SecurityProtocol, credentials.ProtocolSASLSSL)
 	case kafka.SASLScramSHA256, kafka.SASLScramSHA512:
 	}
 }
@@ -122,8 +115,4 @@ func flatten(err error) []error {
 		all = append(all, flatten(e)...)
 	}
 	return all
-}
-
-func supportedMechanisms() string {
-	return fmt.Sprintf("%s, %s, %s and %s", kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512, kafka.SASLOAuthBearer)
 }

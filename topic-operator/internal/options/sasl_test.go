@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
 const endpoint = `"sasl.oauthbearer.token.endpoint.url":"https://idp:8443/token"`
@@ -23,24 +24,24 @@ func TestCustomSASL(t *testing.T) {
 		json string
 		want SASL
 	}{
-		"PLAIN": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")}},
+		"PLAIN": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
 		"SCRAM": {`{"sasl.mechanism":"SCRAM-SHA-512","sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=foo password='b;a\"r';"}`,
-			SASL{Mechanism: kafka.SASLScramSHA512, Username: "foo", Password: Conceal(`b;a"r`)}},
-		"a distribution's own prefix": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"kafkashaded.` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: Conceal("bar")}},
+			SASL{Mechanism: kafka.SASLScramSHA512, Username: "foo", Password: credentials.Conceal(`b;a"r`)}},
+		"a distribution's own prefix": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"kafkashaded.` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
 		"OAUTHBEARER by JAAS": {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.jaas.config":"` + oauthJAAS + `"}`,
-			oauth(OAuth{ClientID: "me", ClientSecret: Conceal("hush"), Scope: "a b", Extensions: map[string]string{"logicalCluster": "lc"}})},
+			oauth(OAuth{ClientID: "me", ClientSecret: credentials.Conceal("hush"), Scope: "a b", Extensions: map[string]string{"logicalCluster": "lc"}})},
 		"OAUTHBEARER by KIP-1139": {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.oauthbearer.client.credentials.client.id":"me",
 			"sasl.oauthbearer.client.credentials.client.secret":"hush","sasl.oauthbearer.scope":"s",
 			"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required ;",
 			"sasl.login.callback.handler.class":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"}`,
-			oauth(OAuth{ClientID: "me", ClientSecret: Conceal("hush"), Scope: "s"})},
+			oauth(OAuth{ClientID: "me", ClientSecret: credentials.Conceal("hush"), Scope: "s"})},
 		"OAUTHBEARER as Strimzi's library has it": {`{"sasl.mechanism":"OAUTHBEARER","sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required` +
 			` oauth.token.endpoint.uri=\"https://keycloak/token\" oauth.client.id=\"me\" oauth.client.secret=\"hush\";",
 			"sasl.login.callback.handler.class":"io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"}`,
-			oauth(OAuth{TokenEndpoint: "https://keycloak/token", ClientID: "me", ClientSecret: Conceal("hush")})},
+			oauth(OAuth{TokenEndpoint: "https://keycloak/token", ClientID: "me", ClientSecret: credentials.Conceal("hush")})},
 		"slashes in values are no comments": {`{"sasl.mechanism":"OAUTHBEARER"/**/,"sasl.oauthbearer.token.endpoint.url":"https://x/*y*/",` +
 			`"sasl.oauthbearer.client.credentials.client.id":"a\"//b","sasl.oauthbearer.client.credentials.client.secret":"c" // end
-			}`, oauth(OAuth{TokenEndpoint: "https://x/*y*/", ClientID: `a"//b`, ClientSecret: Conceal("c")})},
+			}`, oauth(OAuth{TokenEndpoint: "https://x/*y*/", ClientID: `a"//b`, ClientSecret: credentials.Conceal("c")})},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -109,48 +110,5 @@ func TestSASLSecret(t *testing.T) {
 	equal(t, "endpoint", o.SASL.OAuth.TokenEndpoint, "https://idp:8443/token")
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "STRIMZI_SASL_MECHANISM has no effect beside") {
 		t.Errorf("warnings: %q", warnings)
-	}
-}
-
-func TestJAAS(t *testing.T) {
-	const class = "a.B required"
-	cases := map[string]struct {
-		text string
-		want map[string]string
-	}{
-		"no options":         {class + ";", map[string]string{}},
-		"blanks and lines":   {" a.B\n\tREQUIRED\n a = b\n c=\"d\" ; ", map[string]string{"a": "b", "c": "d"}},
-		"quotes":             {class + ` a="b 'c'" d='e "f"';`, map[string]string{"a": "b 'c'", "d": `e "f"`}},
-		"escapes":            {class + ` a="\"\\\t\n\x\101\0601\477";`, map[string]string{"a": "\"\\\t\nxA01'7"}},
-		"letters":            {class + ` a="pässwörd" ü=x;`, map[string]string{"a": "pässwörd", "ü": "x"}},
-		"empty value":        {class + ` a="";`, map[string]string{"a": ""}},
-		"comments":           {class + " // one\n a=b /* two */ c=d;// three", map[string]string{"a": "b", "c": "d"}},
-		"signs in a value":   {class + ` a="=;,//";`, map[string]string{"a": "=;,//"}},
-		"dots and underline": {class + ` oauth.client.id=x user_a=y;`, map[string]string{"oauth.client.id": "x", "user_a": "y"}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			m, err := parseJAAS(c.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "class", m.class, "a.B")
-			equal(t, "options", m.options, c.want)
-		})
-	}
-	for name, text := range map[string]string{
-		"empty": "", "class only": "a.B", "no flag": "a.B;", "unknown flag": "a.B perhaps;", "no end": class, "no end after options": class + " a=b",
-		"no value": class + " a=;", "no equals": class + " a b;", "no name": class + " =b;", "open quote": class + ` a="b;`, "open comment": class + " /* a=b;",
-		"line in a quote": class + " a=\"b\nc\";", "two modules": class + ";" + class + ";", "twice": class + " a=b a=b;", "backslash at the end": class + ` a="\`,
-	} {
-		t.Run("refuse "+name, func(t *testing.T) {
-			if m, err := parseJAAS(text); err == nil {
-				t.Errorf("read as %v", m.options)
-			}
-		})
-	}
-	_, err := parseJAAS(class + ` username=me password=hun"ter2";`)
-	if err == nil || strings.Contains(err.Error(), "hun") || strings.Contains(err.Error(), "ter2") {
-		t.Errorf("the error quotes a secret: %v", err)
 	}
 }

@@ -1,44 +1,6 @@
 package options
 
-import "strings"
-
-// SecurityProtocol is how connections to Kafka are protected, in Kafka's words.
-type SecurityProtocol string
-
-// Kafka's security protocols.
-const (
-	ProtocolPlaintext     SecurityProtocol = "PLAINTEXT"
-	ProtocolSSL           SecurityProtocol = "SSL"
-	ProtocolSASLPlaintext SecurityProtocol = "SASL_PLAINTEXT"
-	ProtocolSASLSSL       SecurityProtocol = "SASL_SSL"
-)
-
-// TLS reports whether connections are encrypted.
-func (p SecurityProtocol) TLS() bool { return p == ProtocolSSL || p == ProtocolSASLSSL }
-
-// SASL reports whether the operator logs in.
-func (p SecurityProtocol) SASL() bool { return p == ProtocolSASLPlaintext || p == ProtocolSASLSSL }
-
-func parseProtocol(text string) (SecurityProtocol, error) {
-	switch p := SecurityProtocol(strings.ToUpper(text)); p {
-	case "", ProtocolPlaintext, ProtocolSSL, ProtocolSASLPlaintext, ProtocolSASLSSL:
-		return p, nil
-	}
-	return "", invalid("unknown security protocol", "use PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL, or leave it empty")
-}
-
-// protocolOf is the protocol that follows from the other settings.
-func protocolOf(tls, sasl bool) SecurityProtocol {
-	switch {
-	case tls && sasl:
-		return ProtocolSASLSSL
-	case tls:
-		return ProtocolSSL
-	case sasl:
-		return ProtocolSASLPlaintext
-	}
-	return ProtocolPlaintext
-}
+import "github.com/kafka-operators/kafka-operators/kafka/credentials"
 
 // completeProtocol derives the protocol, or finds contradictions between the given one and the other settings. A contradiction is an
 // error: guessing would either send a password in the clear or not log in at all.
@@ -46,24 +8,24 @@ func (d *draft) completeProtocol() {
 	certificates := d.TLS.TrustSecret != "" || d.TLS.IdentitySecret != ""
 	given := d.SecurityProtocol
 	if given == "" {
-		d.SecurityProtocol = protocolOf(certificates, d.saslEnabled)
+		d.SecurityProtocol = credentials.ProtocolOf(certificates, d.saslEnabled)
 		d.record(envProtocol, string(d.SecurityProtocol))
 		return
 	}
 	if certificates && !given.TLS() {
 		d.contradiction(envProtocol, string(given), "it is not encrypted, but "+envTrustSecret+" or "+envIdentitySecret+" is set",
-			"use "+string(protocolOf(true, d.saslEnabled))+", or unset the Secrets")
+			"use "+string(credentials.ProtocolOf(true, d.saslEnabled))+", or unset the Secrets")
 	}
 	if !d.ok(envSASLEnabled) {
 		return
 	}
 	if given.SASL() && !d.saslEnabled {
 		d.contradiction(envProtocol, string(given), "it needs a login, but "+envSASLEnabled+" is not true",
-			"set "+envSASLEnabled+"=true, or use "+string(protocolOf(given.TLS(), false)))
+			"set "+envSASLEnabled+"=true, or use "+string(credentials.ProtocolOf(given.TLS(), false)))
 	}
 	if !given.SASL() && d.saslEnabled {
 		d.contradiction(envProtocol, string(given), "it has no login, but "+envSASLEnabled+" is true",
-			"use "+string(protocolOf(given.TLS() || certificates, true))+", or set "+envSASLEnabled+"=false")
+			"use "+string(credentials.ProtocolOf(given.TLS() || certificates, true))+", or set "+envSASLEnabled+"=false")
 	}
 }
 

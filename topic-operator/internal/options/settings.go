@@ -1,6 +1,10 @@
 package options
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+)
 
 // The variables that more than one place speaks of.
 const (
@@ -106,7 +110,7 @@ func kafkaSettings(d *draft) []setting {
 			help: "Addresses of one or more brokers, as `host:port` with commas between."},
 		{env: envClientID, shown: "strimzi-topic-operator-`<uuid>`", parse: into(&d.ClientID, readText),
 			help: "The client id, which brokers log and apply quotas to. Unset: a new one at each start."},
-		{env: envProtocol, shown: "derived", parse: into(&d.SecurityProtocol, parseProtocol),
+		{env: envProtocol, shown: "derived", parse: into(&d.SecurityProtocol, credentials.ParseProtocol),
 			help: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if one of the two certificate Secrets is named, with login if " +
 				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a Secret trusts the system's authorities. A contradiction to the other settings stops the start."},
 	}
@@ -123,7 +127,7 @@ func tlsSettings(d *draft) []setting {
 		{env: envCertEntry, shown: "tls.crt", parse: into(&d.TLS.CertEntry, readText),
 			help: "The entry with the certificate and its chain. The default is ours and holds only if `STRIMZI_TLS_KEY_NAME` is unset too."},
 		{env: "STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM", fallback: "HTTPS", emptyCounts: true,
-			parse: into(&d.TLS.SkipHostnameVerification, readEndpointAlgorithm),
+			parse: into(&d.TLS.SkipHostnameVerification, credentials.ParseEndpointAlgorithm),
 			help:  "`HTTPS` compares the brokers' certificates with their host names. Set to the empty string it does not; the chain is verified nevertheless."},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
 // Every setting, with values that are read and values that are refused. TestEverySettingHasACase keeps it whole.
@@ -29,8 +30,8 @@ var settingCases = map[string]struct {
 		map[string]any{"a:1, b.c:2 ,": []string{"a:1", "b.c:2"}, "[::1]:9092": []string{"[::1]:9092"}, "SSL://a:1": []string{"a:1"}},
 		[]string{"a", ":1", "a:0", "a:65536", "a:b", "a:1;b:1", "::1:9092", ","}},
 	"STRIMZI_CLIENT_ID": {nil, nil, map[string]any{"me": nil}, nil},
-	"STRIMZI_SECURITY_PROTOCOL": {func(o Options) any { return o.SecurityProtocol }, ProtocolPlaintext,
-		map[string]any{"SSL": ProtocolSSL, "plaintext": ProtocolPlaintext}, []string{"TLS", "SASL_SSL", "SASL_PLAINTEXT"}},
+	"STRIMZI_SECURITY_PROTOCOL": {func(o Options) any { return o.SecurityProtocol }, credentials.ProtocolPlaintext,
+		map[string]any{"SSL": credentials.ProtocolSSL, "plaintext": credentials.ProtocolPlaintext}, []string{"TLS", "SASL_SSL", "SASL_PLAINTEXT"}},
 	"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": {func(o Options) any { return o.TLS.TrustSecret }, "", map[string]any{"ca.x-1": "ca.x-1"}, []string{"A", "a/b"}},
 	"STRIMZI_TLS_SECRET_NAME": {func(o Options) any { return o.TLS }, TLS{},
 		map[string]any{"me": TLS{IdentitySecret: "me", KeyEntry: "tls.key", CertEntry: "tls.crt"}}, []string{"A"}},
@@ -217,13 +218,13 @@ func TestProtocol(t *testing.T) {
 		want  SecurityProtocol
 		wrong string
 	}{
-		{"nothing", "", nil, ProtocolPlaintext, ""},
-		{"trust", "", trust, ProtocolSSL, ""},
-		{"identity", "", identity, ProtocolSSL, ""},
-		{"login", "", login, ProtocolSASLPlaintext, ""},
-		{"trust and login", "", append(slices.Clone(trust), login...), ProtocolSASLSSL, ""},
-		{"SSL with the system's authorities", "SSL", nil, ProtocolSSL, ""},
-		{"SASL_SSL with the system's authorities", "SASL_SSL", login, ProtocolSASLSSL, ""},
+		{"nothing", "", nil, credentials.ProtocolPlaintext, ""},
+		{"trust", "", trust, credentials.ProtocolSSL, ""},
+		{"identity", "", identity, credentials.ProtocolSSL, ""},
+		{"login", "", login, credentials.ProtocolSASLPlaintext, ""},
+		{"trust and login", "", append(slices.Clone(trust), login...), credentials.ProtocolSASLSSL, ""},
+		{"SSL with the system's authorities", "SSL", nil, credentials.ProtocolSSL, ""},
+		{"SASL_SSL with the system's authorities", "SASL_SSL", login, credentials.ProtocolSASLSSL, ""},
 		{"PLAINTEXT with trust", "PLAINTEXT", trust, "", "use SSL, or unset the Secrets"},
 		{"SASL_PLAINTEXT with trust", "SASL_PLAINTEXT", append(slices.Clone(trust), login...), "", "use SASL_SSL, or unset the Secrets"},
 		{"PLAINTEXT with login", "PLAINTEXT", login, "", "use SASL_PLAINTEXT, or set STRIMZI_SASL_ENABLED=false"},

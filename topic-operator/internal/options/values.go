@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
 // A parser reads a setting's text into the place it was made for. The text is never empty unless the setting says that empty has a meaning.
@@ -31,7 +33,7 @@ func ignored(string) error { return nil }
 func readText(text string) (string, error) { return strings.TrimSpace(text), nil }
 
 // readSecret keeps blanks: they may be part of a password.
-func readSecret(text string) (Masked, error) { return Conceal(text), nil }
+func readSecret(text string) (Masked, error) { return credentials.Conceal(text), nil }
 
 // readBool is stricter than Java's, for which everything but true is false: a misspelt true must not switch a protection off.
 func readBool(text string) (bool, error) {
@@ -167,17 +169,6 @@ func readChoice[T ~string](legal ...T) func(string) (T, error) {
 		}
 		return "", invalid("unknown policy", "use "+strings.Join(words, " or "))
 	}
-}
-
-// readEndpointAlgorithm reads Kafka's ssl.endpoint.identification.algorithm as whether host names go unverified.
-func readEndpointAlgorithm(text string) (bool, error) {
-	switch strings.ToUpper(strings.TrimSpace(text)) {
-	case "HTTPS":
-		return false, nil
-	case "":
-		return true, nil
-	}
-	return false, invalid("unknown algorithm", "use HTTPS, or the empty string to accept certificates that were issued for another host name")
 }
 
 func readAlterable(text string) (AlterableConfig, error) { return ParseAlterableConfig(text), nil }

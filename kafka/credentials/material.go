@@ -10,10 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
 )
 
 // The entries of the Secret that STRIMZI_SASL_SECRET_NAME names.
@@ -24,31 +21,34 @@ const (
 	entryClientSecret = "client-secret"
 )
 
-// material is everything from Secrets that a connection depends on. It is comparable: equal material means that nothing has to change.
-type material struct {
+// Secrets are the entries of Kubernetes Secrets, by the Secret's name. One that does not exist is not in it.
+type Secrets map[string]map[string][]byte
+
+// Material is everything from Secrets that a connection depends on. It is comparable: equal material means that nothing has to change. What it holds is secret.
+type Material struct {
 	// trust, certificate and key are PEM.
 	trust, certificate, key string
 	// name and secret are username and password, or client id and client secret.
 	name, secret string
 }
 
-// read takes from the Secrets, by name, what the options ask for, and finds everything that is wrong with it.
-func read(opts options.Options, secrets map[string]*corev1.Secret) (material, error) {
-	r := reader{namespace: opts.SecretNamespace, secrets: secrets}
-	var m material
-	if opts.SecurityProtocol.TLS() {
-		if name := opts.TLS.TrustSecret; name != "" {
+// Read takes from the Secrets what the settings ask for. The error tells everything that is missing or malformed.
+func Read(settings Settings, secrets Secrets) (Material, error) {
+	r := reader{namespace: settings.SecretNamespace, secrets: secrets}
+	var m Material
+	if settings.Protocol.TLS() {
+		if name := settings.TLS.TrustSecret; name != "" {
 			m.trust = r.trust(name)
 		}
-		if name := opts.TLS.IdentitySecret; name != "" {
-			m.certificate, m.key = r.identity(name, opts.TLS.CertEntry, opts.TLS.KeyEntry)
+		if name := settings.TLS.IdentitySecret; name != "" {
+			m.certificate, m.key = r.identity(name, settings.TLS.CertEntry, settings.TLS.KeyEntry)
 		}
 	}
-	if opts.SecurityProtocol.SASL() {
-		m.name, m.secret = r.login(opts.SASL)
+	if settings.Protocol.SASL() {
+		m.name, m.secret = r.login(settings.SASL)
 	}
 	if err := errors.Join(r.errs...); err != nil {
-		return material{}, err
+		return Material{}, err
 	}
 	return m, nil
 }
@@ -56,7 +56,7 @@ func read(opts options.Options, secrets map[string]*corev1.Secret) (material, er
 // reader collects errors, so that all of them are told at once.
 type reader struct {
 	namespace string
-	secrets   map[string]*corev1.Secret
+	secrets   Secrets
 	errs      []error
 }
 
@@ -66,15 +66,15 @@ func (r *reader) fail(name, format string, args ...any) {
 
 // get returns the Secret's data, or nil if there is none. The text is Strimzi's.
 func (r *reader) get(name, with string) map[string][]byte {
-	secret := r.secrets[name]
-	if secret == nil {
+	data, found := r.secrets[name]
+	if !found {
 		r.errs = append(r.errs, fmt.Errorf("Secret %s in namespace %s with %s was configured but is missing.", name, r.namespace, with)) //nolint:staticcheck,revive // Strimzi's text
 		return nil
 	}
-	if secret.Data == nil {
+	if data == nil {
 		return map[string][]byte{}
 	}
-	return secret.Data
+	return data
 }
 
 // trust returns all .crt entries, one after the other.
@@ -145,7 +145,7 @@ func (r *reader) identity(name, certEntry, keyEntry string) (certificate, key st
 }
 
 // login returns name and secret of the options, or of the Secret they name.
-func (r *reader) login(sasl options.SASL) (name, secret string) {
+func (r *reader) login(sasl SASL) (name, secret string) {
 	nameEntry, secretEntry := entryUsername, entryPassword
 	name, secret = sasl.Username, sasl.Password.Reveal()
 	if sasl.Mechanism == kafka.SASLOAuthBearer && sasl.OAuth != nil {
@@ -159,10 +159,10 @@ func (r *reader) login(sasl options.SASL) (name, secret string) {
 	if data == nil {
 		return "", ""
 	}
-	if given := line(data[nameEntry]); given != "" {
+	if given := Line(data[nameEntry]); given != "" {
 		name = given
 	}
-	secret = line(data[secretEntry])
+	secret = Line(data[secretEntry])
 	if name == "" {
 		r.fail(sasl.Secret, "it has no entry %s, and no setting gives the name", nameEntry)
 	}
@@ -172,7 +172,7 @@ func (r *reader) login(sasl options.SASL) (name, secret string) {
 	return name, secret
 }
 
-// line returns a text without the newline that editors and kubectl create secret --from-file leave at the end.
-func line(text []byte) string {
+// Line returns a text without the newline that editors and kubectl create secret --from-file leave at the end.
+func Line(text []byte) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
 )
 
 // endpoint serves tokens over TLS, and returns how to ask it.
@@ -25,8 +23,8 @@ func endpoint(t *testing.T, serve http.HandlerFunc) *tokenSource {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	return newTokenSource(options.OAuth{TokenEndpoint: server.URL + "/token?tenant=t", Scope: "a b", Extensions: map[string]string{"lc": "1"}},
-		material{trust: string(ca), name: "alice", secret: "FORBIDDEN"})
+	return newTokenSource(OAuth{TokenEndpoint: server.URL + "/token?tenant=t", Scope: "a b", Extensions: map[string]string{"lc": "1"}},
+		Material{trust: string(ca), name: "alice", secret: "FORBIDDEN"})
 }
 
 func answer(text string) http.HandlerFunc {
@@ -147,7 +145,7 @@ func TestTokenCallersShareOneRequestAndMayStopWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		calls := 0
-		s := newTokenSource(options.OAuth{TokenEndpoint: "https://idp/token"}, material{name: "a", secret: "b"})
+		s := newTokenSource(OAuth{TokenEndpoint: "https://idp/token"}, Material{name: "a", secret: "b"})
 		s.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			calls++
 			select {
@@ -184,7 +182,7 @@ func TestTokenCallersShareOneRequestAndMayStopWaiting(t *testing.T) {
 
 func TestTokenRequestHonoursItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTokenSource(options.OAuth{TokenEndpoint: "https://idp/token"}, material{})
+		s := newTokenSource(OAuth{TokenEndpoint: "https://idp/token"}, Material{})
 		s.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()

@@ -1,12 +1,12 @@
-package options
+package credentials
 
 import (
 	"fmt"
 	"io"
 )
 
-// mask stands for a secret in everything that is printed.
-const mask = "********"
+// Mask stands for a secret in everything that is printed.
+const Mask = "********"
 
 // Masked is a secret text that prints as asterisks. The zero value is the empty text.
 //
@@ -38,7 +38,7 @@ func (m Masked) String() string {
 	if m.IsEmpty() {
 		return ""
 	}
-	return mask
+	return Mask
 }
 
 // Format prints asterisks for every verb.

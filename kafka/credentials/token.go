@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
 )
 
 const (
@@ -29,7 +27,7 @@ const (
 
 // tokenSource fetches tokens by OAuth 2.0's client credentials grant, and keeps the last one while it is good.
 type tokenSource struct {
-	oauth      options.OAuth
+	oauth      OAuth
 	id, secret string
 	trust      string
 	clientOnce sync.Once
@@ -46,7 +44,7 @@ type bearer struct {
 	renew, expires time.Time
 }
 
-func newTokenSource(oauth options.OAuth, m material) *tokenSource {
+func newTokenSource(oauth OAuth, m Material) *tokenSource {
 	return &tokenSource{oauth: oauth, id: m.name, secret: m.secret, trust: m.trust, now: time.Now, turn: make(chan struct{}, 1)}
 }
 
@@ -134,7 +132,7 @@ func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, 
 // clean makes a server's text fit for a log: short, on one line, and without the secret that it may quote.
 func (s *tokenSource) clean(text string) string {
 	if s.secret != "" {
-		text = strings.ReplaceAll(text, s.secret, "********")
+		text = strings.ReplaceAll(text, s.secret, Mask)
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 300 {

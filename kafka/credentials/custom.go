@@ -1,4 +1,4 @@
-package options
+package credentials
 
 import (
 	"encoding/json"
@@ -14,14 +14,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// The properties of Kafka's clients that STRIMZI_SASL_CUSTOM_CONFIG_JSON may hold (the last three: KIP-1139).
+// The properties of Kafka's clients that ParseCustomSASL understands (the last three: KIP-1139).
 const (
+	// PropertyClientID and PropertyClientSecret are where the client's own credentials stand for OAUTHBEARER.
+	PropertyClientID     = "sasl.oauthbearer.client.credentials.client.id"
+	PropertyClientSecret = "sasl.oauthbearer.client.credentials.client.secret"
+
 	propertyPrefix        = "sasl."
 	propertyMechanism     = "sasl.mechanism"
 	propertyJAAS          = "sasl.jaas.config"
 	propertyTokenEndpoint = "sasl.oauthbearer.token.endpoint.url"
-	propertyClientID      = "sasl.oauthbearer.client.credentials.client.id"
-	propertyClientSecret  = "sasl.oauthbearer.client.credentials.client.secret"
 	propertyScope         = "sasl.oauthbearer.scope"
 )
 
@@ -37,12 +39,14 @@ func classProperties() map[string][]string {
 }
 
 func supportedProperties() string {
-	names := append(slices.Sorted(maps.Keys(classProperties())), propertyMechanism, propertyJAAS, propertyTokenEndpoint, propertyClientID, propertyClientSecret, propertyScope)
-	return strings.Join(sortedUnique(names), ", ")
+	names := append(slices.Sorted(maps.Keys(classProperties())), propertyMechanism, propertyJAAS, propertyTokenEndpoint, PropertyClientID, PropertyClientSecret, propertyScope)
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
-// parseCustomSASL reads Kafka client properties, as a JSON object, as a login. It does not demand credentials.
-func parseCustomSASL(text string) (SASL, error) {
+// ParseCustomSASL reads Kafka client properties, as a JSON object (STRIMZI_SASL_CUSTOM_CONFIG_JSON), as a login. It does not demand credentials, since a Secret
+// may hold them. Its errors are *Invalid, several joined, and never quote a value.
+func ParseCustomSASL(text string) (SASL, error) {
 	properties, err := parseProperties(text)
 	if err != nil {
 		return SASL{}, err
@@ -164,7 +168,7 @@ func checkProperties(properties map[string]string) []error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
 		switch key {
-		case propertyMechanism, propertyJAAS, propertyTokenEndpoint, propertyClientID, propertyClientSecret, propertyScope:
+		case propertyMechanism, propertyJAAS, propertyTokenEndpoint, PropertyClientID, PropertyClientSecret, propertyScope:
 			continue
 		}
 		classes, known := classProperties()[key]
@@ -197,7 +201,7 @@ func readMechanism(text string) (kafka.SASLMechanism, error) {
 // readUser takes name and password from the login module.
 func readUser(properties map[string]string, module loginModule) (string, Masked, error) {
 	var errs []error
-	for _, key := range []string{propertyTokenEndpoint, propertyClientID, propertyClientSecret, propertyScope} {
+	for _, key := range []string{propertyTokenEndpoint, PropertyClientID, PropertyClientSecret, propertyScope} {
 		if _, given := properties[key]; given {
 			errs = append(errs, invalid(key+" does not belong to mechanism "+properties[propertyMechanism], "remove it, or use "+string(kafka.SASLOAuthBearer)))
 		}
@@ -228,8 +232,8 @@ func readOAuth(properties map[string]string, module loginModule) (*OAuth, error)
 	}
 	oauth := &OAuth{
 		TokenEndpoint: pick(propertyTokenEndpoint, "oauth.token.endpoint.uri"),
-		ClientID:      pick(propertyClientID, "clientId", "oauth.client.id"),
-		ClientSecret:  Conceal(pick(propertyClientSecret, "clientSecret", "oauth.client.secret")),
+		ClientID:      pick(PropertyClientID, "clientId", "oauth.client.id"),
+		ClientSecret:  Conceal(pick(PropertyClientSecret, "clientSecret", "oauth.client.secret")),
 		Scope:         pick(propertyScope, "scope", "oauth.scope"),
 		Extensions:    map[string]string{},
 	}
