@@ -180,16 +180,7 @@ func (r *round) safety(a, b *Assessment) {
 	if a.Down {
 		return
 	}
-	n := a.node
-	if a.Roles.Controller {
-		if v := CheckQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(n)); v.Blocked != "" {
-			b.block(RuleQuorum, "%s", v.Blocked)
-		}
-	} else if q, known := r.s.Quorum.Get(); known && q.Leader < 0 {
-		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
-	} else if down, all := r.downControllers(); !known && down > 0 && all-down < all/2+1 {
-		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", down, amount(all, "controller"))
-	}
+	r.quorum(a, b)
 	if !a.Roles.Broker {
 		return
 	}
@@ -211,6 +202,26 @@ func (r *round) safety(a, b *Assessment) {
 		if at := risks[risk]; at != "" {
 			b.block(RuleRisk, "partition %s would be %s, which the policy forbids", at, risk)
 		}
+	}
+}
+
+// quorum is what the metadata quorum needs: of a controller, that the others are enough; of a broker, that there is one, without which it could not come back.
+func (r *round) quorum(a, b *Assessment) {
+	q, known := r.s.Quorum.Get()
+	if a.Roles.Controller {
+		if v := CheckQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node)); v.Blocked != "" {
+			b.block(RuleQuorum, "%s", v.Blocked)
+		}
+		return
+	}
+	if known {
+		if q.Leader < 0 {
+			b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
+		}
+		return
+	}
+	if down, all := r.downControllers(); down > 0 && all-down < all/2+1 {
+		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", down, amount(all, "controller"))
 	}
 }
 
