@@ -12,7 +12,7 @@ import (
 )
 
 // brief is how long the roller waits for answers that nobody gives while there is no quorum.
-const brief = "--timeout=4s"
+const brief = "--timeout=2s"
 
 // quorumSpecs are about the metadata quorum when it is lost.
 func quorumSpecs(s *scene) {

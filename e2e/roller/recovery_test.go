@@ -50,7 +50,7 @@ func recoverySpecs(s *scene) {
 		// Neither is it unready for too long, nor silent for too long. The controllers go; brokers wait for it because of their partitions.
 		roll := s.start("roll", "--patience=3s", "--silence=2s")
 		Eventually(func() []int32 { return s.remade(uids) }).WithTimeout(3 * patience).Should(Equal(controllers))
-		Consistently(func() []int32 { return s.remade(uids) }, 8*time.Second, "200ms").Should(Equal(controllers))
+		Consistently(func() []int32 { return s.remade(uids) }, 6*time.Second, "200ms").Should(Equal(controllers))
 		Expect(s.ask(blocked, "explain", "0", "--patience=3s")).To(ContainSubstring("blocked  Availability"))
 		Expect(s.ask(blocked, "explain", strconv.Itoa(node), "--patience=3s")).To(ContainSubstring("blocked  Recovery"))
 		Expect(roll.Running()).To(BeTrue(), "it waits: %s", roll.printed())
