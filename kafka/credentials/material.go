@@ -32,6 +32,19 @@ type Material struct {
 	name, secret string
 }
 
+// WithFiles is the material with PEM from elsewhere than Secrets; what is empty is left as it is.
+func (m Material) WithFiles(trust, certificate, key []byte) Material {
+	for _, f := range []struct {
+		to   *string
+		text []byte
+	}{{&m.trust, trust}, {&m.certificate, certificate}, {&m.key, key}} {
+		if len(f.text) > 0 {
+			*f.to = string(f.text)
+		}
+	}
+	return m
+}
+
 // Read takes from the Secrets what the settings ask for. The error tells everything that is missing or malformed.
 func Read(settings Settings, secrets Secrets) (Material, error) {
 	r := reader{namespace: settings.SecretNamespace, secrets: secrets}

@@ -61,6 +61,9 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	})); err != nil {
 		return err
 	}
+	if o.Kafka.ClearText() {
+		log.Info("What the roller logs in with crosses the network in the clear; use SASL_SSL", "securityProtocol", o.Kafka.Protocol, "mechanism", o.Kafka.SASL.Mechanism)
+	}
 	log.Info("Starting the roller", "namespace", o.Namespace, "cluster", o.Cluster, "kafka", o.Kafka.Bootstrap, "controllers", o.Controllers,
 		"maxUnavailable", o.Policy.MaxUnavailable)
 	if err := mgr.Start(ctx); err != nil && ctx.Err() == nil {

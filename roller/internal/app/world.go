@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
-	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -46,7 +45,8 @@ type world struct {
 	brokers     *saramakafka.Admin
 	controllers *saramakafka.Controllers
 	mu          sync.Mutex
-	read        []byte // what was read from the files last
+	inForce     credentials.Material // what the connections were made with
+	problem     string               // why what is there now is not in force, for telling it once
 }
 
 // place is one Kubernetes cluster.
@@ -92,7 +92,7 @@ func newWorld(ctx context.Context, config *rest.Config, o options.Options, log l
 		}
 		return append([]place{here}, w.fleet.places()...)
 	}
-	if err := w.connect(); err != nil {
+	if err := w.connect(ctx); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -100,11 +100,13 @@ func newWorld(ctx context.Context, config *rest.Config, o options.Options, log l
 }
 
 // connect makes the clients for Kafka.
-func (w *world) connect() error {
-	config, err := w.kafkaConfig()
+func (w *world) connect(ctx context.Context) error {
+	m, settings, err := material(ctx, w.home, w.options.Kafka)
 	if err != nil {
-		return err
+		return fmt.Errorf("the credentials for Kafka can't be read: %w", err)
 	}
+	w.inForce = m
+	config := w.kafkaConfig(settings, m)
 	if w.brokers, err = saramakafka.New(config); err != nil {
 		return err
 	}
@@ -114,64 +116,6 @@ func (w *world) connect() error {
 	config.Bootstrap = w.options.Controllers
 	w.controllers, err = saramakafka.NewControllers(config)
 	return err
-}
-
-// kafkaConfig reads the files with certificates and passwords.
-func (w *world) kafkaConfig() (kafka.Config, error) {
-	o := w.options.Kafka
-	config := kafka.Config{Bootstrap: o.Bootstrap, ClientID: userAgent, NodeTimeout: nodeTimeout, RequestTimeout: w.options.Timeout}
-	var all []byte
-	file := func(name string) []byte {
-		if name == "" {
-			return nil
-		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			all = nil
-		}
-		all = append(append(all, data...), 0)
-		return data
-	}
-	if o.TLS {
-		config.TLS = &kafka.TLS{SkipHostnameVerification: o.SkipHostnameVerification}
-		config.TLS.TrustedCertificates, config.TLS.Certificate, config.TLS.Key = file(o.CAFile), file(o.CertFile), file(o.KeyFile)
-	}
-	if o.Mechanism != "" {
-		config.SASL = &kafka.SASL{Mechanism: o.Mechanism, Username: o.Username, Password: string(file(o.PasswordFile))}
-	}
-	for _, name := range []string{o.CAFile, o.CertFile, o.KeyFile, o.PasswordFile} {
-		if name == "" {
-			continue
-		}
-		if _, err := os.Stat(name); err != nil {
-			return kafka.Config{}, fmt.Errorf("the credentials for Kafka can't be read: %w", err)
-		}
-	}
-	w.read = all
-	return config, nil
-}
-
-// refresh takes changed certificates and passwords up. What can't be read, or used, leaves the old ones in force.
-func (w *world) refresh(log logr.Logger) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	before := string(w.read)
-	config, err := w.kafkaConfig()
-	if err == nil && string(w.read) == before {
-		return
-	}
-	if err == nil {
-		err = w.brokers.Reconfigure(config)
-	}
-	if err == nil && w.controllers != nil {
-		config.Bootstrap = w.options.Controllers
-		err = w.controllers.Reconfigure(config)
-	}
-	if err != nil {
-		log.Error(err, "The changed credentials for Kafka can't be used; the last good ones stay in force")
-		return
-	}
-	log.Info("The changed credentials for Kafka are in use")
 }
 
 func (w *world) close() {
@@ -247,7 +191,7 @@ func (w *world) engine(log logr.Logger, reports ...engine.Reporter) *engine.Engi
 	return &engine.Engine{
 		Observe: o.Observe,
 		Glance: func(ctx context.Context) roller.Snapshot {
-			w.refresh(log)
+			w.refresh(ctx, log)
 			return o.Glance(ctx)
 		},
 		Journal: w.journal(), Act: act, Policy: w.policy, Reports: reports, Log: log,

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
 )
@@ -50,16 +50,6 @@ type Options struct {
 	Node    string
 }
 
-// KafkaOptions say how to reach Kafka. What can change is in files, which are read again when they do.
-type KafkaOptions struct {
-	Bootstrap                 []string
-	TLS                       bool
-	CAFile, CertFile, KeyFile string
-	SkipHostnameVerification  bool
-	Mechanism                 kafka.SASLMechanism
-	Username, PasswordFile    string
-}
-
 // Commands are the subcommands, with what they do; none of them is the Deployment.
 var Commands = [][2]string{
 	{"plan", "show what would be restarted, in which order and batches, and what is in the way"},
@@ -90,6 +80,9 @@ func Parse(args []string, env func(string) (string, bool), w io.Writer) (Options
 	} else if set.NArg() > 0 {
 		return Options{}, fmt.Errorf("%q is not understood: flags begin with --, see --help", set.Arg(0))
 	}
+	password, _ := env(envPassword)
+	o.Kafka.SASL.Password = credentials.Conceal(password)
+	texts.kafka.custom, _ = env(envCustom)
 	if err := o.take(texts); err != nil {
 		return Options{}, err
 	}
@@ -97,14 +90,22 @@ func Parse(args []string, env func(string) (string, bool), w io.Writer) (Options
 }
 
 // texts are settings that are lists or names.
-type texts struct{ bootstrap, controllers, forbid, windows, mechanism string }
+type texts struct {
+	controllers, forbid, windows string
+	kafka                        kafkaTexts
+}
 
 // variables are the environment variables, by flag.
 var variables = map[string]string{
 	"namespace": "STRIMZI_NAMESPACE", "cluster": "STRIMZI_CLUSTER_NAME",
 	"bootstrap-servers": "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "bootstrap-controllers": "STRIMZI_KAFKA_BOOTSTRAP_CONTROLLERS",
 	"tls": "STRIMZI_TLS_ENABLED", "tls-ca-file": "STRIMZI_TLS_CA_FILE", "tls-cert-file": "STRIMZI_TLS_CERT_FILE", "tls-key-file": "STRIMZI_TLS_KEY_FILE",
-	"sasl-mechanism": "STRIMZI_SASL_MECHANISM", "sasl-username": "STRIMZI_SASL_USERNAME", "sasl-password-file": "STRIMZI_SASL_PASSWORD_FILE",
+	"client-id": "STRIMZI_CLIENT_ID", "security-protocol": "STRIMZI_SECURITY_PROTOCOL", "cluster-namespace": "STRIMZI_CLUSTER_NAMESPACE",
+	"tls-trusted-certs-secret-name": "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME", "tls-secret-name": "STRIMZI_TLS_SECRET_NAME",
+	"tls-cert-name": "STRIMZI_TLS_CERT_NAME", "tls-key-name": "STRIMZI_TLS_KEY_NAME",
+	"ssl-endpoint-identification-algorithm": "STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM",
+	"sasl-enabled":                          "STRIMZI_SASL_ENABLED", "sasl-mechanism": "STRIMZI_SASL_MECHANISM", "sasl-username": "STRIMZI_SASL_USERNAME",
+	"sasl-password-file": "STRIMZI_SASL_PASSWORD_FILE", "sasl-secret-name": "STRIMZI_SASL_SECRET_NAME",
 	"remote-kube-config": "STRIMZI_REMOTE_KUBE_CONFIG", "central-cluster-id": "STRIMZI_CENTRAL_CLUSTER_ID",
 	"leader-election": "STRIMZI_LEADER_ELECTION_ENABLED", "maintenance-windows": "STRIMZI_MAINTENANCE_TIME_WINDOWS",
 	"max-unavailable": "STRIMZI_ROLLER_MAX_UNAVAILABLE", "max-per-rack": "STRIMZI_ROLLER_MAX_PER_RACK", "max-leader-share": "STRIMZI_ROLLER_MAX_LEADER_SHARE",
@@ -118,16 +119,8 @@ func (o *Options) flags(w io.Writer) (*flag.FlagSet, *texts) {
 	set.SetOutput(w)
 	set.StringVar(&o.Namespace, "namespace", "", "`namespace` of the nodes' pods")
 	set.StringVar(&o.Cluster, "cluster", "", "`name` of the Kafka cluster: the value of the label strimzi.io/cluster")
-	set.StringVar(&t.bootstrap, "bootstrap-servers", "", "`host:port` of brokers, with commas between")
+	o.kafkaFlags(set, &t.kafka)
 	set.StringVar(&t.controllers, "bootstrap-controllers", "", "`host:port` of controllers, with commas between; without them the brokers are asked for the quorum")
-	set.BoolVar(&o.Kafka.TLS, "tls", false, "encrypt the connections to Kafka")
-	set.StringVar(&o.Kafka.CAFile, "tls-ca-file", "", "`file` with the certificates to trust; the system's if empty")
-	set.StringVar(&o.Kafka.CertFile, "tls-cert-file", "", "`file` with the certificate to log in with")
-	set.StringVar(&o.Kafka.KeyFile, "tls-key-file", "", "`file` with its key")
-	set.BoolVar(&o.Kafka.SkipHostnameVerification, "tls-skip-hostname-verification", false, "accept certificates that were issued for another name")
-	set.StringVar(&t.mechanism, "sasl-mechanism", "", "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
-	set.StringVar(&o.Kafka.Username, "sasl-username", "", "`name` to log in with")
-	set.StringVar(&o.Kafka.PasswordFile, "sasl-password-file", "", "`file` with the password")
 	set.StringVar(&o.Remotes, "remote-kube-config", "", "further Kubernetes `clusters` with nodes of the same Kafka cluster: <id>.url=<url> and <id>.secret=<name of a Secret>, a line each (seed 003)")
 	set.StringVar(&o.Central, "central-cluster-id", "central", "`id` of this Kubernetes cluster, if there are others")
 	o.policyFlags(set, t)
@@ -162,7 +155,7 @@ func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool)) error {
 	var errs []error
 	set.VisitAll(func(f *flag.Flag) {
 		value, ok := env(variables[f.Name])
-		if variables[f.Name] == "" || !ok || value == "" {
+		if variables[f.Name] == "" || !ok || value == "" && f.Name != "ssl-endpoint-identification-algorithm" { // there, empty is a value
 			return
 		}
 		if err := f.Value.Set(value); err != nil {
@@ -174,8 +167,10 @@ func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool)) error {
 
 // take understands lists and names.
 func (o *Options) take(t *texts) (err error) {
-	o.Kafka.Bootstrap, o.Controllers = list(t.bootstrap, ","), list(t.controllers, ",")
-	o.Kafka.Mechanism = kafka.SASLMechanism(t.mechanism)
+	o.Controllers = list(t.controllers, ",")
+	if err := o.Kafka.complete(&t.kafka, o.Namespace); err != nil {
+		return err
+	}
 	for _, risk := range list(t.forbid, ",") {
 		if !slices.Contains([]roller.Risk{roller.RiskOffline, roller.RiskUnwritable}, roller.Risk(risk)) {
 			return fmt.Errorf("--forbid=%s: want %s or %s", risk, roller.RiskOffline, roller.RiskUnwritable)
@@ -213,11 +208,7 @@ func (o *Options) check() error {
 	wrong(o.Policy.MaxPerRack < 0, "--max-per-rack=%d: at least 0", o.Policy.MaxPerRack)
 	wrong(o.Policy.MaxLeaderShare < 0 || o.Policy.MaxLeaderShare > 1, "--max-leader-share=%g: from 0 to 1", o.Policy.MaxLeaderShare)
 	wrong(o.Output != "table" && o.Output != "json", "-o=%s: table or json", o.Output)
-	wrong((o.Kafka.CertFile == "") != (o.Kafka.KeyFile == ""), "--tls-cert-file and --tls-key-file go together")
 	wrong(o.Command == "explain" && o.Node == "", "which node? roller explain NODE, by its id or its pod's name")
-	sasl := []kafka.SASLMechanism{"", kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512}
-	wrong(!slices.Contains(sasl, o.Kafka.Mechanism), "--sasl-mechanism=%s: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", o.Kafka.Mechanism)
-	wrong(o.Kafka.Mechanism != "" && (o.Kafka.Username == "" || o.Kafka.PasswordFile == ""), "--sasl-mechanism needs --sasl-username and --sasl-password-file")
 	for name, d := range map[string]time.Duration{"patience": o.Policy.Patience, "silence": o.Policy.Silence, "stall": o.Policy.Stall, "timeout": o.Timeout, "interval": o.Interval} {
 		wrong(d <= 0, "--%s=%s: more than 0", name, d)
 	}
