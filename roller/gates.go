@@ -214,29 +214,12 @@ func (r *round) quorum(a, b *Assessment) {
 		}
 		return
 	}
-	if known {
-		if q.Leader < 0 {
-			b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
-		}
-		return
+	switch {
+	case known && q.Leader < 0:
+		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
+	case r.down > 0 && r.controllers-r.down < r.controllers/2+1: // its last leader may not have noticed yet
+		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", r.down, amount(r.controllers, "controller"))
 	}
-	if down, all := r.downControllers(); down > 0 && all-down < all/2+1 {
-		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", down, amount(all, "controller"))
-	}
-}
-
-// downControllers counts the controllers that serve nobody, and all. It tells of a lost quorum where nobody answers who knows of it.
-func (r *round) downControllers() (down, all int) {
-	for _, a := range r.nodes {
-		if !a.Roles.Controller {
-			continue
-		}
-		all++
-		if a.Down || a.node.dead() {
-			down++
-		}
-	}
-	return down, all
 }
 
 // comesBack is another broker that is away, or has just gone, and may soon be back; nil: there is none.

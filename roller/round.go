@@ -22,6 +22,8 @@ type round struct {
 	away []*Assessment
 	// chosen are those of this round.
 	chosen []*Assessment
+	// controllers counts the controllers, and down those of them that serve nobody. They tell of a lost quorum where nobody answers who knows of it.
+	controllers, down int
 	// batch is the number of a broker's batch in the plan that is followed; made is that plan if it was made in this round.
 	batch map[NodeID]int
 	made  *division
@@ -44,6 +46,12 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 		}
 		if a.stage.underWay() || a.leaving(s.At, policy) {
 			r.away = append(r.away, &a)
+		}
+		if a.Roles.Controller {
+			r.controllers++
+			if a.Down || a.node.dead() {
+				r.down++
+			}
 		}
 	}
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
