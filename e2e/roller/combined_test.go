@@ -35,6 +35,27 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
 	})
 
+	It("restarts nothing where another Kafka answers than the pods' own", func() {
+		tells := func(id int32, kafka string) {
+			change(s, s.pod(id), func(c *corev1.ConfigMap) { c.Data["cluster.id"] = kafka })
+		}
+		tells(0, "someOtherKafkaCluster0")
+		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: Kafka cluster " + s.kafka.ClusterID() +
+			" answers at the bootstrap addresses, and the ConfigMaps of the pods tell of someOtherKafkaCluster0: correct the addresses"))
+		Expect(s.restarts()).To(BeZero())
+		for _, id := range all {
+			tells(id, s.kafka.ClusterID())
+		}
+	})
+
+	It("restarts nothing that nobody would make anew", func() {
+		set := s.pools[0].SetName()
+		annotate[podset.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "true")
+		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: StrimziPodSet " + set + " is annotated with strimzi.io/pause-reconciliation"))
+		Expect(s.restarts()).To(BeZero())
+		annotate[podset.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "")
+	})
+
 	It("rolls once, the active controller last, unnoticed by clients", func() {
 		t := s.produce()
 		order := s.inOrder()
