@@ -153,6 +153,9 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Expect(s.kafka.PID(0)).NotTo(BeElementOf(0, process))
 	s.Expect(s.pod(ctx, s).UID).To(Equal(second.UID))
 	s.Expect(s.fixture.Starts()).To(HaveLen(1))
+	log, err = clientset.CoreV1().Pods("default").GetLogs(second.Name, &corev1.PodLogOptions{Container: "kafka"}).DoRaw(ctx)
+	s.Expect(err).NotTo(HaveOccurred())
+	s.Expect(strings.Count(string(log), "Kafka Server started")).To(Equal(1), "the log is that of the container which runs now")
 
 	// What goes wrong goes wrong, until it is mended, or until the pod is of another revision.
 	s.fixture.Break(0, podsets.Fault{})
