@@ -149,6 +149,9 @@ func (r *round) because(brokers []*Assessment, p packing.Part) string {
 	case packing.KindConstraint:
 		return fmt.Sprintf("nodes %s have replicas of one partition", some(brokers, p.Items))
 	case packing.KindClique:
+		if len(p.Items) == 1 {
+			return fmt.Sprintf("there is node %s", some(brokers, p.Items))
+		}
 		return fmt.Sprintf("no two of nodes %s may be away at once", some(brokers, p.Items))
 	case packing.KindShares:
 		return "by the largest batch that each broker can be in"

@@ -185,6 +185,8 @@ func (r *round) split(before, batch []NodeID) string {
 	}
 	why := r.avail.shortage(first.ID, r.with(before))
 	switch {
+	case r.rankOf(before[0]) < r.rankOf(first.ID):
+		return "nodes that are not ready go first"
 	case len(before) >= max(1, r.policy.MaxUnavailable):
 		return fmt.Sprintf("at most %s may be away", amount(max(1, r.policy.MaxUnavailable), "broker"))
 	case why != "":
@@ -195,6 +197,12 @@ func (r *round) split(before, batch []NodeID) string {
 		return fmt.Sprintf("together they lead %.1f %% of all partitions", 100*share)
 	}
 	return "fewer batches need another division"
+}
+
+// rankOf is the rank of a node among those that are considered.
+func (r *round) rankOf(id NodeID) int {
+	i := slices.IndexFunc(r.nodes, func(a *Assessment) bool { return a.Node == id })
+	return r.nodes[i].rank()
 }
 
 // with are the nodes that are gone, and these.

@@ -121,7 +121,7 @@ func (o *Options) flags(w io.Writer) (*flag.FlagSet, *texts) {
 	set.StringVar(&o.Cluster, "cluster", "", "`name` of the Kafka cluster: the value of the label strimzi.io/cluster")
 	o.kafkaFlags(set, &t.kafka)
 	set.StringVar(&t.controllers, "bootstrap-controllers", "", "`host:port` of controllers, with commas between; without them the brokers are asked for the quorum")
-	set.StringVar(&o.Remotes, "remote-kube-config", "", "further Kubernetes `clusters` with nodes of the same Kafka cluster: <id>.url=<url> and <id>.secret=<name of a Secret>, a line each (seed 003)")
+	set.StringVar(&o.Remotes, "remote-kube-config", "", "further Kubernetes `clusters` with nodes of the same Kafka cluster: <id>.url=<url> and <id>.secret=<name of a Secret>, a line each")
 	set.StringVar(&o.Central, "central-cluster-id", "central", "`id` of this Kubernetes cluster, if there are others")
 	o.policyFlags(set, t)
 	set.DurationVar(&o.StuckAfter, "stuck-after", 2*time.Minute, "how long a pod is unschedulable, or its container being created, before it counts as stuck")
