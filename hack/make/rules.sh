@@ -19,9 +19,9 @@ check() {
   mkdir "$folder"
   bin/kustomize build "$rules" | bin/alertrules . "$rules"/tests/*_test.yaml >"$folder/rules.yaml" || status=1
   # An alert on a figure that does not exist would never fire.
-  for figure in $(grep -ohE '\bstrimzi_[a-z_]+' "$rules"/*.yaml | sort -u); do
+  while IFS= read -r figure; do
     grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$metrics" || fail "$rules names $figure, which $metrics does not show"
-  done
+  done < <(grep -ohE '\bstrimzi_[a-z_]+' "$rules"/*.yaml | sort -u)
   [ -n "$tools" ] || return 0
   cp "$rules"/tests/*_test.yaml "$folder" # promtool looks for the rules beside the tests
   "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"
@@ -31,12 +31,12 @@ check config/prometheus topic-operator/internal/metrics ''
 check config/roller/monitoring roller/internal/metrics strimzi_roller_
 
 # The same for a reason, a rule or a phase that does not exist.
-for reason in $(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/prometheus/*.yaml | sort -u); do
+while IFS= read -r reason; do
   grep -qF "= \"$reason\"" api/kafka/v1/condition.go || fail "config/prometheus names the reason $reason, which no condition has"
-done
-for word in $(sed -nE 's/.*(rule|phase)=~?"([A-Za-z|]+)".*/\2/p' config/roller/monitoring/*.yaml | tr '|' '\n' | sort -u); do
+done < <(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/prometheus/*.yaml | sort -u)
+while IFS= read -r word; do
   grep -qF "= \"$word\"" roller/assess.go roller/step.go || fail "config/roller/monitoring names $word, which is neither a rule nor a phase"
-done
+done < <(sed -nE 's/.*(rule|phase)=~?"([A-Za-z|]+)".*/\2/p' config/roller/monitoring/*.yaml | tr '|' '\n' | sort -u)
 
 [ -n "$tools" ] || [ $status != 0 ] || status=2
 exit $status
