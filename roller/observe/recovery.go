@@ -14,14 +14,18 @@ var (
 	recoveryGoesOn = regexp.MustCompile(`Recovering unflushed segment`)
 	logsLoaded     = regexp.MustCompile(`Loaded \d+ logs in \d+ ?ms`)
 	loadsLogs      = regexp.MustCompile(`Loading logs from log dirs`)
+	// The log of the metadata is always recovered, after an orderly stop too, before all others. It is when its producers are read next.
+	metadataRead = regexp.MustCompile(`partition=__cluster_metadata-0\b.*Loading producer state till offset`)
 )
 
 // RecoveryFromLog tells by the log of a broker that is not ready whether it recovers its logs. Known and nil: it does not. A log that tells neither,
-// because its beginning is cut off or the broker is not that far, leaves it unknown.
+// because its beginning is cut off, the broker is not that far or the node is no broker, leaves it unknown.
 func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
 	begun, known := false, false
 	for line := range strings.Lines(text) {
 		switch {
+		case metadataRead.MatchString(line):
+			begun, known = false, false // all that follows is still to come, if the node is a broker
 		case loadsLogs.MatchString(line):
 			begun, known = false, true
 		case recoveryBegins.MatchString(line), recoveryGoesOn.MatchString(line):

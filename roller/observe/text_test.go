@@ -24,6 +24,8 @@ func TestRecoveryByTheLog(t *testing.T) {
 		unclean    = "[2026-11-21 10:00:00,100] INFO Recovering 12 logs from /data since no clean shutdown file was found (kafka.log.LogManager)\n"
 		unflushed  = "[2026-11-21 10:00:01,000] INFO [LogLoader partition=a-0, dir=/data] Recovering unflushed segment 0. 0 recovered for a-0. (org.apache.kafka.storage.internals.log.LogLoader)\n"
 		loaded     = "[2026-11-21 10:00:09,000] INFO Loaded 12 logs in 8900ms (kafka.log.LogManager)\n"
+		metadata   = "[2026-11-21 09:59:58,000] INFO [LogLoader partition=__cluster_metadata-0, dir=/data] Recovering unflushed segment 0. 0 recovered for __cluster_metadata-0. (org.apache.kafka.storage.internals.log.LogLoader)\n"
+		read       = "[2026-11-21 09:59:59,000] INFO [LogLoader partition=__cluster_metadata-0, dir=/data] Loading producer state till offset 0 (org.apache.kafka.storage.internals.log.UnifiedLog)\n"
 		recovering = true
 	)
 	for _, c := range []struct {
@@ -37,6 +39,11 @@ func TestRecoveryByTheLog(t *testing.T) {
 		{"an unclean start", loading + unclean, true, recovering},
 		{"in the middle, the beginning is cut off", unflushed + unflushed, true, recovering},
 		{"done", loading + unclean + unflushed + loaded, true, false},
+		{"a controller recovers its log", metadata, true, recovering},
+		{"a controller that has read its log, or a broker that waits for the quorum", metadata + read, false, false},
+		{"a broker that goes on to its other logs", metadata + read + loading + unclean, true, recovering},
+		{"a broker that is through", metadata + read + loading + unclean + unflushed + loaded, true, false},
+		{"restarted in the same log, and waiting for the quorum", loading + unclean + metadata + read, false, false},
 		{"restarted in the same log", loading + unclean + loaded + loading + unclean, true, recovering},
 	} {
 		t.Run(c.name, func(t *testing.T) {
