@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo" //nolint:depguard // the port has no records, and there are no logs to recover without any
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -37,8 +39,20 @@ func logsAsShipped() string {
 	return "-Dlog4j2.configurationFile=" + path
 }
 
-// recoverySpecs are about a broker that recovers its logs.
+// recoverySpecs are about nodes that recover their logs.
 func recoverySpecs(s *scene) {
+	It("does not take a controller for one that recovers its logs because it recovered that of the metadata, as each does", func() {
+		const node = 4
+		log, err := os.ReadFile(s.kafka.LogFile(node))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(log)).To(MatchRegexp(`Recovering unflushed segment .* for __cluster_metadata-0`), "it was restarted in order")
+		s.fixture.Break(node, podsets.Fault{})
+		s.seen(node, beReady(corev1.ConditionFalse))
+		Expect(s.ask(done, "explain", s.pod(node))).To(MatchRegexp(`state +NotReady\n`))
+		s.fixture.Mend(node)
+		s.seen(node, beReady(corev1.ConditionTrue))
+	})
+
 	It("leaves a broker alone while it recovers its logs, however silent and out of date it is, and restarts it once it is through", func() {
 		s.makeSegments()
 		const node = 1
@@ -97,9 +111,10 @@ func (s *scene) suspendInRecovery(node int32) {
 		return string(text[len(began):])
 	}
 	Expect(s.kafka.Kill(node)).To(Succeed())
-	Eventually(log).WithPolling(eager).Should(ContainSubstring("Recovering unflushed segment"))
+	Eventually(log).WithPolling(eager).Should(MatchRegexp(`Recovering unflushed segment .* for segments-0`))
 	Expect(s.kafka.Suspend(node)).To(Succeed())
 	DeferCleanup(func() { _ = s.kafka.Resume(node) }) // it runs already if all went well
 	Expect(log()).NotTo(MatchRegexp(`Loaded \d+ logs`), "it is not through")
+	GinkgoWriter.Printf("node %d hangs after %d of %d segments\n", node, strings.Count(log(), " recovered for segments-0"), segments)
 	s.seen(node, beReady(corev1.ConditionFalse))
 }
