@@ -380,9 +380,15 @@ func TestTheModelsServerIsLikeARealOne(t *testing.T) {
 	for range requests {
 		w.step()
 	}
+	// Some answers are rare: it is played until each was given, which few seeds need.
+	needed := []string{"answer ", "answer NotFound", "answer Conflict", "answer Invalid"}
+	lacks := func(answer string) bool { return w.did[answer] == 0 }
+	for most := 20 * requests; slices.ContainsFunc(needed, lacks) && requests < most; requests++ {
+		w.step()
+	}
 	w.sameEvents(events)
-	for _, needed := range []string{"answer ", "answer NotFound", "answer Conflict", "answer Invalid"} {
-		w.Expect(w.did).To(HaveKey(needed), "too little was played: %v", w.did)
+	for _, answer := range needed {
+		w.Expect(w.did).To(HaveKey(answer), "too little was played: %v", w.did)
 	}
 	violations = 0
 }
