@@ -8,17 +8,23 @@ WORKDIR /src
 # program is built as its users would, from its own go.mod.
 ENV GOWORK=off CGO_ENABLED=0
 COPY api/go.mod api/go.sum api/
+COPY cluster-operator/go.mod cluster-operator/go.sum cluster-operator/
 COPY clusters/go.mod clusters/go.sum clusters/
 COPY kafka/go.mod kafka/go.sum kafka/
+COPY operator/go.mod operator/go.sum operator/
 COPY roller/go.mod roller/go.sum roller/
 COPY topic-operator/go.mod topic-operator/go.sum topic-operator/
 RUN go -C ${OPERATOR} mod download
 COPY api api
+COPY cluster-operator cluster-operator
 COPY clusters clusters
 COPY kafka kafka
+COPY operator operator
 COPY roller roller
 COPY topic-operator topic-operator
-RUN go -C ${OPERATOR} build -trimpath -ldflags '-s -w' -o /operator ./cmd
+# The release, for --version and the metric kafka_operators_build_info.
+ARG VERSION=
+RUN go -C ${OPERATOR} build -trimpath -ldflags "-s -w -X github.com/kafka-operators/kafka-operators/operator/build.version=${VERSION}" -o /operator ./cmd
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -23,13 +23,13 @@ generate: bin/controller-gen bin/crd-ref-docs ## Generate deepcopy, CRDs, roles 
 	hack/make/generate.sh
 
 .PHONY: build
-build: ## Build bin/topic-operator and bin/roller.
+build: ## Build bin/topic-operator, bin/cluster-operator and bin/roller.
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/cluster-operator ./cluster-operator/cmd
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/topic-operator ./topic-operator/cmd
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/roller ./roller/cmd
 
 .PHONY: run
 run: ## Run the topic operator here, against the current kubeconfig (STRIMZI_NAMESPACE, STRIMZI_KAFKA_BOOTSTRAP_SERVERS, ...).
-	STRIMZI_LEADER_ELECTION_ENABLED=false \
 	STRIMZI_NAMESPACE='$(STRIMZI_NAMESPACE)' STRIMZI_KAFKA_BOOTSTRAP_SERVERS='$(STRIMZI_KAFKA_BOOTSTRAP_SERVERS)' \
 	go run ./topic-operator/cmd
 
@@ -44,6 +44,14 @@ demo-down: ## End the demo.
 .PHONY: demo-roller
 demo-roller: ## Show the roller: a real Kafka of three nodes is restarted while records are written. Leaves nothing behind.
 	go run ./e2e/cmd/demo roller
+
+.PHONY: demo-cluster
+demo-cluster: ## Show the cluster operator: a real Kubernetes cluster (Linux, root), a Kafka of three nodes, a rolling change, a killed pod.
+	go run ./e2e/cmd/demo cluster
+
+.PHONY: demo-cluster-down
+demo-cluster-down: ## End that demo.
+	go run ./e2e/cmd/demo cluster-down
 
 ##@ Proof
 
@@ -70,7 +78,7 @@ bench: ## Measure, on the real parts; BENCH_OUT names the file for the figures.
 ##@ Release
 
 .PHONY: docker-build
-docker-build: ## Build the image of an operator (OPERATOR=topic-operator or roller, IMAGE=name:tag).
+docker-build: ## Build the image of an operator (OPERATOR=topic-operator, cluster-operator or roller, IMAGE=name:tag).
 	@command -v docker >/dev/null || { echo 'docker is missing: install it, or build the Dockerfile with another builder' >&2; exit 1; }
 	docker build --build-arg OPERATOR='$(OPERATOR)' -t '$(IMAGE)' .
 

@@ -2,7 +2,7 @@ package kafka
 
 import "context"
 
-// The contract that holds for every method of this file and of nodes.go:
+// The contract that holds for every method of this file, of nodes.go and of features.go:
 //
 //   - It returns by the context's deadline; a context without one is given the adapter's own. Cancelling abandons the
 //     request: a write may or may not have happened, and the caller reads before it writes again.
@@ -36,7 +36,7 @@ type TopicReader interface {
 }
 
 // TopicWriter changes topics. CreateTopics and CreatePartitions never repeat a request that may have been carried out; DeleteTopics and
-// AlterConfigs may, because doing the same twice changes nothing more.
+// AlterConfigs may, because doing the same twice changes nothing more. Each asks the context's Gate right before every attempt (WithGate).
 type TopicWriter interface {
 	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists, with validateOnly
 	// too, and whatever else is wrong with what is asked for it, more partitions than one request may carry (ClassInvalid) and a lack of
@@ -87,4 +87,7 @@ type Admin interface {
 	NodeConfigReader
 	NodeTopicReader
 	LeaderElector
+	BrokerUnregisterer
+	FeatureReader
+	FeatureWriter
 }

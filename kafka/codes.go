@@ -25,6 +25,7 @@ const (
 	CodeElectionNotNeeded           int16 = 84
 	CodeThrottlingQuotaExceeded     int16 = 89
 	CodeResourceNotFound            int16 = 91
+	CodeInvalidUpdateVersion        int16 = 95
 	CodeUnknownTopicID              int16 = 100
 	CodeBrokerIDNotRegistered       int16 = 102
 	CodeMismatchedEndpointType      int16 = 114

@@ -1,20 +1,34 @@
 package kafka
 
+import "fmt"
+
 // maxNameLength is how long a topic's name may be, in bytes.
 const maxNameLength = 249
 
-// IsTopicName reports whether Kafka takes the text for a topic's name: 1 to 249 ASCII letters, digits, '.', '_' and '-', and neither "." nor
-// "..". No cluster has a topic of any other name. Source: org.apache.kafka.common.internals.Topic.
-func IsTopicName(name string) bool {
-	if name == "" || name == "." || name == ".." || len(name) > maxNameLength {
-		return false
+// IsTopicName reports whether Kafka takes the text for a topic's name. No cluster has a topic of any other name. See [CheckTopicName].
+func IsTopicName(name string) bool { return CheckTopicName(name) == nil }
+
+// CheckTopicName returns why a text is not the name of a topic, in Kafka's words (CodeInvalidTopic), or nil. A name is 1 to 249 ASCII letters, digits,
+// '.', '_' and '-', and neither "." nor "..". Source: org.apache.kafka.common.internals.Topic.
+func CheckTopicName(name string) error {
+	switch {
+	case name == "":
+		return invalidName("the empty string is not allowed")
+	case name == "." || name == "..":
+		return invalidName("'%s' is not allowed", name)
+	case len(name) > maxNameLength:
+		return invalidName("the length of '%s' is longer than the max allowed length %d", excerpt(name), maxNameLength)
 	}
 	for _, c := range []byte(name) {
 		if !isNameByte(c) {
-			return false
+			return invalidName("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
 		}
 	}
-	return true
+	return nil
+}
+
+func invalidName(format string, args ...any) error {
+	return NewError(CodeInvalidTopic, "Topic name is invalid: "+fmt.Sprintf(format, args...))
 }
 
 func isNameByte(c byte) bool {

@@ -47,6 +47,16 @@ type LeaderElector interface {
 	ElectPreferredLeaders(ctx context.Context, partitions []TopicPartition) (map[TopicPartition]error, error)
 }
 
+// BrokerUnregisterer takes brokers that left for good out of a cluster.
+type BrokerUnregisterer interface {
+	// UnregisterBroker deletes the registration of a broker. The controller answers. A broker that is not registered is an error of ClassNotFound. The
+	// request may be sent twice, the second time with that answer.
+	//
+	// Kafka checks neither that the broker is stopped nor that no partition has a replica on it. One that runs is out of the cluster until it starts
+	// again, when it registers again. So the caller makes sure that the broker is fenced (Node.Fenced), and that no replica is left on it.
+	UnregisterBroker(ctx context.Context, id int32) error
+}
+
 // ControllerReader tells of what controllers a cluster consists.
 type ControllerReader interface {
 	// DescribeControllers returns the cluster's identity and its registered controllers, as one of them knows them.

@@ -61,6 +61,7 @@ const (
 	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync
 	RuleRisk         Rule = "Risk"         // allowed by ruling R6, forbidden by the policy
 	RuleConfig       Rule = "Config"       // Kafka does not take the configuration
+	RuleDenied       Rule = "Denied"       // the API server does not delete its pod
 )
 
 // Block is one thing that keeps a node from being restarted or reconfigured.
@@ -86,6 +87,8 @@ type Assessment struct {
 	Repeated []Reason `json:"repeated,omitempty"`
 	// Changes are how its configuration differs.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
+	// Unknown is what is not known of it and may hide that it needs something.
+	Unknown []string `json:"unknown,omitempty"`
 	// Down: it serves nobody, so that to restart it takes nothing away.
 	Down bool `json:"down,omitempty"`
 	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is (ruling R5).
@@ -104,18 +107,23 @@ func (a *Assessment) block(rule Rule, format string, args ...any) {
 var outdated = []ReasonKind{PodHasOldRevision, PodHasOldResourceRevision}
 
 // assess tells how one node is, and what it needs, by itself: others are not looked at.
-func assess(s *Snapshot, n *Node, at stage, changes brokerconfig.Diff, p Progress, policy Policy) Assessment {
-	a := Assessment{Node: n.ID, Name: n.Name, Roles: n.Roles, Need: NeedNothing, Changes: changes, stage: at, node: n}
+func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment {
+	s, p, policy := r.s, r.progress, r.policy
+	a := &Assessment{Node: n.ID, Name: n.Name, Roles: n.Roles, Need: NeedNothing, Changes: changes, stage: at, node: n}
 	if q, known := s.Quorum.Get(); known {
 		a.ActiveController = q.Leader == n.ID
 	}
 	a.state(s, n, p.Restarts[n.ID], policy)
-	reasons := a.reasons(s, n, policy)
-	for _, r := range reasons {
-		if slices.Contains(p.Restarted[n.ID], r.key()) {
-			a.Repeated = append(a.Repeated, r)
+	if a.State != StateRecovering && n.Recovery.IsKnown() && !n.Roles.Controller && a.outside(s, policy, r.avail) {
+		a.Down = true
+	}
+	a.unknown(policy)
+	reasons := a.reasons(s, n, policy, r.heard)
+	for _, x := range reasons {
+		if slices.Contains(p.Restarted[n.ID], x.key()) {
+			a.Repeated = append(a.Repeated, x)
 		} else {
-			a.Reasons = append(a.Reasons, r)
+			a.Reasons = append(a.Reasons, x)
 		}
 	}
 	switch {
@@ -156,14 +164,45 @@ func (a *Assessment) state(s *Snapshot, n *Node, r Restart, policy Policy) {
 	case recovery != nil:
 		a.State, a.Detail = StateRecovering, recovery.String()
 	case !ready:
-		a.State = StateUnready
-		a.Down = n.Roles.Broker && !n.Roles.Controller && n.Fenced.Or(false)
+		a.unready(n)
 	case !n.Answers.Or(true):
 		a.State, a.Detail = StateSilent, "its pod is ready, and it has not answered for "+rounded(s.At.Sub(n.Silent))
 	default:
 		a.State = StateReady
 	}
+	a.Detail = join(a.Detail, n.Sidecar, n.Failing)
 	a.restartState(s, r, policy)
+}
+
+func join(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "; ")
+}
+
+// unready sets State, Detail and Down of a node that is not ready.
+func (a *Assessment) unready(n *Node) {
+	a.State = StateUnready
+	if n.Recovery.IsKnown() {
+		a.Down = n.Roles.Broker && !n.Roles.Controller && n.Fenced.Or(false)
+	} else {
+		a.Detail = "it may be recovering its logs: " + n.Recovery.Why()
+	}
+}
+
+// unknown notes what is not known of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown is never as it is to be.
+func (a *Assessment) unknown(policy Policy) {
+	n := a.node
+	if n.Instance.Or("?") == "" {
+		return // there is no pod to know anything of
+	}
+	if !n.Ready.IsKnown() {
+		a.Unknown = append(a.Unknown, "its readiness: "+n.Ready.Why())
+	}
+	if !n.Revision.IsKnown() {
+		a.Unknown = append(a.Unknown, "its revision: "+n.Revision.Why())
+	}
+	if !policy.NoReconfiguration && !n.Config.IsKnown() {
+		a.Unknown = append(a.Unknown, "its configuration: "+n.Config.Why())
+	}
 }
 
 // restartState replaces the state of a node that was restarted and is not back.
@@ -200,12 +239,14 @@ func (r *Recovery) String() string {
 }
 
 // reasons are all reasons to restart the node that it shows, whether or not it was restarted for them.
-func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy) []Reason {
+// That nobody answers is a fact about us, and says nothing of a node that Kubernetes finds ready (docs/decisions/lost-clusters.md).
+func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
 	reasons := slices.Clone(n.Requests)
 	if r, known := n.Revision.Get(); known && r.Outdated() {
 		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: r.Desired})
 	}
-	if n.Roles.Broker && a.State != StateRecovering && n.silent(s.At) >= n.patience(policy) {
+	witnessed := heard || !n.Ready.Or(true) || n.Failing != ""
+	if n.Roles.Broker && a.State != StateRecovering && witnessed && n.silent(s.At) >= n.patience(policy) {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
 	if len(a.Changes.Restart) > 0 {
@@ -256,9 +297,29 @@ func keys(changes []brokerconfig.Change) string {
 
 // ownBlocks are those for which nobody else is looked at.
 func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) {
+	a.stateBlocks(s, n, policy)
+	if n.Foreign != "" {
+		a.block(RuleOwner, "%s", n.Foreign)
+	}
+	if n.Unsettled != "" {
+		a.block(RuleUnknown, "%s", n.Unsettled)
+	}
+	if n.Hold != "" {
+		a.block(RuleHold, "%s", n.Hold)
+	}
+	if a.Need == NeedReconfiguration {
+		a.configBlocks(s, p)
+		return
+	}
+	if d, denied := p.Denied[a.Node]; denied && s.At.Before(d.again()) {
+		a.block(RuleDenied, "%s; it is asked for again at %s", d.Why, clock(d.again()))
+	}
+}
+
+func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	switch {
 	case a.State == StateRecovering:
-		a.block(RuleRecovery, "%s; a restart would begin that anew", a.Detail)
+		a.block(RuleRecovery, "%s; a restart would begin that anew", n.Recovery.Or(&Recovery{RemainingLogs: -1}))
 	case a.State == StateUnknown:
 		a.block(RuleUnknown, "%s", a.Detail)
 	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
@@ -267,15 +328,6 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
 		a.block(RulePatience, "it is not ready, and is waited for until %s", clock(n.ReadyChanged.Add(policy.Patience)))
-	}
-	if n.Foreign != "" && a.Need == NeedRestart {
-		a.block(RuleOwner, "%s", n.Foreign)
-	}
-	if n.Hold != "" {
-		a.block(RuleHold, "%s", n.Hold)
-	}
-	if a.Need == NeedReconfiguration {
-		a.configBlocks(s, p)
 	}
 }
 

@@ -140,6 +140,24 @@ func (a *Availability) Behind(id NodeID) (behind, of int, known bool) {
 	return behind, len(a.hosted[at]), true
 }
 
+// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are not known, each broker may serve.
+func (a *Availability) serves(id NodeID) string {
+	if a.unknown != "" {
+		return "?"
+	}
+	at := a.ids.of(id)
+	if at < 0 {
+		return ""
+	}
+	for _, where := range a.hosted[at] {
+		t := &a.topics[where.topic]
+		if p := &t.Partitions[where.partition]; p.Leader >= 0 && slices.Contains(p.ISR, id) {
+			return fmt.Sprintf("%s-%d", t.Name, p.Index)
+		}
+	}
+	return ""
+}
+
 // leads is how many partitions the broker leads.
 func (a *Availability) leads(id NodeID) int32 {
 	if at := a.ids.of(id); at >= 0 {

@@ -1,6 +1,7 @@
 package roller
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,8 +10,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// follow takes up the plan that is being followed. Where it lacks a broker that is to be restarted it is made anew, as soon as no broker is away.
+// follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that is to be restarted, or one can go with others
+// that could not when it was made, it is made anew, as soon as no broker is away.
 func (r *round) follow() {
+	r.takeUp()
+	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(r.batch[a.Node], r.batch[b.Node]))
+	})
+}
+
+func (r *round) takeUp() {
 	r.batch = map[NodeID]int{}
 	for i, ids := range r.progress.Batches {
 		for _, id := range ids {
@@ -19,19 +28,22 @@ func (r *round) follow() {
 	}
 	brokers := r.brokers()
 	if len(brokers) == 0 {
-		r.progress.Batches, r.progress.Limits, r.batch = nil, "", map[NodeID]int{}
+		r.progress.Batches, r.progress.Limits, r.progress.Shut, r.batch = nil, "", nil, map[NodeID]int{}
 		return
 	}
 	limits := fmt.Sprintf("%d/%d/%g", r.policy.MaxUnavailable, r.policy.MaxPerRack, r.policy.MaxLeaderShare)
 	covered := !slices.ContainsFunc(brokers, func(a *Assessment) bool { _, planned := r.batch[a.Node]; return !planned })
-	if covered && limits == r.progress.Limits {
+	opened := slices.ContainsFunc(brokers, func(a *Assessment) bool {
+		return slices.Contains(r.progress.Shut, a.Node) && (a.Down || r.gone.open(a.Node))
+	})
+	if covered && limits == r.progress.Limits && !opened {
 		return
 	}
 	if slices.ContainsFunc(r.away, func(a *Assessment) bool { return a.Roles.Broker && a.node.Hold == "" }) {
 		return
 	}
 	d := r.divide(brokers)
-	r.made, r.progress.Batches, r.progress.Limits = &d, d.batches, limits
+	r.made, r.progress.Batches, r.progress.Limits, r.progress.Shut = &d, d.batches, limits, d.shut
 	r.batch = map[NodeID]int{}
 	for i, ids := range d.batches {
 		for _, id := range ids {
@@ -57,6 +69,8 @@ type division struct {
 	// fewest is a number of batches below which there is no division, and proof why. Those that may not go down at this moment do not count.
 	fewest int
 	proof  string
+	// shut are those.
+	shut []NodeID
 }
 
 // divide makes batches of brokers that may go down together (ruling R8). Unready ones are of earlier batches than ready ones. Those that may not go down at
@@ -81,7 +95,12 @@ func (r *round) divide(brokers []*Assessment) division {
 		all.proof = "unready nodes first: " + all.proof + "; ready ones: "
 	}
 	then := r.pack(ready)
+	var closed []NodeID
+	for _, a := range shut {
+		closed = append(closed, a.Node)
+	}
 	return division{
+		shut:    closed,
 		batches: slices.Concat(all.batches, then.batches, oneByOne(shut).batches),
 		fewest:  all.fewest + then.fewest,
 		proof:   all.proof + then.proof,

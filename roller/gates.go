@@ -14,26 +14,31 @@ func (r *round) gates(a *Assessment) []Block {
 	if r.policy.Closed != "" {
 		b.block(RuleWindow, "%s", r.policy.Closed)
 	}
+	way := r.wayOut(a)
 	if !a.Down {
-		r.halts(a, b)
+		r.halts(a, b, way != "")
 	}
 	r.order(a, b)
-	if a.Roles.Controller {
+	if way != "" || a.guessed() {
+		r.alone(a, b)
+	}
+	if a.Roles.Controller && way == "" {
 		r.voters(a, b)
 	}
-	if a.Roles.Broker {
+	if a.Roles.Broker && way == "" {
 		r.limits(a, b)
 	}
 	if until := r.settled(); r.policy.Settle > 0 && !a.Down && r.s.At.Before(until) {
 		b.block(RuleSettle, "the last node came back just now; the next one goes at %s", clock(until))
 	}
-	r.safety(a, b)
+	r.safety(a, b, way)
 	return b.Blocks
 }
 
 // halts keep nodes that work from being restarted into what another node did not survive (seed 002: a stuck pod that is up to date stops all; a node
-// that is not ready after its restart stops its own kind, ruling R4). A node on hold stops nobody: somebody knows of it.
-func (r *round) halts(a, b *Assessment) {
+// that is not ready after its restart stops its own kind, ruling R4). A node on hold stops nobody: somebody knows of it. In a cluster that is lost, a node
+// that is not ready may only wait for the others.
+func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	for _, other := range r.nodes {
 		if other == a || other.node.Hold != "" {
 			continue
@@ -41,7 +46,7 @@ func (r *round) halts(a, b *Assessment) {
 		switch {
 		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
 			b.block(RuleHalt, "node %d is stuck (%s) and up to date: others might end like it; correct it, or put it on hold", other.Node, other.Detail)
-		case other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
+		case !clusterIsLost && other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
 			b.block(RuleHalt, "node %d was restarted and did not become ready: others might end like it; correct it, or put it on hold", other.Node)
 		default:
 			continue
@@ -176,12 +181,12 @@ func (r *round) areAway(away []*Assessment) string {
 }
 
 // safety is what the data and the quorum need. Nothing is taken from them by a node that serves nobody.
-func (r *round) safety(a, b *Assessment) {
-	if a.Down {
+func (r *round) safety(a, b *Assessment, way string) {
+	if a.Down || way != "" && a.Roles.Controller {
 		return
 	}
 	r.quorum(a, b)
-	if !a.Roles.Broker {
+	if !a.Roles.Broker || way != "" || a.outside(r.s, r.policy, r.avail) {
 		return
 	}
 	if r.nobodyAnswers(a) {
@@ -209,7 +214,7 @@ func (r *round) safety(a, b *Assessment) {
 func (r *round) quorum(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Roles.Controller {
-		if v := CheckQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node)); v.Blocked != "" {
+		if v := checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost); v.Blocked != "" {
 			b.block(RuleQuorum, "%s", v.Blocked)
 		}
 		return
@@ -247,15 +252,25 @@ func (r *round) nobodyAnswers(a *Assessment) bool {
 	return true
 }
 
+// guessed reports whether a node is unready, and nobody can tell whether it recovers its logs. After patience it goes all the same, and alone (docs/decisions/facts-of-a-restart.md).
+func (a *Assessment) guessed() bool {
+	return !a.node.Ready.Or(true) && a.State != StateStuck && !a.node.Recovery.IsKnown()
+}
+
 // forced says which checks are not made before the node is restarted, and why; empty: all are (ruling R5).
 func (r *round) forced(a *Assessment) string {
+	way := r.wayOut(a)
 	switch {
+	case way != "":
+		return way
+	case a.guessed():
+		return fmt.Sprintf("it has been unready for %s, and may be recovering its logs: %s", rounded(r.s.At.Sub(a.node.ReadyChanged)), a.node.Recovery.Why())
 	case a.Down:
 		return fmt.Sprintf("it serves nobody (%s), so neither the quorum nor replicas in sync can be lost", a.summaryOfState())
 	case a.Roles.Broker && r.nobodyAnswers(a):
 		return "no broker answers, so nobody can tell which replicas are in sync"
 	case a.Roles.Controller:
-		return CheckQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node)).Warning
+		return checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost).Warning
 	}
 	return ""
 }

@@ -12,12 +12,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
 )
 
-// proveSeed is the seed of a run: that of the environment, or a new one.
+// proveSeed is the seed of a run: that of the environment, or always the same, or a new one where the proofs run in full.
 func proveSeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("PROVE_SEED")
-	if text == "" {
+	switch {
+	case text == "" && proving():
 		return rand.Uint64() >> 12
+	case text == "":
+		return 1 // what a test finds must not depend on the day
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

@@ -21,6 +21,9 @@ type Plan struct {
 	Proof  string `json:"proof,omitempty"`
 	// Blocked are the nodes that need something and do not get it as things are; their assessments say why.
 	Blocked []NodeID `json:"blocked,omitempty"`
+	// Unknown are the nodes that may need something that nobody can tell (Assessment.Unknown), and Unread why there may be others.
+	Unknown []NodeID `json:"unknown,omitempty"`
+	Unread  string   `json:"unread,omitempty"`
 	// Disputes are what the desired configurations of nodes do not agree on.
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Nodes are all nodes, in the order in which they are considered.
@@ -49,7 +52,7 @@ var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, Rul
 func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	r := newRound(s, p, policy)
 	r.follow()
-	plan := Plan{At: s.At, Disputes: r.disputes}
+	plan := Plan{At: s.At, Unread: s.Unread, Disputes: r.disputes}
 	for _, a := range r.reconfigurations() {
 		plan.Reconfigurations = append(plan.Reconfigurations, Reconfiguration{a.Node, a.Changes})
 	}
@@ -72,6 +75,9 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	plan.brokers(r, brokers)
 	for _, a := range r.nodes {
 		plan.Nodes = append(plan.Nodes, *a)
+		if len(a.Unknown) > 0 && a.Need == NeedNothing {
+			plan.Unknown = append(plan.Unknown, a.Node)
+		}
 	}
 	return plan
 }

@@ -3,12 +3,14 @@ package roller_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // batchesOf are the batches alone.
@@ -70,17 +72,10 @@ func TestPlanEqualsExecution(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		sc := randomScene(t, random)
 		plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)
-		var done [][]roller.NodeID
 		for range 5 * len(sc.s.Nodes) {
-			var batch []roller.NodeID
-			for _, a := range sc.step().Actions {
-				batch = append(batch, a.Node)
-			}
-			if len(batch) > 0 {
-				done = append(done, batch)
-			}
+			sc.Expect(len(sc.step().Actions)).To(BeNumerically("<=", 1), "each is looked at again before it goes (seed %d)", seed)
 		}
-		sc.Expect(done).To(Equal(batchesOf(plan)), "seed %d", seed)
+		sc.Expect(sc.restarts).To(Equal(slices.Concat(batchesOf(plan)...)), "seed %d", seed)
 		sc.Expect(len(plan.Batches)).To(BeNumerically(">=", plan.Fewest), "seed %d", seed)
 		again := roller.NewPlan(&sc.s, sc.progress, sc.policy)
 		sc.Expect(again.Batches).To(BeEmpty(), "seed %d", seed)
@@ -131,14 +126,16 @@ func TestAPlanOnTheWay(t *testing.T) {
 	sc := racked(t, 9)
 	sc.policy.MaxUnavailable = 3
 	sc.step()
+	sc.step()
+	sc.step()
 	sc.Expect(sc.restarts).To(Equal(ids(0, 3, 6)))
-	sc.unready(0, 3)
+	sc.unready(0, 6)
 	plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)
 	sc.Expect(batchesOf(plan)).To(Equal([][]roller.NodeID{ids(1, 4, 7), ids(2, 5, 8)}))
 	sc.step()
 	sc.Expect(sc.restarts).To(HaveLen(3))
 	sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleBatch))
-	sc.node(3).Ready = roller.Known(true)
+	sc.node(6).Ready = roller.Known(true)
 	sc.Expect(sc.roll()).To(Equal(ids(0, 3, 6, 1, 4, 7, 2, 5, 8)))
 }
 
@@ -147,6 +144,8 @@ func TestALimitThatIsRaised(t *testing.T) {
 	sc := racked(t, 9)
 	sc.step()
 	sc.policy.MaxUnavailable = 9
+	sc.step()
+	sc.step()
 	sc.step()
 	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 4, 7)))
 }
@@ -179,7 +178,7 @@ func large(unaware float64) (*roller.Snapshot, roller.Policy) {
 	for id := range roller.NodeID(1000) {
 		s.Nodes = append(s.Nodes, roller.Node{
 			ID: id, Roles: broker, Rack: fmt.Sprint(id % 3), Instance: roller.Known("i"), Ready: roller.Known(true), Answers: roller.Known(true),
-			Stuck: roller.Known(""), Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}), ReadyChanged: noon.Add(-time.Hour),
+			Stuck: roller.Known(""), Config: roller.Known(brokerconfig.Config{}), Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}), ReadyChanged: noon.Add(-time.Hour),
 		})
 	}
 	var topics []roller.Topic

@@ -3,6 +3,8 @@ package roller
 import (
 	"strconv"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // Policy is what the roller is allowed to do. Its zero value is not usable: start from DefaultPolicy.
@@ -63,10 +65,12 @@ const fetchTimeoutKey = "controller.quorum.fetch.timeout.ms"
 
 // fetchTimeout is ruling R3's: by the node's desired configuration, else the policy's.
 func (p Policy) fetchTimeout(n *Node) time.Duration {
-	if config, known := n.Config.Get(); known {
-		if ms, err := strconv.Atoi(config.Desired[fetchTimeoutKey]); err == nil && ms > 0 {
-			return time.Duration(ms) * time.Millisecond
-		}
+	desired, known := n.Desired.Get()
+	if !known {
+		desired = n.Config.Or(brokerconfig.Config{}).Desired
+	}
+	if ms, err := strconv.Atoi(desired[fetchTimeoutKey]); err == nil && ms > 0 {
+		return time.Duration(ms) * time.Millisecond
 	}
 	return p.QuorumFetchTimeout
 }

@@ -20,6 +20,15 @@ type Progress struct {
 	Waiting map[NodeID]time.Time `json:"waiting,omitempty"`
 	// Alterations are the last attempts to change a node's configuration while it runs.
 	Alterations map[NodeID]Alteration `json:"alterations,omitempty"`
+	// Denied are the restarts that the API server did not carry out.
+	Denied map[NodeID]Denial `json:"denied,omitempty"`
+	// Failing is since when there is positive evidence that a node can serve nobody, and Leaderless since when the controllers find no leader.
+	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
+	Leaderless time.Time            `json:"leaderless,omitzero"`
+	// Witnessed is when such evidence was last seen: what nobody looked at for long may have ended, and begun again.
+	Witnessed time.Time `json:"witnessed,omitzero"`
+	// Shut are the brokers that the plan restarts one by one only because they could not go when it was made.
+	Shut []NodeID `json:"shut,omitempty"`
 	// Back is when the last node came back.
 	Back time.Time `json:"back,omitzero"`
 }
@@ -28,6 +37,9 @@ type Progress struct {
 type Restart struct {
 	// Instance is the one that was to end.
 	Instance string    `json:"instance"`
+	Name     string    `json:"name,omitempty"`
+	Roles    Roles     `json:"roles,omitzero"`
+	Rack     string    `json:"rack,omitempty"`
 	At       time.Time `json:"at"`
 	Reasons  []Reason  `json:"reasons"`
 	// Behind is how many of the broker's replicas were not in sync before: as many may be so after.
@@ -65,6 +77,9 @@ func (p Progress) Clone() Progress {
 	p.Restarts = cloned(p.Restarts)
 	p.Restarted = cloned(p.Restarted)
 	p.Waiting = cloned(p.Waiting)
+	p.Denied = cloned(p.Denied)
+	p.Failing = cloned(p.Failing)
+	p.Shut = slices.Clone(p.Shut)
 	p.Alterations = cloned(p.Alterations)
 	return p
 }
@@ -76,7 +91,45 @@ func cloned[V any](m map[NodeID]V) map[NodeID]V {
 	return maps.Clone(m)
 }
 
-// NotCarriedOut takes a restart back that was not begun, and is known not to have been: the API server refused it.
+// Denial is a restart that the API server did not carry out, and how often it was asked for.
+type Denial struct {
+	Instance string    `json:"instance"`
+	At       time.Time `json:"at"`
+	Times    int       `json:"times"`
+	Why      string    `json:"why"`
+}
+
+// again is when it is asked for again: later each time.
+func (d Denial) again() time.Time {
+	const first, longest = 5 * time.Second, 5 * time.Minute
+	return d.At.Add(min(longest, first<<min(d.Times-1, 10)))
+}
+
+// Deny takes a restart back that the API server did not carry out, at that time and for that reason. It is asked for again, later each time.
+func (p Progress) Deny(id NodeID, at time.Time, why string) Progress {
+	p = p.Clone()
+	instance := p.Restarts[id].Instance
+	p.undo(id)
+	last := p.Denied[id]
+	if last.Instance != instance {
+		last = Denial{Instance: instance}
+	}
+	last.At, last.Times, last.Why = at, last.Times+1, why
+	p.Denied[id] = last
+	return p
+}
+
+// drop forgets nodes.
+func (p Progress) drop(these func(id NodeID) bool) {
+	maps.DeleteFunc(p.Restarts, func(id NodeID, _ Restart) bool { return these(id) })
+	maps.DeleteFunc(p.Restarted, func(id NodeID, _ []string) bool { return these(id) })
+	maps.DeleteFunc(p.Waiting, func(id NodeID, _ time.Time) bool { return these(id) })
+	maps.DeleteFunc(p.Alterations, func(id NodeID, _ Alteration) bool { return these(id) })
+	maps.DeleteFunc(p.Denied, func(id NodeID, _ Denial) bool { return these(id) })
+	maps.DeleteFunc(p.Failing, func(id NodeID, _ time.Time) bool { return these(id) })
+}
+
+// NotCarriedOut takes a restart back that was not begun, and is known not to have been.
 func (p Progress) NotCarriedOut(id NodeID) Progress {
 	p = p.Clone()
 	p.undo(id)
@@ -148,12 +201,12 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress
 	stages := map[NodeID]stage{}
 	for id, r := range p.Restarts {
 		n := s.Node(id)
-		if n == nil { // scaled away
+		if n == nil { // no StrimziPodSet lists it any more (see Snapshot.absent)
 			delete(p.Restarts, id)
 			continue
 		}
 		instance, known := n.Instance.Get()
-		if known && instance == r.Instance && !n.Terminating && s.At.Sub(r.At) >= effect {
+		if known && instance == r.Instance && !n.Terminating && s.from().Sub(r.At) >= effect {
 			p.undo(id) // it never began
 			if r, known = p.Restarts[id]; !known {
 				continue
@@ -210,12 +263,16 @@ func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *Availability) (Re
 	}
 	left, known := r.left(s, n, policy, a)
 	switch {
-	case !known:
-		return r, stageCatchingUp
+	case !known && r.Ready.IsZero():
+		r.Ready, r.Improved = s.At, s.At
+	case !known: // it is not waited for longer than if it made no progress
 	case left == 0:
 		return r, stageNone
-	case r.Ready.IsZero():
-		r.Ready, r.First, r.Left, r.Improved = s.At, left, left, s.At
+	case r.First == 0:
+		r.First, r.Left, r.Improved = left, left, s.At
+		if r.Ready.IsZero() {
+			r.Ready = s.At
+		}
 	case left < r.Left:
 		r.Left, r.Improved = left, s.At
 	default:

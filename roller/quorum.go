@@ -2,6 +2,7 @@ package roller
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,11 @@ type QuorumVerdict struct {
 // caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader. All times are of the
 // leader's clock.
 func CheckQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration) QuorumVerdict {
+	return checkQuorum(quorum, id, timeout, nil)
+}
+
+// checkQuorum is CheckQuorum, where some voters are known to be lost although the leader may still take them for caught up.
+func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []NodeID) QuorumVerdict {
 	q, known := quorum.Get()
 	switch {
 	case !known:
@@ -30,7 +36,7 @@ func CheckQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration) QuorumVe
 	if !ok {
 		return QuorumVerdict{Blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not tell how far it is", q.Leader)}
 	}
-	caughtUp, behind := q.others(id, now, timeout)
+	caughtUp, behind := q.others(id, now, timeout, lost)
 	n := len(q.Voters)
 	needed := n/2 + 1
 	if n == 2 {
@@ -48,11 +54,11 @@ func CheckQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration) QuorumVe
 }
 
 // others counts the other voters that are caught up, and names those that are not.
-func (q Quorum) others(id NodeID, now int64, timeout time.Duration) (caughtUp int, behind []NodeID) {
+func (q Quorum) others(id NodeID, now int64, timeout time.Duration, lost []NodeID) (caughtUp int, behind []NodeID) {
 	for _, v := range q.Voters {
 		switch {
 		case v.ID == id:
-		case v.LastCaughtUp >= 0 && (v.ID == q.Leader || now-v.LastCaughtUp < timeout.Milliseconds()):
+		case !slices.Contains(lost, v.ID) && v.LastCaughtUp >= 0 && (v.ID == q.Leader || now-v.LastCaughtUp < timeout.Milliseconds()):
 			caughtUp++
 		default:
 			behind = append(behind, v.ID)

@@ -24,6 +24,10 @@ type round struct {
 	chosen []*Assessment
 	// controllers counts the controllers, and down those of them that serve nobody. They tell of a lost quorum where nobody answers who knows of it.
 	controllers, down int
+	// lost are the controllers that can't be relied on, although the quorum's leader may still take them for caught up.
+	lost []NodeID
+	// heard: a broker answers, so that it is not us who can reach nobody.
+	heard bool
 	// batch is the number of a broker's batch in the plan that is followed; made is that plan if it was made in this round.
 	batch map[NodeID]int
 	made  *division
@@ -33,36 +37,66 @@ type round struct {
 
 // newRound assesses all nodes and puts them in order.
 func newRound(s *Snapshot, p Progress, policy Policy) *round {
+	s = s.absent(p)
 	r := &round{s: s, policy: policy, avail: NewAvailability(s.Topics)}
 	var stages map[NodeID]stage
 	r.progress, stages = p.advance(s, policy, r.avail)
+	r.heard = slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Roles.Broker && n.Answers.Or(false) })
 	changes := r.compare()
-	var down []NodeID
+	var gone []NodeID
 	for i := range s.Nodes {
-		a := assess(s, &s.Nodes[i], stages[s.Nodes[i].ID], changes[s.Nodes[i].ID], r.progress, policy)
-		r.nodes = append(r.nodes, &a)
-		if a.Down || a.stage.underWay() && a.stage != stageCatchingUp || a.leaving(s.At, policy) || a.node.dead() {
-			down = append(down, a.Node)
+		n := &s.Nodes[i]
+		a := r.assess(n, stages[n.ID], changes[n.ID])
+		r.nodes = append(r.nodes, a)
+		if a.gone(s.At, policy) {
+			gone = append(gone, a.Node)
 		}
-		if a.stage.underWay() || a.leaving(s.At, policy) {
-			r.away = append(r.away, &a)
+		if a.away(s.At, policy) {
+			r.away = append(r.away, a)
 		}
 		if a.Roles.Controller {
 			r.controllers++
-			if a.Down || a.node.dead() {
+			if a.Down || n.dead() {
 				r.down++
+			}
+			if a.lost(s.At, policy) {
+				r.lost = append(r.lost, a.Node)
 			}
 		}
 	}
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Node, b.Node))
 	})
-	r.gone = newLedger(r.avail, down)
+	if s.Unread != "" {
+		gone = append(gone, r.unread()...)
+		for _, v := range s.Quorum.Or(Quorum{}).Voters {
+			if s.Node(v.ID) == nil {
+				r.lost = append(r.lost, v.ID)
+			}
+		}
+	}
+	r.gone = newLedger(r.avail, gone)
 	r.forget()
+	r.witness()
 	return r
 }
 
-// compare tells how each node's configuration differs from what it is to be. What concerns all brokers is given to one of them that answers.
+// unread are the brokers with replicas that may only not have been read: nobody knows whether they serve.
+func (r *round) unread() []NodeID {
+	var ids []NodeID
+	for t := range r.avail.topics {
+		for p := range r.avail.topics[t].Partitions {
+			for _, id := range r.avail.topics[t].Partitions[p].Replicas {
+				if r.s.Node(id) == nil && !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// compare tells how each node's configuration differs from what it is to be. What concerns all brokers is given to one of them.
 func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	diffs := map[NodeID]brokerconfig.Diff{}
 	if r.policy.NoReconfiguration {
@@ -81,28 +115,36 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	for id, d := range out.Nodes {
 		diffs[NodeID(id)] = d
 	}
-	for _, n := range nodes { // by ascending id
-		if n.Roles.Broker && len(out.Global) > 0 {
-			d := diffs[NodeID(n.ID)]
-			d.Global = out.Global
-			diffs[NodeID(n.ID)] = d
-			break
-		}
+	if id, found := r.carrier(diffs); found && len(out.Global) > 0 {
+		d := diffs[id]
+		d.Global = out.Global
+		diffs[id] = d
 	}
 	return diffs
 }
 
-// leaving reports whether a node goes, or went, by itself or by somebody else's hand, not long ago. Kafka may still say that it is in sync, and a voter.
-func (a *Assessment) leaving(now time.Time, policy Policy) bool {
-	recent := now.Sub(a.node.ReadyChanged) < policy.Patience
-	return a.node.Terminating && (recent || a.node.Ready.Or(true)) || (a.State == StateUnready || a.State == StateUnknown) && !a.Down && !a.node.Ready.Or(true) && recent
-}
-
-// dead reports whether a node is not ready and does not answer, or recovers its logs. Without a quorum nobody takes it out of what it is in sync with, however
-// long that lasts.
-func (n *Node) dead() bool {
-	ready, known := n.Ready.Get()
-	return known && !ready && !n.Answers.Or(false) || n.Recovery.Or(nil) != nil
+// carrier is the broker that a change of all brokers is given to: the first one that nothing keeps from it, if there is one. The change must not wait for that
+// broker's restart, or its hold.
+func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bool) {
+	best := 0
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		if !n.Roles.Broker || !n.Config.IsKnown() {
+			continue
+		}
+		_, underWay := r.progress.Restarts[n.ID]
+		fit := 1
+		if n.Hold == "" && !underWay && !n.Terminating && n.Ready.Or(false) && n.Answers.Or(false) {
+			fit = 2
+			if !n.Revision.Or(Revision{}).Outdated() && len(n.Requests)+len(diffs[n.ID].Restart) == 0 {
+				fit = 3
+			}
+		}
+		if fit > best {
+			id, best = n.ID, fit
+		}
+	}
+	return id, best > 0
 }
 
 // rank is the place in seed 002's order: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
@@ -130,14 +172,20 @@ func (r *round) forget() {
 		if a.Need != NeedRestart || a.stage != stageNone {
 			delete(r.progress.Waiting, a.Node)
 		}
+		if d, denied := r.progress.Denied[a.Node]; denied && (a.node.Instance.IsKnown() && a.node.Instance.Or("") != d.Instance) {
+			delete(r.progress.Denied, a.Node)
+		}
 		if last := r.progress.Alterations[a.Node]; a.node.Config.IsKnown() && a.Changes.Empty() && (last.Refused == "" || !r.wants(last.Change)) {
 			delete(r.progress.Alterations, a.Node)
 		}
 	}
 	for id := range r.progress.Restarted {
-		if r.s.Node(id) == nil || len(r.progress.Restarted[id]) == 0 {
+		if len(r.progress.Restarted[id]) == 0 {
 			delete(r.progress.Restarted, id)
 		}
+	}
+	if r.s.Unread == "" { // who is not there is listed by no StrimziPodSet any more (docs/decisions/facts-of-a-restart.md)
+		r.progress.drop(func(id NodeID) bool { return r.s.Node(id) == nil })
 	}
 }
 
@@ -158,7 +206,7 @@ func (r *round) forgetReasons(a *Assessment) {
 
 // wants reports whether some node is, or may be, to have a change. One for all brokers is given to any one of them that answers.
 func (r *round) wants(change string) bool {
-	return slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return !a.node.Config.IsKnown() || a.alteration() == change })
+	return r.s.Unread != "" || slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return !a.node.Config.IsKnown() || a.alteration() == change })
 }
 
 // needsConfig reports whether one of the reasons can only be seen in the configuration.
@@ -197,7 +245,10 @@ func (r *round) choose(a *Assessment) {
 // restart is the record of it.
 func (r *round) restart(a *Assessment) Restart {
 	behind, _, _ := r.avail.Behind(a.Node)
-	next := Restart{Instance: a.node.Instance.Or(""), At: r.s.At, Reasons: a.Reasons, Behind: behind}
+	if a.Down {
+		behind = 0 // it is behind because it serves nobody, and catches up once it does
+	}
+	next := Restart{Instance: a.node.Instance.Or(""), Name: a.Name, Roles: a.Roles, Rack: a.node.Rack, At: r.s.At, Reasons: a.Reasons, Behind: behind}
 	if before, ok := r.progress.Restarts[a.Node]; ok { // what it lost by that one is still to catch up
 		before.Before = nil
 		next.Before, next.Behind = &before, before.Behind

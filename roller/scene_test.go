@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // scene is a cluster in which every restart ends well within one step, unless the test says otherwise. Its clock moves only when nothing else happens.
@@ -46,7 +47,7 @@ func (sc *scene) with(roles roller.Roles, nodes ...roller.NodeID) *scene {
 		sc.s.Nodes = append(sc.s.Nodes, roller.Node{
 			ID: id, Name: fmt.Sprintf("my-cluster-kafka-%d", id), Roles: roles, Instance: roller.Known("first"),
 			Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour), Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
-			Answers: roller.Known(true), Fenced: roller.Known(false), Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
+			Answers: roller.Known(true), Fenced: roller.Known(false), Config: roller.Known(brokerconfig.Config{}), Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
 		})
 	}
 	slices.SortFunc(sc.s.Nodes, func(a, b roller.Node) int { return int(a.ID - b.ID) })

@@ -42,7 +42,7 @@ func TestABrokerThatStartsIsNotSilent(t *testing.T) {
 
 // A restart of a node that is not back from the one before: if it turns out not to have begun, or was refused, the one before counts again.
 func TestARestartAfterARestart(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 1, ids(0, 7), ids(0, 7)))
+	sc := newScene(t).with(broker, 0, 1, 2).current(1, 2).topics(topicOf("t", 1, ids(0, 7), ids(0, 7)))
 	sc.never(0)
 	lost := func(n *roller.Node) {
 		n.Ready = roller.Known(false)
@@ -72,6 +72,7 @@ func TestARestartAfterARestart(t *testing.T) {
 func TestSilentBrokersGoOneAtATime(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
 	sc.policy.MaxUnavailable = 3
+	sc.unready(time.Hour, 0, 1, 2)
 	for _, id := range ids(0, 1, 2) {
 		sc.node(id).Answers, sc.node(id).Silent = roller.Known(false), noon.Add(-time.Hour)
 	}
@@ -101,6 +102,7 @@ func TestASilentBrokerWaitsForOneThatComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t).with(broker, 0, 1).current(0, 1)
+			sc.unready(time.Hour, 0)
 			for _, id := range ids(0, 1) {
 				sc.node(id).Answers, sc.node(id).Silent = roller.Known(false), noon.Add(-time.Hour)
 			}

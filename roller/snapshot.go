@@ -1,6 +1,8 @@
 package roller
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -10,6 +12,11 @@ import (
 type Snapshot struct {
 	// At is when the observation ended: the only clock there is.
 	At time.Time `json:"at"`
+	// From is when the oldest fact was read on which the safety of a restart depends; zero: At.
+	From time.Time `json:"from,omitzero"`
+	// Unread says why nodes may be missing from Nodes, such as a Kubernetes cluster that can't be read. Empty: a node that is not in Nodes is listed by no
+	// StrimziPodSet, and has no pod.
+	Unread string `json:"unread,omitempty"`
 	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id. An id stands there once.
 	Nodes []Node `json:"nodes"`
 	// Topics are all topics, internal ones included, with their ongoing reassignments.
@@ -53,19 +60,25 @@ type Node struct {
 
 	// Instance tells one run of the node from the next: the pod's uid. Empty: it is known that there is no pod.
 	Instance Fact[string] `json:"instance"`
-	// Terminating: the pod is on its way out.
-	Terminating bool `json:"terminating,omitempty"`
-	// Ready is the pod's readiness, and ReadyChanged when it last changed; the pod's creation if it was never ready.
+	// Terminating: the pod is on its way out, whoever deleted it, since Deleted.
+	Terminating bool      `json:"terminating,omitempty"`
+	Deleted     time.Time `json:"deleted,omitzero"`
+	// Ready is the readiness of the container of Kafka, and ReadyChanged when it last changed; the pod's creation if it was never ready.
 	Ready        Fact[bool] `json:"ready"`
 	ReadyChanged time.Time  `json:"readyChanged,omitzero"`
 	// Stuck is the state that keeps the pod from running (seed 002: CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the
 	// like); empty if it is not stuck.
 	Stuck Fact[string] `json:"stuck"`
+	// Sidecar is what is wrong with other containers of the pod; empty: nothing is. It is for people: Kafka may serve all the same.
+	Sidecar string `json:"sidecar,omitempty"`
 	// Recovery tells of the recovery of the logs after an unclean stop; nil: it is known that there is none.
 	Recovery Fact[*Recovery] `json:"recovery"`
 	// Answers: the node answered a question of ours. Silent is since when it does not.
 	Answers Fact[bool] `json:"answers"`
 	Silent  time.Time  `json:"silent,omitzero"`
+	// Failing is positive evidence that the node can serve nobody as it is: it refuses connections, or its certificate has expired. Empty: there is none. That a
+	// question times out is no evidence, because it may be us who can't reach it.
+	Failing string `json:"failing,omitempty"`
 	// Fenced: the active controller holds the broker for out of service (KIP-1073).
 	Fenced Fact[bool] `json:"fenced"`
 
@@ -75,8 +88,12 @@ type Node struct {
 	Requests []Reason `json:"requests,omitempty"`
 	// Config is the configuration that the node is to have, beside the one that it has.
 	Config Fact[brokerconfig.Config] `json:"config"`
+	// Desired is the configuration that the node is to have, which is known although the node does not tell of its own.
+	Desired Fact[map[string]string] `json:"desired"`
 	// Hold says who wants the node to be left alone, and why; empty: nobody does.
 	Hold string `json:"hold,omitempty"`
+	// Unsettled says why what the node is to be is not known yet; nothing is done to it meanwhile. Empty: it is known, or nobody promises to say so.
+	Unsettled string `json:"unsettled,omitempty"`
 	// Foreign says why it is not proven that the node may be restarted by us: nobody is known to make its pod anew, or the Kafka that answers is another one.
 	// Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
 	Foreign string `json:"foreign,omitempty"`
@@ -134,6 +151,18 @@ type Voter struct {
 	Directory string `json:"directory,omitempty"`
 	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative: never (ruling R2).
 	LastCaughtUp int64 `json:"lastCaughtUp"`
+}
+
+func sortNodes(nodes []Node) {
+	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// from is when the oldest fact was read.
+func (s *Snapshot) from() time.Time {
+	if s.From.IsZero() {
+		return s.At
+	}
+	return s.From
 }
 
 // Node returns the node of this id, or nil.

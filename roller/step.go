@@ -1,6 +1,7 @@
 package roller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -25,6 +26,8 @@ type Action struct {
 	// Instance is the one that is to end: Restart only.
 	Instance string   `json:"instance,omitempty"`
 	Reasons  []Reason `json:"reasons,omitempty"`
+	// Until is the latest time at which it may be begun: after it, the facts that it was decided on are too old, and another look is needed.
+	Until time.Time `json:"until,omitzero"`
 	// Forced says which checks were not made, and why; empty: all were.
 	Forced string `json:"forced,omitempty"`
 	// Changes are what is to be changed: Reconfigure only.
@@ -41,6 +44,7 @@ const (
 	PhaseWaiting Phase = "Waiting" // a node is not ready, or something is to be done that only takes time, or a window
 	PhaseBlocked Phase = "Blocked" // something is to be done, and something else must change first
 	PhaseFailed  Phase = "Failed"  // a node that was restarted is not back, or one is stuck
+	PhaseUnknown Phase = "Unknown" // nothing is known to be to be done, and not everything is known
 )
 
 // Decision is what a Step comes to.
@@ -59,15 +63,20 @@ type Decision struct {
 
 // How long until the next look, where nothing that is seen says when.
 const (
-	soon  = 2 * time.Second
-	later = 10 * time.Second
+	atOnce = 100 * time.Millisecond
+	soon   = 2 * time.Second
+	later  = 10 * time.Second
 )
 
-// Step decides what is to be done now: at most one action for each node. It looks at everything anew each time; all it remembers is the Progress.
+// Freshness is how old facts may be at the most when a node is restarted on them.
+const Freshness = 5 * time.Second
+
+// Step decides what is to be done now: at most one restart, which comes first, and changes of configurations. It looks at everything anew each time; all it
+// remembers is the Progress. Each member of a batch is decided on by a look of its own, because facts age while the one before goes (docs/decisions/facts-of-a-restart.md).
 func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	r := newRound(s, p, policy)
 	r.follow()
-	actions := r.reconfigurations()
+	var actions []Action
 	for _, a := range r.nodes {
 		if a.Need != NeedRestart {
 			continue
@@ -77,13 +86,21 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 			continue
 		}
 		a.Forced = r.forced(a)
-		actions = append(actions, Action{Kind: ActionRestart, Node: a.Node, Instance: a.node.Instance.Or(""), Reasons: a.Reasons, Forced: a.Forced})
+		if len(r.chosen) == 0 {
+			actions = append(actions, Action{
+				Kind: ActionRestart, Node: a.Node, Instance: a.node.Instance.Or(""), Reasons: a.Reasons, Forced: a.Forced, Until: r.s.from().Add(Freshness),
+			})
+		} else {
+			a.block(RuleOrder, "it goes after node %d, when the others have been looked at again", r.chosen[0].Node)
+		}
 		r.choose(a)
 	}
+	actions = append(actions, r.reconfigurations()...)
 	for _, a := range r.nodes {
 		r.waits(a)
 	}
-	for _, a := range r.chosen {
+	if len(r.chosen) > 0 {
+		a := r.chosen[0]
 		r.progress.Restarts[a.Node] = r.restart(a)
 		delete(r.progress.Waiting, a.Node)
 	}
@@ -91,8 +108,10 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	for _, a := range r.nodes {
 		d.Nodes = append(d.Nodes, *a)
 	}
-	d.Phase = phase(d)
-	d.Again = d.again()
+	d.Phase = phase(d, s)
+	if d.Again = d.again(); len(r.chosen) > 1 {
+		d.Again = atOnce
+	}
 	return d
 }
 
@@ -100,55 +119,82 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 func (r *round) reconfigurations() []Action {
 	var actions []Action
 	for _, a := range r.nodes {
-		if a.Need != NeedReconfiguration {
+		changes := brokerconfig.Diff{Node: a.Changes.Node, Global: a.Changes.Global}
+		b := a
+		switch {
+		case a.Need == NeedReconfiguration:
+		case a.Need == NeedRestart && len(a.Changes.Global) > 0 && !slices.Contains(r.chosen, a):
+			// What is its own it gets by its restart; the other brokers must not wait for that.
+			changes.Node = nil
+			b = &Assessment{Node: a.Node, State: a.State, Changes: changes}
+			b.configBlocks(r.s, r.progress)
+		default:
 			continue
 		}
 		if r.policy.Paused != "" {
-			a.block(RulePaused, "%s", r.policy.Paused)
+			b.block(RulePaused, "%s", r.policy.Paused)
 		}
 		if r.policy.Closed != "" {
-			a.block(RuleWindow, "%s", r.policy.Closed)
+			b.block(RuleWindow, "%s", r.policy.Closed)
 		}
-		if len(a.Blocks) > 0 {
+		if len(b.Blocks) > 0 {
 			continue
 		}
-		last := r.progress.Alterations[a.Node]
-		if last.Change != a.alteration() {
-			last = Alteration{Change: a.alteration()}
+		last, change := r.progress.Alterations[a.Node], changes.Fingerprint()
+		if last.Change != change {
+			last = Alteration{Change: change}
 		}
 		last.At = r.s.At
 		last.Tries++
 		r.progress.Alterations[a.Node] = last
-		changes := brokerconfig.Diff{Node: a.Changes.Node, Global: a.Changes.Global}
-		actions = append(actions, Action{Kind: ActionReconfigure, Node: a.Node, Changes: changes})
+		actions = append(actions, Action{Kind: ActionReconfigure, Node: a.Node, Changes: changes, Until: r.s.from().Add(Freshness)})
 	}
 	return actions
 }
 
 // phase sums a decision up.
-func phase(d Decision) Phase {
+func phase(d Decision, s *Snapshot) Phase {
 	result := PhaseDone
-	for _, a := range d.Nodes {
-		failed := a.State == StateFailed || a.State == StateStuck && a.Need != NeedRestart
-		switch {
-		case failed:
-			return PhaseFailed
-		case a.stage.underWay():
-			result = PhaseRolling
-		case a.Need != NeedNothing && result != PhaseRolling:
-			if a.waitsForTime() {
-				result = PhaseWaiting
-			} else if result != PhaseWaiting {
-				result = PhaseBlocked
-			}
-		case a.State != StateReady && result == PhaseDone:
-			result = PhaseWaiting // it may need something before long
+	if s.Unread != "" {
+		result = PhaseUnknown
+	}
+	for i := range d.Nodes {
+		if result = d.Nodes[i].phase(result); result == PhaseFailed {
+			return result
 		}
 	}
 	if len(d.Actions) > 0 {
 		return PhaseRolling
 	}
 	return result
+}
+
+// phase is what the phase is with one node more.
+func (a *Assessment) phase(before Phase) Phase {
+	switch {
+	case a.State == StateFailed || a.State == StateStuck && a.Need != NeedRestart:
+		return PhaseFailed
+	case a.stage.underWay() || before == PhaseRolling:
+		return PhaseRolling
+	case a.Need != NeedNothing && a.waitsForTime():
+		return PhaseWaiting
+	case a.Need != NeedNothing && before != PhaseWaiting:
+		return PhaseBlocked
+	case before == PhaseDone || before == PhaseUnknown:
+		return a.quietPhase(before)
+	}
+	return before
+}
+
+// quietPhase is the phase with one node more that needs nothing, where no node before it needed anything.
+func (a *Assessment) quietPhase(before Phase) Phase {
+	switch {
+	case a.State == StateUnknown || a.State == StateReady && len(a.Unknown) > 0:
+		return PhaseUnknown
+	case a.State != StateReady:
+		return PhaseWaiting // it may need something before long
+	}
+	return before
 }
 
 // waitsForTime reports whether nothing but time is in the way.

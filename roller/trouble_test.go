@@ -151,8 +151,16 @@ func TestANodeThatCanNeverGo(t *testing.T) {
 // testControllerNoQuorum: all denied, none is rolled, and brokers go on after a while only where they could come back.
 func TestControllersWithoutAQuorum(t *testing.T) {
 	sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(-1)
+	sc.node(2).Stuck, sc.node(3).Stuck = roller.Known("Unschedulable"), roller.Known("Unschedulable")
+	for _, id := range ids(2, 3) {
+		sc.node(id).Hold = "ann repairs it"
+	}
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleQuorum}))
+	sc.Expect(sc.of(0).Blocks).To(ContainElement(HaveField("Why", ContainSubstring("could not come back"))))
+
+	sc = newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(-1).current(1, 2, 3)
+	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("could not come back"))
 	sc.s.Quorum = roller.Unknown[roller.Quorum]("timed out")
 	sc.Expect(sc.roll()).To(Equal(ids(0)), "the seed: brokers are considered, which may help")
@@ -233,8 +241,11 @@ func TestAllControllersThatAreDownAreRestartedTogether(t *testing.T) {
 		sc.node(id).Stuck = roller.Known("Unschedulable")
 	}
 	sc.s.Quorum, sc.s.Topics = roller.Unknown[roller.Quorum]("nobody answers"), roller.Unknown[[]roller.Topic]("nobody answers")
-	sc.step()
-	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 2)))
+	sc.after = func(n *roller.Node) { n.Ready, n.ReadyChanged = roller.Known(false), sc.s.At }
+	for range 3 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 2)), "one look after another, and none waits for one that went before")
 }
 
 // testRollHandlesErrorWhenOpeningBrokerAdminClient and the like (seed 002: a broker that can't be reached is restarted; ruling R5: not against a check).
@@ -253,6 +264,8 @@ func TestASilentBroker(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty(), "the other one answers, so the check can be made later")
 	sc.node(0).Answers, sc.node(0).Silent = roller.Known(false), noon.Add(-time.Hour)
 	sc.after = func(n *roller.Node) { sc.node(n.ID).Answers = roller.Known(true) }
+	sc.Expect(sc.roll()).To(BeEmpty(), "that nobody answers is a fact about us: Kubernetes finds both ready")
+	sc.unready(time.Hour, 1)
 	d := sc.step()
 	sc.Expect(d.Actions).To(HaveLen(1))
 	sc.Expect(d.Actions[0].Forced).To(ContainSubstring("no broker answers"))

@@ -38,7 +38,7 @@ func TestInstall(t *testing.T) {
 		folder string
 		more   []review
 	}{
-		{folder: "default", more: []review{
+		{folder: "topic-operator", more: []review{
 			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace},
 			{verb: "watch", resource: "kafkatopics", namespace: other},
 		}},

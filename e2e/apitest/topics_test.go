@@ -190,7 +190,7 @@ func TestStatusFieldsCanBeRemoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, version := range versions {
-				got := get(t, s, version, topic.Namespace, topic.Name)
+				got := get(t, s, version.WithKind("KafkaTopic"), topic.Namespace, topic.Name)
 				status, _, err := unstructured.NestedMap(got.Object, "status")
 				if err != nil {
 					t.Fatal(err)

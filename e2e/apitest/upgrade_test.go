@@ -45,9 +45,9 @@ func TestUpgradeFromStrimzi(t *testing.T) {
 
 	for _, m := range stored {
 		for _, version := range versions {
-			compare(t, m.String()+" "+version.Version, m.object, get(t, s, version, namespace, m.object.GetName()))
+			compare(t, m.String()+" "+version.Version, m.object, get(t, s, version.WithKind("KafkaTopic"), namespace, m.object.GetName()))
 		}
-		object := get(t, s, kafkav1.GroupVersion, namespace, m.object.GetName())
+		object := get(t, s, kafkav1.GroupVersion.WithKind("KafkaTopic"), namespace, m.object.GetName())
 		object.SetLabels(map[string]string{"written": "again"})
 		if err := s.strict().Update(ctx, object); err != nil {
 			t.Errorf("%s: writing it again: %v", m, err)

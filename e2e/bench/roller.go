@@ -17,10 +17,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// roller takes the figures of the roller's core from its own program: what it measures is internal to its module. What a look at a large Kafka costs
-// comes first.
+// roller takes the figures of the roller's core from its own program: what it measures is internal to its module. What a look at a large Kafka costs,
+// and what the whole program takes, come first.
 func (w *world) roller(ctx context.Context, r *Report) error {
 	if err := reading(ctx, r); err != nil {
+		return err
+	}
+	if err := w.rollerMemory(ctx, r); err != nil {
 		return err
 	}
 	root, err := operatorproc.RepositoryPath()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -88,10 +89,8 @@ func (r *roll) prepare(ctx context.Context) error {
 	r.ends = append(r.ends, func() error { return os.RemoveAll(r.scratch) })
 	began := time.Now()
 	r.program = filepath.Join(r.scratch, "roller")
-	build := exec.CommandContext(ctx, "go", "build", "-o", r.program, "./roller/cmd")
-	build.Dir = r.root
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the roller: %w: %s", err, out)
+	if err := image.BuildProgram(ctx, r.program, r.root, "./roller/cmd"); err != nil {
+		return err
 	}
 	r.tell.quote("roller is built, in " + seconds(time.Since(began)))
 	return nil

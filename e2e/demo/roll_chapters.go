@@ -85,7 +85,7 @@ func (r *roll) unnoticed(ctx context.Context) error {
 		output, _ = r.kafka.Tool(during, "VerifiableProducer", "--topic", records, "--acks", "-1", "--throughput", "100", "--max-messages", "-1", "--producer.config", config)
 	})
 	both.Go(func() { r.watch(during, &lowest) })
-	err := r.roller(ctx, rollerDone, "roll", "--limit=5m")
+	err := r.roller(ctx, rollerDone, "roll", "--yes", "--limit=5m")
 	stop()
 	both.Wait()
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *roll) reconfigured(ctx context.Context) error {
 		}
 	}
 	r.tell.say("Each ConfigMap says log.cleaner.threads=2 now.\n")
-	if err := r.roller(ctx, rollerDone, "roll", "--limit=2m"); err != nil {
+	if err := r.roller(ctx, rollerDone, "roll", "--yes", "--limit=2m"); err != nil {
 		return err
 	}
 	live, err := r.admin.DescribeNodeConfigs(ctx, r.pool.Nodes, []string{"log.cleaner.threads"})

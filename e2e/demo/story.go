@@ -1,12 +1,9 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -52,14 +49,7 @@ func (t *story) kubectl(ctx context.Context, args ...string) error {
 }
 
 func (t *story) quietKubectl(ctx context.Context, args ...string) (string, error) {
-	var out, problem bytes.Buffer
-	cmd := exec.CommandContext(ctx, t.state.Kubectl, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = t.root, &out, &problem
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+t.state.Kubeconfig, "KUBECACHEDIR="+t.path("kube-cache"))
-	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("kubectl %s: %w: %s", shellLine(args), err, strings.TrimSpace(problem.String()))
-	}
-	return out.String(), nil
+	return runKubectl(ctx, t.state.Kubectl, t.root, t.state.Kubeconfig, t.path("kube-cache"), args)
 }
 
 // shellLine quotes what a shell would take apart.

@@ -42,6 +42,13 @@ func startCluster(name string) *cluster {
 	return &cluster{Cluster: c, name: name, admin: admin, broker: broker}
 }
 
+// findCoordinator asks for a group's coordinator; for the first one Kafka makes __consumer_offsets.
+func (c *cluster) findCoordinator() {
+	GinkgoHelper()
+	_, err := c.broker.FindCoordinator(&sarama.FindCoordinatorRequest{Version: 1, CoordinatorKey: "anybody", CoordinatorType: sarama.CoordinatorGroup})
+	Expect(err).NotTo(HaveOccurred())
+}
+
 // state is all that matters of a topic. The zero value is that of a topic that does not exist.
 type state struct {
 	id         string

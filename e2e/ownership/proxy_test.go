@@ -21,6 +21,10 @@ type proxy struct {
 	target *cluster
 	refuse refusal
 	conns  map[net.Conn]struct{}
+	// held are the kinds of requests that do not get through until released is closed; heldBack counts those that wait.
+	held     []uint16
+	released chan struct{}
+	heldBack int
 	// reached counts the requests that reached each cluster.
 	reached map[*cluster]map[uint16]int
 }
@@ -39,6 +43,8 @@ const (
 
 // The numbers of requests in Kafka's protocol.
 const (
+	apiMetadata          = 3
+	apiVersions          = 18
 	apiDescribeCluster   = 60
 	apiCreateTopics      = 19
 	apiDeleteTopics      = 20
@@ -111,6 +117,43 @@ func (p *proxy) changes(c *cluster) int {
 	return p.count(c, apiCreateTopics, apiDeleteTopics, apiCreatePartitions, apiIncrementalConfig)
 }
 
+// hold lets no more requests of these kinds through, as a Kafka cluster that hangs. release does.
+func (p *proxy) hold(keys ...uint16) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held, p.released, p.heldBack = keys, make(chan struct{}), 0
+}
+
+func (p *proxy) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.released)
+	p.held = nil
+}
+
+// waiting returns how many requests are held.
+func (p *proxy) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.heldBack
+}
+
+// await waits with a request that is held.
+func (p *proxy) await(key uint16) {
+	p.mu.Lock()
+	released, held := p.released, slices.Contains(p.held, key)
+	if held {
+		p.heldBack++
+	}
+	p.mu.Unlock()
+	if held {
+		select {
+		case <-released:
+		case <-ctx.Done():
+		}
+	}
+}
+
 func (p *proxy) note(c *cluster, key uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,6 +210,7 @@ func (p *proxy) serve(front net.Conn) {
 		if key != apiDescribeCluster {
 			refuse = answered
 		}
+		p.await(key)
 		p.note(target, key)
 		switch refuse {
 		case answered:

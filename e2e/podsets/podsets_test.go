@@ -2,7 +2,6 @@ package podsets_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -11,9 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -66,8 +63,8 @@ func start(t *testing.T) *scene {
 	crds, err := operatorproc.RepositoryPath("config", "crd", "bases")
 	s.Expect(err).NotTo(HaveOccurred())
 	s.Expect(s.plane.InstallCRDs(crds)).To(Succeed())
-	scheme := runtime.NewScheme()
-	s.Expect(errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme))).To(Succeed())
+	scheme, err := podsets.Scheme()
+	s.Expect(err).NotTo(HaveOccurred())
 	s.k8s, err = client.New(s.plane.RESTConfig(), client.Options{Scheme: scheme})
 	s.Expect(err).NotTo(HaveOccurred())
 	s.fixture, err = podsets.Run(t.Context(), podsets.Options{Config: s.plane.RESTConfig(), Namespace: "default", Kafka: s.kafka, Log: t.Output()})

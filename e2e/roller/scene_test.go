@@ -272,7 +272,7 @@ func (s *scene) leader() int32 {
 // where are the flags that say which cluster is meant, and where it is.
 func (s *scene) where() []string {
 	return []string{
-		"--namespace=" + s.namespace, "--cluster=" + cluster,
+		"--namespace=" + s.namespace, "--cluster=" + cluster, "--yes",
 		"--bootstrap-servers=" + strings.Join(s.kafka.Bootstrap(), ","), "--bootstrap-controllers=" + strings.Join(s.kafka.ControllerBootstrap(), ","),
 	}
 }

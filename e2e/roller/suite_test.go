@@ -2,9 +2,7 @@ package roller
 
 import (
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,14 +10,13 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/e2e/podsets"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
@@ -72,8 +69,8 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return plane.Stop() })
 	Expect(plane.InstallCRDs(filepath.Join("..", "..", "config", "crd", "bases"))).To(Succeed())
-	scheme := runtime.NewScheme()
-	Expect(errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme))).To(Succeed())
+	scheme, err := podsets.Scheme()
+	Expect(err).NotTo(HaveOccurred())
 	k8s, err = client.New(plane.RESTConfig(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(<-built).To(Succeed())
@@ -85,7 +82,5 @@ func build(path string) error {
 	if err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "./roller/cmd")
-	c.Dir, c.Stdout, c.Stderr = root, GinkgoWriter, GinkgoWriter
-	return c.Run()
+	return image.BuildProgram(ctx, path, root, "./roller/cmd")
 }

@@ -26,14 +26,14 @@ type deployment struct {
 	in        *realnodes.Cluster
 	k8s       client.Client
 	namespace string
-	// kafka is the name of the Kafka cluster that it rolls.
-	kafka string
+	// kafka is the name of the Kafka cluster that it rolls, lease that of the Lease by which its replicas elect a leader.
+	kafka, lease string
 }
 
 // deploy applies an overlay of config/roller and waits until both replicas are ready.
-func deploy(in *realnodes.Cluster, namespace, kafka, overlay string) *deployment {
+func deploy(in *realnodes.Cluster, namespace, kafka, lease, overlay string) *deployment {
 	GinkgoHelper()
-	d := &deployment{in: in, k8s: clientOf(in), namespace: namespace, kafka: kafka}
+	d := &deployment{in: in, k8s: clientOf(in), namespace: namespace, kafka: kafka, lease: lease}
 	_, err := in.Kubectl(ctx, "apply", "--server-side", "-k", overlay)
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(func(g Gomega) {
@@ -54,7 +54,7 @@ func (d *deployment) leader() *corev1.Pod {
 	var pod corev1.Pod
 	Eventually(func(g Gomega) {
 		var lease coordinationv1.Lease
-		g.Expect(d.k8s.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.kafka + "-roller-leader"}, &lease)).To(Succeed())
+		g.Expect(d.k8s.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.lease}, &lease)).To(Succeed())
 		g.Expect(lease.Spec.HolderIdentity).To(HaveValue(Not(BeEmpty())))
 		name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 		g.Expect(d.k8s.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: name}, &pod)).To(Succeed())

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
@@ -34,10 +35,10 @@ type life struct {
 	begun, ready, ending bool
 }
 
-// follow notes what happens to the pods of a namespace from now on, until the suite's ctx ends.
-func (h *history) follow(c *realnodes.Cluster, namespace string) {
+// follow notes what happens to the pods of a Kafka cluster from now on, until the suite's ctx ends.
+func (h *history) follow(c *realnodes.Cluster, namespace, cluster string) {
 	GinkgoHelper()
-	events, err := clientOf(c).Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace), client.HasLabels{podset.LabelPoolName})
+	events, err := clientOf(c).Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: cluster})
 	Expect(err).NotTo(HaveOccurred())
 	ended := make(chan struct{})
 	DeferCleanup(func() {

@@ -61,7 +61,7 @@ func startKafka(k *kafkaCluster) {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace}}
 		Expect(k8s.Create(ctx, namespace)).To(Succeed())
 		DeferCleanup(func() { Expect(k8s.Delete(ctx, namespace)).To(Succeed()) }) // what is in it goes meanwhile
-		k.history.follow(c, k.namespace)
+		k.history.follow(c, k.namespace, k.name)
 		stop, err := podsets.Follow(ctx, c.RESTConfig(), k.namespace, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { Expect(stop()).To(Succeed()) })
@@ -70,6 +70,7 @@ func startKafka(k *kafkaCluster) {
 		}
 		set, err := k.pool(c, "r1").PodSet()
 		Expect(err).NotTo(HaveOccurred())
+		set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
 		Expect(k8s.Create(ctx, set)).To(Succeed())
 	}
 	addresses := k.addresses(k.clientPort)
@@ -112,7 +113,7 @@ func (k *kafkaCluster) pool(c *realnodes.Cluster, revision string) podsets.Pool 
 		Edit: func(_ int32, pod *corev1.Pod) {
 			manifest, err := os.ReadFile(filepath.Join("testdata", "pod.yaml"))
 			Expect(err).NotTo(HaveOccurred())
-			text := strings.NewReplacer("$IMAGE", realnodes.KafkaImage, "$NAME", pod.Name).Replace(string(manifest))
+			text := strings.NewReplacer("$IMAGE", realnodes.KafkaImage, "$NAME", pod.Name, "$CLUSTER", k.name).Replace(string(manifest))
 			Expect(yaml.UnmarshalStrict([]byte(text), &pod.Spec)).To(Succeed())
 		},
 	}
@@ -131,7 +132,7 @@ func (k *kafkaCluster) makeNode(k8s client.Client, c *realnodes.Cluster, id int3
 		}
 	}
 	Expect(k8s.Create(ctx, p.ConfigMap(id, strings.NewReplacer(
-		"$ID", strconv.Itoa(int(id)), "$VOTERS", strings.Join(voters, ","), "$RACK", c.Name(),
+		"$ID", strconv.Itoa(int(id)), "$NAMESPACE", k.namespace, "$NAME", p.PodName(id), "$CLUSTER", k.name, "$VOTERS", strings.Join(voters, ","), "$RACK", c.Name(),
 		"$ADDRESS", netip.AddrPortFrom(c.Nodes()[0].Address(), k.clientPort(id)).String(),
 	).Replace(string(properties))))).To(Succeed())
 	manifest, err := os.ReadFile(filepath.Join("testdata", "node.yaml"))

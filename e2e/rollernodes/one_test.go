@@ -28,12 +28,13 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 			namespace: "one", name: "orders", port: 30100, places: []*realnodes.Cluster{home}, nodes: map[*realnodes.Cluster][]int32{home: {1, 2, 3}},
 		}
 		startKafka(k)
-		d = deploy(home, k.namespace, k.name, filepath.Join("testdata", "one"))
+		hangingKafka(k, "payments")
+		d = deploy(home, k.namespace, k.name, "roller-leader", filepath.Join("testdata", "one"))
 	})
 
 	It("is left alone while nothing is to be done", func() {
 		Eventually(d.status).Should(ContainSubstring(`"phase":"Done"`))
-		out, err := d.run("plan")
+		out, err := d.run("plan", "--cluster="+k.name)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(out).To(ContainSubstring("Nothing is to be done: 3 nodes are as they are to be."))
 		Expect(k.history.stopped("r1")).To(BeEmpty())
@@ -61,7 +62,15 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 		}
 		Eventually(d.status).Should(ContainSubstring(`"phase":"Done"`))
 		Expect(d.metrics(d.leader())).To(And(
-			MatchRegexp(`(?m)^strimzi_roller_restarts_total\{[^}]*\} 3$`), MatchRegexp(`(?m)^strimzi_roller_nodes_under_way\{[^}]*\} 0$`),
+			MatchRegexp(`(?m)^strimzi_roller_restarts_total\{cluster="orders",[^}]*\} 3$`), MatchRegexp(`(?m)^strimzi_roller_nodes_under_way\{cluster="orders",[^}]*\} 0$`),
+		))
+	})
+
+	It("is rolled although another Kafka cluster of the same roller hangs all the time, which is left as it is", func() {
+		Eventually(func() string { return d.metrics(d.leader()) }).Should(And(
+			MatchRegexp(`(?m)^strimzi_roller_looks_total\{cluster="payments",.*result="decided"\} [1-9]`),
+			MatchRegexp(`(?m)^strimzi_roller_restarts_total\{cluster="payments",.*result="done"\} 0$`),
+			MatchRegexp(`(?m)^strimzi_roller_clusters 2$`),
 		))
 	})
 
@@ -85,7 +94,7 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 	})
 
 	It("lets the roller do nothing else", func() {
-		for _, may := range [][]string{{"get", "secrets"}, {"list", "secrets"}, {"create", "pods"}, {"update", "strimzipodsets.core.strimzi.io"}, {"delete", "configmaps"}} {
+		for _, may := range [][]string{{"update", "configmaps"}, {"update", "configmaps/orders-brokers-1"}, {"get", "secrets/other"}, {"patch", "pods"}, {"get", "secrets"}, {"list", "secrets"}, {"create", "pods"}, {"update", "strimzipodsets.core.strimzi.io"}, {"delete", "configmaps"}} {
 			out, _ := d.in.Kubectl(ctx, "auth", "can-i", may[0], may[1], "-n", k.namespace, "--as=system:serviceaccount:"+k.namespace+":roller")
 			Expect(out).To(HavePrefix("no"), "%v", may)
 		}

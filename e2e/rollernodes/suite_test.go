@@ -71,8 +71,10 @@ var _ = BeforeSuite(func() {
 	for _, c := range lab.Clusters() {
 		_, err := c.Kubectl(ctx, "apply", "--server-side", "-k", crds)
 		Expect(err).NotTo(HaveOccurred())
-		_, err = c.Kubectl(ctx, "wait", "--for=condition=Established", "crd/strimzipodsets.core.strimzi.io", "--timeout=60s")
-		Expect(err).NotTo(HaveOccurred())
+		Eventually(func() error { // kubectl fails while there is no condition at all
+			_, err := c.Kubectl(ctx, "wait", "--for=condition=Established", "crd/strimzipodsets.core.strimzi.io", "--timeout=60s")
+			return err
+		}).Should(Succeed())
 	}
 })
 

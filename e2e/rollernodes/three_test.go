@@ -40,7 +40,7 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 				Data:       map[string][]byte{"kubeconfig": admit(c, k.namespace)},
 			})).To(Succeed())
 		}
-		d = deploy(home, k.namespace, k.name, filepath.Join("testdata", "three"))
+		d = deploy(home, k.namespace, k.name, k.name+"-roller-leader", filepath.Join("testdata", "three"))
 		DeferCleanup(lab.HealAll)
 	})
 

@@ -14,7 +14,7 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
- * Prints what a Kafka knows of the configuration of its nodes, one line for each key, in the format that the Go package brokerconfig reads (see its
+ * Prints what a Kafka knows of the configuration of its nodes, one line for each key, in the format that the Go package configdef reads (see its
  * parse.go). Everything comes from Kafka's own classes, by reflection, because they moved and changed their language between versions:
  *
  *   java -cp 'libs/*' Table.java > kafka-4.3.1.tsv
@@ -56,7 +56,7 @@ public class Table {
         Set<String> controllers = reconfigurableOnControllers();
         Map<String, String> groups = groups();
         out.println("# Kafka " + AppInfoParser.getVersion() + ". Generated from its classes by hack/brokerconfig/generate.sh; do not edit.");
-        out.println("# key\ttype\tmode\tcontroller\tgroup\tbefore\tdefault");
+        out.println("# key\ttype\tmode\tcontroller\tgroup\tbefore\tdefault\tvalues");
         for (ConfigDef.ConfigKey key : new TreeMap<>(all.configKeys()).values()) {
             if (key.internalConfig) {
                 continue; // as a node, which does not tell of them unless they are set
@@ -69,7 +69,7 @@ public class Table {
                 throw new IllegalStateException("no known class defines " + key.name);
             }
             out.println(String.join("\t", key.name, key.type.name().toLowerCase(), mode, controllers.contains(key.name) ? "dynamic" : "-",
-                groups.get(key.name), before(key.name), fallback(key)));
+                groups.get(key.name), before(key.name), fallback(key), values(key.validator)));
         }
         out.flush();
     }
@@ -87,6 +87,70 @@ public class Table {
         }
         String value = ConfigDef.convertToString(key.defaultValue, key.type);
         return '"' + value.replace("\\", "\\\\").replace("\"", "\\\"").replace("\t", "\\t").replace("\n", "\\n") + '"';
+    }
+
+    /**
+     * Which values are legal beyond what the type says: min=0 and max=9, oneof=a,b, oneof-any-case=A,B, items=a,b for those of a list, distinct and
+     * non-empty for a list, and code where only Kafka's code can tell. A dash where there is no rule.
+     */
+    private static String values(ConfigDef.Validator validator) throws Exception {
+        List<String> rules = new ArrayList<>();
+        if (validator instanceof ConfigDef.CompositeValidator) {
+            for (Object part : (List<?>) member(validator, "validators")) {
+                String rule = values((ConfigDef.Validator) part);
+                if (!rule.equals("-")) {
+                    rules.add(rule);
+                }
+            }
+        } else if (validator instanceof ConfigDef.Range) {
+            for (String end : new String[] {"min", "max"}) {
+                Object value = member(validator, end);
+                if (value != null) {
+                    rules.add(end + "=" + value);
+                }
+            }
+        } else if (validator instanceof ConfigDef.ValidString) {
+            rules.add("oneof=" + join((List<?>) member(validator, "validStrings")));
+        } else if (validator instanceof ConfigDef.CaseInsensitiveValidString) {
+            rules.add("oneof-any-case=" + join((Collection<?>) member(validator, "validStrings")));
+        } else if (validator instanceof ConfigDef.ValidList) {
+            List<?> items = (List<?>) member(member(validator, "validString"), "validStrings");
+            if (!items.isEmpty()) {
+                rules.add("items=" + join(items));
+            }
+            if (has(validator, "isEmptyAllowed")) { // since 4.2; lists may hold a value twice before
+                rules.add("distinct");
+                if (!(boolean) member(validator, "isEmptyAllowed")) {
+                    rules.add("non-empty");
+                }
+            }
+        } else if (validator != null) {
+            rules.add("code");
+        }
+        return rules.isEmpty() ? "-" : String.join(" ", rules);
+    }
+
+    private static String join(Collection<?> values) {
+        List<String> texts = new ArrayList<>();
+        for (Object value : values) {
+            texts.add(value.toString());
+        }
+        return String.join(",", texts);
+    }
+
+    private static boolean has(Object target, String field) {
+        for (Field f : target.getClass().getDeclaredFields()) {
+            if (f.getName().equals(field)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static Object member(Object target, String field) throws Exception {
+        Field f = target.getClass().getDeclaredField(field);
+        f.setAccessible(true);
+        return f.get(target);
     }
 
     /**

@@ -10,7 +10,10 @@ unset GOOS GOARCH # the tools run here
 crds=$(mktemp -d)
 trap 'rm -rf "$crds"' EXIT
 cd "$root/api"
-"$root/bin/controller-gen" object paths=./... crd:maxDescLen=1024 "output:crd:artifacts:config=$crds"
+# allowDangerousTypes: Strimzi's quotas have fields that are fractions.
+"$root/bin/controller-gen" object paths=./... crd:maxDescLen=400,allowDangerousTypes=true "output:crd:artifacts:config=$crds"
+# No field of ours has a default. Kubernetes' own types have some (empty names of ConfigMaps), which the server would write into users' objects.
+sed -i '/^ *default: ""$/d' "$crds"/*.yaml
 for file in "$crds"/*.yaml; do
   target=$root/config/crd/bases/${file##*/}
   cmp -s "$file" "$target" || install -D -m 644 "$file" "$target"
@@ -21,6 +24,8 @@ done
 
 cd "$root/topic-operator"
 "$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/rbac"
+cd "$root/cluster-operator"
+"$root/bin/controller-gen" rbac:roleName=cluster-operator paths="./internal/controller/...;./podset/..." "output:rbac:artifacts:config=$root/config/cluster-operator/rbac"
 cd "$root/roller"
 "$root/bin/controller-gen" rbac:roleName=roller paths=./internal/app/... "output:rbac:artifacts:config=$root/config/roller"
 

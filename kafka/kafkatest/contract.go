@@ -50,11 +50,14 @@ func RunContract(t *testing.T, target Target) {
 		"Create":        createCases,
 		"Describe":      describeCases,
 		"Delete":        deleteCases,
+		"Gate":          gateCases,
 		"Configs":       configCases,
 		"Partitions":    partitionCases,
 		"Pin":           pinCases,
+		"Texts":         textCases,
 		"Contexts":      contextCases,
 		"Authorization": authorizationCases,
+		"Features":      featureCases,
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(group, func(t *testing.T) {

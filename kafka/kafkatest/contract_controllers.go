@@ -179,11 +179,7 @@ var awayCases = map[string]func(*nodeSuite){
 			s.Errorf("the topics as it knows them: %v", err)
 		}
 		s.eventually(func() error {
-			told := map[int32]int64{}
-			q := s.quorum(s.admin)
-			for _, r := range slices.Concat(q.Voters, q.Observers) {
-				told[r.ID] = r.LastCaughtUp
-			}
+			told := caughtUp(s.quorum(s.admin))
 			if present, gone := told[s.target.Brokers[1]], told[dead]; gone > 0 && present-gone < 3000 {
 				return fmt.Errorf("it was caught up %d ms before one that is there", present-gone)
 			}
@@ -195,6 +191,24 @@ var awayCases = map[string]func(*nodeSuite){
 		if got := errs[kafka.BrokerResource(dead)]; got == nil || kafka.ClassOf(got) != kafka.ClassRetriable {
 			s.Errorf("got %v", got)
 		}
+		s.target.Start(s.T, dead)
+		s.fenced(dead, false)
+		s.tellOfThemselves(s.admin, s.target.Brokers)
+	},
+	"a broker that left is unregistered, and registers again when it comes back": func(s *nodeSuite) {
+		dead, other := s.target.Brokers[1], s.target.Brokers[0]
+		s.refused("one that nobody knows", s.admin.UnregisterBroker(s.Context(), 4711), kafka.ClassNotFound, "BrokerIdNotRegisteredException")
+		s.target.Stop(s.T, dead)
+		s.fenced(dead, true)
+		s.must(s.admin.UnregisterBroker(s.Context(), dead))
+		s.eventually(func() error {
+			cluster, err := s.admin.DescribeCluster(s.Context())
+			if err == nil && (len(cluster.Brokers) != len(s.target.Brokers)-1 || !slices.ContainsFunc(cluster.Brokers, func(n kafka.Node) bool { return n.ID == other })) {
+				err = fmt.Errorf("got %+v", cluster)
+			}
+			return err
+		})
+		s.refused("a second time", s.admin.UnregisterBroker(s.Context(), dead), kafka.ClassNotFound, "BrokerIdNotRegisteredException")
 		s.target.Start(s.T, dead)
 		s.fenced(dead, false)
 		s.tellOfThemselves(s.admin, s.target.Brokers)

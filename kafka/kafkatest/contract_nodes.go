@@ -75,11 +75,12 @@ func (target NodeTarget) lacks(group, name string) string {
 
 // nodeNeeds are what cases need of a target beyond its brokers.
 var nodeNeeds = map[string]struct{ controllers, stop, hang, prefer bool }{
-	"a broker that hangs holds up no other":                          {hang: true},
-	"a broker that is away is fenced, and the only one that fails":   {stop: true},
-	"a controller that hangs does not end the search for the leader": {controllers: true, hang: true},
-	"the leader of the quorum is away":                               {controllers: true, stop: true},
-	"the preferred replica takes over":                               {prefer: true},
+	"a broker that hangs holds up no other":                                      {hang: true},
+	"a broker that is away is fenced, and the only one that fails":               {stop: true},
+	"a broker that left is unregistered, and registers again when it comes back": {stop: true},
+	"a controller that hangs does not end the search for the leader":             {controllers: true, hang: true},
+	"the leader of the quorum is away":                                           {controllers: true, stop: true},
+	"the preferred replica takes over":                                           {prefer: true},
 }
 
 // nodeSuite is one case's access to the nodes.
@@ -143,10 +144,7 @@ var nodeReadCases = map[string]func(*nodeSuite){
 	"the quorum tells how far each node has come": func(s *nodeSuite) {
 		s.eventually(func() error {
 			q := s.quorum(s.admin)
-			told := map[int32]int64{}
-			for _, r := range slices.Concat(q.Voters, q.Observers) {
-				told[r.ID] = r.LastCaughtUp
-			}
+			told := caughtUp(q)
 			for _, id := range s.target.Brokers {
 				if lag := told[q.Leader] - told[id]; told[id] <= 0 || lag > 10_000 {
 					return fmt.Errorf("broker %d was caught up %d ms before the leader %d answered: %v", id, lag, q.Leader, told)
@@ -178,6 +176,15 @@ var nodeReadCases = map[string]func(*nodeSuite){
 			s.Errorf("got %v", nodes)
 		}
 	},
+}
+
+// caughtUp is when each node was last known to be, by the leader's clock.
+func caughtUp(q kafka.Quorum) map[int32]int64 {
+	told := map[int32]int64{}
+	for _, r := range slices.Concat(q.Voters, q.Observers) {
+		told[r.ID] = r.LastCaughtUp
+	}
+	return told
 }
 
 // tellOfThemselves proves that it is each node itself that answers.

@@ -194,6 +194,14 @@ func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(cont
 			r, err := a.DescribeQuorum(ctx)
 			return len(r.Voters), err
 		},
+		"DescribeFeatures": func(ctx context.Context) (int, error) {
+			r, err := a.DescribeFeatures(ctx)
+			return len(r.Finalized) + len(r.Supported), err
+		},
+		"UpdateFeatures": func(ctx context.Context) (int, error) {
+			return 0, a.UpdateFeatures(ctx, map[string]kafka.FeatureUpdate{movable: {Level: 1, Downgrade: true}}, false)
+		},
+		"UnregisterBroker": func(ctx context.Context) (int, error) { return 0, a.UnregisterBroker(ctx, 4711) },
 	}
 }
 

@@ -292,7 +292,7 @@ var authorizationCases = map[string]func(*suite){
 		}
 		s.entry(name, "retention.ms", "604800000", kafka.SourceDefault)
 	},
-	"whoever may do nothing may ask and change no node, and elect no leader": func(s *suite) {
+	"whoever may do nothing may ask, change and unregister no node, elect no leader and move no feature": func(s *suite) {
 		if s.target.Restricted == nil {
 			s.Skip("the target authorizes nobody")
 		}
@@ -313,6 +313,11 @@ var authorizationCases = map[string]func(*suite){
 		elected, err := nobody.ElectPreferredLeaders(s.Context(), []kafka.TopicPartition{p})
 		s.must(err)
 		refused("elect", elected[p])
+		refused("update features", nobody.UpdateFeatures(s.Context(), map[string]kafka.FeatureUpdate{movable: {Level: 1, Downgrade: true}}, false))
+		refused("unregister", nobody.UnregisterBroker(s.Context(), 4711))
+		if features := s.features(); features.Finalized[movable] != movableLevel {
+			s.Errorf("it was changed: %+v", features)
+		}
 		nodes, err = s.admin.DescribeNodeConfigs(s.Context(), []int32{0}, []string{"max.connections"})
 		s.must(err)
 		s.must(nodes[0].Err)
@@ -376,5 +381,15 @@ func Calls(a kafka.Admin, topic string) map[string]func(context.Context) error {
 		},
 		"ListReassignments": func(ctx context.Context) error { _, err := a.ListReassignments(ctx, nil); return err },
 		"DescribeQuorum":    func(ctx context.Context) error { _, err := a.DescribeQuorum(ctx); return err },
+		"DescribeFeatures":  func(ctx context.Context) error { _, err := a.DescribeFeatures(ctx); return err },
+		"UpdateFeatures": func(ctx context.Context) error {
+			return a.UpdateFeatures(ctx, map[string]kafka.FeatureUpdate{movable: {Level: movableLevel}}, false)
+		},
+		"UnregisterBroker": func(ctx context.Context) error {
+			if err := a.UnregisterBroker(ctx, 4711); !kafka.IsNotFound(err) {
+				return err
+			}
+			return nil // there never was such a broker
+		},
 	}
 }

@@ -64,6 +64,8 @@ type Embedded struct {
 	byListen []*endpoint // in the order in which kfake asked
 	faults   []*Injected
 	stored   rules.NodeConfigs
+	features map[string]int16
+	epoch    int64 // of features
 	closed   bool
 	done     chan struct{}
 	sessions sync.WaitGroup
@@ -77,6 +79,8 @@ type endpoint struct {
 	addr   string       // the last public address
 	conns  map[net.Conn]struct{}
 	fenced bool
+	// unregistered is true from UnregisterBroker until the broker starts again.
+	unregistered bool
 }
 
 // StartEmbedded starts a cluster on loopback.
@@ -90,7 +94,7 @@ func StartEmbedded(o Options) (*Embedded, error) {
 	if o.DefaultPartitions == 0 {
 		o.DefaultPartitions = 1
 	}
-	e := &Embedded{options: o, configs: newConfigStore(), nodes: map[int32]*endpoint{}, done: make(chan struct{})}
+	e := &Embedded{options: o, configs: newConfigStore(), features: rules.Features(), nodes: map[int32]*endpoint{}, done: make(chan struct{})}
 	fake, err := kfake.NewCluster(e.fakeOptions()...)
 	if err != nil {
 		return nil, err
@@ -240,7 +244,7 @@ func (e *Embedded) StartNode(id int32, newAddress bool) error {
 	}
 	n.addr = n.public.Addr().String()
 	n.inner.advertise(n.addr)
-	n.fenced = false
+	n.fenced, n.unregistered = false, false
 	e.serve(n)
 	return nil
 }
@@ -286,13 +290,13 @@ func (e *Embedded) node(id int32) (*endpoint, error) {
 	return n, nil
 }
 
-// brokers returns the ids of all brokers that are not fenced.
+// brokers returns the ids of all registered brokers that are not fenced.
 func (e *Embedded) brokers() []int32 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var ids []int32
 	for _, n := range e.byListen {
-		if !n.fenced {
+		if !n.fenced && !n.unregistered {
 			ids = append(ids, n.id)
 		}
 	}

@@ -34,11 +34,15 @@ func (s *session) overlay(c *call) (kmsg.Response, error) {
 		return s.describeCluster(c, req)
 	case *kmsg.MetadataRequest:
 		return s.metadata(c, req)
+	case *kmsg.UpdateFeaturesRequest:
+		return s.updateFeatures(c, req)
+	case *kmsg.UnregisterBrokerRequest:
+		return s.unregisterBroker(c, req)
 	}
 	return nil, errors.New("a request of a version that kmsg does not know")
 }
 
-// apiVersions advertises DescribeQuorum, which kfake lacks.
+// apiVersions advertises what kfake lacks, and the features of a broker of Kafka.
 func (s *session) apiVersions(c *call, req *kmsg.ApiVersionsRequest) (kmsg.Response, error) {
 	resp, err := s.ask(c, req)
 	if err != nil {
@@ -48,7 +52,10 @@ func (s *session) apiVersions(c *call, req *kmsg.ApiVersionsRequest) (kmsg.Respo
 	if versions.ErrorCode == 0 {
 		quorum := kmsg.NewApiVersionsResponseApiKey()
 		quorum.ApiKey, quorum.MaxVersion = keyDescribeQuorum, 2
-		versions.ApiKeys = append(versions.ApiKeys, quorum)
+		unregister := kmsg.NewApiVersionsResponseApiKey()
+		unregister.ApiKey = keyUnregisterBroker
+		versions.ApiKeys = append(versions.ApiKeys, quorum, unregister)
+		s.describeFeatures(versions)
 	}
 	return versions, nil
 }
@@ -313,6 +320,7 @@ func (s *session) describeCluster(c *call, req *kmsg.DescribeClusterRequest) (km
 	}
 	resp, live := answer.(*kmsg.DescribeClusterResponse), s.cluster.brokers()
 	if req.Version >= 2 && req.IncludeFencedBrokers {
+		resp.Brokers = slices.DeleteFunc(resp.Brokers, func(b kmsg.DescribeClusterResponseBroker) bool { return s.cluster.isUnregistered(b.NodeID) })
 		for i := range resp.Brokers {
 			resp.Brokers[i].IsFenced = !slices.Contains(live, resp.Brokers[i].NodeID)
 		}
@@ -381,6 +389,10 @@ func fail(req kmsg.Request, resp kmsg.Response, code int16, text *string) {
 	case *kmsg.ElectLeadersResponse:
 		resp.ErrorCode = code
 	case *kmsg.DescribeClusterResponse:
+		resp.ErrorCode, resp.ErrorMessage = code, text
+	case *kmsg.UpdateFeaturesResponse:
+		resp.ErrorCode, resp.ErrorMessage = code, text
+	case *kmsg.UnregisterBrokerResponse:
 		resp.ErrorCode, resp.ErrorMessage = code, text
 	default:
 		failConfigs(req, resp, code, text)

@@ -27,6 +27,8 @@ const (
 	keyAlterConfigs     int16 = 44
 	keyReassignments    int16 = 46
 	keyDescribeQuorum   int16 = 55
+	keyUpdateFeatures   int16 = 57
+	keyUnregisterBroker int16 = 64
 	keyDescribeCluster  int16 = 60
 )
 
@@ -120,7 +122,8 @@ func (s *session) serve(c *call) ([]byte, error) {
 	switch c.key {
 	case keySASLHandshake, keySASLAuthenticate:
 		return s.logIn(c)
-	case keyAPIVersions, keyMetadata, keyCreateTopics, keyDeleteTopics, keyDescribeConfigs, keyCreatePartitions, keyElectLeaders, keyAlterConfigs, keyDescribeQuorum, keyDescribeCluster:
+	case keyAPIVersions, keyMetadata, keyCreateTopics, keyDeleteTopics, keyDescribeConfigs, keyCreatePartitions, keyElectLeaders, keyAlterConfigs, keyDescribeQuorum, keyDescribeCluster,
+		keyUpdateFeatures, keyUnregisterBroker:
 		resp, err := s.overlay(c)
 		if err != nil {
 			return nil, err

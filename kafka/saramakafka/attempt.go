@@ -52,6 +52,8 @@ type request struct {
 	rounds int
 	// broker is the id of the only broker that can answer, or anyBroker.
 	broker int32
+	// admit, if set, is asked right before each attempt is sent; false means that nothing of the request is left to send.
+	admit func(ctx context.Context) bool
 	// run sends the request and keeps the answer. It returns errNotController if the request, or a part of it, must be sent again to another
 	// broker; any other error means that there is no answer.
 	run func(ctx context.Context, c *conn) error
@@ -129,6 +131,9 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 	}
 	attemptCtx, cancel := r.attemptContext(ctx, t)
 	defer cancel()
+	if t.request.admit != nil && !t.request.admit(attemptCtx) {
+		return answered, nil
+	}
 	t.attempts++
 	start := time.Now()
 	err := t.request.run(attemptCtx, c)
@@ -168,7 +173,8 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 }
 
 // prepare is the way of each request onto a connection. It brings the table of brokers up to date, if it is time, and makes sure that the
-// connection ends at the right cluster, and that it is alive before a request that could not be repeated goes out on it.
+// connection ends at the right cluster, and that it is alive before a request that could not be repeated goes out on it. Before a request that has to be
+// admitted it always asks for an answer: what waits in the buffers of a broker that hangs can't be taken back.
 func (r *router) prepare(ctx context.Context, t *trial, n *node, c *conn) error {
 	ctx, cancel := r.probeContext(ctx)
 	defer cancel()
@@ -191,8 +197,10 @@ func (r *router) prepare(ctx context.Context, t *trial, n *node, c *conn) error 
 		fresh = true
 	}
 	c.fresh = fresh
-	if t.request.repeat == once && !c.fresh {
-		return c.probe(ctx)
+	if t.request.admit != nil || t.request.repeat == once && !c.fresh {
+		err := c.probe(ctx)
+		c.probed = err == nil
+		return err
 	}
 	return nil
 }

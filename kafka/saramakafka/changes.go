@@ -18,7 +18,9 @@ func (a *Admin) CreateTopics(ctx context.Context, topics []kafka.NewTopic, valid
 		name: "CreateTopics", repeat: once, mutation: true, maxItems: maxChanges, maxWeight: maxRecords,
 		key:    func(t kafka.NewTopic) string { return t.Name },
 		weight: recordsOf,
+		text:   textOf,
 		equal:  sameTopic,
+		refuse: kafka.CheckNewTopic,
 		send: func(ctx context.Context, c *conn, topics []kafka.NewTopic) (map[string]kafka.CreateResult, error) {
 			return createTopics(ctx, c, topics, validateOnly)
 		},
@@ -35,6 +37,15 @@ func recordsOf(t kafka.NewTopic) int {
 		partitions = unknownPartitions
 	}
 	return 1 + partitions + len(t.Configs)
+}
+
+// textOf is how many bytes the configuration of a new topic has.
+func textOf(t kafka.NewTopic) int {
+	n := 0
+	for key, value := range t.Configs {
+		n += len(key) + len(text(value))
+	}
+	return n
 }
 
 func sameTopic(a, b kafka.NewTopic) bool {
@@ -125,6 +136,7 @@ func (a *Admin) CreatePartitions(ctx context.Context, topics []kafka.PartitionIn
 		// The present number is unknown here: the whole total is an upper bound.
 		weight: func(p kafka.PartitionIncrease) int { return 1 + max(0, int(p.Total)) },
 		equal:  func(a, b kafka.PartitionIncrease) bool { return a == b },
+		refuse: func(p kafka.PartitionIncrease) error { return kafka.CheckTopicName(p.Topic) },
 		send: func(ctx context.Context, c *conn, topics []kafka.PartitionIncrease) (map[string]error, error) {
 			return createPartitions(ctx, c, topics, validateOnly)
 		},

@@ -14,10 +14,16 @@ import (
 
 // DescribeConfigs implements kafka.TopicReader. Synonyms and documentation are not asked for: they make the answer ten times as large.
 func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+	for _, key := range keys {
+		if err := kafka.CheckConfigKey(key); err != nil {
+			return nil, err
+		}
+	}
 	b := batch[kafka.ConfigResource, kafka.ConfigResource, kafka.ConfigResult]{
 		name: "DescribeConfigs", maxItems: maxConfigs,
 		key:    func(r kafka.ConfigResource) kafka.ConfigResource { return r },
 		broker: brokerOf,
+		refuse: kafka.CheckResource,
 		send: func(ctx context.Context, c *conn, resources []kafka.ConfigResource) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 			return describeConfigs(ctx, c, resources, keys, false)
 		},
@@ -103,7 +109,13 @@ func (c *client) alter(ctx context.Context, changes []kafka.ConfigChange, valida
 		equal: func(a, b kafka.ConfigChange) bool {
 			return maps.Equal(a.Set, b.Set) && slices.Equal(a.Delete, b.Delete)
 		},
-		refuse: contradiction,
+		text: textOfChange,
+		refuse: func(c kafka.ConfigChange) error {
+			if err := kafka.CheckConfigChange(c); err != nil {
+				return err
+			}
+			return contradiction(c)
+		},
 		broker: route,
 		send: func(ctx context.Context, c *conn, changes []kafka.ConfigChange) (map[kafka.ConfigResource]error, error) {
 			return alterConfigs(ctx, c, changes, validateOnly)
@@ -111,6 +123,18 @@ func (c *client) alter(ctx context.Context, changes []kafka.ConfigChange, valida
 		failure: itself, reason: itself,
 	}
 	return b.run(ctx, c, changes)
+}
+
+// textOfChange is how many bytes the keys and values of a change have.
+func textOfChange(c kafka.ConfigChange) int {
+	n := 0
+	for key, value := range c.Set {
+		n += len(key) + len(value)
+	}
+	for _, key := range c.Delete {
+		n += len(key)
+	}
+	return n
 }
 
 // contradiction refuses a key that stands in Set and in Delete, as the broker would if the request could express it.

@@ -49,6 +49,7 @@ type conn struct {
 	call      context.Context // sarama's token callback has no other way to learn of the call it belongs to
 	broken    bool            // the stream's position is lost, or the socket is closed
 	fresh     bool            // opened for the present call, and therefore known to be alive
+	probed    bool            // its versions and its login were renewed for the present attempt
 	idleSince time.Time
 	muted     time.Time // the broker reads nothing before this time (KIP-219)
 }
@@ -160,7 +161,7 @@ func (c *conn) probe(ctx context.Context) error {
 // raw sends a request that sarama lacks. At least lowest is the version that can express it.
 func (c *conn) raw(ctx context.Context, req kmsg.Request, lowest int16) (kmsg.Response, error) {
 	// The login is sarama's to renew, and it does so before its own calls only.
-	if c.versions == nil || c.login != nil {
+	if c.versions == nil || c.login != nil && !c.probed {
 		if err := c.probe(ctx); err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ func (a *Admin) ElectPreferredLeaders(ctx context.Context, partitions []kafka.To
 		name: "ElectLeaders", leader: true, maxItems: maxRecords, maxWeight: maxRecords,
 		key:    func(p kafka.TopicPartition) kafka.TopicPartition { return p },
 		weight: func(kafka.TopicPartition) int { return 1 },
+		refuse: func(p kafka.TopicPartition) error { return kafka.CheckTopicName(p.Topic) },
 		send:   electLeaders, failure: itself, reason: itself,
 	}
 	return b.run(ctx, &a.client, partitions)

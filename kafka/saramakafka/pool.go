@@ -76,7 +76,7 @@ func (n *node) worked() { n.failures, n.down = 0, time.Time{} }
 // release takes a connection back after a request.
 func (r *router) release(n *node, c *conn, mutation bool) {
 	now := time.Now()
-	c.call, c.fresh, c.idleSince = nil, false, now
+	c.call, c.fresh, c.probed, c.idleSince = nil, false, false, now
 	r.mu.Lock()
 	if throttle := c.muted.Sub(now); throttle > 0 {
 		until := now.Add(min(throttle, maxHonoured))

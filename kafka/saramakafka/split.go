@@ -21,6 +21,9 @@ const (
 	// maxNames and maxConfigs bound the answers to reads: about 1 MB each.
 	maxNames   = 1000
 	maxConfigs = 500
+	// longText is from where on an item's texts give it a request of its own, after all others: a broker that can't deal with them drops the
+	// connection, and what else was in the request.
+	longText = 8 * 1024
 )
 
 // batch describes a request that carries many items of type I, each of which is answered on its own by an R. Items are told apart by K.
@@ -34,6 +37,8 @@ type batch[K comparable, I, R any] struct {
 
 	key    func(I) K
 	weight func(I) int
+	// text, if set, is how many bytes of text an item has.
+	text func(I) int
 	// equal tells whether two items with one key ask for the same. If not, neither is sent.
 	equal func(a, b I) bool
 	// refuse, if set, returns why an item can't be sent.
@@ -159,7 +164,12 @@ func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 // parts cuts items into requests, each of which goes to one broker.
 func (b *batch[K, I, R]) parts(items []I) [][]I {
 	groups := map[int32][]I{}
+	var alone [][]I
 	for _, item := range items {
+		if b.text != nil && b.text(item) > longText {
+			alone = append(alone, []I{item})
+			continue
+		}
 		id := b.brokerOf(item)
 		groups[id] = append(groups[id], item)
 	}
@@ -167,7 +177,7 @@ func (b *batch[K, I, R]) parts(items []I) [][]I {
 	for _, id := range slices.Sorted(maps.Keys(groups)) {
 		parts = append(parts, b.split(groups[id])...)
 	}
-	return parts
+	return append(parts, alone...)
 }
 
 // split cuts items into parts that one request may carry.
@@ -192,7 +202,7 @@ func (b *batch[K, I, R]) split(items []I) [][]I {
 func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map[K]R) (sent bool, err error) {
 	pending := items
 	var notController map[K]R
-	sent, err = r.do(ctx, &request{name: b.name, repeat: b.repeat, changes: b.changes(), mutation: b.mutation, leader: b.leader, broker: b.brokerOf(items[0]), run: func(ctx context.Context, c *conn) error {
+	req := &request{name: b.name, repeat: b.repeat, changes: b.changes(), mutation: b.mutation, leader: b.leader, broker: b.brokerOf(items[0]), run: func(ctx context.Context, c *conn) error {
 		answers, err := b.send(ctx, c, pending)
 		if err != nil {
 			return err
@@ -203,7 +213,18 @@ func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map
 			return errNotController
 		}
 		return nil
-	}})
+	}}
+	if gate := kafka.GateOf[K](ctx); gate != nil && b.changes() {
+		req.admit = func(ctx context.Context) bool {
+			refused := gate(ctx, b.keys(pending))
+			for key, why := range refused {
+				out[key] = b.failure(why)
+			}
+			items, pending = b.without(items, refused), b.without(pending, refused)
+			return len(pending) > 0
+		}
+	}
+	sent, err = r.do(ctx, req)
 	if err != nil {
 		for _, item := range pending {
 			key := b.key(item)
@@ -222,6 +243,25 @@ func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map
 		return true, errors.Join(err1, err2)
 	}
 	return sent, nil
+}
+
+func (b *batch[K, I, R]) keys(items []I) []K {
+	keys := make([]K, len(items))
+	for i, item := range items {
+		keys[i] = b.key(item)
+	}
+	return keys
+}
+
+// without returns the items that were not refused.
+func (b *batch[K, I, R]) without(items []I, refused map[K]error) []I {
+	if len(refused) == 0 {
+		return items
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(item I) bool {
+		_, gone := refused[b.key(item)]
+		return gone
+	})
 }
 
 // accept moves answers to out, and returns the items that must be asked again because the broker was not the controller.

@@ -15,14 +15,8 @@ import (
 func (a *Admin) DescribeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error) {
 	b := batch[string, string, kafka.TopicResult]{
 		name: "Metadata", maxItems: maxNames,
-		key: func(name string) string { return name },
-		// Brokers of some versions leave such a name out of their answer.
-		refuse: func(name string) error {
-			if name == "" {
-				return kafka.NewError(kafka.CodeInvalidTopic, "The topic name is empty.")
-			}
-			return nil
-		},
+		key:    func(name string) string { return name },
+		refuse: kafka.CheckTopicName,
 		send: func(ctx context.Context, c *conn, names []string) (map[string]kafka.TopicResult, error) {
 			resp, err := metadata(ctx, c, names)
 			if err != nil {

@@ -48,6 +48,7 @@ func badWishes(t *testing.T, a kafka.Admin) map[string]string {
 		words["create "+name] = said(r.Err)
 	}
 	badChanges(t, a, words)
+	badFeatures(t, a, words)
 	return words
 }
 
@@ -83,6 +84,20 @@ func badChanges(t *testing.T, a kafka.Admin, words map[string]string) {
 		t.Fatal(err)
 	}
 	words["delete unknown"] = said(deleted[kafka.TopicID{1}])
+}
+
+// badFeatures adds what a cluster says to changes of itself.
+func badFeatures(t *testing.T, a kafka.Admin, words map[string]string) {
+	t.Helper()
+	for what, updates := range map[string]map[string]kafka.FeatureUpdate{
+		"level 3": {"transaction.version": {Level: 3}}, "level -1": {"transaction.version": {Level: -1}}, "down": {"transaction.version": {Level: 1}},
+		"unknown": {"no.such": {Level: 1}}, "unknown off": {"no.such": {Level: 0, Downgrade: true}},
+		"metadata lost": {kafka.FeatureMetadataVersion: {Level: 29, Downgrade: true}}, "metadata off": {kafka.FeatureMetadataVersion: {Level: 0, Downgrade: true}},
+		"one of two": {"group.version": {Level: 0, Downgrade: true}, "no.such": {Level: 1}},
+	} {
+		words["features "+what] = said(a.UpdateFeatures(t.Context(), updates, false))
+	}
+	words["unregister unknown"] = said(a.UnregisterBroker(t.Context(), 4711))
 }
 
 func said(err error) string {

@@ -28,6 +28,8 @@ const (
 	NotDone
 	// Refused means that Kafka does not take the configuration.
 	Refused
+	// TooLate means that nothing was begun, because the facts that it was decided on were too old by then (roller.Action.Until), or somebody else may act now.
+	TooLate
 	// Unclear means that nobody can say whether it was done.
 	Unclear
 )

@@ -3,6 +3,8 @@ package brokerconfig
 import (
 	"cmp"
 	"slices"
+
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
 // Node is one node, for CompareAll. Nodes whose configuration is not known are left out: nobody can say what is to be done about them.
@@ -46,7 +48,7 @@ func TableOf(nodes []Node) *Table {
 	oldest := ""
 	for i := range nodes {
 		version := nodes[i].Config.Version
-		if minor(version) != nil && (oldest == "" || slices.Compare(minor(version), minor(oldest)) < 0) {
+		if configdef.Minor(version) != nil && (oldest == "" || slices.Compare(configdef.Minor(version), configdef.Minor(oldest)) < 0) {
 			oldest = version
 		}
 	}
@@ -122,7 +124,7 @@ func (t *Table) wishes(key string, nodes []Node) []Wish {
 		}
 		want := k.Default
 		if value, desired := n.Config.Desired[key]; desired {
-			if refers(value) {
+			if configdef.Refers(value) {
 				continue
 			}
 			want = &value

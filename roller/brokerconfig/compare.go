@@ -3,6 +3,8 @@ package brokerconfig
 import (
 	"slices"
 	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
 // Compare is Table.Compare with the table for the node's version of Kafka (Config.Version), the latest if that is not told.
@@ -93,7 +95,7 @@ func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
 	}
 	want := k.Default
 	if desired {
-		if refers(value) {
+		if configdef.Refers(value) {
 			return
 		}
 		want = &value

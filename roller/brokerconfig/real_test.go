@@ -62,7 +62,7 @@ func TestTheTableIsWhatKafkasClassesSay(t *testing.T) {
 	folder, version := jars(t)
 	root, err := assets.Root()
 	g.Expect(err).NotTo(HaveOccurred())
-	committed, err := os.ReadFile(filepath.Join(root, "roller", "brokerconfig", "tables", "kafka-"+version+".tsv"))
+	committed, err := os.ReadFile(filepath.Join(root, "kafka", "configdef", "tables", "kafka-"+version+".tsv"))
 	g.Expect(err).NotTo(HaveOccurred(), "add Kafka %s to hack/brokerconfig/versions.txt and run hack/brokerconfig/generate.sh", version)
 	java := "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {

@@ -1,20 +1,13 @@
 package brokerconfig
 
 import (
-	"cmp"
-	"embed"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
-)
 
-// tables are made by hack/brokerconfig/generate.sh from Kafka's own classes; a test holds them against the jars and against live nodes.
-//
-//go:embed tables/*.tsv
-var tables embed.FS
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
+)
 
 // Mode is how a key can be changed.
 type Mode uint8
@@ -60,6 +53,8 @@ type Key struct {
 	// Default is nil where there is none.
 	Default *string
 
+	defined configdef.Key
+
 	owned                  bool
 	onBroker, onController bool
 	undeletable            bool
@@ -87,25 +82,26 @@ func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.keys)) }
 
 // all are the tables that there are, by ascending version.
 var all = sync.OnceValue(func() []*Table {
-	files, err := tables.ReadDir("tables")
-	if err != nil {
-		panic("brokerconfig: the embedded tables: " + err.Error())
-	}
 	var ts []*Table
-	for _, file := range files {
-		text, err := tables.ReadFile("tables/" + file.Name())
-		if err != nil {
-			panic("brokerconfig: the embedded tables: " + err.Error())
-		}
-		t, err := parseTable(string(text))
-		if err != nil {
-			panic("brokerconfig: " + file.Name() + ": " + err.Error())
-		}
-		ts = append(ts, t)
+	for _, defined := range configdef.Tables() {
+		ts = append(ts, newTable(defined))
 	}
-	slices.SortFunc(ts, func(a, b *Table) int { return compareVersions(a.Version, b.Version) })
 	return ts
 })
+
+func newTable(defined *configdef.Table) *Table {
+	t := &Table{Version: defined.Version, keys: map[string]*Key{}}
+	for _, name := range defined.Names() {
+		d, _ := defined.Key(name)
+		k := &Key{
+			Name: d.Name, Type: types[d.Type], Mode: modes[d.Mode], DynamicOnControllers: d.DynamicOnControllers, Group: d.Group, Before: d.Before, Default: d.Default,
+			defined: d,
+		}
+		k.prepare()
+		t.keys[name] = k
+	}
+	return t
+}
 
 // Versions are the versions of Kafka whose tables there are, ascending.
 func Versions() []string {
@@ -124,45 +120,7 @@ func Latest() *Table { return all()[len(all())-1] }
 // A wrong guess does no harm beyond a restart too many: what a node says of itself (Entry.ReadOnly) counts too, and what it does not know is left
 // alone.
 func For(version string) (*Table, bool) {
-	wanted := minor(version)
-	if wanted == nil {
-		return Latest(), false
-	}
-	best := all()[0]
-	for _, t := range all() {
-		if slices.Compare(minor(t.Version), wanted) <= 0 {
-			best = t
-		}
-	}
-	return best, slices.Equal(minor(best.Version), wanted)
-}
-
-// minor is a version's first two numbers; nil if it does not begin with two.
-func minor(version string) []int {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return nil
-	}
-	var numbers []int
-	for _, part := range parts[:2] {
-		n, err := strconv.Atoi(part)
-		if err != nil {
-			return nil
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers
-}
-
-// compareVersions compares number by number.
-func compareVersions(a, b string) int {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i])
-		y, _ := strconv.Atoi(bs[i])
-		if c := cmp.Compare(x, y); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(as), len(bs))
+	defined, exact := configdef.For(version)
+	i := slices.IndexFunc(all(), func(t *Table) bool { return t.Version == defined.Version })
+	return all()[i], exact
 }

@@ -1,11 +1,11 @@
 package brokerconfig
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
 func TestTheTableForAVersion(t *testing.T) {
@@ -28,13 +28,6 @@ func TestTheTableForAVersion(t *testing.T) {
 	g.Expect(guess).To(BeIdenticalTo(Latest()))
 }
 
-func TestTheTablesAreThoseOfTheGeneratorsVersions(t *testing.T) {
-	g := NewWithT(t)
-	listed, err := os.ReadFile("../../hack/brokerconfig/versions.txt")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(Versions()).To(Equal(strings.Fields(string(listed))))
-}
-
 // What users rely on, so that a generator gone wrong does not go unnoticed where there is no Java.
 func TestWhatTheLatestTableSays(t *testing.T) {
 	g := NewWithT(t)
@@ -51,6 +44,18 @@ func TestWhatTheLatestTableSays(t *testing.T) {
 	_, known := Latest().Key("no.such.key")
 	g.Expect(known).To(BeFalse())
 	g.Expect(ClusterWide.String()).To(Equal("cluster-wide"))
+}
+
+// A type or mode of the tables that has no counterpart here would be taken for a string and for read-only.
+func TestEachTypeAndModeOfTheTablesIsKnown(t *testing.T) {
+	g := NewWithT(t)
+	for _, table := range configdef.Tables() {
+		for _, name := range table.Names() {
+			key, _ := table.Key(name)
+			g.Expect(types).To(HaveKey(key.Type), name)
+			g.Expect(modes).To(HaveKey(key.Mode), name)
+		}
+	}
 }
 
 // Our lists name keys that there are, and say of none what its group says already.
@@ -87,23 +92,6 @@ func TestOurListsOfKeysAreNotStale(t *testing.T) {
 	}
 	for group := range brokersOnly {
 		g.Expect(groups).To(HaveKey(group))
-	}
-}
-
-func TestATableThatIsNotOne(t *testing.T) {
-	const title = "# Kafka 4.3.1. Generated.\n"
-	for text, words := range map[string]string{
-		"":                            "names no version",
-		"# Kafka x. Generated.\n":     "names no version",
-		title:                         "empty",
-		title + "a\tint\tread-only\n": "3 columns, want 7",
-		title + "a\tfoo\tread-only\t-\tg\t-\tnull\n":                                     "unknown type",
-		title + "a\tint\twhenever\t-\tg\t-\tnull\n":                                      "unknown mode",
-		title + "a\tint\tread-only\t-\tg\t-\t1\n":                                        "the default of a",
-		title + "a\tint\tread-only\t-\tg\t-\t\"1\"\na\tint\tread-only\t-\tg\t-\t\"1\"\n": "line 3: a stands there twice",
-	} {
-		_, err := parseTable(text)
-		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(words)), text)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
 // Type is what kind of values a key has.
@@ -22,8 +24,9 @@ const (
 	Map
 )
 
-var types = map[string]Type{
-	"string": String, "class": String, "boolean": Boolean, "short": Integer, "int": Integer, "long": Integer, "double": Double, "list": List, "password": Password,
+var types = map[configdef.Type]Type{
+	configdef.String: String, configdef.Class: String, configdef.Boolean: Boolean, configdef.Short: Integer, configdef.Int: Integer, configdef.Long: Integer,
+	configdef.Double: Double, configdef.List: List, configdef.Password: Password,
 }
 
 // pairs are the keys that Kafka holds for strings and reads as maps (AbstractKafkaConfig.getMap).
@@ -96,14 +99,4 @@ func canonicalList(value string, unordered bool) string {
 		slices.Sort(parts)
 	}
 	return strings.Join(parts, ",")
-}
-
-// refers reports whether a value is resolved by a configuration provider (KIP-297): ${file:/a:key}. What it stands for is known to the node alone.
-func refers(value string) bool {
-	_, rest, found := strings.Cut(value, "${")
-	if !found {
-		return false
-	}
-	inside, _, closed := strings.Cut(rest, "}")
-	return closed && strings.Contains(inside, ":")
 }

@@ -1,54 +1,61 @@
-// Command roller restarts the nodes of a Kafka cluster safely, as fast as that allows.
+// Command roller restarts the nodes of Kafka clusters safely, as fast as that allows.
 package main
 
 import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 
-	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/kafka-operators/kafka-operators/operator/build"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller/internal/app"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
-func main() { os.Exit(run()) }
-
-func run() int {
-	o, err := options.Parse(os.Args[1:], os.LookupEnv, os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return app.ExitDone
-	}
+func main() {
+	exit, err := run()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "roller: %v\n", err)
-		return app.ExitUsage
+	}
+	os.Exit(exit)
+}
+
+func run() (exit int, err error) {
+	o, err := options.Parse(os.Args[1:], settings.InPod(os.LookupEnv, os.ReadFile), os.Stdout)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return app.ExitDone, nil
+	case errors.Is(err, options.ErrVersion):
+		fmt.Println("roller", build.Current())
+		return app.ExitDone, nil
+	case err != nil:
+		return app.ExitUsage, err
 	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "roller: no Kubernetes cluster is known: %v\n", err)
-		return app.ExitError
+		return app.ExitError, fmt.Errorf("no Kubernetes cluster is known: %w", err)
 	}
 	ctx := ctrl.SetupSignalHandler()
-	exit := app.ExitError
-	log := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := logging.New(os.Stderr, logging.Options{Level: app.CommandLevel})
 	ctrl.SetLogger(log)
 	switch o.Command {
 	case "plan":
-		exit, err = app.Plan(ctx, config, o, os.Stdout, log)
+		return app.Plan(ctx, config, o, os.Stdout, log)
 	case "explain":
-		exit, err = app.Explain(ctx, config, o, os.Stdout, log)
+		return app.Explain(ctx, config, o, os.Stdout, log)
 	case "roll":
-		exit, err = app.Roll(ctx, config, o, os.Stdout, log)
-	default:
-		if err = app.Run(ctx, config, o, app.Log(os.Stdout, o.LogJSON)); err == nil {
-			exit = app.ExitDone
+		confirm, err := app.Confirmation(o, os.Stdin, os.Stdout)
+		if err != nil {
+			return app.ExitUsage, err
 		}
+		return app.Roll(ctx, config, o, os.Stdout, confirm, log)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "roller: %v\n", err)
+	if err := app.Run(ctx, config, o, logging.New(os.Stdout, logging.Options{JSON: o.LogJSON})); err != nil {
+		return app.ExitError, err
 	}
-	return exit
+	return app.ExitDone, nil
 }

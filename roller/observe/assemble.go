@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -35,14 +36,18 @@ type PodSet struct {
 	// Manual and Hold are its annotations that ask for a restart, or against any.
 	Manual bool
 	Hold   string
-	// Idle says why its controller makes no pods; empty: it does.
+	// Idle says why its controller makes no pods, or why somebody else restarts them; empty: neither.
 	Idle string
+	// Left: it is annotated as left to the roller.
+	Left bool
 	Pods []corev1.Pod
 }
 
 // Seen is all that was read.
 type Seen struct {
-	At     time.Time
+	At time.Time
+	// From is when reading began.
+	From   time.Time
 	Places []Place
 	Kafka  KafkaFacts
 	// Recovery is what was learned of the nodes that are not ready: whether they recover their logs.
@@ -71,7 +76,7 @@ func Assemble(seen Seen) roller.Snapshot {
 	}
 	seen.addMissing(nodes)
 	seen.addUnseen(nodes)
-	s := roller.Snapshot{At: seen.At, Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum}
+	s := roller.Snapshot{At: seen.At, From: seen.From, Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum, Unread: seen.unread()}
 	for _, n := range nodes {
 		n.Foreign = cmp.Or(seen.Elsewhere, n.Foreign)
 		s.Nodes = append(s.Nodes, n)
@@ -89,13 +94,13 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 	ready, since := readiness(pod)
 	n := roller.Node{
 		ID: id, Name: pod.Name, Place: place.ID, Roles: roles(pod),
-		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil,
+		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod),
 		Ready: roller.Known(ready), ReadyChanged: since,
-		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)),
-		Hold:  hold(pod.Annotations),
+		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
+		Hold: hold(pod.Annotations),
 	}
 	if manual(pod.Annotations) {
-		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod"})
+		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod " + string(pod.UID)})
 	}
 	set, desired := desiredPod(place.Sets, pod.Name)
 	n.Foreign = foreign(pod, set)
@@ -103,6 +108,10 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {
 		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired)})
+		if manual(desired.Annotations) { // each new pod has the annotation: it asks once
+			n.Requests = nil
+			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod of the set"})
+		}
 		n.Requests = append(n.Requests, certificates(pod, desired)...)
 		if set.Manual {
 			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "StrimziPodSet " + set.Name + " is annotated", Mark: "podset " + set.UID})
@@ -110,20 +119,47 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Hold = cmp.Or(n.Hold, set.Hold)
 	}
 	seen.kafkaFacts(&n, place, pod)
+	if n.Unsettled = unsettled(place, desired); n.Unsettled != "" {
+		n.Config = roller.Unknown[brokerconfig.Config](n.Unsettled)
+	}
 	return n, true
+}
+
+// unsettled says why it is not known yet what the pod is to be: it and its ConfigMap are not written at once. Empty: it is known.
+func unsettled(place *Place, desired *corev1.Pod) string {
+	if desired == nil {
+		return ""
+	}
+	wanted := desired.Annotations[podset.AnnotationConfigHash]
+	text, found := place.Properties[desired.Name]
+	switch {
+	case wanted == "":
+		return ""
+	case !found:
+		return "ConfigMap " + desired.Name + " has no " + podset.ConfigMapServerConfig + ", and its StrimziPodSet wants the one with the hash " + wanted
+	case podset.ConfigHash(text) != wanted:
+		return fmt.Sprintf("%s in ConfigMap %s has the hash %s, and its StrimziPodSet wants the one with %s: one of the two is not written yet",
+			podset.ConfigMapServerConfig, desired.Name, podset.ConfigHash(text), wanted)
+	}
+	return ""
 }
 
 // kafkaFacts adds what Kafka says of the node.
 func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	n.Recovery = roller.Unknown[*roller.Recovery]("nobody asked the node")
-	if n.Ready.Or(false) {
+	r, asked := seen.Recovery[n.ID]
+	switch {
+	case n.Ready.Or(false), !n.Roles.Broker && !r.IsKnown(): // one that is only a controller has no logs but that of the metadata
 		n.Recovery = roller.Known[*roller.Recovery](nil)
-	} else if r, asked := seen.Recovery[n.ID]; asked {
+	case asked:
 		n.Recovery = r
+	}
+	if text, found := place.Properties[n.Name]; found {
+		n.Desired = roller.Known(Properties(text))
 	}
 	n.Answers, n.Config = roller.Unknown[bool]("nobody asked the node"), roller.Unknown[brokerconfig.Config]("nobody asked the node")
 	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
-		n.Answers = roller.Known(answer.Answers)
+		n.Answers, n.Failing = roller.Known(answer.Answers), answer.Failing
 		n.Config = config(answer.Live, place, n.Name, pod.Annotations[annotationKafkaVersion])
 	}
 	n.Silent = seen.Silent[n.ID]
@@ -187,14 +223,20 @@ func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 	}
 }
 
-// addUnseen adds the nodes that Kafka knows of, where a Kubernetes cluster can't be read in which they may be. They are unknown, and not gone.
-func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
+// unread says which Kubernetes cluster can't be read; empty: all were.
+func (seen *Seen) unread() string {
 	why := ""
 	for i := range seen.Places {
 		if seen.Places[i].Err != nil {
 			why = "cluster " + name(seen.Places[i].ID) + " can't be read: " + seen.Places[i].Err.Error()
 		}
 	}
+	return why
+}
+
+// addUnseen adds the nodes that Kafka knows of, where a Kubernetes cluster can't be read in which they may be. They are unknown, and not gone.
+func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
+	why := seen.unread()
 	if why == "" {
 		return
 	}

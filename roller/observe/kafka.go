@@ -2,11 +2,15 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -58,6 +62,8 @@ type KafkaFacts struct {
 type NodeAnswer struct {
 	// Answers: it said something, be it that it does not tell us.
 	Answers bool
+	// Failing is positive evidence that nobody can connect to it; empty: there is none.
+	Failing string
 	Live    roller.Fact[map[string]brokerconfig.Entry]
 }
 
@@ -172,19 +178,36 @@ func among(ids, these []roller.NodeID) []roller.NodeID {
 	return slices.DeleteFunc(ids, func(id roller.NodeID) bool { return !slices.Contains(these, id) })
 }
 
-// quorum asks the controllers if it can, else the brokers (ruling R7).
+// quorum asks the controllers if it can, else the brokers (ruling R7), each for a part of the time: controllers that can't be reached must not use up that of the
+// brokers, nor that for the topics.
 func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
-	var reader kafka.QuorumReader = k.Brokers
+	var first roller.Fact[roller.Quorum]
 	if k.Controllers != nil {
-		reader = k.Controllers
-	}
-	q, err := reader.DescribeQuorum(ctx)
-	if err != nil && k.Controllers != nil {
-		byBrokers, other := k.Brokers.DescribeQuorum(ctx)
-		if other == nil {
-			q, err = byBrokers, nil
+		part, cancel := partOf(ctx)
+		defer cancel()
+		if first = quorumOf(k.Controllers.DescribeQuorum(part)); first.IsKnown() {
+			return first
 		}
 	}
+	part, cancel := partOf(ctx)
+	defer cancel()
+	byBrokers := quorumOf(k.Brokers.DescribeQuorum(part))
+	if k.Controllers != nil && !byBrokers.IsKnown() {
+		return first
+	}
+	return byBrokers
+}
+
+// partOf is a context with a third of the time that is left, if that is limited.
+func partOf(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/3)
+}
+
+func quorumOf(q kafka.Quorum, err error) roller.Fact[roller.Quorum] {
 	if err != nil {
 		return roller.Unknown[roller.Quorum](err.Error())
 	}
@@ -236,15 +259,31 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 			continue // nobody asked the node
 		}
 		if result.Err != nil {
+			why := failing(result.Err)
 			answers[id] = NodeAnswer{
-				Answers: !kafka.IsRetriable(result.Err),
-				Live:    roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
+				Answers: !kafka.IsRetriable(result.Err) && why == "", Failing: why,
+				Live: roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
 			}
 			continue
 		}
 		answers[id] = NodeAnswer{Answers: true, Live: roller.Known(entries(result.Entries))}
 	}
 	return answers
+}
+
+// failing says what is in the way if nobody can connect to the node as it is: it refuses connections, or TLS, or its certificate has expired. That it does not answer
+// in time says nothing, and that we do not trust its certificate is about us (docs/decisions/lost-clusters.md).
+func failing(err error) string {
+	var e *kafka.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "it refuses connections"
+	case errors.As(err, &e) && e.Class == kafka.ClassAuthentication && strings.Contains(e.Message, "remote error: tls:"):
+		return "it refuses TLS: " + e.Message
+	case errors.As(err, &e) && e.Class == kafka.ClassAuthentication && strings.Contains(e.Message, "certificate has expired"):
+		return "its certificate has expired: " + e.Message
+	}
+	return ""
 }
 
 func entries(in map[string]kafka.ConfigEntry) map[string]brokerconfig.Entry {

@@ -2,71 +2,141 @@ package observe
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// The entries of a node's ConfigMap: its configuration file, and the id of the Kafka cluster that its storage was formatted for. Source: Strimzi.
-const (
-	propertiesKey = "server.config"
-	clusterIDKey  = "cluster.id"
-)
+// pageSize is how many objects are asked of an API server at once, so that the pods of a large cluster are never in memory in full.
+const pageSize = 200
 
-// ReadPlace reads one Kubernetes cluster. It takes what the API server says and not what a cache remembers, because nodes are stopped on what it says. The
-// error is in the Place.
+// ReadPlace reads what one API server says now. The error is in the Place.
 func ReadPlace(ctx context.Context, id string, reader client.Reader, namespace, cluster string) Place {
-	place := Place{ID: id}
+	return readPlace(ctx, id, reader, namespace, cluster, pages)
+}
+
+// ReadCache reads what a cache holds that was filled with Trim. The error is in the Place.
+func ReadCache(ctx context.Context, id string, cache client.Reader, namespace, cluster string) Place {
+	return readPlace(ctx, id, cache, namespace, cluster, atOnce)
+}
+
+// lister lists, and takes what each answer holds.
+type lister func(ctx context.Context, reader client.Reader, list client.ObjectList, options []client.ListOption, take func() error) error
+
+func readPlace(ctx context.Context, id string, reader client.Reader, namespace, cluster string, read lister) Place {
+	place := Place{ID: id, Properties: map[string]string{}, ClusterIDs: map[string]string{}}
 	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: cluster}}
 	var (
 		pods    corev1.PodList
 		sets    podset.StrimziPodSetList
 		configs corev1.ConfigMapList
 	)
-	for _, list := range []client.ObjectList{&pods, &sets, &configs} {
-		if err := reader.List(ctx, list, options...); err != nil {
+	for _, kind := range []struct {
+		list client.ObjectList
+		take func() error
+	}{
+		{&pods, func() error { place.addPods(pods.Items); return nil }},
+		{&sets, func() error { return place.addSets(sets.Items) }},
+		{&configs, func() error { place.addConfigs(configs.Items); return nil }},
+	} {
+		if err := read(ctx, reader, kind.list, options, kind.take); err != nil {
 			return Place{ID: id, Err: err}
 		}
-	}
-	for i := range pods.Items {
-		if isNode(&pods.Items[i]) {
-			place.Pods = append(place.Pods, pods.Items[i])
-		}
-	}
-	place.Properties, place.ClusterIDs = map[string]string{}, map[string]string{}
-	for i := range configs.Items {
-		if text, ok := configs.Items[i].Data[propertiesKey]; ok {
-			place.Properties[configs.Items[i].Name] = text
-		}
-		if id := strings.TrimSpace(configs.Items[i].Data[clusterIDKey]); id != "" {
-			place.ClusterIDs[configs.Items[i].Name] = id
-		}
-	}
-	for i := range sets.Items {
-		set, err := podSet(&sets.Items[i])
-		if err != nil {
-			return Place{ID: id, Err: err}
-		}
-		place.Sets = append(place.Sets, set)
 	}
 	return place
 }
 
+// atOnce lists what a cache holds, without a copy of it.
+func atOnce(ctx context.Context, cache client.Reader, list client.ObjectList, options []client.ListOption, take func() error) error {
+	if err := cache.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		return err
+	}
+	return take()
+}
+
+// pages lists page by page.
+func pages(ctx context.Context, reader client.Reader, list client.ObjectList, options []client.ListOption, take func() error) error {
+	options = append(options, client.Limit(pageSize))
+	for {
+		if err := reader.List(ctx, list, options...); err != nil {
+			return err
+		}
+		if err := take(); err != nil {
+			return err
+		}
+		next := list.GetContinue()
+		if next == "" {
+			return nil
+		}
+		options = append(options[:len(options):len(options)], client.Continue(next))
+	}
+}
+
+func (p *Place) addPods(pods []corev1.Pod) {
+	for i := range pods {
+		if isNode(&pods[i]) {
+			p.Pods = append(p.Pods, trimmedPod(&pods[i]))
+		}
+	}
+}
+
+func (p *Place) addSets(sets []podset.StrimziPodSet) error {
+	for i := range sets {
+		set, err := podSet(&sets[i])
+		if err != nil {
+			return err
+		}
+		p.Sets = append(p.Sets, set)
+	}
+	return nil
+}
+
+func (p *Place) addConfigs(configs []corev1.ConfigMap) {
+	for i := range configs {
+		if text, ok := configs[i].Data[podset.ConfigMapServerConfig]; ok {
+			p.Properties[configs[i].Name] = text
+		}
+		if id := strings.TrimSpace(configs[i].Data[podset.ConfigMapClusterID]); id != "" {
+			p.ClusterIDs[configs[i].Name] = id
+		}
+	}
+}
+
 // podSet keeps the nodes of a set, if any.
 func podSet(in *podset.StrimziPodSet) (PodSet, error) {
-	set := PodSet{Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations), Hold: hold(in.Annotations), Idle: idle(in)}
-	pods, err := in.DesiredPods()
+	pods, err := DesiredNodes(in)
 	if err != nil {
 		return PodSet{}, err
 	}
-	for i := range pods {
-		if isNode(&pods[i]) {
-			set.Pods = append(set.Pods, pods[i])
+	return PodSet{
+		// Whoever marks its sets turns the annotation into another revision (docs/decisions/who-rolls.md).
+		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[podset.AnnotationRolledBy] == "",
+		Hold: hold(in.Annotations), Idle: idle(in), Pods: pods,
+		Left: in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
+	}, nil
+}
+
+// DesiredNodes are the metadata of the pods of a set that are nodes of Kafka. The error names the first one that is no pod.
+func DesiredNodes(set *podset.StrimziPodSet) ([]corev1.Pod, error) {
+	if set.Spec == nil {
+		return nil, nil
+	}
+	var nodes []corev1.Pod
+	for i := range set.Spec.Pods {
+		var in metav1.PartialObjectMetadata
+		if err := json.Unmarshal(set.Spec.Pods[i].Raw, &in); err != nil {
+			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] is no pod: %w", set.Namespace, set.Name, i, err)
+		}
+		if pod := (corev1.Pod{ObjectMeta: in.ObjectMeta}); isNode(&pod) {
+			nodes = append(nodes, pod)
 		}
 	}
-	return set, nil
+	return nodes, nil
 }

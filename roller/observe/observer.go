@@ -1,12 +1,14 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
@@ -16,6 +18,8 @@ type Source struct {
 	ID string
 	// Reader asks the API server, and no cache.
 	Reader client.Reader
+	// Cache, if set, is a cache that was filled with Trim. It is enough for a Glance.
+	Cache client.Reader
 }
 
 // Prober asks a node that is not ready whether it recovers its logs.
@@ -28,16 +32,20 @@ type Prober interface {
 // is, and for [Observer.Glance] configurations. It is not safe for concurrent use.
 type Observer struct {
 	Namespace, Cluster string
+	// Unnamed: nobody named the Kafka cluster to the roller, so that only sets that are left to it are touched (docs/decisions/who-rolls.md).
+	Unnamed bool
 	// Sources returns the Kubernetes clusters of the moment.
 	Sources func() []Source
 	Kafka   *Kafka
+	// Connect, if set, returns what Kafka is to be before each observation: addresses and credentials may change. Its error leaves all of Kafka unknown.
+	Connect func(ctx context.Context, places []Place) (*Kafka, error)
 	// Prober is nil where nobody can be asked.
 	Prober Prober
 	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
 	Lasting time.Duration
 	// Timeout bounds each of the two parts of an observation: Kubernetes, and Kafka.
 	Timeout time.Duration
-	// Recall is how old the configurations of nodes and topics may be in a Glance. 0: they are asked for each time.
+	// Recall is how old the configurations of topics, and of the nodes of a small cluster, may be in a Glance. 0: all are asked for each time.
 	Recall time.Duration
 
 	memory memory
@@ -52,15 +60,30 @@ type silence struct {
 }
 
 // Observe reads everything there is to know. What is done to a cluster has to be decided on nothing less.
-func (o *Observer) Observe(ctx context.Context) roller.Snapshot { return o.observe(ctx, 0) }
+func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
+	return o.observe(ctx, false, func(roller.Snapshot) recalled { return recalled{} })
+}
 
-// Glance is Observe for those who wait: the configurations of nodes and topics may be as old as Recall, everything else is read anew. On a large cluster that
-// is a handful of requests instead of one for each node.
-func (o *Observer) Glance(ctx context.Context) roller.Snapshot { return o.observe(ctx, o.Recall) }
+// Verify is Observe for what is to be done to a few nodes: the configurations of these, and of all topics, are read anew, and of the others only what a Glance
+// reads. Kubernetes' API servers are asked, and no caches.
+func (o *Observer) Verify(ctx context.Context, nodes []roller.NodeID) roller.Snapshot {
+	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(nodes) })
+}
 
-func (o *Observer) observe(ctx context.Context, recall time.Duration) roller.Snapshot {
+// Glance is Observe for those who wait: the configurations of topics may be as old as Recall, those of nodes older where there are many, and Kubernetes is read from caches where there are any.
+// Everything else is read anew. On a large cluster that is a handful of requests instead of one for each node.
+func (o *Observer) Glance(ctx context.Context) roller.Snapshot {
+	return o.observe(ctx, true, func(s roller.Snapshot) recalled {
+		if o.Recall <= 0 {
+			return recalled{}
+		}
+		return o.memory.recall(s.At, o.Recall, s.Nodes)
+	})
+}
+
+func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.Snapshot) recalled) roller.Snapshot {
 	seen := Seen{Lasting: o.Lasting, At: time.Now()}
-	seen.Places = o.places(ctx)
+	seen.Places = o.places(ctx, cached)
 	known := Assemble(seen) // who there is to ask
 	var brokers, controllers []roller.NodeID
 	for _, n := range known.Nodes {
@@ -72,9 +95,11 @@ func (o *Observer) observe(ctx context.Context, recall time.Duration) roller.Sna
 			controllers = append(controllers, n.ID)
 		}
 	}
-	var recent recalled
-	if recall > 0 {
-		recent = o.memory.recall(seen.At, recall, known.Nodes)
+	seen.From = seen.At
+	recent := recall(known)
+	if err := o.connect(ctx, seen.Places); err != nil {
+		seen.Kafka = unreached(err)
+		return Assemble(seen)
 	}
 	expected, err := clusterOf(known.Nodes, seen.Places)
 	if err == nil && expected != "" {
@@ -87,23 +112,59 @@ func (o *Observer) observe(ctx context.Context, recall time.Duration) roller.Sna
 	both.Go(func() { seen.Recovery = o.recoveries(within, known.Nodes) })
 	both.Wait()
 	seen.Elsewhere = o.Kafka.bind(expected, err, &seen.Kafka)
+	seen.Kafka.doubt(known.Nodes, recent)
 	o.memory.keep(seen.At, known.Nodes, seen.Kafka, recent)
 	seen.At = time.Now()
 	seen.Silent = o.listen(known.Nodes, seen)
 	return Assemble(seen)
 }
 
+// connect makes sure that Kafka is who is to be asked.
+func (o *Observer) connect(ctx context.Context, places []Place) error {
+	if o.Connect == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	k, err := o.Connect(ctx, places)
+	if err == nil {
+		o.Kafka = k
+	}
+	return err
+}
+
+// unreached are the facts about a Kafka that nobody could ask.
+func unreached(err error) KafkaFacts {
+	why := "Kafka was not asked: " + err.Error()
+	return KafkaFacts{
+		Topics: roller.Unknown[[]roller.Topic](why), Quorum: roller.Unknown[roller.Quorum](why), Brokers: roller.Unknown[map[roller.NodeID]kafka.Node](why),
+	}
+}
+
 // places reads all Kubernetes clusters at once.
-func (o *Observer) places(ctx context.Context) []Place {
+func (o *Observer) places(ctx context.Context, cached bool) []Place {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	sources := o.Sources()
 	places := make([]Place, len(sources))
 	var all sync.WaitGroup
 	for i, source := range sources {
-		all.Go(func() { places[i] = ReadPlace(ctx, source.ID, source.Reader, o.Namespace, o.Cluster) })
+		all.Go(func() {
+			if cached && source.Cache != nil {
+				places[i] = ReadCache(ctx, source.ID, source.Cache, o.Namespace, o.Cluster)
+			} else {
+				places[i] = ReadPlace(ctx, source.ID, source.Reader, o.Namespace, o.Cluster)
+			}
+		})
 	}
 	all.Wait()
+	for p := range places {
+		for i := range places[p].Sets {
+			if set := &places[p].Sets[i]; o.Unnamed && !set.Left {
+				set.Idle = cmp.Or(set.Idle, notLeft(set.Name))
+			}
+		}
+	}
 	return places
 }
 

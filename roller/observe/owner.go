@@ -27,13 +27,44 @@ func foreign(pod *corev1.Pod, set *PodSet) string {
 	return set.Idle
 }
 
-// idle says why the controller of a set makes no pods; empty: it does.
+// idle says why a pod of the set is not made anew, or is restarted by somebody else; empty: neither.
 func idle(set *podset.StrimziPodSet) string {
 	switch {
 	case set.DeletionTimestamp != nil:
 		return "StrimziPodSet " + set.Name + " is being deleted"
 	case strings.EqualFold(set.Annotations[v1.AnnotationPauseReconciliation], "true"):
 		return "StrimziPodSet " + set.Name + " is annotated with " + v1.AnnotationPauseReconciliation + ", so that its pods are not made anew"
+	case strimzis(set):
+		return "StrimziPodSet " + set.Name + " is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate the set with " +
+			podset.AnnotationRolledBy + "=" + podset.RolledByRoller
 	}
 	return ""
+}
+
+// strimzis reports whether Strimzi's cluster operator restarts the pods of a set: it manages the set, and nobody says that the roller is to restart them.
+func strimzis(set *podset.StrimziPodSet) bool {
+	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
+}
+
+// LeftAlone says which set of a Kafka cluster keeps the roller away from all of it, and why; nil and empty: none does. Where the cluster was not named to the
+// roller, each of its sets with nodes has to be annotated (docs/decisions/who-rolls.md). Sets without nodes of Kafka do not count.
+func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodSet, why string) {
+	for i := range sets {
+		set := &sets[i]
+		if nodes, err := DesiredNodes(set); err == nil && len(nodes) == 0 {
+			continue
+		}
+		switch {
+		case strimzis(set):
+			return set, idle(set)
+		case !named && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller:
+			return set, notLeft(set.Name)
+		}
+	}
+	return nil, ""
+}
+
+// notLeft says why a set is not touched of a Kafka cluster that nobody named to the roller.
+func notLeft(set string) string {
+	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller + ", so that somebody else is taken to restart its pods"
 }

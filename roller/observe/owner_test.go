@@ -29,6 +29,9 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 		{"not paused", func(s *podset.StrimziPodSet) {
 			s.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "false"}
 		}, ""},
+		{"Strimzi's", func(s *podset.StrimziPodSet) { s.Labels[podset.LabelManagedBy] = podset.ManagedByStrimzi },
+			"StrimziPodSet my-cluster-kafka is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate the set with " +
+				"kafka-operators.io/rolled-by=roller"},
 		{"deleted", func(s *podset.StrimziPodSet) {
 			now := metav1.Now()
 			s.DeletionTimestamp, s.Finalizers = &now, []string{"example.com/late"}
@@ -55,4 +58,69 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 			g.Expect(observe.Assemble(seen(place)).Nodes[0].Foreign).To(Equal(c.want))
 		})
 	}
+}
+
+// Two that restart pods of one Kafka cluster do not know of each other's restarts (docs/decisions/who-rolls.md).
+func TestWhoIsLeftAlone(t *testing.T) {
+	made := func(name string, labels, annotations map[string]string, pods ...corev1.Pod) podset.StrimziPodSet {
+		set := podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels, Annotations: annotations}}
+		if err := set.SetDesiredPods(pods); err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	connect := pod(0)
+	connect.Labels = nil
+	ours := map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	strimzi := map[string]string{podset.LabelManagedBy: podset.ManagedByStrimzi}
+	for _, c := range []struct {
+		name           string
+		sets           []podset.StrimziPodSet
+		named, unnamed string // the sets that keep the roller away
+	}{
+		{"nobody's", nil, "", ""},
+		{"annotated", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, ours, pod(1))}, "", ""},
+		{"one is not annotated", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, nil, pod(1))}, "", "b"},
+		{"annotated with something else", []podset.StrimziPodSet{made("a", nil, map[string]string{podset.AnnotationRolledBy: "me"}, pod(0))}, "", "a"},
+		{"without nodes", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("connect", strimzi, nil, connect)}, "", ""},
+		{"Strimzi's", []podset.StrimziPodSet{made("a", strimzi, nil, pod(0))}, "a", "a"},
+		{"Strimzi's, left to the roller", []podset.StrimziPodSet{made("a", strimzi, ours, pod(0))}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			for named, want := range map[bool]string{true: c.named, false: c.unnamed} {
+				set, why := observe.LeftAlone(c.sets, named)
+				if want == "" {
+					g.Expect(set).To(BeNil())
+					g.Expect(why).To(BeEmpty())
+					continue
+				}
+				g.Expect(set.Name).To(Equal(want))
+				g.Expect(why).To(And(ContainSubstring("StrimziPodSet "+want), ContainSubstring("kafka-operators.io/rolled-by=roller")))
+			}
+		})
+	}
+}
+
+// A set that was taken away from the roller a moment ago is not touched on what a cache says: each observation looks whose it is.
+func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
+	r := newReading(t, 0)
+	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set", Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
+	r.Expect(set.SetDesiredPods([]corev1.Pod{pod(0)})).To(Succeed())
+	r.Expect(r.k8s.Create(t.Context(), set)).To(Succeed())
+	yes := true
+	live := &corev1.Pod{}
+	r.Expect(r.k8s.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "my-cluster-kafka-0"}, live)).To(Succeed())
+	live.OwnerReferences = []metav1.OwnerReference{{Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}}
+	r.Expect(r.k8s.Update(t.Context(), live)).To(Succeed())
+	foreign := func() string {
+		s := r.observer.Verify(t.Context(), nil)
+		return s.Node(0).Foreign
+	}
+	r.Expect(foreign()).To(BeEmpty(), "the cluster was named")
+	r.observer.Unnamed = true
+	r.Expect(foreign()).To(ContainSubstring("is not annotated with kafka-operators.io/rolled-by=roller"))
+	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
+	r.Expect(foreign()).To(BeEmpty())
 }

@@ -21,18 +21,69 @@ func nodeID(podName string) (roller.NodeID, bool) {
 	return roller.NodeID(id), at >= 0 && err == nil && id >= 0 && strconv.FormatInt(id, 10) == podName[at+1:]
 }
 
-// readiness is that of a pod, and since when.
+// readiness is that of the container of Kafka, and since when: another container makes a pod unready, and no node (docs/decisions/facts-of-a-restart.md). Where a
+// pod tells nothing of its containers, it is the pod's.
 func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 	since = pod.CreationTimestamp.Time
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
+			ready = c.Status == corev1.ConditionTrue
 			if !c.LastTransitionTime.IsZero() {
 				since = c.LastTransitionTime.Time
 			}
-			return c.Status == corev1.ConditionTrue, since
 		}
 	}
-	return false, since
+	kafka := kafkaStatus(pod)
+	if kafka == nil {
+		return ready, since
+	}
+	changed := pod.CreationTimestamp.Time
+	switch running, ended := kafka.State.Running, kafka.LastTerminationState.Terminated; {
+	case running != nil && !running.StartedAt.IsZero():
+		changed = running.StartedAt.Time
+	case kafka.State.Terminated != nil:
+		changed = kafka.State.Terminated.FinishedAt.Time
+	case ended != nil:
+		changed = ended.FinishedAt.Time
+	}
+	if kafka.Ready != ready || changed.After(since) {
+		since = changed // the pod's condition is about another container, or about a run of this one that has ended
+	}
+	return kafka.Ready, since
+}
+
+// kafkaStatus is that of the container of Kafka; nil where the pod does not tell.
+func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if c := &pod.Status.ContainerStatuses[i]; c.Name == kafkaContainer {
+			return c
+		}
+	}
+	return nil
+}
+
+// sidecar says what is wrong with another container of a pod whose Kafka runs; empty: nothing is.
+func sidecar(pod *corev1.Pod) string {
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, c := range statuses {
+			if c.Name != kafkaContainer && c.State.Waiting != nil && slices.Contains(stuckAtOnce, c.State.Waiting.Reason) {
+				return "its container " + c.Name + " does not run: " + c.State.Waiting.Reason
+			}
+		}
+	}
+	return ""
+}
+
+// deleted is when the deletion of a pod was asked for; zero: it was not.
+func deleted(pod *corev1.Pod) time.Time {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}
+	}
+	grace := int64(0)
+	if pod.DeletionGracePeriodSeconds != nil {
+		grace = *pod.DeletionGracePeriodSeconds
+	}
+	return pod.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 }
 
 // Those are the states of a container that waits and will go on waiting: seed 002's, and others of the same kind.
@@ -42,28 +93,37 @@ var stuckAtOnce = []string{
 	"ErrImagePull", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", // the same, a moment earlier or for another cause
 }
 
-// stuck says what keeps the pod from running; empty if nothing does, or nothing yet: a pod that was just made is not scheduled, and its container is being
+// stuck says what keeps Kafka in the pod from running; empty if nothing does, or nothing yet: a pod that was just made is not scheduled, and its container is being
 // created, without anything being wrong, so these two count only when they have lasted.
 func stuck(pod *corev1.Pod, now time.Time, lasting time.Duration) string {
 	old := now.Sub(pod.CreationTimestamp.Time) >= lasting
-	if pod.Status.Phase == corev1.PodPending && old {
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-				return "Unschedulable"
+	if old && unschedulable(pod) {
+		return "Unschedulable"
+	}
+	kafka := kafkaStatus(pod)
+	if kafka == nil || waitsFor(kafka) == "PodInitializing" {
+		for i := range pod.Status.InitContainerStatuses {
+			if why := waitsFor(&pod.Status.InitContainerStatuses[i]); slices.Contains(stuckAtOnce, why) {
+				return why
 			}
 		}
 	}
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, c := range statuses {
-			waiting := c.State.Waiting
-			switch {
-			case waiting == nil:
-			case slices.Contains(stuckAtOnce, waiting.Reason):
-				return waiting.Reason
-			case waiting.Reason == "ContainerCreating" && c.Name == kafkaContainer && old:
-				return waiting.Reason
-			}
-		}
+	if why := waitsFor(kafka); slices.Contains(stuckAtOnce, why) || why == "ContainerCreating" && old {
+		return why
 	}
 	return ""
+}
+
+func unschedulable(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
+
+// waitsFor is why a container waits; empty: it does not.
+func waitsFor(c *corev1.ContainerStatus) string {
+	if c == nil || c.State.Waiting == nil {
+		return ""
+	}
+	return c.State.Waiting.Reason
 }

@@ -12,14 +12,32 @@ import (
 // there is nothing to do.
 const DefaultRecall = 30 * time.Second
 
+// atATime is how many nodes are asked for their configurations in the time that these may be old, on average: in a cluster of 1,000 nodes, each once in 83
+// minutes, while nothing is done to it and nothing speaks against it. The answer is about changes that somebody else made, and whether the node answers; that a
+// broker does not follow the active controller any more is seen at once.
+const atATime = 6
+
+// RecallOf is how old the configurations of so many nodes may be where those of a few may be as old as recall.
+func RecallOf(recall time.Duration, nodes int) time.Duration {
+	return max(recall, recall*time.Duration(nodes)/atATime)
+}
+
 // memory is what Kafka said of configurations last. They are what costs most to read, by one request for each node and one for all topics, and what changes
 // least; while a node is waited for, nothing depends on them.
 type memory struct {
-	// at is when all of them were asked.
-	at        time.Time
-	nodes     map[roller.NodeID]NodeAnswer
-	instances map[roller.NodeID]string
-	limits    map[kafka.TopicID]roller.Fact[int]
+	nodes map[roller.NodeID]remembered
+	// limits are those of the topics, which were asked for at limitsAt.
+	limits   map[kafka.TopicID]roller.Fact[int]
+	limitsAt time.Time
+	// suspects are the brokers that the active controller is not known to have seen lately.
+	suspects map[roller.NodeID]bool
+}
+
+// remembered is the answer of an instance of a node.
+type remembered struct {
+	NodeAnswer
+	instance string
+	at       time.Time
 }
 
 // recalled is what need not be asked again.
@@ -36,18 +54,19 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 	})
 }
 
-// recall is what was learned not longer ago than that. Of a node it is recalled only if it answered, is ready, and was not started anew since; and of a topic
-// only if it is still the same one. What was unknown is asked again.
+// recall is what was learned not longer ago than that, or than it takes to ask all nodes of a large cluster in turn. Of a node it is recalled only if it answered,
+// is ready, was not started anew since, and is no suspect; and of a topic only if it is still the same one. What was unknown is asked again.
 func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}}
-	if now.Sub(m.at) > within {
-		return r
-	}
+	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
 		answer, known := m.nodes[n.ID]
-		if known && answer.Answers && answer.Live.IsKnown() && n.Ready.Or(false) && m.instances[n.ID] == n.Instance.Or("") {
-			r.nodes[n.ID] = answer
+		if known && now.Sub(answer.at) <= age && answer.Answers && answer.Live.IsKnown() && n.Ready.Or(false) && answer.instance == n.Instance.Or("") && !m.suspects[n.ID] {
+			r.nodes[n.ID] = answer.NodeAnswer
 		}
+	}
+	if now.Sub(m.limitsAt) > within {
+		return r
 	}
 	for id, limit := range m.limits {
 		if limit.IsKnown() && !id.IsZero() {
@@ -57,14 +76,60 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 	return r
 }
 
+// except is what is recalled of all other nodes, and of no topic: an action on these rests on the rest.
+func (r recalled) except(nodes []roller.NodeID) recalled {
+	for _, id := range nodes {
+		delete(r.nodes, id)
+	}
+	return recalled{nodes: r.nodes}
+}
+
 // keep remembers. What was recalled keeps its age.
 func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, known recalled) {
-	if len(known.nodes) == 0 && len(known.limits) == 0 {
-		m.at = now
-	}
-	m.nodes, m.limits = facts.Nodes, facts.limits
-	m.instances = make(map[roller.NodeID]string, len(nodes))
+	before := m.nodes
+	m.nodes = make(map[roller.NodeID]remembered, len(nodes))
 	for _, n := range nodes {
-		m.instances[n.ID] = n.Instance.Or("")
+		answer, asked := facts.Nodes[n.ID]
+		if !asked {
+			continue
+		}
+		if _, is := known.nodes[n.ID]; is {
+			m.nodes[n.ID] = before[n.ID]
+		} else {
+			m.nodes[n.ID] = remembered{NodeAnswer: answer, instance: n.Instance.Or(""), at: now}
+		}
 	}
+	if len(known.limits) == 0 {
+		m.limitsAt = now
+	}
+	m.limits = facts.limits
+	m.suspects = suspects(nodes, facts)
+}
+
+// doubt forgets what was recalled of nodes that this very look makes suspects: nobody knows whether they still answer.
+func (f *KafkaFacts) doubt(nodes []roller.Node, known recalled) {
+	for id := range suspects(nodes, *f) {
+		if _, is := known.nodes[id]; is {
+			delete(f.Nodes, id)
+		}
+	}
+}
+
+// suspects are the brokers that are out of service for the active controller, or do not follow it. Where nobody can tell, all are.
+func suspects(nodes []roller.Node, facts KafkaFacts) map[roller.NodeID]bool {
+	brokers, registered := facts.Brokers.Get()
+	quorum, known := facts.Quorum.Get()
+	var ids []roller.NodeID
+	for _, n := range nodes {
+		ids = append(ids, n.ID)
+	}
+	follow, told := followers(quorum, ids)
+	found := map[roller.NodeID]bool{}
+	for _, n := range nodes {
+		b, is := brokers[n.ID]
+		if !registered || !known || n.Roles.Broker && (!is || b.Fenced) || told && !slices.Contains(follow, n.ID) {
+			found[n.ID] = true
+		}
+	}
+	return found
 }

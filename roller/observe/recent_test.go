@@ -90,13 +90,22 @@ func (r *reading) glance() roller.Snapshot {
 	return r.observer.Glance(context.WithoutCancel(r.t.Context()))
 }
 
+// A broker that the active controller does not see any more is not taken for one that answers because it did before.
+func TestAGlanceDoubtsWhoIsNotFollowing(t *testing.T) {
+	r := newReading(t, time.Hour)
+	r.Expect(r.glance().Nodes[1].Answers).To(Equal(roller.Known(true)))
+	r.Expect(r.glance().Nodes[1].Answers).To(Equal(roller.Known(true)), "it is recalled")
+	r.kafka.StopNode(1)
+	r.Expect(r.glance().Nodes[1].Answers.Or(false)).To(BeFalse(), "it is out of service now")
+}
+
 func TestAGlanceAsksForConfigurationsNowAndThen(t *testing.T) {
 	r := newReading(t, time.Hour)
 	first := r.glance()
 	r.Expect(r.asked()).To(Equal(everything))
 	second := r.glance()
 	r.Expect(r.asked()).To(Equal(with()))
-	first.At, second.At = time.Time{}, time.Time{}
+	first.At, second.At, first.From, second.From = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	r.Expect(second).To(Equal(first))
 
 	t.Run("an observation asks for all", func(t *testing.T) {
@@ -186,4 +195,28 @@ func TestAGlanceThatRecallsNothingIsAnObservation(t *testing.T) {
 		r.glance()
 		r.Expect(r.asked()).To(Equal(everything))
 	}
+}
+
+// What is done to a node is decided on its own configuration as it is now, and on those of the others as a glance has them.
+func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
+	r := newReading(t, time.Hour)
+	r.glance()
+	r.asked()
+	r.observer.Verify(t.Context(), []roller.NodeID{1})
+	r.Expect(r.asked()).To(Equal(with("DescribeConfigs orders", "DescribeNodeConfigs 1")))
+	r.glance()
+	r.Expect(r.asked()).To(Equal(with()), "what was learned is kept")
+}
+
+// A broker that the active controller has not seen lately is asked at each look: it may be silent, which counts from then on.
+func TestABrokerThatFellBehindIsAskedAgain(t *testing.T) {
+	r := newReading(t, time.Hour)
+	r.glance()
+	r.kafka.StopNode(2)
+	r.glance() // shows that it is not registered any more
+	r.asked()
+	n := r.glance()
+	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"))
+	r.Expect(n.Node(2).Answers).To(Equal(roller.Known(false)))
+	r.Expect(n.Node(2).Silent).NotTo(BeZero())
 }

@@ -26,6 +26,7 @@ func TestRecoveryByTheLog(t *testing.T) {
 		loaded     = "[2026-11-21 10:00:09,000] INFO Loaded 12 logs in 8900ms (kafka.log.LogManager)\n"
 		metadata   = "[2026-11-21 09:59:58,000] INFO [LogLoader partition=__cluster_metadata-0, dir=/data] Recovering unflushed segment 0. 0 recovered for __cluster_metadata-0. (org.apache.kafka.storage.internals.log.LogLoader)\n"
 		read       = "[2026-11-21 09:59:59,000] INFO [LogLoader partition=__cluster_metadata-0, dir=/data] Loading producer state till offset 0 (org.apache.kafka.storage.internals.log.UnifiedLog)\n"
+		begins     = "[2026-11-21 09:59:50,000] INFO Registered `kafka:type=kafka.Log4jController` MBean (kafka.utils.Log4jControllerRegistration$)\n"
 		recovering = true
 	)
 	for _, c := range []struct {
@@ -35,6 +36,9 @@ func TestRecoveryByTheLog(t *testing.T) {
 		is    bool
 	}{
 		{"nothing yet", "", false, false},
+		{"it has just begun", begins, true, false},
+		{"it waits for the quorum, and nothing is cut off", begins + metadata + read, true, false},
+		{"it has begun, and recovers", begins + metadata + read + loading + unclean, true, recovering},
 		{"a clean start", loading + clean, true, false},
 		{"an unclean start", loading + unclean, true, recovering},
 		{"in the middle, the beginning is cut off", unflushed + unflushed, true, recovering},

@@ -20,6 +20,8 @@ const (
 	LabelController = "strimzi.io/controller"
 	// LabelControllerName names the StrimziPodSet that the pod belongs to. Source: Strimzi.
 	LabelControllerName = "strimzi.io/controller-name"
+	// LabelManagedBy names the program that writes the object. Source: Kubernetes' recommended labels.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
 )
 
 // Values of labels.
@@ -30,6 +32,21 @@ const (
 	KindKafka = "Kafka"
 	// ComponentKafka is the value of LabelComponentType on the nodes of a Kafka cluster. Source: Strimzi.
 	ComponentKafka = "kafka"
+	// ManagedByStrimzi is the value of LabelManagedBy on what Strimzi's cluster operator writes. Source: Strimzi.
+	ManagedByStrimzi = "strimzi-cluster-operator"
+)
+
+// RolledByRoller is the value of AnnotationRolledBy on the StrimziPodSets whose pods the roller restarts.
+const RolledByRoller = "roller"
+
+// What whoever makes the pods and whoever restarts them must agree on.
+const (
+	// ContainerKafka is the name of the container of a pod that is Kafka. Source: Strimzi.
+	ContainerKafka = "kafka"
+	// ConfigMapServerConfig is the entry of a node's ConfigMap, which has the name of its pod, with the node's configuration file. Source: Strimzi.
+	ConfigMapServerConfig = "server.config"
+	// ConfigMapClusterID is the entry with the id of the Kafka cluster that the node's storage is formatted for. Source: Strimzi.
+	ConfigMapClusterID = "cluster.id"
 )
 
 // Annotations of pods and StrimziPodSets.
@@ -42,6 +59,15 @@ const (
 	// AnnotationHold asks the roller to leave a pod alone, or all pods of a StrimziPodSet; its value says why. "false" is as good as none.
 	// Source: issue 5 of this project (hold one node).
 	AnnotationHold = "kafka-operators.io/hold"
+
+	// AnnotationRolledBy says on a StrimziPodSet who restarts its pods: the roller where it is RolledByRoller. Source: docs/decisions/who-rolls.md.
+	AnnotationRolledBy = "kafka-operators.io/rolled-by"
+	// AnnotationConfigHash says on a pod of a StrimziPodSet's spec which contents of the node's ConfigMap it was written for (ConfigHash): a set and the
+	// ConfigMaps of its pods are not written at once. Source: docs/decisions/who-rolls.md.
+	AnnotationConfigHash = "kafka-operators.io/config-hash"
+	// AnnotationRestartedAt says on a pod of a StrimziPodSet's spec when a restart was asked for last. It is part of the revision.
+	// Source: docs/decisions/who-rolls.md.
+	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
 
 	// AnnotationClusterCACertGeneration is which certificate of the cluster's CA the pod was started with. Source: Strimzi.
 	AnnotationClusterCACertGeneration = "strimzi.io/cluster-ca-cert-generation"

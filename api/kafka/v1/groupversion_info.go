@@ -24,7 +24,7 @@ func Resource(resource string) schema.GroupResource {
 }
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &KafkaTopic{}, &KafkaTopicList{})
+	scheme.AddKnownTypes(GroupVersion, &Kafka{}, &KafkaList{}, &KafkaNodePool{}, &KafkaNodePoolList{}, &KafkaTopic{}, &KafkaTopicList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

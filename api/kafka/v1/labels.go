@@ -12,6 +12,79 @@ const (
 	AnnotationPauseReconciliation = "strimzi.io/pause-reconciliation"
 )
 
+// Annotations that users set on a Kafka object.
+const (
+	// AnnotationSkipScaleDownCheck says, when it is "true", that nodes may be removed, or lose the role of a broker, although they hold replicas of partitions.
+	// Source: Strimzi.
+	AnnotationSkipScaleDownCheck = "strimzi.io/skip-broker-scaledown-check"
+
+	// AnnotationInPlaceResizing says, when it is "true", that CPU and memory of running pods may be changed without a restart. Source: Strimzi.
+	AnnotationInPlaceResizing = "strimzi.io/in-place-resizing"
+
+	// AnnotationInPlaceResizingWaitForDeferred says, when it is "true", that a resize that the kubelet deferred is waited for. Source: Strimzi.
+	AnnotationInPlaceResizingWaitForDeferred = "strimzi.io/in-place-resizing-wait-for-deferred"
+
+	// AnnotationInternalClusterSecurity holds JSON that turns TLS between the nodes off. It is not supported. Source: Strimzi.
+	AnnotationInternalClusterSecurity = "strimzi.io/internal-cluster-security"
+
+	// AnnotationNodePools was needed by older versions of Strimzi, with the value "enabled". It means nothing now. Source: Strimzi.
+	AnnotationNodePools = "strimzi.io/node-pools"
+
+	// AnnotationKRaft was needed by older versions of Strimzi, with the value "enabled". It means nothing now. Source: Strimzi.
+	AnnotationKRaft = "strimzi.io/kraft"
+)
+
+// Annotations that users set on a KafkaNodePool. Each is a list of ids and ranges of ids: [0,1,10-20,50-30].
+const (
+	// AnnotationNextNodeIDs lists the ids that new nodes get first. Source: Strimzi.
+	AnnotationNextNodeIDs = "strimzi.io/next-node-ids"
+
+	// AnnotationRemoveNodeIDs lists the ids of the nodes that leave first. Source: Strimzi.
+	AnnotationRemoveNodeIDs = "strimzi.io/remove-node-ids"
+)
+
+// Annotations that users set on a pod.
+const (
+	// AnnotationDeletePodAndPVC asks, when it is "true", that the pod and its volumes are deleted and made again. Source: Strimzi.
+	AnnotationDeletePodAndPVC = "strimzi.io/delete-pod-and-pvc"
+)
+
+// Annotations that users set on the Secrets of a CA.
+const (
+	// AnnotationForceRenew asks, when it is "true" on the Secret of the certificate, for a new certificate of the same key. Source: Strimzi.
+	AnnotationForceRenew = "strimzi.io/force-renew"
+
+	// AnnotationForceReplace asks, when it is "true" on the Secret of the key, for a new key. Source: Strimzi.
+	AnnotationForceReplace = "strimzi.io/force-replace"
+)
+
+// Annotations that the cluster operator sets.
+const (
+	// AnnotationCACertGeneration counts, on the Secret of a CA's certificate, how often the certificate was renewed. Source: Strimzi.
+	AnnotationCACertGeneration = "strimzi.io/ca-cert-generation"
+
+	// AnnotationCAKeyGeneration counts, on the Secret of a CA's key, how often the key was replaced. Source: Strimzi.
+	AnnotationCAKeyGeneration = "strimzi.io/ca-key-generation"
+
+	// AnnotationDeleteClaim says on a PersistentVolumeClaim whether it is deleted with its node: deleteClaim of its storage, "true" or "false". Source: Strimzi.
+	AnnotationDeleteClaim = "strimzi.io/delete-claim"
+
+	// AnnotationStorage holds, on a StrimziPodSet, the storage of its pool that was last accepted, as JSON. Source: Strimzi.
+	AnnotationStorage = "strimzi.io/storage"
+
+	// AnnotationKafkaVersion says, on a StrimziPodSet and its pods, which version of Kafka they run. Source: Strimzi.
+	AnnotationKafkaVersion = "strimzi.io/kafka-version"
+
+	// AnnotationDiscovery describes, on a Service with LabelDiscovery, the listeners, as JSON. Source: Strimzi.
+	AnnotationDiscovery = "strimzi.io/discovery"
+)
+
+// Labels that the cluster operator sets on Services.
+const (
+	// LabelDiscovery is "true" on the Service by which clients find the brokers. Source: Strimzi.
+	LabelDiscovery = "strimzi.io/discovery"
+)
+
 // Labels that users set.
 const (
 	// LabelCluster names the Kafka cluster (the resource of kind Kafka) that an object belongs to. Operators select by it:

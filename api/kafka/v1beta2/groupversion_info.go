@@ -18,7 +18,7 @@ var SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 var AddToScheme = SchemeBuilder.AddToScheme
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &KafkaTopic{}, &KafkaTopicList{})
+	scheme.AddKnownTypes(GroupVersion, &Kafka{}, &KafkaList{}, &KafkaNodePool{}, &KafkaNodePoolList{}, &KafkaTopic{}, &KafkaTopicList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -39,6 +39,10 @@ func run(ctx context.Context, args []string) error {
 		return d.Up(ctx, os.Getenv("KAFKA"))
 	case "roller":
 		return d.Roll(ctx)
+	case "cluster":
+		return d.Cluster(ctx)
+	case "cluster-down":
+		return d.ClusterDown(ctx)
 	case "topics":
 		return d.Topics(ctx)
 	case "down":
@@ -46,6 +50,6 @@ func run(ctx context.Context, args []string) error {
 	case demo.SuperviseCommand:
 		return d.Supervise(ctx)
 	default:
-		return fmt.Errorf("usage: demo up|topics|down|roller")
+		return fmt.Errorf("usage: demo up|topics|down|roller|cluster|cluster-down")
 	}
 }

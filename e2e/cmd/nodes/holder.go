@@ -26,8 +26,11 @@ const (
 // patience bounds what a request may take.
 const patience = 2 * time.Minute
 
-// socket is where the process that holds the clusters is asked.
+// socket is where the process that holds the clusters is asked: NODES_SOCKET, or a file in the user's cache.
 func socket() (string, error) {
+	if own := os.Getenv("NODES_SOCKET"); own != "" {
+		return own, nil
+	}
 	cache, err := os.UserCacheDir()
 	return filepath.Join(cache, "kafka-operators", "nodes.socket"), err
 }

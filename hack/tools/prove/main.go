@@ -40,6 +40,8 @@ var tests = []job{
 	{pkg: "./roller", test: "TestRandomHistoriesOfRolls", what: "steps"},
 	{pkg: "./roller", test: "TestRandomHistoriesOfLargeRolls", what: "steps"},
 	{pkg: "./roller/internal/explore", test: "TestEveryInterleavingOfASmallRoll", what: "states"},
+	{pkg: "./cluster-operator/internal/pki", test: "TestHistory", what: "steps"},
+	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps"},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds"},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations"},
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
+// internalTopics are Kafka's own (org.apache.kafka.common.internals.Topic).
+var internalTopics = []string{"__consumer_offsets", "__transaction_state", "__share_group_state"}
+
 // contradiction is the answer to one item that a batch names twice with different wishes.
 func contradiction() error {
 	return kafka.NewError(kafka.CodeInvalidRequest, "The batch names this item twice, with different wishes; none was carried out.")
@@ -34,6 +37,25 @@ func unanimous[K comparable, I any](items []I, key func(I) K, equal func(a, b I)
 	return once, torn
 }
 
+// gate asks the context's gate, as a client does before it sends. It returns the items that are left, and answers the others in out.
+func gate[K comparable, I, R any](ctx context.Context, items []I, key func(I) K, out map[K]R, failure func(error) R) []I {
+	ask := kafka.GateOf[K](ctx)
+	if ask == nil {
+		return items
+	}
+	keys := make([]K, len(items))
+	for i, item := range items {
+		keys[i] = key(item)
+	}
+	refused := ask(ctx, keys)
+	for k, why := range refused {
+		out[k] = failure(why)
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(item I) bool { _, gone := refused[key(item)]; return gone })
+}
+
+func itself(err error) error { return err }
+
 // CreateTopics implements kafka.TopicWriter.
 func (c *Client) CreateTopics(ctx context.Context, topics []kafka.NewTopic, validateOnly bool) (map[string]kafka.CreateResult, error) {
 	out := make(map[string]kafka.CreateResult, len(topics))
@@ -41,6 +63,10 @@ func (c *Client) CreateTopics(ctx context.Context, topics []kafka.NewTopic, vali
 		return out, nil
 	}
 	once, torn := unanimous(topics, func(t kafka.NewTopic) string { return t.Name }, sameTopic)
+	once = gate(ctx, once, func(t kafka.NewTopic) string { return t.Name }, out, func(err error) kafka.CreateResult { return kafka.CreateResult{Err: err} })
+	if len(once) == 0 {
+		return out, nil
+	}
 	call := Call{Method: "CreateTopics", ValidateOnly: validateOnly, Items: make([]string, len(once))}
 	for i, t := range once {
 		call.Items[i] = t.Name
@@ -79,11 +105,11 @@ func (v *visit) create(call Call, t kafka.NewTopic) (kafka.CreateResult, error) 
 		return result, nil
 	}
 	result.ID = cluster.state.nextID()
-	created := &topic{Topic: kafka.Topic{Name: t.Name, ID: result.ID, Partitions: make([]kafka.Partition, partitions)}, configs: make(map[string]string, len(t.Configs))}
+	created := &topic{Topic: kafka.Topic{Name: t.Name, ID: result.ID, Internal: slices.Contains(internalTopics, t.Name), Partitions: make([]kafka.Partition, partitions)}, configs: make(map[string]string, len(t.Configs))}
 	for i := range partitions {
 		replicas := slices.Clone(t.Assignments[i])
 		if replicas == nil {
-			replicas = place(cluster.brokers, i, int(factor))
+			replicas = place(cluster.registered(), i, int(factor))
 		}
 		created.Partitions[i] = partition(i, replicas)
 	}
@@ -97,14 +123,14 @@ func (v *visit) create(call Call, t kafka.NewTopic) (kafka.CreateResult, error) 
 // check returns a new topic's numbers, or why it is refused.
 func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int16, err error) {
 	cluster := v.cluster
+	if err := kafka.CheckNewTopic(t); err != nil {
+		return 0, 0, err
+	}
 	if err := v.refused(call, t.Name, t.Name, Create); err != nil {
 		return 0, 0, err
 	}
 	if max(int(t.Partitions), len(t.Assignments)) > rules.MaxRecords {
 		return 0, 0, rules.TooManyPartitions() // before anything else is looked at
-	}
-	if err := rules.Name(t.Name); err != nil {
-		return 0, 0, err
 	}
 	if _, ok := cluster.state.topics[t.Name]; ok {
 		return 0, 0, rules.Exists(t.Name)
@@ -112,7 +138,7 @@ func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int
 	if other, ok := cluster.state.collations[rules.Collation(t.Name)]; ok {
 		return 0, 0, rules.Collision(t.Name, other)
 	}
-	env := rules.Cluster{Brokers: cluster.brokers, Partitions: cluster.options.DefaultPartitions, ReplicationFactor: cluster.options.DefaultReplicationFactor}
+	env := rules.Cluster{Brokers: cluster.registered(), Partitions: cluster.options.DefaultPartitions, ReplicationFactor: cluster.options.DefaultReplicationFactor}
 	if partitions, factor, err = env.Placement(t); err != nil {
 		return 0, 0, err
 	}
@@ -122,6 +148,10 @@ func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int
 // DeleteTopics implements kafka.TopicWriter.
 func (c *Client) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kafka.TopicID]error, error) {
 	out := make(map[kafka.TopicID]error, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	ids = gate(ctx, ids, func(id kafka.TopicID) kafka.TopicID { return id }, out, itself)
 	if len(ids) == 0 {
 		return out, nil
 	}
@@ -169,6 +199,10 @@ func (c *Client) CreatePartitions(ctx context.Context, topics []kafka.PartitionI
 		return out, nil
 	}
 	once, torn := unanimous(topics, func(p kafka.PartitionIncrease) string { return p.Topic }, func(a, b kafka.PartitionIncrease) bool { return a == b })
+	once = gate(ctx, once, func(p kafka.PartitionIncrease) string { return p.Topic }, out, itself)
+	if len(once) == 0 {
+		return out, nil
+	}
 	call := Call{Method: "CreatePartitions", ValidateOnly: validateOnly, Items: make([]string, len(once))}
 	for i, t := range once {
 		call.Items[i] = t.Topic
@@ -188,6 +222,9 @@ func (c *Client) CreatePartitions(ctx context.Context, topics []kafka.PartitionI
 
 func (v *visit) increase(call Call, p kafka.PartitionIncrease) error {
 	cluster := v.cluster
+	if err := rules.Name(p.Topic); err != nil {
+		return err
+	}
 	if err := v.refused(call, p.Topic, p.Topic, Alter); err != nil {
 		return err
 	}
@@ -207,7 +244,7 @@ func (v *visit) increase(call Call, p kafka.PartitionIncrease) error {
 	cluster.state.put(t.with(func(t *topic) {
 		factor := len(t.Partitions[0].Replicas)
 		for i := int32(len(t.Partitions)); i < p.Total; i++ {
-			t.Partitions = append(t.Partitions, partition(i, place(cluster.brokers, i, factor)))
+			t.Partitions = append(t.Partitions, partition(i, place(cluster.registered(), i, factor)))
 		}
 	}))
 	return nil
@@ -228,6 +265,10 @@ func (c *Client) alterAll(ctx context.Context, changes []kafka.ConfigChange, val
 	once, torn := unanimous(changes, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, func(a, b kafka.ConfigChange) bool {
 		return maps.Equal(a.Set, b.Set) && slices.Equal(a.Delete, b.Delete)
 	})
+	once = gate(ctx, once, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, out, itself)
+	if len(once) == 0 {
+		return out, nil
+	}
 	call := Call{Method: "AlterConfigs", ValidateOnly: validateOnly, Items: make([]string, len(once))}
 	for i, change := range once {
 		call.Items[i] = change.Resource.Name
@@ -247,6 +288,9 @@ func (c *Client) alterAll(ctx context.Context, changes []kafka.ConfigChange, val
 
 // contradicts refuses a key that stands in Set and in Delete.
 func contradicts(change kafka.ConfigChange) error {
+	if err := kafka.CheckConfigChange(change); err != nil {
+		return err
+	}
 	for _, key := range change.Delete {
 		if _, ok := change.Set[key]; ok {
 			return kafka.NewError(kafka.CodeInvalidRequest, "Error due to duplicate config keys: "+key)

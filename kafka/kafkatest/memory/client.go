@@ -149,7 +149,7 @@ func (c *Client) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 	err := v.do(ctx, requestDescribeCluster, Call{Method: "DescribeCluster"}, func(cluster *Cluster) {
 		out.ID = cluster.options.ClusterID
 		out.FencedIncluded = true
-		for _, id := range cluster.brokers {
+		for _, id := range cluster.registered() {
 			out.Brokers = append(out.Brokers, kafka.Node{ID: id, Host: "memory", Port: 9092 + id, Fenced: cluster.state.away[id]})
 		}
 	})
@@ -173,10 +173,10 @@ func (c *Client) DescribeTopics(ctx context.Context, names []string) (map[string
 			t := state.topics[name]
 			err := v.refused(call, name, name, Describe)
 			switch {
-			case err != nil:
-				out[name] = kafka.TopicResult{Err: err}
 			case rules.Name(name) != nil:
 				out[name] = kafka.TopicResult{Err: rules.Name(name)}
+			case err != nil:
+				out[name] = kafka.TopicResult{Err: err}
 			case t == nil:
 				out[name] = kafka.TopicResult{Err: kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")}
 			default:
@@ -230,6 +230,11 @@ func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigRe
 	if len(resources) == 0 {
 		return out, nil
 	}
+	for _, key := range keys {
+		if err := kafka.CheckConfigKey(key); err != nil {
+			return nil, err
+		}
+	}
 	call := Call{Method: "DescribeConfigs", Items: resourceNames(resources)}
 	v := c.visit()
 	err := v.do(ctx, "DescribeConfigs", call, func(cluster *Cluster) {
@@ -244,6 +249,9 @@ func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigRe
 }
 
 func (v *visit) describeConfig(call Call, r kafka.ConfigResource, keys []string) (map[string]kafka.ConfigEntry, error) {
+	if err := kafka.CheckResource(r); err != nil {
+		return nil, err
+	}
 	if r.Type == kafka.ResourceBroker {
 		return v.describeNodes(call, r.Name, keys)
 	}

@@ -167,7 +167,7 @@ func (c *Cluster) StartReassignment(name string, index int32, target []int32) er
 		}
 	}
 	for _, id := range target {
-		if !slices.Contains(c.brokers, id) {
+		if !slices.Contains(c.registered(), id) {
 			return kafka.NewError(kafka.CodeInvalidReplicaAssignment, fmt.Sprintf("There is no broker %d.", id))
 		}
 		if !slices.Contains(present, id) {

@@ -22,11 +22,12 @@ func (c *Cluster) StopNode(id int32) {
 	c.state.away[id] = true
 }
 
-// StartNode makes a stopped node answer again.
+// StartNode makes a stopped node answer again. A broker that was unregistered registers again.
 func (c *Cluster) StartNode(id int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.state.away, id)
+	delete(c.state.unregistered, id)
 }
 
 // ChangePartition changes what the cluster tells of a partition, such as its leader or its ISR. The function gets a copy, whose slices it replaces.
@@ -126,7 +127,7 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 			out.Voters = append(out.Voters, replica(id))
 			out.Nodes = append(out.Nodes, kafka.QuorumNode{ID: id, Listeners: []kafka.Listener{{Name: "CONTROLLER", Host: "memory", Port: 9092 + id}}})
 		}
-		for _, id := range cluster.brokers {
+		for _, id := range cluster.registered() {
 			if cluster.options.Controllers > 0 {
 				out.Observers = append(out.Observers, replica(id))
 			}
@@ -142,7 +143,7 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 func (c *Client) ListTopicsOf(ctx context.Context, broker int32) ([]kafka.Topic, error) {
 	return c.listTopics(ctx, Call{Method: "ListTopicsOf", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) error {
 		switch {
-		case !slices.Contains(cluster.brokers, broker):
+		case !slices.Contains(cluster.registered(), broker):
 			return kafka.NewTransportError(fmt.Sprintf("node %d is not registered", broker), nil)
 		case cluster.state.away[broker]:
 			return kafka.NewTransportError(fmt.Sprintf("node %d does not answer", broker), errAway)
@@ -153,7 +154,7 @@ func (c *Client) ListTopicsOf(ctx context.Context, broker int32) ([]kafka.Topic,
 
 // DescribeNodeConfigs implements kafka.NodeConfigReader.
 func (c *Client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]kafka.ConfigResult, error) {
-	return c.describeAll(ctx, nodes, keys, func(cluster *Cluster) []int32 { return cluster.brokers })
+	return c.describeAll(ctx, nodes, keys, func(cluster *Cluster) []int32 { return cluster.registered() })
 }
 
 func (c *Client) describeAll(ctx context.Context, nodes []int32, keys []string, registered func(*Cluster) []int32) (map[int32]kafka.ConfigResult, error) {
@@ -200,7 +201,7 @@ func (v *visit) describeNodes(call Call, name string, keys []string) (map[string
 	if err != nil {
 		return nil, rules.UnexpectedNode(name, "0")
 	}
-	entries, err := v.describeNode(call, int32(id), keys, v.cluster.brokers)
+	entries, err := v.describeNode(call, int32(id), keys, v.cluster.registered())
 	for key, e := range entries {
 		e.Synonyms = nil
 		entries[key] = e
@@ -213,7 +214,7 @@ func (v *visit) alterNode(call Call, change kafka.ConfigChange) error {
 	name := change.Resource.Name
 	if name != "" {
 		id, err := strconv.ParseInt(name, 10, 32)
-		if err != nil || !slices.Contains(v.cluster.brokers, int32(id)) {
+		if err != nil || !slices.Contains(v.cluster.registered(), int32(id)) {
 			return kafka.NewTransportError(fmt.Sprintf("broker %s is not registered", name), nil)
 		}
 		if v.cluster.state.away[int32(id)] {
@@ -246,7 +247,7 @@ func (v *visit) alterAtController(call Call, change kafka.ConfigChange) error {
 		return err
 	}
 	id, err := strconv.ParseInt(name, 10, 32)
-	known := err == nil && (slices.Contains(v.cluster.brokers, int32(id)) || slices.Contains(v.cluster.controllers, int32(id)))
+	known := err == nil && (slices.Contains(v.cluster.registered(), int32(id)) || slices.Contains(v.cluster.controllers, int32(id)))
 	if name != "" && !known {
 		return rules.UnknownNode(name)
 	}
@@ -300,6 +301,9 @@ func (c *Client) ElectPreferredLeaders(ctx context.Context, partitions []kafka.T
 }
 
 func (v *visit) elect(call Call, item string, p kafka.TopicPartition) error {
+	if err := rules.Name(p.Topic); err != nil {
+		return err
+	}
 	if err := v.refusedAtCluster(call, item, Alter); err != nil {
 		return err
 	}

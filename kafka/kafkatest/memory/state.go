@@ -23,14 +23,18 @@ type state struct {
 	moves      map[kafka.TopicPartition]kafka.Reassignment
 	nodes      rules.NodeConfigs
 	away       map[int32]bool // nodes that don't answer; of these, brokers are fenced
-	created    uint64         // topics ever created: the source of ids
+	// unregistered are the brokers that UnregisterBroker removed.
+	unregistered map[int32]bool
+	features     map[string]int16 // the levels above 0
+	epoch        int64            // of features
+	created      uint64           // topics ever created: the source of ids
 }
 
 func newState() state {
 	return state{
 		topics: map[string]*topic{}, ids: map[kafka.TopicID]*topic{},
 		collations: map[string]string{}, moves: map[kafka.TopicPartition]kafka.Reassignment{},
-		away: map[int32]bool{},
+		away: map[int32]bool{}, unregistered: map[int32]bool{}, features: rules.Features(),
 	}
 }
 
@@ -38,6 +42,7 @@ func (s *state) clone() state {
 	return state{
 		topics: maps.Clone(s.topics), ids: maps.Clone(s.ids), collations: maps.Clone(s.collations),
 		moves: maps.Clone(s.moves), nodes: s.nodes, away: maps.Clone(s.away), created: s.created,
+		unregistered: maps.Clone(s.unregistered), features: s.features, epoch: s.epoch,
 	}
 }
 

@@ -98,6 +98,9 @@ func (c *Cluster) issueCertificates(files map[string]string) error {
 // format prepares a node's storage.
 func (c *Cluster) format(ctx context.Context, n *node) error {
 	args := []string{"format", "--cluster-id", c.options.ClusterID, "--config", n.propertiesFile()}
+	if c.options.Release != "" {
+		args = append(args, "--release-version", c.options.Release)
+	}
 	if c.options.SASL != nil {
 		for _, user := range slices.Sorted(maps.Keys(c.options.SASL.Users)) {
 			for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {

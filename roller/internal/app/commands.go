@@ -3,18 +3,22 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+	"github.com/kafka-operators/kafka-operators/roller/internal/lease"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 	"github.com/kafka-operators/kafka-operators/roller/internal/render"
 )
@@ -28,14 +32,17 @@ const (
 	ExitBlocked = 4 // something is to be done, and something else must change first
 )
 
+// CommandLevel is what commands log, beside what they print.
+const CommandLevel = slog.LevelWarn
+
 // Plan prints the plan.
 func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
-	w, err := newWorld(ctx, config, o, log)
+	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
 	}
-	defer w.close()
-	s, progress, policy, err := w.glance(ctx)
+	defer r.Close(ctx)
+	s, progress, policy, err := r.glance(ctx)
 	if err != nil {
 		return ExitError, err
 	}
@@ -48,7 +55,7 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	switch {
 	case err != nil:
 		return ExitError, err
-	case len(plan.Blocked) > 0:
+	case len(plan.Blocked)+len(plan.Unknown) > 0:
 		return ExitBlocked, nil
 	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
 		return ExitPending, nil
@@ -58,12 +65,12 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 
 // Explain prints all that is to be said of one node.
 func Explain(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
-	w, err := newWorld(ctx, config, o, log)
+	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
 	}
-	defer w.close()
-	s, progress, policy, err := w.glance(ctx)
+	defer r.Close(ctx)
+	s, progress, policy, err := r.glance(ctx)
 	if err != nil {
 		return ExitError, err
 	}
@@ -110,31 +117,74 @@ func printJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Roll restarts whatever is to be restarted, and shows how it goes.
-func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
-	w, err := newWorld(ctx, config, o, log)
+// commandRoll is the roll of the Kafka cluster that the options name.
+func commandRoll(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) (*roll, error) {
+	w, err := forCommands(ctx, config, o, log)
+	if err != nil {
+		return nil, err
+	}
+	r := w.newRoll(types.NamespacedName{Namespace: o.Namespace, Name: o.Cluster})
+	r.ended = w.end
+	return r, nil
+}
+
+// ErrNotConfirmed is the error of a roll that nobody agreed to.
+var ErrNotConfirmed = errors.New("nothing was done: nobody confirmed it; --yes does not ask")
+
+// Roll shows the plan, asks confirm, restarts whatever is to be restarted, and shows how it goes. A nil confirm agrees.
+func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int, err error) {
+	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
 	}
-	defer w.close()
-	if _, _, _, err := w.glance(ctx); err != nil {
+	defer r.Close(ctx)
+	s, progress, policy, err := r.glance(ctx)
+	if err != nil {
 		return ExitError, err
+	}
+	if confirm != nil {
+		plan := roller.NewPlan(&s, progress, policy)
+		if err := render.Plan(out, plan); err != nil {
+			return ExitError, err
+		}
+		if len(plan.Batches)+len(plan.Reconfigurations) > 0 && !confirm() {
+			return ExitError, ErrNotConfirmed
+		}
 	}
 	if o.Limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.Limit, fmt.Errorf("not done within %s", o.Limit))
 		defer cancel()
 	}
+	return r.toItsEnd(ctx, out)
+}
+
+// toItsEnd rolls until all is done, or it can't go on.
+func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error) {
 	narrator := &narrator{out: out}
-	ending := &ending{patience: o.Policy.Patience}
+	r.Reports = append(r.Reports, narrator)
+	ending := &ending{patience: r.world.options.Policy.Patience}
 	var last roller.Decision
-	err = w.engine(log, narrator).Run(ctx, nil, o.Interval, func(d roller.Decision) bool {
-		last = d
-		return ending.reached(d, time.Now())
-	})
+	run := func() error {
+		return r.Run(ctx, r.world.options.Interval, func(d roller.Decision) bool {
+			last = d
+			return ending.reached(d, time.Now())
+		})
+	}
+	err = run()
+	var held *lease.HeldError
+	if errors.As(err, &held) { // by one that works, or by one that was killed
+		fmt.Fprintf(out, "Waiting: %v\n", held)
+		if err = until(ctx, held.Until.Add(time.Second)); err == nil {
+			err = run()
+		}
+	}
+	if errors.Is(err, engine.ErrHeld) {
+		return ExitBlocked, fmt.Errorf("%w; it does what is to be done", err)
+	}
 	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {
-			if a.Need != roller.NeedNothing || a.State != roller.StateReady {
+			if a.Need != roller.NeedNothing || a.State != roller.StateReady || len(a.Unknown) > 0 {
 				render.Node(out, a)
 			}
 		}
@@ -145,6 +195,16 @@ func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	}
 	fmt.Fprintf(out, "Done: %s, %s.\n", count(narrator.restarted, "node", "restarted"), count(narrator.reconfigured, "node", "reconfigured without a restart"))
 	return ExitDone, nil
+}
+
+// until waits.
+func until(ctx context.Context, at time.Time) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(time.Until(at)):
+		return nil
+	}
 }
 
 func count(n int, thing, what string) string {

@@ -9,16 +9,16 @@ import (
 
 // ending finds the end of a roll that somebody waits for: all is done, or it can't go on.
 type ending struct {
-	// patience is how long a node that failed, or is stuck, may still get ready by itself.
+	// patience is how long a node that failed, or is stuck, may still get ready by itself, and what is not known may still become so.
 	patience time.Duration
-	// failed is since when nothing happens because of such a node.
+	// failed is since when nothing happens because of that.
 	failed time.Time
 }
 
 // reached reports whether the roll is at its end.
 func (e *ending) reached(d roller.Decision, now time.Time) bool {
 	idle := len(d.Actions) == 0
-	if d.Phase != roller.PhaseFailed || !idle || slices.ContainsFunc(d.Nodes, comesBack) {
+	if d.Phase != roller.PhaseFailed && d.Phase != roller.PhaseUnknown || !idle || slices.ContainsFunc(d.Nodes, comesBack) {
 		e.failed = time.Time{}
 		return d.Phase == roller.PhaseDone || d.Phase == roller.PhaseBlocked && idle
 	}

@@ -19,9 +19,8 @@ const maxNote = 1000
 
 // announcer makes an Event of each thing that is done, and of each node that begins to wait for something else than its turn.
 type announcer struct {
-	// here makes Events in the Kubernetes cluster where the roller runs, there in the one of that id; nil: it can't be reached.
-	here      events.EventRecorder
-	there     func(place string) events.EventRecorder
+	// events makes Events in the Kubernetes cluster of that id, empty for the one where the roller runs; nil: it can't be reached.
+	events    func(place string) events.EventRecorder
 	namespace string
 	blocked   map[roller.NodeID]roller.Rule
 }
@@ -58,11 +57,9 @@ func (a *announcer) Looked(s *roller.Snapshot, d roller.Decision, outcomes []act
 
 // say makes an Event on a node's pod: where the pod is, and where the roller runs as long as that can't be reached.
 func (a *announcer) say(n *roller.Node, kind, reason, note string) {
-	recorder := a.here
-	if n.Place != "" {
-		if there := a.there(n.Place); there != nil {
-			recorder = there
-		}
+	recorder := a.events(n.Place)
+	if recorder == nil {
+		recorder = a.events("")
 	}
 	pod := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},

@@ -21,11 +21,14 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	g := NewWithT(t)
 	here, east := events.NewFakeRecorder(10), events.NewFakeRecorder(10)
 	reachable := true
-	a := &announcer{here: here, namespace: "kafka", there: func(place string) events.EventRecorder {
-		g.Expect(place).To(Equal("east"))
-		if !reachable {
+	a := &announcer{namespace: "kafka", events: func(place string) events.EventRecorder {
+		switch {
+		case place == "":
+			return here
+		case !reachable:
 			return nil
 		}
+		g.Expect(place).To(Equal("east"))
 		return east
 	}}
 	s := &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1"}, {ID: 2, Name: "pod-2", Place: "east"}}}
@@ -69,7 +72,7 @@ func (r *recorded) taken() []event {
 
 func announce() (*announcer, *recorded, *roller.Snapshot) {
 	r := &recorded{}
-	return &announcer{here: r, namespace: "kafka"}, r, &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1", Instance: roller.Known("first")}}}
+	return &announcer{events: func(string) events.EventRecorder { return r }, namespace: "kafka"}, r, &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1", Instance: roller.Known("first")}}}
 }
 
 // pascalCased are the reasons of Strimzi's Events.

@@ -6,76 +6,78 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/kafka-operators/kafka-operators/clusters"
-	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
 // joinTimeout is how long those who look once wait for other Kubernetes clusters.
 const joinTimeout = 15 * time.Second
 
-// fleet is the connections to other Kubernetes clusters with nodes of the same Kafka cluster.
-type fleet struct {
-	set *clusters.Set
-	// end ends them, and waits until they have ended.
-	end func()
-}
-
-// newFleet connects to the remote clusters of the options, and waits a while for them; nil if there are none. One that can't be reached is unknown, and
-// no error.
-func newFleet(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) (*fleet, error) {
-	remotes, err := clusters.ParseRemotes(o.Remotes)
+// newSet is the connections to other Kubernetes clusters; nil if there are none to be.
+func (w *world) newSet(home cluster.Cluster, scope cache.Options) (*clusters.Set, error) {
+	remotes, err := clusters.ParseRemotes(w.options.Remotes)
 	if err != nil {
 		return nil, fmt.Errorf("--remote-kube-config: %w", err)
 	}
 	if len(remotes) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing, and nothing is wrong
 	}
-	home, err := cluster.New(config, func(c *cluster.Options) { c.Scheme = Scheme() })
-	if err != nil {
-		return nil, err
-	}
 	set, err := clusters.New(home, clusters.Options{
-		Home: o.Central, Namespace: o.Namespace, Remotes: remotes, Log: log,
-		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = Scheme(), scope(o) }},
+		Home: w.options.Central, Namespace: w.options.Home, Remotes: remotes, Log: w.log,
+		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = Scheme(), scope }},
 	})
 	if err != nil {
 		return nil, err
+	}
+	here := w.places()
+	w.places = func() []place { return append(here[:1:1], placesOf(set)...) }
+	return set, nil
+}
+
+// joinRemotes connects to the other Kubernetes clusters, and waits a while for them. One that can't be reached is unknown, and no error.
+func (w *world) joinRemotes(ctx context.Context, config *rest.Config) error {
+	home, err := cluster.New(config, func(c *cluster.Options) { c.Scheme = Scheme() })
+	if err != nil {
+		return err
+	}
+	set, err := w.newSet(home, scope(w.options))
+	if set == nil || err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var both sync.WaitGroup
 	for _, start := range []func(context.Context) error{home.Start, set.Start} {
 		both.Go(func() {
 			if err := start(ctx); err != nil {
-				log.Error(err, "The connections to other Kubernetes clusters ended")
+				w.log.Error(err, "The connections to other Kubernetes clusters ended")
 			}
 		})
 	}
-	f := &fleet{set: set, end: func() {
+	w.end = func() {
 		cancel()
 		both.Wait()
-	}}
-	f.join(ctx)
-	return f, nil
+	}
+	join(ctx, set)
+	return nil
 }
 
 // join waits until each cluster is connected or known not to be.
-func (f *fleet) join(ctx context.Context) {
+func join(ctx context.Context, set *clusters.Set) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	changes := f.set.Subscribe(ctx)
+	changes := set.Subscribe(ctx)
 	for {
 		joining := false
-		for _, m := range f.set.Members() {
+		for _, m := range set.Members() {
 			joining = joining || m.Status().State == clusters.Joining
 		}
-		if !joining && len(f.set.Members()) > 1 {
+		if !joining && len(set.Members()) > 1 {
 			return
 		}
 		select {
@@ -86,42 +88,35 @@ func (f *fleet) join(ctx context.Context) {
 	}
 }
 
-// recorder makes Events in a remote cluster; nil while that is not connected.
-func (f *fleet) recorder(id string) events.EventRecorder {
-	m, err := f.set.Member(id)
-	if err != nil || m.Status().State != clusters.Connected {
-		return nil
-	}
-	return m.Cluster().GetEventRecorder(name)
-}
-
-// places are the remote clusters.
-func (f *fleet) places() []place {
+// placesOf are the remote clusters.
+func placesOf(set *clusters.Set) []place {
 	var places []place
-	for _, m := range f.set.Members() {
-		if m.Home() {
-			continue
+	for _, m := range set.Members() {
+		if !m.Home() {
+			places = append(places, placeOf(m))
 		}
-		places = append(places, place{
-			id:     m.ID(),
-			reader: m.APIReader(),
-			client: func() (client.Client, error) { return m.Client() },
-			logs: func() (kubernetes.Interface, error) {
-				c := m.Cluster()
-				if c == nil {
-					return nil, fmt.Errorf("cluster %s is not connected: %s", m.ID(), m.Status().Message)
-				}
-				return kubernetes.NewForConfig(c.GetConfig())
-			},
-		})
 	}
 	return places
 }
 
-// recorder makes Events in the Kubernetes cluster of that id; nil while it can't be reached.
-func (w *world) recorder(id string) events.EventRecorder {
-	if w.fleet == nil {
-		return nil
+func placeOf(m *clusters.Member) place {
+	return place{
+		id:     m.ID(),
+		reader: m.APIReader(),
+		cache:  m.Reader(),
+		client: func() (client.Client, error) { return m.Client() },
+		logs: func() (kubernetes.Interface, error) {
+			c := m.Cluster()
+			if c == nil {
+				return nil, fmt.Errorf("cluster %s is not connected: %s", m.ID(), m.Status().Message)
+			}
+			return kubernetes.NewForConfig(c.GetConfig())
+		},
+		events: func() events.EventRecorder {
+			if m.Status().State != clusters.Connected {
+				return nil
+			}
+			return m.Cluster().GetEventRecorder(name)
+		},
 	}
-	return w.fleet.recorder(id)
 }

@@ -1,13 +1,8 @@
 package app
 
 import (
-	"io"
-	"log/slog"
-
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/labels"
 
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
@@ -42,17 +37,4 @@ func (l *logger) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuat
 		l.log.Info("The roll is now in another phase", "phase", d.Phase, "before", l.phase)
 	}
 	l.phase, l.lines = d.Phase, lines
-}
-
-// ofCluster selects the objects of a Kafka cluster.
-func ofCluster(cluster string) labels.Selector {
-	return labels.SelectorFromSet(labels.Set{v1.LabelCluster: cluster})
-}
-
-// Log is the Deployment's log: lines of text, or of JSON.
-func Log(w io.Writer, json bool) logr.Logger {
-	if json {
-		return logr.FromSlogHandler(slog.NewJSONHandler(w, nil))
-	}
-	return logr.FromSlogHandler(slog.NewTextHandler(w, nil))
 }

@@ -6,132 +6,142 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/clusters"
-	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/operator/election"
+	opmanager "github.com/kafka-operators/kafka-operators/operator/manager"
+	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/lease"
 	"github.com/kafka-operators/kafka-operators/roller/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// name is the roller's in Events and leases.
-const name = "kafka-operators-roller"
-
-// What the Deployment may do. Secrets with kubeconfigs are needed only where there are several Kubernetes clusters.
+// What the Deployment may do. What it may write by name is in config/roller/journal_role.yaml; Secrets with kubeconfigs are needed only where there are several
+// Kubernetes clusters.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Run is the Deployment: it watches, and restarts what is to be restarted, until ctx ends.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
-	w, err := newWorld(ctx, config, o, log)
+	config = configFor(config)
+	w, err := newHome(config, o, log)
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	mgr, err := newManager(config, o)
+	mgr, err := w.newManager(config)
 	if err != nil {
 		return fmt.Errorf("start the manager: %w", err)
 	}
-	m := metrics.New(crmetrics.Registry, o.Namespace, o.Cluster)
-	announcer := &announcer{here: mgr.GetEventRecorder(name), there: w.recorder, namespace: o.Namespace}
-	e := w.engine(log, m, announcer, &logger{log: log})
-	wake := make(chan struct{}, 1)
-	if w.fleet != nil {
-		w.fleet.set.OnJoin(func(ctx context.Context, m *clusters.Member) error { return watchMember(ctx, m, wake) })
-	}
-	if err := watchIn(ctx, mgr.GetCache(), wake); err != nil {
+	wake := controller.NewWake(mgr)
+	if err := w.watchRemotes(mgr, wake); err != nil {
 		return err
 	}
-	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		return e.Run(ctx, wake, o.Interval, func(roller.Decision) bool { return false })
-	})); err != nil {
+	r := w.reconciler()
+	named := types.NamespacedName{Namespace: o.Namespace, Name: o.Cluster}
+	if err := r.AddTo(mgr, wake, named); err != nil {
 		return err
 	}
 	if o.Kafka.ClearText() {
 		log.Info("What the roller logs in with crosses the network in the clear; use SASL_SSL", "securityProtocol", o.Kafka.Protocol, "mechanism", o.Kafka.SASL.Mechanism)
 	}
-	log.Info("Starting the roller", "namespace", o.Namespace, "cluster", o.Cluster, "kafka", o.Kafka.Bootstrap, "controllers", o.Controllers,
+	log.Info("Starting the roller", "namespaces", o.Namespaces.String(), "cluster", o.Cluster, "kafka", o.Kafka.Bootstrap, "controllers", o.Controllers,
 		"maxUnavailable", o.Policy.MaxUnavailable)
-	if err := mgr.Start(ctx); err != nil && ctx.Err() == nil {
+	err = mgr.Start(ctx)
+	r.Close(ctx)
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("the manager ended: %w", err)
 	}
 	return nil
 }
 
-// scope limits what is watched, in each Kubernetes cluster, to what the roller has a right to: the Kafka cluster's own objects in its namespace.
+// scope limits what is watched, in each Kubernetes cluster, to Kafka clusters, or to the one that is named, and to what is read of their objects.
 func scope(o options.Options) cache.Options {
-	return cache.Options{
-		DefaultNamespaces:    map[string]cache.Config{o.Namespace: {}},
-		DefaultLabelSelector: ofCluster(o.Cluster),
-		DefaultTransform:     cache.TransformStripManagedFields(),
+	c := cache.Options{DefaultLabelSelector: ofClusters(o.Cluster), DefaultTransform: observe.Trim}
+	if !o.Namespaces.All {
+		c.DefaultNamespaces = map[string]cache.Config{}
+		for _, namespace := range o.Namespaces.Names {
+			c.DefaultNamespaces[namespace] = cache.Config{}
+		}
 	}
+	return c
 }
 
-func newManager(config *rest.Config, o options.Options) (manager.Manager, error) {
-	config = rest.CopyConfig(config)
-	config.UserAgent, config.QPS = userAgent, -1
-	shutdown := 8 * time.Second
-	mgr, err := ctrl.NewManager(config, manager.Options{
-		Scheme: Scheme(), Cache: scope(o),
-		Metrics:                       server.Options{BindAddress: o.HTTPAddress},
-		LeaderElection:                o.LeaderElection,
-		LeaderElectionID:              o.Cluster + "-roller-leader",
-		LeaderElectionNamespace:       o.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       &shutdown,
+// ofClusters selects the objects of a Kafka cluster, or of all of them.
+func ofClusters(cluster string) labels.Selector {
+	if cluster != "" {
+		return labels.SelectorFromSet(labels.Set{v1.LabelCluster: cluster})
+	}
+	exists, err := labels.NewRequirement(v1.LabelCluster, selection.Exists, nil)
+	if err != nil {
+		panic(err) // the label is a constant
+	}
+	return labels.NewSelector().Add(*exists)
+}
+
+// newManager makes the manager, whose cache is the one of home.
+func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
+	o := w.options
+	lock := election.Options{
+		Enabled: o.LeaderElection, Name: "roller-leader", Namespace: o.Home, Identity: w.identity,
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+	}
+	if o.Cluster != "" { // the replicas elect by the Lease of the Kafka cluster, as they always did
+		lock.Name, lock.Namespace = lease.Name(o.Cluster), o.Namespace
+	}
+	mgr, _, err := opmanager.New(config, opmanager.Options{
+		Name: name, Scheme: Scheme(), Namespaces: o.Namespaces, Cache: scope(o), HTTP: opmanager.HTTP{Address: o.HTTPAddress}, Election: lock, Log: w.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	for path, check := range map[string]healthz.Checker{"/healthy": healthz.Ping, "/ready": healthz.Ping} {
-		if err := mgr.AddMetricsServerExtraHandler(path, healthz.CheckHandler{Checker: check}); err != nil {
-			return nil, err
-		}
-	}
+	here := w.places()[0]
+	here.cache, here.events = mgr.GetCache(), func() events.EventRecorder { return mgr.GetEventRecorder(name) }
+	w.places = func() []place { return []place{here} }
 	return mgr, nil
 }
 
-// watchMember wakes the engine when something changes in another Kubernetes cluster.
-func watchMember(ctx context.Context, m *clusters.Member, wake chan<- struct{}) error {
-	if m.Home() {
-		return nil // the manager's own caches see to that
+// watchRemotes connects to the other Kubernetes clusters, and has their changes wake the reconciler.
+func (w *world) watchRemotes(mgr manager.Manager, wake *controller.Wake) error {
+	set, err := w.newSet(mgr, scope(w.options))
+	if set == nil || err != nil {
+		return err
 	}
-	return watchIn(ctx, m.Cluster().GetCache(), wake)
+	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
+		if m.Home() {
+			return nil // the manager's own caches see to that
+		}
+		return wake.Follow(ctx, m.Cluster().GetCache())
+	})
+	return mgr.Add(set)
 }
 
-// watchIn wakes the engine when a pod, a pod set or a node's configuration changes. What it decides on is read anew.
-func watchIn(ctx context.Context, in cache.Cache, wake chan<- struct{}) error {
-	poke := func() {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
+// reconciler has a roll for each Kafka cluster, with its metrics, Events and log.
+func (w *world) reconciler() *controller.Reconciler {
+	all := metrics.New(crmetrics.Registry)
+	return &controller.Reconciler{
+		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: 6 * w.options.Timeout, Events: w.recorder,
+		New: func(cluster types.NamespacedName) controller.Roll {
+			m := all.Of(cluster.Namespace, cluster.Name)
+			r := w.newRoll(cluster, m, &announcer{events: w.recorder, namespace: cluster.Namespace},
+				&logger{log: w.log.WithValues("namespace", cluster.Namespace, "cluster", cluster.Name)})
+			r.ended = m.Forget
+			return r
+		},
 	}
-	handler := toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { poke() }, UpdateFunc: func(any, any) { poke() }, DeleteFunc: func(any) { poke() },
-	}
-	for _, object := range []client.Object{&corev1.Pod{}, &podset.StrimziPodSet{}} {
-		informer, err := in.GetInformer(ctx, object)
-		if err != nil {
-			return err
-		}
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,6 +29,16 @@ type Actuator interface {
 	Do(ctx context.Context, action roller.Action, node *roller.Node) actuate.Outcome
 }
 
+// Lock keeps other rollers from working on the same Kafka cluster.
+type Lock interface {
+	// Acquire takes or renews it. Its error is an ErrHeld while another roller has it.
+	Acquire(ctx context.Context) error
+	// Verify returns nil if it is ours at this moment, and changes nothing.
+	Verify(ctx context.Context) error
+	// Release gives it back.
+	Release(ctx context.Context) error
+}
+
 // Reporter is told of each look.
 type Reporter interface {
 	// Looked is told what was decided on which facts, and what came of it.
@@ -43,21 +54,36 @@ type FailureReporter interface {
 // ErrNoNodes is the error of a look at which no node was seen: nobody can tell whether there are none, or nobody let us see them.
 var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
 
+// ErrHeld says that another roller works on the Kafka cluster.
+var ErrHeld = errors.New("another roller works on this Kafka cluster")
+
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
 	// Observe returns a fresh Snapshot. Nothing is done on any other.
 	Observe func(ctx context.Context) roller.Snapshot
 	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It is what shows whether anything is to be done.
-	Glance  func(ctx context.Context) roller.Snapshot
+	Glance func(ctx context.Context) roller.Snapshot
+	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones.
+	Verify func(ctx context.Context, nodes []roller.NodeID) roller.Snapshot
+	// Woken: somebody looks when a pod changes, so that nothing has to be looked at more often because of pods.
+	Woken   bool
 	Journal Journal
 	Act     Actuator
+	// Lock is held from the first look that finds something to do to the last one.
+	Lock Lock
 	// Policy is the policy of the moment.
 	Policy  func(now time.Time) roller.Policy
 	Reports []Reporter
 	Log     logr.Logger
+	// Now is the clock; nil: the machine's.
+	Now func() time.Time
 
-	// changing: the last look found a configuration that is to be changed, or is just being changed. How that goes is in no glance.
-	changing bool
+	// held is why the lock was not to be had at the last look.
+	held error
+	// holding: the lock was acquired, and not released.
+	holding bool
+	// changing are the nodes whose configuration is to be changed, or is just being changed. How that goes is in no glance.
+	changing []roller.NodeID
 }
 
 // Look makes one step. Its error says that nothing could be decided, or that what was decided could not be stored; then nothing was done.
@@ -75,34 +101,80 @@ func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
 }
 
 func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
+	e.held = nil
 	progress, paused, err := e.Journal.Load(ctx)
 	if err != nil {
 		return roller.Decision{}, err
 	}
-	s, d := e.decide(ctx, progress, paused)
+	s, d, verified := e.decide(ctx, progress, paused)
 	if len(s.Nodes) == 0 {
 		return roller.Decision{}, ErrNoNodes
+	}
+	if d.Phase != roller.PhaseDone || e.holding {
+		switch err := e.Lock.Acquire(ctx); {
+		case errors.Is(err, ErrHeld):
+			return e.lookOn(s, progress, err), nil
+		case err != nil:
+			return roller.Decision{}, err
+		}
+		e.holding = true
 	}
 	status := summary(d, s.At, e.Journal.Status())
 	if err := e.Journal.Save(ctx, d.Progress, status); err != nil {
 		return roller.Decision{}, err
 	}
-	outcomes, after := e.carryOut(ctx, &s, d)
-	if len(outcomes) > 0 {
+	outcomes, after := e.carryOut(ctx, &s, &d, verified)
+	if len(d.Actions) > 0 {
 		if err := e.Journal.Save(ctx, after, status); err != nil {
 			// What was stored before says that all was begun, which is looked into before anything else is.
 			e.Log.Error(err, "What became of the last actions could not be stored")
 		}
 		d.Progress = after
 	}
+	if e.Woken {
+		d.Again = Pace(d, s.At)
+	}
 	for _, r := range e.Reports {
 		r.Looked(&s, d, outcomes)
+	}
+	if d.Phase == roller.PhaseDone {
+		e.release(ctx)
 	}
 	return d, nil
 }
 
-// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts.
-func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision) {
+// lookOn shows how things are while somebody else works on them, or may. Nothing is stored or done.
+func (e *Engine) lookOn(s roller.Snapshot, progress roller.Progress, why error) roller.Decision {
+	e.holding, e.held = false, why
+	policy := e.Policy(s.At)
+	policy.Paused = why.Error()
+	d := roller.Step(&s, progress, policy)
+	d.Again = watching
+	for _, r := range e.Reports {
+		r.Looked(&s, d, nil)
+	}
+	return d
+}
+
+// watching is how often to look while another roller works.
+const watching = 10 * time.Second
+
+// Close gives back what is held.
+func (e *Engine) Close(ctx context.Context) { e.release(ctx) }
+
+func (e *Engine) release(ctx context.Context) {
+	if !e.holding {
+		return
+	}
+	e.holding = false
+	if err := e.Lock.Release(ctx); err != nil {
+		e.Log.Error(err, "The lease could not be given back; it expires by itself")
+	}
+}
+
+// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts about these nodes. What is to be done to
+// others then waits for the next look.
+func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (s roller.Snapshot, d roller.Decision, verified []roller.NodeID) {
 	on := func(s roller.Snapshot) roller.Decision {
 		policy := e.Policy(s.At)
 		if paused != "" {
@@ -110,30 +182,56 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 		}
 		return roller.Step(&s, progress, policy)
 	}
-	if e.Glance != nil && !e.changing {
-		s := e.Glance(ctx)
-		if d := on(s); len(d.Actions) == 0 {
-			return s, d
+	switch {
+	case e.Glance == nil:
+		s = e.Observe(ctx)
+		for _, n := range s.Nodes {
+			verified = append(verified, n.ID)
+		}
+	case len(e.changing) > 0:
+		verified = e.changing
+		s = e.Verify(ctx, verified)
+	default:
+		s = e.Glance(ctx)
+		if d = on(s); len(d.Actions) == 0 {
+			return s, d, nil
+		}
+		for _, a := range d.Actions {
+			verified = append(verified, a.Node)
+		}
+		s = e.Verify(ctx, verified)
+	}
+	d = on(s)
+	e.changing = nil
+	for _, a := range d.Nodes {
+		if a.Need == roller.NeedReconfiguration {
+			e.changing = append(e.changing, a.Node)
 		}
 	}
-	s := e.Observe(ctx)
-	d := on(s)
-	e.changing = slices.ContainsFunc(d.Nodes, func(a roller.Assessment) bool { return a.Need == roller.NeedReconfiguration })
-	return s, d
+	return s, d, verified
 }
 
-// carryOut does what was decided, and takes back what is known not to have been done.
-func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d roller.Decision) ([]actuate.Outcome, roller.Progress) {
+// carryOut does what was decided, and takes back what is known not to have been done. What was not looked at anew waits for the
+// next look.
+func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome, roller.Progress) {
 	progress := d.Progress
 	var outcomes []actuate.Outcome
 	for _, action := range d.Actions {
-		o := e.Act.Do(ctx, action, s.Node(action.Node))
+		if !slices.Contains(verified, action.Node) {
+			progress = postponed(progress, action)
+			d.Again = time.Millisecond
+			continue
+		}
+		o := actuate.Outcome{Action: action, Result: actuate.TooLate}
+		if o.Err = e.may(ctx, s, action); o.Err == nil {
+			o = e.Act.Do(ctx, action, s.Node(action.Node))
+		}
 		outcomes = append(outcomes, o)
 		switch {
 		case o.Result == actuate.NotDone && action.Kind == roller.ActionRestart:
-			progress = progress.NotCarriedOut(action.Node)
-		case (o.Result == actuate.NotDone || o.Result == actuate.Unclear) && action.Kind == roller.ActionReconfigure:
-			progress = progress.NotTaken(action.Node)
+			progress = progress.Deny(action.Node, s.At, o.Err.Error())
+		case o.Result == actuate.NotDone, o.Result == actuate.TooLate, o.Result == actuate.Unclear && action.Kind == roller.ActionReconfigure:
+			progress = postponed(progress, action)
 		case o.Result == actuate.Refused:
 			progress = progress.Refused(action.Node, o.Err.Error())
 		}
@@ -141,12 +239,40 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d roller.Deci
 	return outcomes, progress
 }
 
-// Run looks again and again until done says so, or ctx ends. Between two looks it waits as long as the decision says, or until something wakes it.
-func (e *Engine) Run(ctx context.Context, wake <-chan struct{}, idle time.Duration, done func(roller.Decision) bool) error {
+// postponed is the progress without an action that was not begun.
+func postponed(p roller.Progress, action roller.Action) roller.Progress {
+	if action.Kind == roller.ActionRestart {
+		return p.NotCarriedOut(action.Node)
+	}
+	return p.NotTaken(action.Node)
+}
+
+// may says why an action may not be carried out although it was decided: time has passed, in which this process may have been asleep, or another roller has the
+// lock now.
+func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Action) error {
+	if err := e.Lock.Verify(ctx); err != nil {
+		return err
+	}
+	// By the clock on the wall: a machine that sleeps stops the other one.
+	now := e.now().Round(0)
+	if age := now.Sub(s.At.Round(0)); now.After(action.Until.Round(0)) || age < -roller.Freshness {
+		return fmt.Errorf("what was seen is %s old, and may have changed", age.Round(time.Millisecond))
+	}
+	return nil
+}
+
+func (e *Engine) now() time.Time {
+	if e.Now != nil {
+		return e.Now()
+	}
+	return time.Now()
+}
+
+// Run looks again and again until done says so, ctx ends, or another roller works on the cluster. Between two looks it waits as long as the decision says.
+func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause
 	for {
-		began := time.Now()
 		d, err := e.Look(ctx)
 		wait := d.Again
 		switch {
@@ -155,6 +281,8 @@ func (e *Engine) Run(ctx context.Context, wake <-chan struct{}, idle time.Durati
 		case err != nil:
 			e.Log.Error(err, "Nothing could be decided; trying again", "in", pause.String())
 			wait, pause = pause, min(2*pause, longestPause)
+		case e.held != nil:
+			return e.held
 		case done(d):
 			return nil
 		default:
@@ -163,30 +291,11 @@ func (e *Engine) Run(ctx context.Context, wake <-chan struct{}, idle time.Durati
 		if wait == 0 {
 			wait = idle
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return context.Cause(ctx)
-		case <-timer.C:
-		case <-wake:
-			timer.Stop()
-			if err := sleep(ctx, calm-time.Since(began)); err != nil {
-				return err
-			}
+		case <-time.After(wait):
 		}
-	}
-}
-
-// calm is the shortest time from one look to the next, however much there is to see.
-const calm = 500 * time.Millisecond
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
 	}
 }
 

@@ -35,6 +35,19 @@ type bench struct {
 	err      error
 	engine   *engine.Engine
 	reports  int
+	// held is who else has the lock, lost the error of who had it and slept.
+	held, lost error
+	released   int
+	now        func() time.Time
+}
+
+func (b *bench) Acquire(context.Context) error { return b.held }
+
+func (b *bench) Verify(context.Context) error { return b.lost }
+
+func (b *bench) Release(context.Context) error {
+	b.released++
+	return nil
 }
 
 func newBench(t *testing.T) *bench {
@@ -42,7 +55,7 @@ func newBench(t *testing.T) *bench {
 	for id := range roller.NodeID(3) {
 		b.snapshot.Nodes = append(b.snapshot.Nodes, roller.Node{
 			ID: id, Name: "kafka", Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"), Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour),
-			Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(true),
+			Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(true), Config: roller.Known(brokerconfig.Config{}),
 			Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
 		})
 	}
@@ -50,7 +63,13 @@ func newBench(t *testing.T) *bench {
 	b.snapshot.Quorum = roller.Known(roller.Quorum{Leader: 9, Voters: []roller.Voter{{ID: 9, LastCaughtUp: 1}}})
 	b.engine = &engine.Engine{
 		Observe: func(context.Context) roller.Snapshot { return b.snapshot }, Journal: b, Act: b, Log: logr.Discard(),
-		Policy: func(time.Time) roller.Policy { return roller.DefaultPolicy() }, Reports: []engine.Reporter{b},
+		Policy: func(time.Time) roller.Policy { return roller.DefaultPolicy() }, Reports: []engine.Reporter{b}, Lock: b,
+	}
+	b.engine.Now = func() time.Time {
+		if b.now != nil {
+			return b.now()
+		}
+		return b.snapshot.At
 	}
 	return b
 }
@@ -120,8 +139,9 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	observed := 0
 	glanced := outdated
 	b.engine.Glance = func(context.Context) roller.Snapshot { return glanced }
-	b.engine.Observe = func(context.Context) roller.Snapshot {
+	b.engine.Verify = func(_ context.Context, nodes []roller.NodeID) roller.Snapshot {
 		observed++
+		b.Expect(nodes).NotTo(BeEmpty())
 		return b.snapshot
 	}
 	b.snapshot = current
@@ -156,8 +176,9 @@ func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 	before := b.snapshot
 	observed := 0
 	b.engine.Glance = func(context.Context) roller.Snapshot { return before }
-	b.engine.Observe = func(context.Context) roller.Snapshot {
+	b.engine.Verify = func(_ context.Context, nodes []roller.NodeID) roller.Snapshot {
 		observed++
+		b.Expect(nodes).NotTo(BeEmpty())
 		return b.snapshot
 	}
 	_, err := b.engine.Look(t.Context())
@@ -197,22 +218,27 @@ func TestAPausedRollerBeginsNothing(t *testing.T) {
 	b.Expect(d.Nodes[0].Blocks[0].Why).To(Equal("the ConfigMap is annotated"))
 }
 
-// Run goes on after errors, ends when it is told to, and looks at once when something wakes it.
+// Run goes on after errors, and ends when it is told to.
 func TestRunEndsWhenItIsDone(t *testing.T) {
 	b := newBench(t)
-	wake := make(chan struct{}, 10)
 	looks := 0
-	err := b.engine.Run(t.Context(), wake, time.Hour, func(roller.Decision) bool {
-		wake <- struct{}{}
+	err := b.engine.Run(t.Context(), time.Millisecond, func(roller.Decision) bool {
 		looks++
-		return looks == 3
+		b.held = engine.ErrHeld // so that there is nothing to wait for
+		return looks == 2
+	})
+	b.Expect(err).To(MatchError(engine.ErrHeld))
+	b.held, looks = nil, 0
+	err = b.engine.Run(t.Context(), time.Millisecond, func(roller.Decision) bool {
+		looks++
+		return looks == 2
 	})
 	b.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(t.Context())
 	b.loadErr = errors.New("away")
 	b.engine.Observe = nil // it is not even looked
 	cancel()
-	b.Expect(b.engine.Run(ctx, wake, time.Hour, func(roller.Decision) bool { return true })).To(MatchError(context.Canceled))
+	b.Expect(b.engine.Run(ctx, time.Hour, func(roller.Decision) bool { return true })).To(MatchError(context.Canceled))
 }
 
 func TestOutcomesForPeople(t *testing.T) {

@@ -20,6 +20,8 @@ func Told(o actuate.Outcome) (warning bool, reason, note string) {
 		note = fmt.Sprintf("node %d is %s: %s", a.Node, what, why)
 	case actuate.Refused:
 		return true, "ConfigurationRefused", fmt.Sprintf("node %d is not reconfigured (%s), because Kafka refuses it: %v", a.Node, why, o.Err)
+	case actuate.TooLate:
+		return false, "TooLate", fmt.Sprintf("node %d is not %s now: %v", a.Node, what, o.Err)
 	case actuate.NotDone:
 		return true, "NotDone", fmt.Sprintf("node %d could not be %s: %v", a.Node, what, o.Err)
 	case actuate.Unclear:

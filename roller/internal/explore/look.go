@@ -61,12 +61,14 @@ func (c *Cluster) blinds() map[string]func(*roller.Snapshot) {
 func unseen(seen *roller.Snapshot, d roller.Decision) string {
 	for _, a := range d.Actions {
 		n := seen.Node(a.Node)
+		q, known := seen.Quorum.Get()
 		switch {
+		case n.Roles.Controller && known && q.Leader < 0 && a.Forced != "": // see wayOut
 		case !n.Instance.IsKnown():
 			return fmt.Sprintf("node %d is restarted, and its pod is not known", a.Node)
 		case n.Roles.Broker && !seen.Topics.IsKnown() && n.Ready.Or(true):
 			return fmt.Sprintf("node %d is restarted, and nobody knows what is in sync", a.Node)
-		case n.Roles.Controller && !seen.Quorum.IsKnown():
+		case n.Roles.Controller && !seen.Quorum.IsKnown() && (a.Forced == "" || n.Ready.Or(true)):
 			return fmt.Sprintf("voter %d is restarted, and the quorum is not known", a.Node)
 		}
 	}
@@ -133,6 +135,12 @@ func (c *Cluster) lost(s *state, id roller.NodeID) bool {
 	return !c.Nodes[id].Controller && slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age >= oldest })
 }
 
+// wayOut reports whether the quorum is lost, and a voter is restarted to find a new leader (docs/decisions/lost-clusters.md): by itself, and reported.
+func (c *Cluster) wayOut(s *state, a roller.Action) bool {
+	recent := slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age < oldest })
+	return c.Nodes[a.Node].Controller && s.leader < 0 && a.Forced != "" && !recent
+}
+
 // judgeNode holds one restart against the rulings, beside the nodes that are down.
 func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bool) string {
 	n, roles := s.nodes[a.Node], c.Nodes[a.Node]
@@ -143,6 +151,8 @@ func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bo
 		return fmt.Sprintf("node %d is restarted for nothing", a.Node)
 	case !n.runs():
 		return "" // it takes nothing away
+	case c.wayOut(s, a):
+		return ""
 	}
 	if roles.Broker {
 		if why := simulator.KeepsData(c.topics(s), a.Node, down); why != "" {

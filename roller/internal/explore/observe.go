@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // elsewhere is the voter of clusters that have none.
@@ -30,7 +31,7 @@ func (c *Cluster) node(s *state, id int) roller.Node {
 	seen := roller.Node{
 		ID: roller.NodeID(id), Roles: c.Nodes[id], Instance: roller.Known(thisOne), Terminating: n.phase == stopping,
 		Ready: roller.Known(n.serves() && !n.dead), ReadyChanged: noon.Add(-time.Duration(n.age) * tick), Stuck: roller.Known(""),
-		Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(n.runs()), Revision: roller.Known(roller.Revision{Current: newRevision, Desired: newRevision}),
+		Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(n.runs()), Config: roller.Known(brokerconfig.Config{}), Revision: roller.Known(roller.Revision{Current: newRevision, Desired: newRevision}),
 	}
 	if n.outdated {
 		seen.Revision = roller.Known(roller.Revision{Current: oldRevision, Desired: newRevision})

@@ -156,6 +156,7 @@ func aged(p roller.Progress, by time.Duration) roller.Progress {
 	for id, t := range p.Waiting {
 		p.Waiting[id] = older(t)
 	}
+	p.Leaderless, p.Witnessed = older(p.Leaderless), older(p.Witnessed)
 	p.Back = time.Time{} // without a time to settle it counts for nothing
 	return p
 }

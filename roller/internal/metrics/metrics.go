@@ -1,4 +1,4 @@
-// Package metrics counts what the roller does, and shows what it waits for. All series are there from the first scrape on.
+// Package metrics counts what the roller does, and shows what it waits for. All series of a Kafka cluster are there from the first scrape after it was found.
 package metrics
 
 import (
@@ -8,81 +8,119 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
-// Metrics implements engine.Reporter and engine.FailureReporter.
+const prefix = "strimzi_roller_"
+
+// Metrics are those of all Kafka clusters.
 type Metrics struct {
-	inProgress  prometheus.Gauge
+	clusters    prometheus.Gauge
+	inProgress  *prometheus.GaugeVec
 	phase       *prometheus.GaugeVec
 	nodes       *prometheus.GaugeVec
 	blocked     *prometheus.GaugeVec
 	restarts    *prometheus.CounterVec
-	forced      prometheus.Counter
+	forced      *prometheus.CounterVec
 	reconfigure *prometheus.CounterVec
 	catchUp     *prometheus.GaugeVec
 	looks       *prometheus.CounterVec
 }
 
+// Cluster is the metrics of one Kafka cluster. It implements engine.Reporter and engine.FailureReporter.
+type Cluster struct {
+	own prometheus.Labels
+	all *Metrics
+	m   *Metrics // with the labels of the cluster filled in
+}
+
 var (
-	phases = []roller.Phase{roller.PhaseDone, roller.PhaseRolling, roller.PhaseWaiting, roller.PhaseBlocked, roller.PhaseFailed}
+	phases = []roller.Phase{roller.PhaseDone, roller.PhaseRolling, roller.PhaseWaiting, roller.PhaseBlocked, roller.PhaseFailed, roller.PhaseUnknown}
 	needs  = []roller.Need{roller.NeedNothing, roller.NeedReconfiguration, roller.NeedRestart}
 	rules  = []roller.Rule{
 		roller.RuleUnknown, roller.RuleRecovery, roller.RuleOwner, roller.RuleHold, roller.RulePaused, roller.RuleWindow, roller.RulePatience, roller.RuleHalt, roller.RuleOrder,
 		roller.RuleUnderWay, roller.RuleLimit, roller.RuleRack, roller.RuleLeaders, roller.RuleBatch, roller.RuleSettle, roller.RuleQuorum, roller.RuleAvailability,
-		roller.RuleRisk, roller.RuleConfig,
+		roller.RuleRisk, roller.RuleConfig, roller.RuleDenied,
 	}
-	results = []string{"done", "not_done", "refused", "unclear"}
+	results = []string{"done", "not_done", "refused", "too_late", "unclear"} // by actuate.Result
 )
 
-// New registers the metrics of one Kafka cluster.
-func New(registry prometheus.Registerer, namespace, cluster string) *Metrics {
-	labels := prometheus.Labels{"namespace": namespace, "cluster": cluster}
+// New registers the metrics.
+func New(registry prometheus.Registerer) *Metrics {
+	own := []string{"namespace", "cluster"}
 	gauge := func(name, help string, names ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "strimzi_roller_" + name, Help: help, ConstLabels: labels}, names)
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, append(own[:2:2], names...))
 	}
 	counter := func(name, help string, names ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "strimzi_roller_" + name, Help: help, ConstLabels: labels}, names)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, append(own[:2:2], names...))
 	}
 	m := &Metrics{
-		inProgress:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "strimzi_roller_nodes_under_way", Help: "Nodes that were restarted and are not back", ConstLabels: labels}),
+		clusters:    prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "clusters", Help: "Kafka clusters that this replica rolls; 0 on one that does not lead"}),
+		inProgress:  gauge("nodes_under_way", "Nodes that were restarted and are not back"),
 		phase:       gauge("phase", "1 for the phase of the roll, 0 for the others", "phase"),
 		nodes:       gauge("nodes", "Nodes by what they need", "need"),
 		blocked:     gauge("blocked_nodes", "Nodes that need something and do not get it, by what keeps them; a node may be kept by several rules", "rule"),
 		restarts:    counter("restarts_total", "Restarts by what came of them", "result"),
-		forced:      prometheus.NewCounter(prometheus.CounterOpts{Name: "strimzi_roller_forced_restarts_total", Help: "Restarts before which a check could not be made, or was not needed", ConstLabels: labels}),
+		forced:      counter("forced_restarts_total", "Restarts before which a check could not be made, or was not needed"),
 		reconfigure: counter("reconfigurations_total", "Configurations changed without a restart, by what came of them", "result"),
 		catchUp:     gauge("replicas_to_catch_up", "Replicas of a restarted node that are not in sync yet", "node"),
 		looks:       counter("looks_total", "Looks at the cluster: decided, or failed, when nothing could be decided or what was decided could not be stored", "result"),
 	}
-	registry.MustRegister(m.inProgress, m.phase, m.nodes, m.blocked, m.restarts, m.forced, m.reconfigure, m.catchUp, m.looks)
-	for _, p := range phases {
-		m.phase.WithLabelValues(string(p))
-	}
-	for _, n := range needs {
-		m.nodes.WithLabelValues(string(n))
-	}
-	for _, r := range rules {
-		m.blocked.WithLabelValues(string(r))
-	}
-	for _, r := range results {
-		m.restarts.WithLabelValues(r)
-		m.reconfigure.WithLabelValues(r)
-	}
-	m.looks.WithLabelValues("decided")
-	m.looks.WithLabelValues("failed")
+	registry.MustRegister(m.clusters, m.inProgress, m.phase, m.nodes, m.blocked, m.restarts, m.forced, m.reconfigure, m.catchUp, m.looks)
 	return m
 }
 
+// Of returns the metrics of a Kafka cluster, which are shown from now on.
+func (m *Metrics) Of(namespace, cluster string) *Cluster {
+	c := &Cluster{own: prometheus.Labels{"namespace": namespace, "cluster": cluster}, all: m}
+	c.m = &Metrics{
+		inProgress: m.inProgress.MustCurryWith(c.own), phase: m.phase.MustCurryWith(c.own), nodes: m.nodes.MustCurryWith(c.own), blocked: m.blocked.MustCurryWith(c.own),
+		restarts: m.restarts.MustCurryWith(c.own), forced: m.forced.MustCurryWith(c.own), reconfigure: m.reconfigure.MustCurryWith(c.own),
+		catchUp: m.catchUp.MustCurryWith(c.own), looks: m.looks.MustCurryWith(c.own),
+	}
+	m.clusters.Inc()
+	for _, p := range phases {
+		c.m.phase.WithLabelValues(string(p))
+	}
+	for _, n := range needs {
+		c.m.nodes.WithLabelValues(string(n))
+	}
+	for _, r := range rules {
+		c.m.blocked.WithLabelValues(string(r))
+	}
+	for _, r := range results {
+		c.m.restarts.WithLabelValues(r)
+		c.m.reconfigure.WithLabelValues(r)
+	}
+	c.m.forced.WithLabelValues()
+	c.m.inProgress.WithLabelValues()
+	c.m.looks.WithLabelValues("decided")
+	c.m.looks.WithLabelValues("failed")
+	return c
+}
+
+// Forget takes the metrics of the Kafka cluster away.
+func (c *Cluster) Forget() {
+	c.all.clusters.Dec()
+	for _, v := range []interface {
+		DeletePartialMatch(prometheus.Labels) int
+	}{
+		c.all.inProgress, c.all.phase, c.all.nodes, c.all.blocked, c.all.restarts, c.all.forced, c.all.reconfigure, c.all.catchUp, c.all.looks,
+	} {
+		v.DeletePartialMatch(c.own)
+	}
+}
+
 // Failed implements engine.FailureReporter.
-func (m *Metrics) Failed(error) { m.looks.WithLabelValues("failed").Inc() }
+func (c *Cluster) Failed(error) { c.m.looks.WithLabelValues("failed").Inc() }
 
 // Looked implements engine.Reporter.
-func (m *Metrics) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+func (c *Cluster) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+	m := c.m
 	m.looks.WithLabelValues("decided").Inc()
 	for _, p := range phases {
 		m.phase.WithLabelValues(string(p)).Set(0)
 	}
 	m.phase.WithLabelValues(string(d.Phase)).Set(1)
 	needed, kept := map[roller.Need]int{}, map[roller.Rule]int{}
-	m.catchUp.Reset()
+	c.all.catchUp.DeletePartialMatch(c.own)
 	for _, a := range d.Nodes {
 		needed[a.Need]++
 		for _, b := range a.Blocks {
@@ -98,7 +136,7 @@ func (m *Metrics) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actua
 	for _, r := range rules {
 		m.blocked.WithLabelValues(string(r)).Set(float64(kept[r]))
 	}
-	m.inProgress.Set(float64(len(d.Progress.Restarts)))
+	m.inProgress.WithLabelValues().Set(float64(len(d.Progress.Restarts)))
 	for _, o := range outcomes {
 		counter := m.restarts
 		if o.Action.Kind == roller.ActionReconfigure {
@@ -106,7 +144,7 @@ func (m *Metrics) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actua
 		}
 		counter.WithLabelValues(results[o.Result]).Inc()
 		if o.Action.Forced != "" && o.Result == actuate.Done {
-			m.forced.Inc()
+			m.forced.WithLabelValues().Inc()
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/metrics"
 )
 
-var _ engine.FailureReporter = &metrics.Metrics{}
+var _ engine.FailureReporter = &metrics.Cluster{}
 
 // series are all figures that are shown, by name and labels, without those of the Kafka cluster.
 func series(g *WithT, registry *prometheus.Registry) map[string]float64 {
@@ -25,6 +25,9 @@ func series(g *WithT, registry *prometheus.Registry) map[string]float64 {
 	g.Expect(err).NotTo(HaveOccurred())
 	all := map[string]float64{}
 	for _, f := range families {
+		if f.GetName() == "strimzi_roller_clusters" {
+			continue // it is about no single one
+		}
 		for _, m := range f.GetMetric() {
 			name, cluster := f.GetName(), 0
 			for _, l := range m.GetLabel() {
@@ -58,7 +61,7 @@ func constants(g *WithT, file, of string) []string {
 func TestAllSeriesAreThereFromTheFirstScrape(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewPedanticRegistry()
-	m := metrics.New(registry, "kafka", "my-cluster")
+	m := metrics.New(registry).Of("kafka", "my-cluster")
 	before := series(g, registry)
 	for name, value := range before {
 		g.Expect(value).To(BeZero(), name)
@@ -73,7 +76,7 @@ func TestAllSeriesAreThereFromTheFirstScrape(t *testing.T) {
 	}
 	nodes = append(nodes, roller.Assessment{Node: 99, Need: roller.NeedReconfiguration}, roller.Assessment{Node: 100, Need: roller.NeedNothing})
 	var outcomes []actuate.Outcome
-	for _, result := range []actuate.Result{actuate.Done, actuate.NotDone, actuate.Refused, actuate.Unclear} {
+	for _, result := range []actuate.Result{actuate.Done, actuate.NotDone, actuate.Refused, actuate.TooLate, actuate.Unclear} {
 		for _, kind := range []roller.ActionKind{roller.ActionRestart, roller.ActionReconfigure} {
 			outcomes = append(outcomes, actuate.Outcome{Action: roller.Action{Kind: kind, Forced: "it is stuck"}, Result: result})
 		}
@@ -90,7 +93,7 @@ func TestAllSeriesAreThereFromTheFirstScrape(t *testing.T) {
 func TestWhatTheFiguresTell(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewPedanticRegistry()
-	m := metrics.New(registry, "kafka", "my-cluster")
+	m := metrics.New(registry).Of("kafka", "my-cluster")
 	m.Looked(nil, roller.Decision{
 		Phase: roller.PhaseRolling,
 		Nodes: []roller.Assessment{
@@ -118,4 +121,20 @@ func TestWhatTheFiguresTell(t *testing.T) {
 	g.Expect(shown()).To(Equal(map[string]float64{
 		"phase Done": 1, "nodes Nothing": 1, "restarts_total done": 1, "forced_restarts_total": 1, "looks_total decided": 2, "looks_total failed": 1,
 	}), "what is over is not shown any more")
+}
+
+// A Kafka cluster that is gone is not shown any more, and others stay.
+func TestAClusterThatIsGone(t *testing.T) {
+	g := NewWithT(t)
+	registry := prometheus.NewPedanticRegistry()
+	all := metrics.New(registry)
+	mine := all.Of("kafka", "my-cluster")
+	want := series(g, registry)
+	other := all.Of("kafka", "other")
+	other.Looked(nil, roller.Decision{Phase: roller.PhaseRolling, Progress: roller.Progress{Restarts: map[roller.NodeID]roller.Restart{1: {}}}, Nodes: []roller.Assessment{{Node: 1}}}, nil)
+	mine.Looked(nil, roller.Decision{Phase: roller.PhaseDone}, nil)
+	other.Forget()
+	got := series(g, registry)
+	g.Expect(got).To(HaveLen(len(want)))
+	g.Expect(got["strimzi_roller_phase Done"]).To(Equal(1.0))
 }

@@ -37,7 +37,7 @@ type kafkaTexts struct {
 
 func (o *Options) kafkaFlags(set *flag.FlagSet, t *kafkaTexts) {
 	k := &o.Kafka
-	set.StringVar(&t.bootstrap, "bootstrap-servers", "", "`host:port` of brokers, with commas between")
+	set.StringVar(&t.bootstrap, "bootstrap-servers", "", "`host:port` of brokers, with commas between. Without them: <cluster>-kafka-brokers.<namespace>.svc:9091, and 9090 of its controllers, with the Secrets <cluster>-cluster-ca-cert and <cluster>-cluster-operator-certs if they exist")
 	set.StringVar(&k.ClientID, "client-id", "kafka-operators-roller", "what brokers log, and apply quotas to")
 	set.StringVar(&t.protocol, "security-protocol", "", "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; derived from the others if empty, and an error if it contradicts them")
 	set.StringVar(&k.SecretNamespace, "cluster-namespace", "", "`namespace` of the Secrets; that of the nodes if empty")

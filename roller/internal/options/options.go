@@ -2,6 +2,7 @@
 package options
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,15 +13,21 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
 )
 
 // Options are all settings.
 type Options struct {
-	// Namespace and Cluster say which nodes: the pods of the namespace that are labelled strimzi.io/cluster=Cluster.
+	// Namespaces are those in which Kafka clusters are rolled. With Cluster there is one, which is Namespace: the nodes are its pods that are labelled
+	// strimzi.io/cluster=Cluster. Without, all Kafka clusters are served that are left to the roller (docs/decisions/who-rolls.md).
+	Namespaces         settings.Namespaces
 	Namespace, Cluster string
-	// Kafka says how to reach the brokers, and Controllers at which addresses the controllers can be reached; none: they can't.
+	// Home is the namespace of what belongs to the Deployment itself, and of the Secrets with kubeconfigs.
+	Home string
+	// Kafka says how to reach the brokers, and Controllers at which addresses the controllers can be reached. Without addresses of brokers both follow from the
+	// name of the Kafka cluster.
 	Kafka       KafkaOptions
 	Controllers []string
 	// Remotes are further Kubernetes clusters with nodes of the same Kafka cluster, as seed 003 writes them; Central is the id of the one where the
@@ -45,7 +52,7 @@ type Options struct {
 	// plan, explain and roll only.
 	Output  string
 	Limit   time.Duration
-	DryRun  bool
+	Yes     bool
 	Command string
 	Node    string
 }
@@ -55,25 +62,30 @@ var Commands = [][2]string{
 	{"plan", "show what would be restarted, in which order and batches, and what is in the way"},
 	{"explain NODE", "show all that is to be said of one node"},
 	{"roll", "restart what is to be restarted, here and now, and show how it goes"},
-	{"run", "the Deployment: watch, and restart whatever is to be restarted (the default)"},
+	{"run", "the Deployment: watch, and restart whatever is to be restarted"},
 }
 
+// ErrVersion is the error of Parse where the version was asked for.
+var ErrVersion = errors.New("the version was asked for")
+
 // Parse reads a command line (without the program's name) and the environment. The error says what is wrong and how to put it right; flag.ErrHelp if
-// help was asked for, and printed to w.
+// help was asked for, or no command was given, and it was printed to w.
 func Parse(args []string, env func(string) (string, bool), w io.Writer) (Options, error) {
-	o := Options{Policy: roller.DefaultPolicy(), Command: "run"}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		o.Command, args = args[0], args[1:]
-	}
-	if o.Command == "explain" && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		o.Node, args = args[0], args[1:]
-	}
+	o := Options{Policy: roller.DefaultPolicy()}
+	args = o.takeCommand(args)
 	set, texts := o.flags(w)
 	if err := fromEnvironment(set, env); err != nil {
 		return Options{}, err
 	}
 	if err := set.Parse(args); err != nil {
 		return Options{}, err
+	}
+	switch {
+	case texts.version:
+		return Options{}, ErrVersion
+	case o.Command == "":
+		set.Usage()
+		return Options{}, flag.ErrHelp
 	}
 	if o.Command == "explain" && o.Node == "" && set.NArg() == 1 {
 		o.Node = set.Arg(0)
@@ -83,16 +95,31 @@ func Parse(args []string, env func(string) (string, bool), w io.Writer) (Options
 	password, _ := env(envPassword)
 	o.Kafka.SASL.Password = credentials.Conceal(password)
 	texts.kafka.custom, _ = env(envCustom)
+	if err := o.takeNamespaces(texts.namespaces, env); err != nil {
+		return Options{}, err
+	}
 	if err := o.take(texts); err != nil {
 		return Options{}, err
 	}
 	return o, o.check()
 }
 
+// takeCommand takes the command from the beginning of a command line, with the node that it is about, and returns the rest.
+func (o *Options) takeCommand(args []string) []string {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		o.Command, args = args[0], args[1:]
+	}
+	if o.Command == "explain" && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		o.Node, args = args[0], args[1:]
+	}
+	return args
+}
+
 // texts are settings that are lists or names.
 type texts struct {
-	controllers, forbid, windows string
-	kafka                        kafkaTexts
+	namespaces, controllers, forbid, windows string
+	version                                  bool
+	kafka                                    kafkaTexts
 }
 
 // variables are the environment variables, by flag.
@@ -117,10 +144,11 @@ func (o *Options) flags(w io.Writer) (*flag.FlagSet, *texts) {
 	t := &texts{}
 	set := flag.NewFlagSet("roller", flag.ContinueOnError)
 	set.SetOutput(w)
-	set.StringVar(&o.Namespace, "namespace", "", "`namespace` of the nodes' pods")
-	set.StringVar(&o.Cluster, "cluster", "", "`name` of the Kafka cluster: the value of the label strimzi.io/cluster")
+	set.StringVar(&t.namespaces, "namespace", "", "`namespace` of the nodes' pods; run without --cluster takes several, with commas between, or * for all")
+	set.StringVar(&o.Cluster, "cluster", "", "`name` of the Kafka cluster: the value of the label strimzi.io/cluster. Without it, run serves all whose StrimziPodSets are annotated kafka-operators.io/rolled-by=roller")
+	set.BoolVar(&t.version, "version", false, "print the version")
 	o.kafkaFlags(set, &t.kafka)
-	set.StringVar(&t.controllers, "bootstrap-controllers", "", "`host:port` of controllers, with commas between; without them the brokers are asked for the quorum")
+	set.StringVar(&t.controllers, "bootstrap-controllers", "", "`host:port` of controllers, with commas between. Without them, and with --bootstrap-servers, the brokers are asked for the quorum")
 	set.StringVar(&o.Remotes, "remote-kube-config", "", "further Kubernetes `clusters` with nodes of the same Kafka cluster: <id>.url=<url> and <id>.secret=<name of a Secret>, a line each")
 	set.StringVar(&o.Central, "central-cluster-id", "central", "`id` of this Kubernetes cluster, if there are others")
 	o.policyFlags(set, t)
@@ -132,6 +160,7 @@ func (o *Options) flags(w io.Writer) (*flag.FlagSet, *texts) {
 	set.BoolVar(&o.LogJSON, "log-json", false, "log JSON (run)")
 	set.StringVar(&o.Output, "o", "table", "table or json (plan, explain)")
 	set.DurationVar(&o.Limit, "limit", 0, "give up after so long; 0: never (roll)")
+	set.BoolVar(&o.Yes, "yes", false, "do not ask before anything is restarted (roll)")
 	set.Usage = func() { usage(w, set) }
 	return set, t
 }
@@ -163,6 +192,25 @@ func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool)) error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// takeNamespaces understands the choice of namespaces.
+func (o *Options) takeNamespaces(text string, env func(string) (string, bool)) (err error) {
+	if text == "" {
+		return nil // check says so, with all else that is wrong
+	}
+	if o.Namespaces, err = settings.ParseNamespaces(text); err != nil {
+		return fmt.Errorf("--namespace=%s: %w", text, err)
+	}
+	if len(o.Namespaces.Names) == 1 {
+		o.Namespace = o.Namespaces.Names[0]
+	}
+	pod, _ := env(settings.PodNamespace)
+	o.Home = cmp.Or(pod, o.Namespace, "default")
+	if o.Cluster != "" {
+		o.Home = o.Namespace
+	}
+	return nil
 }
 
 // take understands lists and names.
@@ -201,9 +249,11 @@ func (o *Options) check() error {
 	}
 	known := slices.ContainsFunc(Commands, func(c [2]string) bool { name, _, _ := strings.Cut(c[0], " "); return name == o.Command })
 	wrong(!known, "%q is no command of the roller: see --help", o.Command)
-	wrong(o.Cluster == "", "the Kafka cluster is not named: set --cluster or %s", variables["cluster"])
-	wrong(o.Namespace == "", "the namespace is not named: set --namespace or %s", variables["namespace"])
-	wrong(len(o.Kafka.Bootstrap) == 0, "no broker's address is known: set --bootstrap-servers or %s", variables["bootstrap-servers"])
+	wrong(o.Cluster == "" && o.Command != "run", "the Kafka cluster is not named: set --cluster or %s", variables["cluster"])
+	all := o.Command == "run" && o.Cluster == ""
+	wrong(o.Namespaces.String() == "", "the namespace is not named: set --namespace or %s", variables["namespace"])
+	wrong(!all && o.Namespaces.String() != "" && o.Namespace == "", "--namespace=%s: one namespace; only run without --cluster takes several", o.Namespaces)
+	wrong(all && len(o.Kafka.Bootstrap)+len(o.Controllers) > 0, "addresses are given, but not whose they are: set --cluster or %s, or leave the addresses out", variables["cluster"])
 	wrong(o.Policy.MaxUnavailable < 1, "--max-unavailable=%d: at least 1", o.Policy.MaxUnavailable)
 	wrong(o.Policy.MaxPerRack < 0, "--max-per-rack=%d: at least 0", o.Policy.MaxPerRack)
 	wrong(o.Policy.MaxLeaderShare < 0 || o.Policy.MaxLeaderShare > 1, "--max-leader-share=%g: from 0 to 1", o.Policy.MaxLeaderShare)

@@ -23,7 +23,7 @@ func parse(env map[string]string, args ...string) (options.Options, error) {
 
 func TestDefaultsAreSeed002s(t *testing.T) {
 	g := NewWithT(t)
-	o, err := parse(nil, where...)
+	o, err := parse(nil, append([]string{"run"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(o.Command).To(Equal("run"))
 	g.Expect(o.Policy).To(Equal(roller.DefaultPolicy()))
@@ -61,9 +61,12 @@ func TestWrongSettings(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{}, "set --cluster or STRIMZI_CLUSTER_NAME"},
-		{[]string{}, "set --namespace or STRIMZI_NAMESPACE"},
-		{[]string{}, "set --bootstrap-servers or STRIMZI_KAFKA_BOOTSTRAP_SERVERS"},
+		{[]string{"roll"}, "set --cluster or STRIMZI_CLUSTER_NAME"},
+		{[]string{"run"}, "set --namespace or STRIMZI_NAMESPACE"},
+		{[]string{"run", "--namespace=ns", "--bootstrap-servers=a:9092"}, "set --cluster or STRIMZI_CLUSTER_NAME, or leave the addresses out"},
+		{[]string{"run", "--namespace=a,b", "--cluster=my-cluster"}, "--namespace=a,b: one namespace; only run without --cluster takes several"},
+		{[]string{"plan", "--namespace=*", "--cluster=my-cluster"}, "--namespace=*: one namespace"},
+		{[]string{"run", "--namespace=A"}, "--namespace=A: not the name of a namespace"},
 		{append([]string{"fly"}, where...), `"fly" is no command of the roller`},
 		{append([]string{"explain"}, where...), "which node?"},
 		{append([]string{"plan", "--max-unavailable=0"}, where...), "--max-unavailable=0: at least 1"},
@@ -80,7 +83,7 @@ func TestWrongSettings(t *testing.T) {
 		_, err := parse(nil, c.args...)
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
 	}
-	_, err := parse(map[string]string{"STRIMZI_ROLLER_MAX_UNAVAILABLE": "many"}, where...)
+	_, err := parse(map[string]string{"STRIMZI_ROLLER_MAX_UNAVAILABLE": "many"}, append([]string{"plan"}, where...)...)
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`STRIMZI_ROLLER_MAX_UNAVAILABLE="many"`)))
 }
 
@@ -94,4 +97,32 @@ func TestHelpNamesEachVariable(t *testing.T) {
 			g.Expect(out.String()).To(ContainSubstring(word))
 		}
 	}
+}
+
+// Who says nothing gets help, and no Deployment.
+func TestNoCommandPrintsHelp(t *testing.T) {
+	g := NewWithT(t)
+	for _, args := range [][]string{nil, where} {
+		var out bytes.Buffer
+		_, err := options.Parse(args, func(string) (string, bool) { return "", false }, &out)
+		g.Expect(err).To(MatchError(flag.ErrHelp))
+		g.Expect(out.String()).To(ContainSubstring("explain NODE"))
+	}
+	_, err := parse(nil, "--version")
+	g.Expect(err).To(MatchError(options.ErrVersion))
+}
+
+// Without a name, all Kafka clusters of the namespaces are served, at the addresses that follow from their names.
+func TestWhatADeploymentServes(t *testing.T) {
+	g := NewWithT(t)
+	o, err := parse(map[string]string{"STRIMZI_NAMESPACE": "b, a", "POD_NAMESPACE": "operators"}, "run")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Namespaces.Names).To(Equal([]string{"a", "b"}))
+	g.Expect([]string{o.Namespace, o.Cluster, o.Home}).To(Equal([]string{"", "", "operators"}))
+	o, err = parse(map[string]string{"STRIMZI_NAMESPACE": "*"}, "run")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Namespaces.All).To(BeTrue())
+	o, err = parse(map[string]string{"POD_NAMESPACE": "operators"}, "run", "--namespace=kafka", "--cluster=my-cluster")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]string{o.Namespace, o.Home}).To(Equal([]string{"kafka", "kafka"}))
 }

@@ -61,6 +61,7 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 			fmt.Fprintf(w, "\nNode %d is blocked (%s): %s.\n", id, block.Rule, block.Why)
 		}
 	}
+	unknown(w, p, byID)
 	for _, d := range p.Disputes {
 		fmt.Fprintf(w, "\nThe nodes' configurations do not agree on %s, which is a setting of the whole cluster.\n", d.Key)
 	}
@@ -75,13 +76,32 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 	fmt.Fprintln(w, summary(p))
 }
 
+// unknown prints what may be needed besides.
+func unknown(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessment) {
+	for _, id := range p.Unknown {
+		fmt.Fprintf(w, "\nNode %d may need something, because this is not known: %s.\n", id, strings.Join(byID[id].Unknown, "; "))
+	}
+	if p.Unread != "" {
+		fmt.Fprintf(w, "\nThere may be other nodes: %s.\n", p.Unread)
+	}
+}
+
 func summary(p roller.Plan) string {
 	restarts := 0
 	for _, b := range p.Batches {
 		restarts += len(b.Nodes)
 	}
 	if restarts+len(p.Blocked)+len(p.Reconfigurations) == 0 {
-		return fmt.Sprintf("Nothing is to be done: %d nodes are as they are to be.", len(p.Nodes))
+		unwell := 0
+		for _, a := range p.Nodes {
+			if a.State != roller.StateReady && len(a.Unknown) == 0 {
+				unwell++
+			}
+		}
+		if unwell+len(p.Unknown) == 0 && p.Unread == "" {
+			return fmt.Sprintf("Nothing is to be done: %d nodes are as they are to be.", len(p.Nodes))
+		}
+		return fmt.Sprintf("Nothing is known to be to be done. Of %d nodes %d are not ready, and %d are not known.", len(p.Nodes), unwell, len(p.Unknown))
 	}
 	text := fmt.Sprintf("%d of %d nodes are to be restarted, in %d batches", restarts, len(p.Nodes), len(p.Batches))
 	if restarts > 0 {
@@ -107,6 +127,9 @@ func Node(w io.Writer, a roller.Assessment) {
 	}
 	for _, c := range slices.Concat(a.Changes.Node, a.Changes.Global) {
 		fmt.Fprintf(w, "  config   %s: %s -> %s, while it runs\n", c.Key, text(c.From), text(c.To))
+	}
+	for _, u := range a.Unknown {
+		fmt.Fprintf(w, "  unknown  %s\n", u)
 	}
 	for _, b := range a.Blocks {
 		fmt.Fprintf(w, "  blocked  %s: %s\n", b.Rule, b.Why)

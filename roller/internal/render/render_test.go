@@ -39,11 +39,12 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func cluster() (*roller.Snapshot, roller.Progress) {
 	s := &roller.Snapshot{At: noon}
 	quorum := roller.Quorum{Leader: 1}
+	sixteen := map[string]brokerconfig.Entry{"num.io.threads": {Value: "16", Source: brokerconfig.SourceStatic}}
 	for id := range roller.NodeID(9) {
 		n := roller.Node{
 			ID: id, Name: fmt.Sprintf("my-cluster-brokers-%d", id), Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"),
 			Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour), Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
-			Answers: roller.Known(true), Fenced: roller.Known(false), Revision: roller.Known(roller.Revision{Current: "7f1c3b0a", Desired: "9b21d0e4"}),
+			Answers: roller.Known(true), Fenced: roller.Known(false), Config: roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "16"}, Live: sixteen}), Revision: roller.Known(roller.Revision{Current: "7f1c3b0a", Desired: "9b21d0e4"}),
 		}
 		if id < 3 {
 			n.Name, n.Roles = fmt.Sprintf("my-cluster-controllers-%d", id), roller.Roles{Controller: true}
@@ -122,10 +123,31 @@ func TestAPlanOfNothing(t *testing.T) {
 	g.Expect(out.String()).To(Equal("Nothing is to be done: 2 nodes are as they are to be.\n"))
 }
 
+// What is not known, and what is not ready, is not as it is to be.
+func TestAPlanOfUnknownNodes(t *testing.T) {
+	g := NewWithT(t)
+	s, _ := cluster()
+	s.Nodes = s.Nodes[1:4]
+	for i := range s.Nodes {
+		s.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
+	}
+	s.Nodes[1].Config = roller.Unknown[brokerconfig.Config]("nobody asked the node")
+	s.Nodes[2].Ready = roller.Known(false)
+	s.Unread = "cluster east can't be read"
+	var out bytes.Buffer
+	g.Expect(render.Plan(&out, roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy()))).To(Succeed())
+	g.Expect(out.String()).To(Equal(`
+Node 2 may need something, because this is not known: its configuration: nobody asked the node.
+
+There may be other nodes: cluster east can't be read.
+Nothing is known to be to be done. Of 3 nodes 1 are not ready, and 1 are not known.
+`))
+}
+
 func TestNodesForPeople(t *testing.T) {
 	s, progress := cluster()
-	live := map[string]brokerconfig.Entry{"log.retention.hours": {Value: "168", Source: brokerconfig.SourceStatic}, "num.io.threads": {Value: "8", Source: brokerconfig.SourceStatic}}
-	s.Node(7).Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"log.retention.hours": "24", "num.io.threads": "8"}, Live: live})
+	live := map[string]brokerconfig.Entry{"log.retention.hours": {Value: "168", Source: brokerconfig.SourceStatic}, "num.io.threads": {Value: "16", Source: brokerconfig.SourceStatic}}
+	s.Node(7).Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"log.retention.hours": "24", "num.io.threads": "16"}, Live: live})
 	var out bytes.Buffer
 	for _, a := range roller.Step(s, progress, roller.DefaultPolicy()).Nodes {
 		render.Node(&out, a)

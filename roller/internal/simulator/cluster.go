@@ -15,6 +15,8 @@ type Cluster struct {
 	Nodes  []Node
 	Topics []Topic
 	Policy roller.Policy
+	// Old: the brokers do not tell of those that are out of service, as before Kafka 4.0.
+	Old bool
 }
 
 // Node is a node at the beginning.
@@ -60,7 +62,7 @@ func RandomShape(r *rand.Rand) Shape {
 
 // RandomCluster is a cluster of a shape.
 func RandomCluster(r *rand.Rand, s Shape) Cluster {
-	c := Cluster{Policy: randomPolicy(r)}
+	c := Cluster{Policy: randomPolicy(r), Old: r.IntN(3) == 0}
 	controllers := s.Controllers
 	if s.Combined {
 		controllers = min(5, s.Nodes)

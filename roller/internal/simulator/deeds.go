@@ -10,7 +10,7 @@ import (
 
 // apply makes a step.
 func (r *run) apply(s Step) {
-	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel"}, s.Do) {
+	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel", "expire", "wedge", "cut", "mum"}, s.Do) {
 		return // the node was left out
 	}
 	all := deeds()
@@ -84,7 +84,11 @@ func (r *run) hangs(s Step) {
 }
 
 func (w *world) unhang(n *node) {
-	n.mute, n.silent = false, time.Time{}
+	n.mute = false
+	if !n.expired.IsZero() {
+		return // only a new start helps
+	}
+	n.silent = time.Time{}
 	if n.pod == podReady && n.Roles.Broker && !n.up {
 		n.pod, n.next, n.readyAt = podStarting, w.after(retry), w.now // it registers anew
 	}
@@ -247,4 +251,61 @@ func (r *run) limits(s Step) {
 func (r *run) stales(s Step) {
 	r.stale = time.Duration(s.Arg%29) * time.Second
 	r.w.tell("pods are shown %s late", r.stale)
+}
+
+// expires lets the certificates of all nodes expire: no connection can be made to any of them, by nobody.
+func (r *run) expires(Step) {
+	w := r.w
+	for _, n := range w.nodes {
+		if !n.process || !n.expired.IsZero() {
+			continue
+		}
+		n.expired, n.silent = w.now, w.now
+		if n.up {
+			w.hurt(n)
+			n.up, n.catchAt, n.fenceAt = false, time.Time{}, w.after(session)
+		}
+	}
+	w.tell("all certificates expire")
+	w.reconsider()
+}
+
+// wedges lets the controllers lose their leader, and elect none, while all of them live.
+func (r *run) wedges(Step) {
+	w := r.w
+	for _, n := range w.voters() {
+		n.wedged = n.process
+	}
+	w.tell("the controllers are wedged")
+	w.reconsider()
+}
+
+// cuts keeps us from reaching anybody, or ends that.
+func (r *run) cuts(Step) {
+	w := r.w
+	w.cut, w.cutAt = !w.cut, w.now
+	w.tell("the roller can reach nobody: %t", w.cut)
+}
+
+// sidecars makes another container of the pod crash again and again, or ends that.
+func (r *run) sidecars(s Step) {
+	n := r.node(s)
+	n.sidecar = !n.sidecar
+	r.w.tell("a sidecar of node %d crashes: %t", n.ID, n.sidecar)
+}
+
+// abandons makes a node fail for good the next time it starts. Somebody puts it on hold.
+func (r *run) abandons(s Step) {
+	if slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned }) {
+		return
+	}
+	n := r.node(s)
+	n.abandoned, n.fate = true, fateNever
+	r.w.tell("node %d will not come back from its next restart", n.ID)
+}
+
+// hushes keeps us from reading the logs of pods, or ends that.
+func (r *run) hushes(Step) {
+	r.w.mum = !r.w.mum
+	r.w.tell("logs can't be read: %t", r.w.mum)
 }

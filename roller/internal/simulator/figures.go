@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // Scale is a cluster to be rolled without a mishap, for its figures.
@@ -21,7 +23,7 @@ type Scale struct {
 
 // Figures are what a roll comes to.
 type Figures struct {
-	// Batches is how often brokers were restarted together, Fewest the plan's lower bound.
+	// Batches is how often brokers were restarted together, one look after another, Fewest the plan's lower bound.
 	Batches, Fewest int
 	// Took is the virtual time from the first look to the last.
 	Took time.Duration
@@ -41,25 +43,27 @@ func measure(s Scale, skip bool) (Figures, error) {
 	r := newRun(s.cluster(), nil)
 	plan := roller.NewPlan(r.w.observe(0, 0), roller.Progress{}, r.w.policy)
 	figures := Figures{Fewest: plan.Fewest}
-	m := meter{nodes: s.Brokers, recall: s.Recall, asked: began.Add(-s.Recall - 1)}
+	m := newMeter(s.Brokers, s.Recall)
+	batch := false // the last look restarted a member
 	for {
 		before, restarts, at := r.w.changed, r.restarts, r.w.now
 		r.look(Step{})
 		figures.Looks++
-		m.look(at, len(r.last.Actions) > 0)
-		if r.restarts > restarts {
+		m.look(at, len(r.last.Actions), r.unready())
+		if r.restarts > restarts && !batch {
 			figures.Batches++
 		}
+		batch = r.restarts > restarts
 		if r.last.Phase == roller.PhaseDone || r.broken() != "" {
 			break
 		}
-		again := max(time.Second, r.last.Again)
+		again := max(100*time.Millisecond, r.pause())
 		steps := 1
 		if next := r.w.next(); skip && before == r.w.changed && len(r.last.Actions) == 0 && !next.IsZero() {
 			steps = max(1, int(min(next.Sub(r.w.now), time.Minute)/again))
 		}
 		for quiet := 1; quiet < steps; quiet++ {
-			m.look(at.Add(time.Duration(quiet)*again), false)
+			m.look(at.Add(time.Duration(quiet)*again), 0, r.unready())
 		}
 		figures.Looks += steps - 1
 		r.w.pass(time.Duration(steps) * again)
@@ -74,28 +78,65 @@ func measure(s Scale, skip bool) (Figures, error) {
 	return figures, nil
 }
 
+// pause is after how long a Deployment looks again, which is woken when a pod changes.
+func (r *run) pause() time.Duration {
+	pace := engine.Pace(r.last, r.w.now)
+	for _, restart := range r.last.Progress.Restarts {
+		if !restart.Ready.IsZero() {
+			return pace
+		}
+	}
+	if next := r.w.next(); !next.IsZero() && next.After(r.w.now) {
+		pace = min(pace, next.Sub(r.w.now)+calm)
+	}
+	return pace
+}
+
+// unready is how many nodes were restarted and are not ready: these are asked at each look.
+func (r *run) unready() int {
+	n := 0
+	for _, restart := range r.last.Progress.Restarts {
+		if restart.Ready.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// calm is how long after a pod changed it is looked at.
+const calm = 500 * time.Millisecond
+
 // meter counts requests to Kafka as an observer makes them (package observe, whose tests count them on a Kafka).
 type meter struct {
-	nodes    int
-	recall   time.Duration
-	asked    time.Time // when all configurations were asked for last
-	requests int
+	nodes  int
+	recall time.Duration
+	// askedNodes and askedTopics are when the configurations of all nodes, and of all topics, were asked for last.
+	askedNodes, askedTopics time.Time
+	requests                int
 }
 
-// look counts a glance, and where something is done, the observation that it is done on.
-func (m *meter) look(at time.Time, done bool) {
-	m.read(at, at.Sub(m.asked) > m.recall)
-	if done {
-		m.read(at, true)
+func newMeter(nodes int, recall time.Duration) *meter {
+	return &meter{nodes: nodes, recall: recall}
+}
+
+// look counts a glance while so many nodes are not ready, and where something is done to so many, the closer look that it is done on.
+func (m *meter) look(at time.Time, done, unready int) {
+	m.read(at, unready, at.Sub(m.askedTopics) > m.recall)
+	if done > 0 {
+		m.read(at, done+unready, true)
 	}
 }
 
-func (m *meter) read(at time.Time, configurations bool) {
+func (m *meter) read(at time.Time, nodes int, topics bool) {
 	m.requests += 4 // the brokers, the quorum, the reassignments, the topics
-	if configurations {
-		m.requests += m.nodes + 1 // each node, and all topics at once
-		m.asked = at
+	if topics {
+		m.requests++ // the configurations of all topics
+		m.askedTopics = at
 	}
+	if at.Sub(m.askedNodes) > observe.RecallOf(m.recall, m.nodes) {
+		m.askedNodes, nodes = at, m.nodes
+	}
+	m.requests += nodes
 }
 
 // cluster is the cluster of a scale.

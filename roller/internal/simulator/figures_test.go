@@ -6,6 +6,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // Looks that are left out would have seen the same.
@@ -44,17 +46,33 @@ func TestTheTimeOfARoll(t *testing.T) {
 	}
 }
 
-// While nodes are waited for, a look costs four requests, and one for each node and one for the topics now and then.
+// While nodes are waited for, a look costs four requests, one for the topics now and then, and one for each node the less often the more there are.
 func TestTheRequestsOfARoll(t *testing.T) {
 	g := NewWithT(t)
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	m := meter{nodes: 50, recall: 30 * time.Second, asked: noon.Add(-time.Minute)}
-	m.look(noon, false)
-	g.Expect(m.requests).To(Equal(4+51), "the first look asks for all")
-	m.look(noon.Add(30*time.Second), false)
-	g.Expect(m.requests).To(Equal(4+51+4), "they are recalled")
-	m.look(noon.Add(31*time.Second), false)
-	g.Expect(m.requests).To(Equal(2*(4+51)+4), "they are too old")
-	m.look(noon.Add(33*time.Second), true)
-	g.Expect(m.requests).To(Equal(3*(4+51)+2*4), "what is done is decided on nothing less than all")
+	m := newMeter(60, 30*time.Second)
+	m.look(noon, 0, 0)
+	g.Expect(m.requests).To(Equal(4+1+60), "the first look asks for all")
+	m.look(noon.Add(30*time.Second), 0, 0)
+	g.Expect(m.requests).To(Equal(65+4), "they are recalled")
+	m.look(noon.Add(31*time.Second), 0, 0)
+	g.Expect(m.requests).To(Equal(69+5), "those of the topics are too old")
+	m.look(noon.Add(33*time.Second), 2, 1)
+	g.Expect(m.requests).To(Equal(74+4+1+4+1+2+1), "what is done to two nodes is decided on their own as they are, and one that is not ready is asked each time")
+	m.look(noon.Add(301*time.Second), 0, 0)
+	g.Expect(m.requests).To(Equal(87+4+1+60), "those of the nodes are too old")
+}
+
+// The aim of a serial roll of 1,000 brokers is 120,000 requests, 120 for each. Strimzi makes about 100,000.
+func TestASerialRollIsCheap(t *testing.T) {
+	g := NewWithT(t)
+	n := 30
+	if os.Getenv("PROVE") == "full" {
+		n = 1000
+	}
+	f, err := Measure(Scale{Brokers: n, PartitionsPerBroker: 5, MaxUnavailable: 1, Restart: 2 * time.Minute, CatchUp: 30 * time.Second, Recall: observe.DefaultRecall})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(f.Restarts).To(Equal(n))
+	t.Logf("%d brokers: %d looks, %d requests in %s", n, f.Looks, f.Requests, f.Took)
+	g.Expect(f.Requests).To(BeNumerically("<=", 120*n))
 }

@@ -36,6 +36,10 @@ const (
 	faultCrashMidway      = "crash-midway"       // some of the actions are done
 	faultRefused          = "refused"            // the API server, or Kafka, refuses one of them
 	faultLost             = "answer-lost"        // all are done, and nobody hears of it
+	faultSlowLook         = "slow-look"          // Kafka answers long after Kubernetes
+	faultSlowStore        = "slow-store"         // it takes long to store the progress
+	faultSlowActs         = "slow-acts"          // Kafka takes long for each change of a configuration
+	faultSleep            = "sleep"              // the program is suspended before it acts, and another one takes over meanwhile
 )
 
 // deed is a kind of step, and how often it comes.
@@ -72,6 +76,12 @@ func deeds() []deed {
 		{"pause", 2, (*run).pauses},
 		{"limit", 1, (*run).limits},
 		{"stale", 3, (*run).stales},
+		{"sidecar", 3, (*run).sidecars},
+		{"abandon", 1, (*run).abandons},
+		{"cut", 2, (*run).cuts},
+		{"mum", 2, (*run).hushes},
+		{"expire", 1, (*run).expires},
+		{"wedge", 1, (*run).wedges},
 	}
 }
 
@@ -110,12 +120,13 @@ func randomStep(r *rand.Rand, faults bool, nodes int) Step {
 		at := slices.IndexFunc(all, func(d deed) bool { n -= d.weight; return n < 0 })
 		s := Step{Do: all[at].name, Node: r.IntN(nodes), Arg: r.IntN(1 << 16)}
 		calm := []string{"look", "pass", "revise", "request", "leader", "reassign", "create", "delete", "hold", "owner", "pause"}
-		if !faults && !slices.Contains(calm, s.Do) {
+		disaster := s.Do == "expire" || s.Do == "wedge"
+		if !faults && !slices.Contains(calm, s.Do) || disaster && r.IntN(6) > 0 {
 			continue
 		}
 		if s.Do == "look" && faults {
 			if r.IntN(8) == 0 {
-				s.Fault = []string{faultCrashBeforeStore, faultCrashBeforeActs, faultCrashMidway, faultRefused, faultLost}[r.IntN(5)]
+				s.Fault = []string{faultCrashBeforeStore, faultCrashBeforeActs, faultCrashMidway, faultRefused, faultLost, faultSlowLook, faultSlowStore, faultSlowActs, faultSlowActs, faultSleep}[r.IntN(10)]
 			}
 			if r.IntN(6) == 0 {
 				some, others := blind(r.IntN(int(blindKinds))), blind(r.IntN(int(blindKinds)))
@@ -139,8 +150,12 @@ type Result struct {
 }
 
 // Play plays a history, then lets the cluster get well, and waits until everything is rolled. It tells the story if there is somebody to tell it to.
-func (h History) Play(story *strings.Builder) Result {
+func (h History) Play(story *strings.Builder) Result { return h.play(roller.Step, story) }
+
+// play is Play with somebody else who decides.
+func (h History) play(decide decider, story *strings.Builder) Result {
 	r := newRun(h.Cluster, story)
+	r.decide = decide
 	for i, s := range h.Steps {
 		if r.broken() != "" {
 			break

@@ -24,7 +24,9 @@ const (
 	blindConfig
 	blindRevision
 	blindAnswers // and whether it is fenced
-	blindKinds   // how many there are, by its place
+	blindRecovery
+	blindNode  // the node is not in what is seen, because its Kubernetes cluster can't be read
+	blindKinds // how many there are, by its place
 )
 
 // outside is the voter of clusters that have none among their nodes.
@@ -38,14 +40,31 @@ const (
 
 // observe is what the roller sees. What is hidden by b is unknown, for the nodes at the places of which the mask has a bit.
 func (w *world) observe(b blind, mask uint64) *roller.Snapshot {
-	s := &roller.Snapshot{At: w.now}
+	s := w.observeNodes(b, mask)
+	w.observeKafka(s, b)
+	return s
+}
+
+// observeNodes is what is seen first.
+func (w *world) observeNodes(b blind, mask uint64) *roller.Snapshot {
+	s := &roller.Snapshot{At: w.now, From: w.now}
 	for i, n := range w.nodes {
 		seen := w.seen(n)
 		if mask&(1<<(i%64)) != 0 {
+			if b&blindNode != 0 {
+				s.Unread = "cluster east can't be read"
+				continue
+			}
 			hide(&seen, b)
 		}
 		s.Nodes = append(s.Nodes, seen)
 	}
+	return s
+}
+
+// observeKafka is what is seen last.
+func (w *world) observeKafka(s *roller.Snapshot, b blind) {
+	s.At = w.now
 	s.Topics, s.Quorum = w.observeTopics(b), w.observeQuorum()
 	if b&blindTopics != 0 {
 		s.Topics = roller.Unknown[[]roller.Topic]("timed out")
@@ -53,7 +72,6 @@ func (w *world) observe(b blind, mask uint64) *roller.Snapshot {
 	if b&blindQuorum != 0 {
 		s.Quorum = roller.Unknown[roller.Quorum]("timed out")
 	}
-	return s
 }
 
 // hide makes facts of a node unknown.
@@ -73,6 +91,9 @@ func hide(n *roller.Node, b blind) {
 	}
 	if b&blindConfig != 0 {
 		n.Config = roller.Unknown[brokerconfig.Config](why)
+	}
+	if b&blindRecovery != 0 && !n.Ready.Or(false) {
+		n.Recovery = roller.Unknown[*roller.Recovery]("the pod's log can't be read")
 	}
 	if b&(blindRevision|blindPods) != 0 {
 		n.Revision = roller.Unknown[roller.Revision](why)
@@ -97,13 +118,16 @@ func (w *world) seen(n *node) roller.Node {
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
 		ID: n.ID, Name: fmt.Sprintf("kafka-%d", n.ID), Rack: n.Rack, Roles: n.Roles,
-		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping,
+		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted,
 		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
-		Answers: roller.Known(n.answers()), Silent: n.silent, Fenced: roller.Known(n.fenced),
+		Answers: roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
 		Revision: roller.Known(roller.Revision{Current: strconv.Itoa(n.revision), Desired: strconv.Itoa(n.wanted)}),
 	}
-	if !n.answers() && seen.Silent.IsZero() {
+	if !w.answers(n) && seen.Silent.IsZero() {
 		seen.Silent = n.readyAt
+		if w.cut {
+			seen.Silent = w.cutAt
+		}
 	}
 	switch n.pod {
 	case podStuck:
@@ -116,8 +140,26 @@ func (w *world) look(n *node) roller.Node {
 	if !n.Roles.Broker || !w.governed() {
 		seen.Fenced = roller.Unknown[bool]("nobody tells")
 	}
+	w.annotate(n, &seen)
+	return seen
+}
+
+// annotate adds what people ask for, what is wrong, and what nobody can tell.
+func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.request != "" {
 		seen.Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: n.request}}
+	}
+	if w.mum && n.pod != podReady {
+		seen.Recovery = roller.Unknown[*roller.Recovery]("pods/log is forbidden")
+	}
+	if n.sidecar && n.pod != podGone {
+		seen.Sidecar = "CrashLoopBackOff"
+	}
+	if !n.expired.IsZero() && n.process && !w.cut {
+		seen.Failing = "its certificate has expired"
+	}
+	if w.old && n.fenced {
+		seen.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
 	}
 	if n.hold {
 		seen.Hold = "annotated"
@@ -125,20 +167,27 @@ func (w *world) look(n *node) roller.Node {
 	if n.foreign {
 		seen.Foreign = "nobody owns it"
 	}
+	seen.Desired = roller.Known(n.config.desired())
 	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
-	if n.answers() {
+	if w.answers(n) {
 		seen.Config = roller.Known(n.config.observed())
 	}
-	return seen
 }
 
 // answers reports whether the node answers our questions.
-func (n *node) answers() bool { return n.process && !n.mute && (n.up || !n.Roles.Broker) }
+func (w *world) answers(n *node) bool {
+	return n.process && !n.mute && !w.cut && n.expired.IsZero() && (n.up || !n.Roles.Broker)
+}
+
+// desired is the configuration that the node is to have.
+func (c settings) desired() map[string]string {
+	return map[string]string{dynamicKey: strconv.Itoa(c.wanted), staticKey: strconv.Itoa(c.wantedStatic)}
+}
 
 // observed is the configuration as the node tells of it.
 func (c settings) observed() brokerconfig.Config {
 	return brokerconfig.Config{
-		Desired: map[string]string{dynamicKey: strconv.Itoa(c.wanted), staticKey: strconv.Itoa(c.wantedStatic)},
+		Desired: c.desired(),
 		Live: map[string]brokerconfig.Entry{
 			dynamicKey: {Value: strconv.Itoa(c.live), Source: brokerconfig.SourceStatic},
 			staticKey:  {Value: strconv.Itoa(c.liveStatic), Source: brokerconfig.SourceStatic, ReadOnly: true},
@@ -148,7 +197,7 @@ func (c settings) observed() brokerconfig.Config {
 
 // observeTopics are the topics, if any broker tells of them.
 func (w *world) observeTopics(b blind) roller.Fact[[]roller.Topic] {
-	if !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.Roles.Broker && n.answers() }) {
+	if !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.Roles.Broker && w.answers(n) }) {
 		return roller.Unknown[[]roller.Topic]("no broker answers")
 	}
 	topics := make([]roller.Topic, 0, len(w.topics))
@@ -176,11 +225,16 @@ func (w *world) observeQuorum() roller.Fact[roller.Quorum] {
 	if len(voters) == 0 {
 		return roller.Known(roller.Quorum{Leader: outside, Voters: []roller.Voter{{ID: outside, LastCaughtUp: 1}}})
 	}
-	if !slices.ContainsFunc(w.nodes, (*node).answers) {
+	if !slices.ContainsFunc(w.nodes, w.answers) {
 		return roller.Unknown[roller.Quorum]("nobody answers")
 	}
+	return roller.Known(w.quorum())
+}
+
+// quorum is the quorum as its leader knows it.
+func (w *world) quorum() roller.Quorum {
 	q := roller.Quorum{Leader: w.leader}
-	for _, n := range voters {
+	for _, n := range w.voters() {
 		v := roller.Voter{ID: n.ID}
 		switch {
 		case n.lagsSince.Equal(never) && !n.lagsSince.IsZero():
@@ -194,7 +248,7 @@ func (w *world) observeQuorum() roller.Fact[roller.Quorum] {
 		}
 		q.Voters = append(q.Voters, v)
 	}
-	return roller.Known(q)
+	return q
 }
 
 // observeAll are the topics as they are, whoever could tell.

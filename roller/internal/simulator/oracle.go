@@ -32,7 +32,44 @@ type oracle struct {
 	// complete: nothing was unknown in it that can be known.
 	complete bool
 	topics   []roller.Topic
+	// before is how the world was when the look began that is on its way.
+	before truth
 }
+
+// freshness is how old facts may be on which a node is restarted (docs/decisions/facts-of-a-restart.md).
+const freshness = 5 * time.Second
+
+// truth is how the world is at one moment, whoever sees it.
+type truth struct {
+	at     time.Time
+	topics []roller.Topic
+	quorum roller.Fact[roller.Quorum]
+	// down are the nodes whose brokers serve nobody, or are on their way out.
+	down map[roller.NodeID]bool
+}
+
+// truth is that of now.
+func (o *oracle) truth() truth {
+	t := truth{at: o.w.now, topics: o.w.observeAll(), down: map[roller.NodeID]bool{}}
+	var q roller.Quorum
+	if all := o.w.quorum(); len(all.Voters) > 0 {
+		q = all
+	}
+	for _, n := range o.w.nodes {
+		going := n.pod == podStopping || n.ours
+		t.down[n.ID] = going || n.Roles.Broker && !n.up
+		for i := range q.Voters {
+			if q.Voters[i].ID == n.ID && (going || !n.votes()) {
+				q.Voters[i].LastCaughtUp = -1
+			}
+		}
+	}
+	t.quorum = roller.Known(q)
+	return t
+}
+
+// looks notes how the world is when a look begins.
+func (o *oracle) looks() { o.before = o.truth() }
 
 type attempts struct{ value, n int }
 
@@ -53,6 +90,7 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	for i := range seen.Nodes {
 		o.remember(&seen.Nodes[i])
 	}
+	o.done(d)
 	var chosen []*node
 	var restarts []roller.Action
 	for _, a := range d.Actions {
@@ -66,15 +104,28 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	if len(restarts) == 0 {
 		return
 	}
-	o.topics = o.w.observeAll()
 	for i, a := range restarts {
 		o.restart(a, chosen[i], chosen[:i])
 		o.meant[a.Node] = o.serve(seen.Node(a.Node))
 	}
-	o.caps(chosen)
 	for i := 1; i < len(chosen); i++ {
 		if before, then := o.rank(chosen[i-1]), o.rank(chosen[i]); before > then {
 			o.fail("order: node %d goes before node %d", chosen[i-1].ID, chosen[i].ID)
+		}
+	}
+}
+
+// done: what is not known is not as it is to be (docs/decisions/facts-of-a-restart.md).
+func (o *oracle) done(d roller.Decision) {
+	if d.Phase != roller.PhaseDone {
+		return
+	}
+	if o.seen.Unread != "" {
+		o.fail("unknown: all is done, and %s", o.seen.Unread)
+	}
+	for i := range o.seen.Nodes {
+		if n := &o.seen.Nodes[i]; !n.Revision.IsKnown() || !n.Ready.IsKnown() || !n.Config.IsKnown() && !o.policy.NoReconfiguration {
+			o.fail("unknown: all is done, and node %d is not known", n.ID)
 		}
 	}
 }
@@ -119,13 +170,19 @@ func (o *oracle) all(n *roller.Node) []string {
 	if n.ReadyChanged.After(quiet) {
 		quiet = n.ReadyChanged
 	}
-	if answers, known := n.Answers.Get(); o.seen != nil && n.Roles.Broker && known && !answers && !n.Silent.IsZero() && o.seen.At.Sub(quiet) >= o.silence(n) {
+	if answers, known := n.Answers.Get(); o.seen != nil && n.Roles.Broker && known && !answers && !n.Silent.IsZero() && o.seen.At.Sub(quiet) >= o.silence(n) && o.witnessed(n) {
 		all = append(all, "silence")
 	}
 	if c, known := n.Config.Get(); known && c.Desired[staticKey] != c.Live[staticKey].Value {
 		all = append(all, "config "+c.Desired[staticKey])
 	}
 	return all
+}
+
+// witnessed: that a node does not answer is about the node, and not about us, if another one answers, or Kubernetes finds it not ready, or it refuses to
+// (docs/decisions/lost-clusters.md).
+func (o *oracle) witnessed(n *roller.Node) bool {
+	return o.anybodyAnswers() || !n.Ready.Or(true) || n.Failing != ""
 }
 
 // silence is how long a node may be silent: one that is not ready as long as it may take to get ready.
@@ -163,10 +220,6 @@ func (o *oracle) restart(a roller.Action, n *node, before []*node) {
 	switch {
 	case !known || instance == "" || instance != a.Instance:
 		o.fail("node %d is restarted as instance %q, and was seen as %q (known: %t)", a.Node, a.Instance, instance, known)
-	case o.ended[a.Instance]:
-		o.fail("instance %s is ended twice", a.Instance)
-	case n.pod == podRecovering:
-		o.fail("node %d is restarted while it recovers its logs", a.Node)
 	case seen.Hold != "":
 		o.fail("node %d is restarted while it is on hold", a.Node)
 	case seen.Foreign != "":
@@ -178,13 +231,56 @@ func (o *oracle) restart(a roller.Action, n *node, before []*node) {
 	o.patience(seen)
 	o.settled(n)
 	o.halt(n)
-	if n.Roles.Broker {
-		o.data(a, n, before)
-	}
-	if n.Roles.Controller {
-		o.quorum(n, before)
-	}
 	o.order(n, before)
+}
+
+// deletes holds a restart against the world as it is when the pod is deleted. What happened within the last moments, after the look began, nobody can know.
+func (o *oracle) deletes(n *node, a roller.Action) {
+	now := o.truth()
+	if o.ended[a.Instance] {
+		o.fail("instance %s is ended twice", a.Instance)
+	}
+	if age := o.w.now.Sub(from(o.seen)); age > freshness {
+		o.fail("old facts: node %d is restarted on facts that are %s old", n.ID, age)
+	}
+	o.recovers(n, a)
+	if n.Roles.Broker && n.up {
+		o.data(n, a, now)
+	}
+	if n.Roles.Controller && n.process {
+		o.quorum(n, a, now)
+	}
+	o.topics = now.topics
+	if !o.wayOut(n, a) {
+		o.caps([]*node{n})
+	}
+}
+
+// from is when the oldest fact was read.
+func from(s *roller.Snapshot) time.Time {
+	if s.From.IsZero() {
+		return s.At
+	}
+	return s.From
+}
+
+// either is what a rule that is broken says of the world as it is, if it was broken when the look began, too.
+func (o *oracle) either(rule func(t truth) string, now truth) {
+	if why := rule(now); why != "" && rule(o.before) != "" {
+		o.fail("%s", why)
+	}
+}
+
+// recovers: nobody restarts a node that recovers its logs. Where that can't be known, it is given the time that any node gets (docs/decisions/facts-of-a-restart.md).
+func (o *oracle) recovers(n *node, a roller.Action) {
+	seen := o.seen.Node(n.ID)
+	switch {
+	case n.pod != podRecovering:
+	case seen.Recovery.IsKnown():
+		o.fail("node %d is restarted while it recovers its logs", n.ID)
+	case o.w.now.Sub(n.readyAt) < o.policy.Patience || a.Forced == "":
+		o.fail("unknown: node %d is restarted while it recovers its logs, which nobody could know", n.ID)
+	}
 }
 
 // cause: there is a reason, and what it needs is known.
@@ -240,9 +336,11 @@ func (o *oracle) halt(n *node) {
 	}
 }
 
-// data is ruling R6, or that there was nothing to be lost or to be known.
-func (o *oracle) data(a roller.Action, n *node, before []*node) {
-	if !o.serves(n) {
+// data is ruling R6. Who does not answer is not in sync, whoever says so (docs/decisions/facts-of-a-restart.md).
+func (o *oracle) data(n *node, a roller.Action, now truth) {
+	if o.wayOut(n, a) {
+		o.alone(n)
+		o.w.hurt(n)
 		return
 	}
 	if q, known := o.seen.Quorum.Get(); known && q.Leader < 0 {
@@ -250,46 +348,40 @@ func (o *oracle) data(a roller.Action, n *node, before []*node) {
 	}
 	topics, known := o.seen.Topics.Get()
 	if !known {
-		o.unchecked(a, n, before)
-		return
+		o.fail("node %d is restarted, and nobody knows what is in sync (ruling R5)", n.ID)
 	}
 	if slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) }) {
 		o.fail("node %d is restarted, and min.insync.replicas is not known", n.ID)
 	}
-	if why := KeepsData(o.topics, n.ID, o.down(before)); why != "" {
-		o.fail("%s", why)
-	}
+	o.either(func(t truth) string {
+		down := maps.Clone(t.down)
+		for i := range o.seen.Nodes {
+			down[o.seen.Nodes[i].ID] = down[o.seen.Nodes[i].ID] || !o.seen.Nodes[i].Answers.Or(true)
+		}
+		return KeepsData(t.topics, n.ID, down)
+	}, now)
 }
 
-// unchecked: a broker may go without a check of the data only if it does not answer, and nobody else does, and none that is away could before long.
-func (o *oracle) unchecked(a roller.Action, n *node, before []*node) {
-	if o.anybodyAnswers() || !slices.Contains(o.reasons(o.seen.Node(n.ID)), "silence") || a.Forced == "" {
-		o.fail("node %d is restarted, and nobody knows what is in sync (ruling R5)", n.ID)
-	}
-	for id, down := range o.down(before) {
-		if down && o.w.byID[id].Roles.Broker && id != n.ID && o.seen.Node(id).Stuck.Or("") == "" {
-			o.fail("node %d is restarted beside node %d, and nobody knows what is in sync", n.ID, id)
+// wayOut reports whether a cluster is lost in a way that only this restart can repair (docs/decisions/lost-clusters.md): there has been no leader for long although its voters
+// live, or nobody can connect to the node.
+func (o *oracle) wayOut(n *node, a roller.Action) bool {
+	lost := func(since time.Time) bool { return !since.IsZero() && o.w.now.Sub(since) >= o.policy.Patience }
+	leaderless := n.Roles.Controller && lost(o.w.leaderless)
+	outdated := slices.ContainsFunc(o.reasons(o.seen.Node(n.ID)), func(key string) bool { return key != "silence" })
+	return a.Forced != "" && outdated && (leaderless || lost(n.expired))
+}
+
+// alone: whatever is restarted to repair a cluster goes by itself.
+func (o *oracle) alone(n *node) {
+	for _, other := range o.w.nodes {
+		if end := o.lastEnd[other.ID]; other != n && other.ours && o.w.now.Sub(end) < o.policy.Patience {
+			o.fail("one at a time: node %d is restarted beside node %d, which has only just gone", n.ID, other.ID)
 		}
 	}
-	o.w.hurt(n)
 }
 
 func (o *oracle) anybodyAnswers() bool {
-	return slices.ContainsFunc(o.seen.Nodes, func(n roller.Node) bool { return n.Roles.Broker && n.Answers.Or(true) && n.Instance.Or("?") != "" })
-}
-
-// down are the nodes that are down because of us. What is seen to go, or not to be ready, counts as well until Kafka must have noticed.
-func (o *oracle) down(before []*node) map[roller.NodeID]bool {
-	down := map[roller.NodeID]bool{}
-	for _, n := range o.w.nodes {
-		seen := o.seen.Node(n.ID)
-		going := seen.Terminating || !seen.Ready.Or(true) && o.seen.At.Sub(seen.ReadyChanged) < time.Minute
-		down[n.ID] = n.ours || n.seen == nil && going
-	}
-	for _, n := range before {
-		down[n.ID] = true
-	}
-	return down
+	return slices.ContainsFunc(o.seen.Nodes, func(n roller.Node) bool { return n.Roles.Broker && n.Answers.Or(false) })
 }
 
 func hosts(t roller.Topic, id roller.NodeID) bool {
@@ -297,23 +389,21 @@ func hosts(t roller.Topic, id roller.NodeID) bool {
 }
 
 // quorum: one voter at a time, and a majority stays.
-func (o *oracle) quorum(n *node, before []*node) {
-	truth := o.w.observeQuorum()
-	if !o.serves(n) {
+func (o *oracle) quorum(n *node, a roller.Action, now truth) {
+	if o.wayOut(n, a) {
+		o.alone(n)
 		return
 	}
 	for _, other := range o.w.nodes {
-		lost := other.pod == podStuck && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience // it is nobody's to wait for
-		if other != n && other.Roles.Controller && (other.ours && !lost || slices.Contains(before, other)) {
+		lost := (other.pod == podStuck || other.hold) && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience // it is nobody's to wait for
+		if other != n && other.Roles.Controller && other.ours && !lost {
 			o.fail("voters %d and %d are down at once because of us", other.ID, n.ID)
 		}
 	}
 	if !o.seen.Quorum.IsKnown() {
 		o.fail("voter %d is restarted, and the quorum is not known", n.ID)
 	}
-	if why := KeepsQuorum(truth, n.ID, o.policy.QuorumFetchTimeout); why != "" {
-		o.fail("%s", why)
-	}
+	o.either(func(t truth) string { return KeepsQuorum(t.quorum, n.ID, o.policy.QuorumFetchTimeout) }, now)
 }
 
 // order: controllers before brokers, the active one last, and what can't go is waited for as long as patience lasts (ruling R4).
@@ -372,7 +462,8 @@ func (o *oracle) downBrokers(chosen []*node) (down []*node, anew bool) {
 	for _, n := range o.w.nodes {
 		fresh := slices.Contains(chosen, n) && o.serves(n)
 		givenUp := onlyBrokers && n.Roles.Controller && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience
-		if n.Roles.Broker && (n.ours && !givenUp || fresh) {
+		held := n.hold && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience // somebody knows of it
+		if n.Roles.Broker && (n.ours && !givenUp && !held || fresh) {
 			down = append(down, n)
 			anew = anew || fresh
 		}

@@ -14,6 +14,7 @@ import (
 // run is one run of the roller against a world: what an edge does around Step.
 type run struct {
 	w        *world
+	decide   decider
 	oracle   *oracle
 	progress roller.Progress
 	// stale is how late pods are shown that we deleted; marks tells requests apart.
@@ -26,9 +27,12 @@ type run struct {
 	told string
 }
 
+// decider is roller.Step, or one that has a fault, to see whether the oracle finds it.
+type decider func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decision
+
 func newRun(c Cluster, story *strings.Builder) *run {
 	w := newWorld(c, story)
-	return &run{w: w, oracle: newOracle(w)}
+	return &run{w: w, oracle: newOracle(w), decide: roller.Step}
 }
 
 // broken is the first rule that was broken.
@@ -45,11 +49,16 @@ func (r *run) broken() string {
 // look is one pass of the roller: look, decide, store, act.
 func (r *run) look(s Step) {
 	r.count++
-	seen := r.w.observe(s.Blind, s.Mask)
-	d := roller.Step(seen, r.progress, r.w.policy)
+	r.oracle.looks()
+	seen := r.w.observeNodes(s.Blind, s.Mask)
+	if s.Fault == faultSlowLook {
+		r.w.pass(slowly(s.Arg))
+	}
+	r.w.observeKafka(seen, s.Blind)
+	d := r.decide(seen, r.progress, r.w.policy)
 	r.last = d
 	r.tellDecision(d)
-	r.oracle.judge(seen, s.Blind == 0, d)
+	r.oracle.judge(seen, s.Blind == 0 && s.Fault != faultSlowLook, d)
 	if s.Fault == faultCrashBeforeStore {
 		return
 	}
@@ -57,13 +66,29 @@ func (r *run) look(s Step) {
 	if len(d.Actions) == 0 || s.Fault == faultCrashBeforeActs {
 		return
 	}
+	switch s.Fault {
+	case faultSlowStore:
+		r.w.pass(slowly(s.Arg))
+	case faultSleep:
+		seen, before := r.oracle.seen, r.oracle.before
+		r.w.pass(slowly(s.Arg))
+		r.look(Step{}) // of another program
+		r.oracle.seen, r.oracle.before = seen, before
+		r.w.pass(slowly(s.Arg / 40))
+	}
 	for i, a := range d.Actions {
 		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
 			return
 		}
-		r.act(a, s.Fault == faultRefused && i == s.Arg%len(d.Actions), s.Fault == faultLost)
+		r.act(a, s.Fault == faultRefused && i == s.Arg%len(d.Actions), s.Fault == faultLost || s.Fault == faultSleep)
+		if s.Fault == faultSlowActs && a.Kind == roller.ActionReconfigure {
+			r.w.pass(slowly(s.Arg))
+		}
 	}
 }
+
+// slowly is how long something takes that takes long.
+func slowly(arg int) time.Duration { return time.Duration(1+arg%40) * time.Second }
 
 // stored is the progress after a way through a store, which must not change it.
 func (r *run) stored(p roller.Progress) roller.Progress {
@@ -82,7 +107,15 @@ func (r *run) stored(p roller.Progress) roller.Progress {
 // act carries an action out. Nobody hears of the answer if it is lost.
 func (r *run) act(a roller.Action, refused, lost bool) {
 	n := r.w.byID[a.Node]
-	if a.Kind == roller.ActionReconfigure {
+	old := !a.Until.IsZero() && r.w.now.After(a.Until)
+	switch {
+	case old:
+		r.w.tell("the facts are too old to %s node %d", a.Kind, a.Node)
+		if !lost {
+			r.progress = r.notBegun(a)
+		}
+		return
+	case a.Kind == roller.ActionReconfigure:
 		if why := r.reconfigure(n, a, refused); why != "" && !lost {
 			r.oracle.refused(n)
 			r.progress = r.progress.Refused(a.Node, why)
@@ -92,17 +125,26 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 	if refused || n.instance() != a.Instance {
 		r.w.tell("the API server refuses to delete the pod of node %d", a.Node)
 		if !lost {
-			r.progress = r.progress.NotCarriedOut(a.Node)
+			r.progress = r.progress.Deny(a.Node, r.w.now, "forbidden")
 		}
 		return
 	}
 	r.restarts++
+	r.oracle.deletes(n, a)
 	r.oracle.accepted(n, a)
 	if r.stale > 0 {
 		shown := r.w.look(n)
 		n.seen, n.seenUntil = &shown, r.w.after(r.stale)
 	}
 	r.w.end(n, true)
+}
+
+// notBegun is the progress without an action that was not begun.
+func (r *run) notBegun(a roller.Action) roller.Progress {
+	if a.Kind == roller.ActionReconfigure {
+		return r.progress.NotTaken(a.Node)
+	}
+	return r.progress.NotCarriedOut(a.Node)
 }
 
 // reconfigure changes the configuration of all brokers, and returns why Kafka does not.
@@ -148,24 +190,38 @@ func (r *run) tellDecision(d roller.Decision) {
 	}
 }
 
-// heal ends all that goes wrong.
+// heal ends all that goes wrong, except what only a restart can repair, and a node that is abandoned.
 func (r *run) heal() {
 	w := r.w
 	r.stale = 0
+	w.cut = false
 	w.policy.Paused, w.policy.Closed = "", ""
 	w.tell("all gets well")
+	r.marks++
+	lost := false
 	for _, n := range w.nodes {
-		n.hold, n.foreign, n.slow, n.fate = false, false, false, fateWell
+		n.hold, n.foreign, n.slow, n.sidecar = n.abandoned, false, false, false
 		n.config.deaf, n.config.refused = false, -1
+		if n.config.wanted != n.config.live { // what Kafka refused is corrected
+			n.config.wanted = n.config.live
+		}
+		lost = lost || !n.expired.IsZero() || n.wedged
 		if n.lags {
 			n.lags = false
 			if n.process {
 				n.voteAt = w.after(fetched)
 			}
 		}
+		if n.abandoned {
+			continue
+		}
+		n.fate = fateWell
 		if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
 			w.start(n)
 		}
+	}
+	if lost {
+		r.revises(Step{}) // there are new certificates, or somebody asks for restarts
 	}
 	w.pass(3 * time.Second) // until there is a quorum again, if it was lost by a crash alone
 	for _, n := range w.nodes {
@@ -173,12 +229,6 @@ func (r *run) heal() {
 			w.unhang(n)
 		}
 		w.follow(n)
-	}
-	r.marks++
-	for _, n := range w.nodes { // what Kafka refused is corrected
-		if n.config.wanted != n.config.live {
-			n.config.wanted = n.config.live
-		}
 	}
 }
 
@@ -193,7 +243,7 @@ func (r *run) finish() {
 		seen := w.changed
 		r.look(Step{})
 		switch {
-		case r.last.Phase == roller.PhaseDone && r.rolled() == "":
+		case r.rolled() == "" && (r.last.Phase == roller.PhaseDone || r.given()):
 			return
 		case w.now.After(deadline):
 			r.failure = fmt.Sprintf("termination: %s after all got well it is %s, and %s", limit, r.last.Phase, r.rolled())
@@ -217,9 +267,17 @@ func (r *run) pace(quiet bool) time.Duration {
 	return max(grid, at.Sub(r.w.now).Truncate(grid)+grid)
 }
 
+// given reports whether a node is abandoned: the others are rolled all the same, and the roller is not done.
+func (r *run) given() bool {
+	return slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned })
+}
+
 // rolled says what is not rolled.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
+		if n.abandoned || r.given() && r.spares(n) != "" {
+			continue
+		}
 		switch {
 		case n.pod != podReady:
 			return fmt.Sprintf("node %d is %s", n.ID, n)
@@ -231,10 +289,30 @@ func (r *run) rolled() string {
 			return fmt.Sprintf("node %d has the wrong %s", n.ID, staticKey)
 		}
 		for _, p := range n.hosted {
-			if len(p.ISR) < len(p.Replicas) {
+			if !r.given() && len(p.ISR) < len(p.Replicas) {
 				return fmt.Sprintf("%s is not in sync everywhere: %v of %v", p, p.ISR, p.Replicas)
 			}
 		}
+	}
+	return ""
+}
+
+// spares says why a node can't be spared beside one that does not come back; empty: it can.
+func (r *run) spares(n *node) string {
+	t := r.oracle.truth()
+	lost := 0
+	for _, v := range r.w.voters() {
+		if v.abandoned {
+			lost++
+		}
+	}
+	switch why := KeepsData(t.topics, n.ID, t.down); {
+	case lost > 0 && !r.w.governed():
+		return "there is no quorum, and a voter that is needed for one is lost"
+	case n.Roles.Broker && why != "":
+		return why
+	case lost > 0 && (n.Roles.Controller || lost*2 >= len(r.w.voters())):
+		return "a voter is lost"
 	}
 	return ""
 }

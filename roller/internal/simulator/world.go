@@ -32,6 +32,13 @@ type world struct {
 	topics []*topic
 	policy roller.Policy
 
+	// old: the brokers do not tell of those that are out of service. cut: nobody can be reached by us.
+	old, cut bool
+	cutAt    time.Time
+	// mum: the logs of pods can't be read.
+	mum bool
+	// leaderless is since when there is no active controller; zero: there is one.
+	leaderless time.Time
 	// leader is the active controller, negative while there is none, and electAt when the next election is due.
 	leader  roller.NodeID
 	electAt time.Time
@@ -75,8 +82,18 @@ type node struct {
 	request          string // a mark, if somebody asks for a restart
 	sticky           bool   // the request, or the old revision, is still there after a restart
 	hold, foreign    bool
-	config           settings
-	hosted           []*partition
+	// expired: nobody can connect to it any more, because its certificate has expired, since then. wedged: its controller takes part in no election. Both end when
+	// it is started anew.
+	expired time.Time
+	wedged  bool
+	// sidecar: another container of the pod crashes again and again.
+	sidecar bool
+	// abandoned: it does not come back, and is on hold: somebody knows of it.
+	abandoned bool
+	// deleted is when the pod was.
+	deleted time.Time
+	config  settings
+	hosted  []*partition
 	// ours: it was serving when we ended it, and is not back.
 	// backAt is when it was last back.
 	ours   bool
@@ -101,11 +118,11 @@ type settings struct {
 	live, wanted             int
 	liveStatic, wantedStatic int
 	deaf                     bool // Kafka takes the change, and the node does not show it
-	refused                  int  // the value that Kafka refuses
+	refused                  int  // the value that Kafka refuses while a node runs
 }
 
 func newWorld(c Cluster, story *strings.Builder) *world {
-	w := &world{now: began, byID: map[roller.NodeID]*node{}, policy: c.Policy, leader: -1, revision: 1, story: story}
+	w := &world{now: began, byID: map[roller.NodeID]*node{}, policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
 	for _, n := range c.Nodes {
 		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1, wanted: 1, config: settings{1, 1, 1, 1, false, -1}}
 		if n.Outdated {
@@ -234,6 +251,7 @@ func (w *world) proceed(n *node) {
 // start begins a run of Kafka in the pod.
 func (w *world) start(n *node) {
 	n.pod, n.next, n.readyAt = podStarting, w.after(n.Boot), w.now
+	n.expired, n.wedged = time.Time{}, false
 	if n.mute = n.mute && n.sticky; !n.mute {
 		n.silent = time.Time{}
 	}
@@ -254,8 +272,8 @@ func (w *world) started(n *node) {
 	if n.Roles.Controller && n.voteAt.IsZero() && !n.lagsSince.IsZero() {
 		n.voteAt = w.after(fetched)
 	}
-	if n.Roles.Broker && !w.governed() {
-		n.next = w.after(retry)
+	if n.Roles.Broker && (!w.governed() || !n.expired.IsZero()) {
+		n.pod, n.next = podStarting, w.after(retry) // it has recovered, if it had to
 		return
 	}
 	n.pod, n.readyAt = podReady, w.now
@@ -301,6 +319,7 @@ func (w *world) end(n *node, ours bool) {
 		n.pod, n.next = podGone, w.after(replacement)
 		n.readyAt = w.now
 	} else {
+		n.deleted = w.now
 		n.wasReady = n.pod == podReady
 		n.pod, n.next = podStopping, w.after(n.Stop)
 	}
@@ -344,18 +363,21 @@ func (w *world) voters() []*node {
 // governed reports whether somebody can change what is in sync. A cluster without voters has them elsewhere.
 func (w *world) governed() bool { return w.leader >= 0 || len(w.voters()) == 0 }
 
+// votes reports whether the node takes part in the quorum.
+func (n *node) votes() bool { return n.process && n.expired.IsZero() && !n.wedged }
+
 // reconsider looks whether the quorum's leader can stay.
 func (w *world) reconsider() {
 	alive := 0
 	for _, n := range w.voters() {
-		if n.process {
+		if n.votes() {
 			alive++
 		}
 	}
 	leader := w.byID[w.leader]
-	if leader != nil && (!leader.process || alive*2 <= len(w.voters())) {
+	if leader != nil && (!leader.votes() || alive*2 <= len(w.voters())) {
 		w.tell("the quorum loses its leader %d", w.leader)
-		w.leader = -1
+		w.leader, w.leaderless = -1, w.now
 	}
 	if w.leader < 0 && w.electAt.IsZero() && alive*2 > len(w.voters()) {
 		w.electAt = w.after(election)
@@ -367,7 +389,7 @@ func (w *world) elect() {
 	var alive []*node
 	voters := w.voters()
 	for _, n := range voters {
-		if n.process {
+		if n.votes() {
 			alive = append(alive, n)
 		}
 	}
@@ -383,14 +405,14 @@ func (w *world) elect() {
 
 // lead makes a voter the leader; the others follow it after a moment.
 func (w *world) lead(leader *node) {
-	w.leader = leader.ID
+	w.leader, w.leaderless = leader.ID, time.Time{}
 	leader.lagsSince, leader.voteAt = time.Time{}, time.Time{}
 	for _, n := range w.voters() {
 		if n == leader {
 			continue
 		}
 		n.lagsSince, n.voteAt = never, time.Time{}
-		if n.process && !n.lags {
+		if n.votes() && !n.lags {
 			n.voteAt = w.after(fetched)
 		}
 	}
@@ -402,8 +424,8 @@ var never = time.Unix(0, 0).UTC()
 
 // vote brings a voter up to its leader.
 func (w *world) vote(n *node) {
-	if !n.process || n.lags || w.leader < 0 {
-		if n.process && w.leader < 0 {
+	if !n.votes() || n.lags || w.leader < 0 {
+		if n.votes() && w.leader < 0 {
 			n.voteAt = w.after(retry)
 		}
 		return

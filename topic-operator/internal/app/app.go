@@ -3,6 +3,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,21 +13,26 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	clientevents "k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+	"github.com/kafka-operators/kafka-operators/operator/build"
+	"github.com/kafka-operators/kafka-operators/operator/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/health"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/controller"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/credentials"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/release"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -39,8 +45,8 @@ const (
 	// else hold a handful of topics.
 	busyLinger = 200 * time.Millisecond
 	busyEnough = 64
-	// shutdownTimeout is how long the operator waits for passes to end after SIGTERM. They are abandoned at once, so this is a bound, not a wait.
-	shutdownTimeout = 8 * time.Second
+	// leavingTimeout bounds what is done after the manager has ended. With the manager's 8 s it fits into the usual grace period of 30 s.
+	leavingTimeout = 20 * time.Second
 	// name is the operator's in Events, leases and the Kubernetes user agent.
 	name = "strimzi-topic-operator"
 )
@@ -48,80 +54,74 @@ const (
 // Run runs the operator until ctx ends. It returns an error if the operator could not start, or had to stop by itself.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
-	mgr, err := newManager(config, o)
+	identify(&o.LeaderElection)
+	mgr, probes, err := newManager(config, o, log)
 	if err != nil {
 		return fmt.Errorf("start the manager: %w", err)
 	}
 	m := metrics.New(crmetrics.Registry, metricsOptions(o))
-	admin, err := connect(ctx, mgr, o, m, log)
+	credentialsChanged := &news{}
+	admin, err := connect(ctx, mgr, o, m, credentialsChanged, log)
 	if err != nil {
 		return err
 	}
 	defer admin.Close()
-	if err := assemble(ctx, mgr, o, m, admin, log); err != nil {
+	if err := assemble(ctx, mgr, probes, o, m, admin, credentialsChanged, log); err != nil {
 		return err
 	}
 	log.Info("Starting the topic-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(),
-		"kafka", o.Bootstrap, "securityProtocol", o.SecurityProtocol, "interval", o.ReconciliationInterval.String())
-	if err := mgr.Start(ctx); err != nil {
-		return fmt.Errorf("the manager ended: %w", err)
+		"kafka", o.Kafka.Bootstrap, "securityProtocol", o.Kafka.Protocol, "interval", o.ReconciliationInterval.String(), "build", build.Current().String())
+	leaver, err := newLeaver(mgr, o, log)
+	if err != nil {
+		return err
 	}
-	return nil
+	err = mgr.Start(ctx)
+	if err != nil {
+		err = fmt.Errorf("the manager ended: %w", err)
+	}
+	if ctx.Err() == nil {
+		return err // it ended by itself: another replica, or the next start, goes on
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavingTimeout)
+	defer cancel()
+	return errors.Join(err, leaver.Leave(ctx))
 }
 
-func newManager(config *rest.Config, o options.Options) (manager.Manager, error) {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(v1.AddToScheme(scheme))
-
-	config = rest.CopyConfig(config)
-	config.QPS = -1 // the API server's priority and fairness decides, and it knows better
-	config.UserAgent = name
-
-	cacheOptions := cache.Options{DefaultTransform: cache.TransformStripManagedFields()}
-	if !o.Namespaces.All {
-		cacheOptions.DefaultNamespaces = map[string]cache.Config{}
-		for _, ns := range o.Namespaces.Names {
-			cacheOptions.DefaultNamespaces[ns] = cache.Config{}
-		}
-	}
-	probes := &probes{}
-	timeout := shutdownTimeout
-	mgr, err := ctrl.NewManager(config, manager.Options{
-		Scheme:                        scheme,
-		Cache:                         cacheOptions,
-		Metrics:                       probes.server(o.HTTPAddress),
-		PprofBindAddress:              o.PprofAddress,
-		LeaderElection:                o.LeaderElection.Enabled,
-		LeaderElectionID:              o.LeaderElection.Name,
-		LeaderElectionNamespace:       o.LeaderElection.Namespace,
-		LeaderElectionReleaseOnCancel: true, // the process ends right after
-		LeaseDuration:                 &o.LeaderElection.LeaseDuration,
-		RenewDeadline:                 &o.LeaderElection.RenewDeadline,
-		RetryPeriod:                   &o.LeaderElection.RetryPeriod,
-		GracefulShutdownTimeout:       &timeout,
-	})
+// newLeaver makes what releases KafkaTopics when the operator stops while their namespace, or their Kafka, is being deleted.
+func newLeaver(mgr ctrl.Manager, o options.Options, log logr.Logger) (*release.Leaver, error) {
+	c, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, err
 	}
-	probes.cache = mgr.GetCache()
-	return mgr, nil
+	l := &release.Leaver{Client: c, Namespaces: o.Namespaces.Names, Selects: o.Selector.Matches, Interval: o.ReconciliationInterval, Log: log.WithName("release")}
+	return l, mgr.Add(l)
+}
+
+func newManager(config *rest.Config, o options.Options, log logr.Logger) (ctrl.Manager, *health.Probes, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1.AddToScheme(scheme))
+	return manager.New(config, manager.Options{
+		Name: name, Scheme: scheme, Namespaces: o.Namespaces, HTTP: o.HTTP, Election: o.LeaderElection, Log: log,
+	})
 }
 
 // connect makes the Kafka client, and keeps its credentials up to date. It does not ask Kafka anything: the operator starts, and waits,
 // while Kafka is away.
-func connect(ctx context.Context, mgr manager.Manager, o options.Options, m *metrics.Metrics, log logr.Logger) (*saramakafka.Admin, error) {
+func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *news, log logr.Logger) (*saramakafka.Admin, error) {
 	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
 	var admin *saramakafka.Admin
 	slogger := logging.Slog(log.WithName("credentials"))
-	watcher := credentials.NewWatcher(clientset, o, func(c kafka.Config) {
+	watcher := credentials.NewWatcher(clientset, o.Kafka, func(c kafka.Config) {
 		c.ObserveRequest = m.Requested
 		if err := admin.Reconfigure(c); err != nil {
 			slogger.Error("The changed Secrets for Kafka can't be used; the last good ones stay in force", "error", err)
+			return
 		}
+		changed.tell()
 	}, slogger)
 	c, err := watcher.Load(ctx)
 	if err != nil {
@@ -135,14 +135,23 @@ func connect(ctx context.Context, mgr manager.Manager, o options.Options, m *met
 }
 
 // assemble puts the parts into the manager.
-func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *metrics.Metrics, admin kafka.Admin, log logr.Logger) error {
-	recorder := notify.New(mgr.GetEventRecorder(name), notify.DefaultLimits, m.EventDropped)
+func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o options.Options, m *metrics.Metrics, admin kafka.Admin, credentialsChanged *news, log logr.Logger) error {
+	recorder := events.New(eventSink(ctx, mgr, o, log), events.DefaultLimits, m.EventDropped)
 	if err := mgr.Add(recorder); err != nil {
 		return err
 	}
 	var reconciler *controller.Reconciler
 	again := func(which func(*v1.KafkaTopic) bool) { go lookAgain(ctx, reconciler, which, log) }
-	guard := newGuard(admin, o, m, again, log)
+	armed := &protection{metrics: m}
+	guard := newGuard(admin, o, m, armed.clusterKnown, again, log)
+	credentialsChanged.set(func() {
+		guard.Look()
+		again(func(kt *v1.KafkaTopic) bool { return !topic.IsReady(kt) }) // Kafka may answer now
+	})
+	fields, err := newSchema(mgr, armed, again, log)
+	if err != nil {
+		return err
+	}
 	namespaces, err := newPolicy(o, m, again, log)
 	if err != nil {
 		return err
@@ -155,16 +164,19 @@ func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *me
 		Ownership:                ownershipRules(o),
 		Violation:                violation(namespaces),
 		Identity:                 guard,
+		Schema:                   fields,
+		Leads:                    leads(ctx, mgr.GetAPIReader(), o.LeaderElection),
 		Namespaces:               o.Namespaces.Names,
 		Interval:                 o.ReconciliationInterval,
 		UseFinalizers:            o.UseFinalizers,
 		KeepWhenDeletionDisabled: o.DeletionDisabled == options.DeletionDisabledKeep,
 		Now:                      time.Now,
 	})
+	probes.AddHealthy("passes", reconciler.Healthy)
 	if err := reconciler.SetupWithManager(ctx, mgr, o.Concurrency); err != nil {
 		return err
 	}
-	for _, runnable := range []manager.Runnable{guard, namespaces} {
+	for _, runnable := range []crmanager.Runnable{guard, namespaces, fields} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}
@@ -173,6 +185,14 @@ func assemble(ctx context.Context, mgr manager.Manager, o options.Options, m *me
 		return nil
 	}
 	return mgr.Add(&review{admin: admin, log: log.WithName("review")})
+}
+
+func eventSink(ctx context.Context, mgr ctrl.Manager, o options.Options, log logr.Logger) clientevents.EventRecorder {
+	if events.Denied(ctx, mgr.GetConfig(), o.Namespaces.Names) {
+		log.Info("Kubernetes Events are off: the operator has no right to create them (events.k8s.io, create)")
+		return events.Discard
+	}
+	return mgr.GetEventRecorder(name)
 }
 
 func metricsOptions(o options.Options) metrics.Options {

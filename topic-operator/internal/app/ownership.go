@@ -9,9 +9,9 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/controller"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/identity"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
@@ -23,11 +23,11 @@ const identityTimeout = 5 * time.Second
 
 // newGuard makes the guard of the operator's cluster. When the operator's own cluster answers again after another one did, all KafkaTopics
 // are looked at again.
-func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, again func(func(*v1.KafkaTopic) bool), log logr.Logger) *identity.Guard {
+func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, armed func(bool), again func(func(*v1.KafkaTopic) bool), log logr.Logger) *identity.Guard {
 	return identity.New(admin, identity.Options{
 		CallTimeout: identityTimeout,
 		Interval:    o.ReconciliationInterval,
-		Armed:       m.ProtectionArmed,
+		Armed:       armed,
 		Changed:     m.ClusterChanged,
 		Restored:    func() { again(func(*v1.KafkaTopic) bool { return true }) },
 		Now:         time.Now,

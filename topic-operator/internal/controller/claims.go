@@ -3,7 +3,11 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -15,9 +19,9 @@ import (
 type Claims interface {
 	// Of returns all KafkaTopics of the watched namespaces that stand for the topic, as the watches show them. They are shared: nobody may change them.
 	Of(ctx context.Context, topic string) ([]v1.KafkaTopic, error)
-	// Recheck is asked before a topic is deleted. It returns the same as the API server has it now where the watches of several namespaces may be
-	// apart from each other, so that one of them shows a deletion before another one shows an older creation; ok is false where that cannot be.
-	Recheck(ctx context.Context, topic string) (claimants []v1.KafkaTopic, ok bool, err error)
+	// Now is asked right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is none, and all that stand for the
+	// topic, as the API server has them: a watch may be behind, and those of several namespaces apart from each other.
+	Now(ctx context.Context, key types.NamespacedName, topic string) (object *v1.KafkaTopic, claimants []v1.KafkaTopic, err error)
 }
 
 // claimIndex is the cache's index of KafkaTopics by the topic that they stand for.
@@ -34,25 +38,25 @@ func indexClaims(ctx context.Context, indexer client.FieldIndexer) error {
 	})
 }
 
-// cachedClaims reads the index.
+// cachedClaims reads the index, and asks the API server.
 type cachedClaims struct {
-	cache client.Reader
-	// live asks the API server, many deletions at once; nil if one watch shows everything in order.
+	cache, api client.Reader
+	// live asks the API server for the claimants of topics, for many changes at once.
 	live *batch.Batcher[string, string, []v1.KafkaTopic]
 }
 
-// listPage bounds how many objects one answer of the API server holds.
-const listPage = 500
+// gathering is how long a question for claimants waits for others: those of one batch of changes are asked at the same moment.
+const gathering = 2 * time.Millisecond
 
 // newClaims returns the claims that the watches of the namespaces show; no namespaces means that one watch shows all.
 func newClaims(ctx context.Context, cache, api client.Reader, namespaces []string) *cachedClaims {
-	c := &cachedClaims{cache: cache}
-	if len(namespaces) > 1 {
-		c.live = batch.New(ctx, func(topic string) string { return topic }, func(ctx context.Context, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
-			return listClaims(ctx, api, namespaces, topics)
-		}, batch.Options{})
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
 	}
-	return c
+	return &cachedClaims{cache: cache, api: api, live: batch.New(ctx, func(topic string) string { return topic },
+		func(ctx context.Context, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
+			return (&reading{cache: cache, api: api}).claimants(ctx, namespaces, topics)
+		}, batch.Options{Linger: gathering})}
 }
 
 // Of implements Claims.
@@ -64,37 +68,19 @@ func (c *cachedClaims) Of(ctx context.Context, topic string) ([]v1.KafkaTopic, e
 	return list.Items, nil
 }
 
-// Recheck implements Claims.
-func (c *cachedClaims) Recheck(ctx context.Context, topic string) ([]v1.KafkaTopic, bool, error) {
-	if c.live == nil {
-		return nil, false, nil
-	}
+// Now implements Claims.
+func (c *cachedClaims) Now(ctx context.Context, key types.NamespacedName, topic string) (*v1.KafkaTopic, []v1.KafkaTopic, error) {
 	claimants, err := c.live.Do(ctx, topic)
-	return claimants, true, err
-}
-
-// listClaims lists the namespaces once for all the topics.
-func listClaims(ctx context.Context, api client.Reader, namespaces, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
-	place := make(map[string]int, len(topics))
-	for i, topic := range topics {
-		place[topic] = i
+	if err != nil {
+		return nil, nil, err
 	}
-	results := make([]batch.Result[[]v1.KafkaTopic], len(topics))
-	for _, ns := range namespaces {
-		var list v1.KafkaTopicList
-		for {
-			if err := api.List(ctx, &list, client.InNamespace(ns), client.Limit(listPage), client.Continue(list.Continue)); err != nil {
-				return nil, fmt.Errorf("list the KafkaTopics of namespace '%s': %w", ns, err)
-			}
-			for i := range list.Items {
-				if at, ok := place[ownership.ClaimedName(&list.Items[i])]; ok {
-					results[at].Value = append(results[at].Value, list.Items[i])
-				}
-			}
-			if list.Continue == "" {
-				break
-			}
-		}
+	// Last, so that it is as fresh as can be; and in full, since a version reads otherwise under another CustomResourceDefinition.
+	kt := &v1.KafkaTopic{}
+	switch err := c.api.Get(ctx, key, kt); {
+	case apierrors.IsNotFound(err):
+		return nil, claimants, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("read KafkaTopic %s again, before a change in Kafka: %w", key, err)
 	}
-	return results, nil
+	return kt, claimants, nil
 }

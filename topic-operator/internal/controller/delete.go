@@ -5,7 +5,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
@@ -27,32 +27,24 @@ func (r *Reconciler) release(ctx context.Context, p *pass, d ownership.Decision)
 
 // delete deletes the topic of an object that is being deleted, by the id that was proven to be its own, and lets the object go.
 func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
-	if !p.rechecked {
-		p.rechecked = true
-		claimants, ok, err := r.options.Claims.Recheck(ctx, d.Topic)
-		if err != nil {
-			return verdict{}, err
-		}
-		if ok {
-			p.facts.Others = r.others(p, claimants)
-			return verdict{again: true}, nil
-		}
-	}
 	if d.Claim {
 		if err := r.writeClaim(ctx, p, topic.Claim{Name: d.Topic, ID: d.ID}); err != nil {
 			return verdict{}, err
 		}
 		p.facts.Object.Name, p.facts.Object.TopicID = d.Topic, d.ID.String()
 	}
-	err := r.kafka.Delete(ctx, d.ID)
+	err := r.kafka.Delete(ctx, d.ID, r.stillAllowed(ctx, p, d))
+	if v, ok, err := r.notMade(ctx, p, err); ok {
+		return v, err
+	}
 	switch {
 	case err == nil:
-		r.memory.topicDeleted(d.ID)
+		r.memory.topicDeleted(d.ID, true)
 		p.log.Info("Deleted topic", "topic", d.Topic, "topicId", d.ID.String())
 		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+d.Topic+"'")
 	case kafka.IsNotFound(err):
 		// The controller says that this very topic is gone, and the broker that showed it is behind.
-		r.memory.topicDeleted(d.ID)
+		r.memory.topicDeleted(d.ID, false)
 		p.facts.Sight = ownership.Sight{View: ownership.Present, ID: d.ID, Outdated: true}
 		return verdict{again: true}, nil
 	case kafka.ClassOf(err) == kafka.ClassDisabled && !r.options.KeepWhenDeletionDisabled:

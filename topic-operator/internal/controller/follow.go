@@ -10,13 +10,14 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
 // create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is decided anew.
-func (r *Reconciler) create(ctx context.Context, p *pass) (verdict, error) {
+func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
 	if !ownership.HasFinalizer(p.kt) && r.memory.wasRefused(p.kt.UID) {
 		// Kafka refused it the last time. An object gets no finalizer for a topic that there will not be.
@@ -28,7 +29,16 @@ func (r *Reconciler) create(ctx context.Context, p *pass) (verdict, error) {
 	if err := r.adjustFinalizer(ctx, p); err != nil {
 		return verdict{}, err
 	}
-	made, err := r.kafka.Create(ctx, wanted)
+	if !p.kt.IsManaged() { // says the answer: the version that was read reads otherwise under another CustomResourceDefinition
+		return verdict{again: true}, r.gather(ctx, p, nil)
+	}
+	if err := r.rememberThrottles(ctx, p); err != nil {
+		return verdict{}, err
+	}
+	made, err := r.kafka.Create(ctx, wanted, r.mayCreate(ctx, p, d))
+	if v, ok, err := r.notMade(ctx, p, err); ok {
+		return v, err
+	}
 	switch {
 	case kafka.IsExists(err):
 		v := r.look(ctx, p)
@@ -97,13 +107,33 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		if err := r.writeClaim(ctx, p, *claim); err != nil {
 			return verdict{}, err
 		}
+		if p.facts.Own.Unstorable {
+			return verdict{again: true}, nil
+		}
 	}
-	if errs := r.change(ctx, p, plan); len(errs) > 0 {
-		return r.failed(p, claim, errs...), nil
+	if err := r.rememberThrottles(ctx, p); err != nil {
+		return verdict{}, err
 	}
-	v := says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules), Claimed: claim})
+	altered, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
+	var made *kafka.ConfigChange
+	if altered {
+		made = plan.Alter
+	}
+	gone := p.desired.GoneThrottles(p.actual, made, p.settling)
+	lasting := append(plan.KeptWarning(d.Topic), p.desired.LeftThrottles(gone)...)
+	if len(errs) > 0 {
+		if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
+			return v, err
+		}
+		v := r.failed(p, claim, errs...)
+		if v.outcome != nil {
+			v.outcome.Gone = gone
+		}
+		return v, nil
+	}
+	v := says(topic.Outcome{State: topic.Ready, Warnings: append(topic.Warnings(p.desired, r.options.Rules), lasting...), Claimed: claim})
 	if len(plan.Refusals) > 0 {
-		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Claimed: claim})
+		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Warnings: lasting, Gone: gone, Claimed: claim})
 	}
 	if p.settling {
 		v.soon = settle // only a later look proves that nothing is left to do
@@ -111,18 +141,19 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 	return v, nil
 }
 
-// change makes the plan's changes. All are tried, so that a refused one holds no other up.
-func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan) (errs []error) {
+// change makes the plan's changes. All are tried, so that a refused one holds no other up. altered tells whether the configuration is as planned now.
+func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered bool, errs []error) {
 	var done []string
 	if plan.Alter != nil {
-		if err := r.kafka.Alter(ctx, *plan.Alter); err != nil {
+		if err := r.kafka.Alter(ctx, *plan.Alter, allowed); err != nil {
 			errs = append(errs, err)
 		} else {
+			altered = true
 			done = append(done, "configuration changed: "+changeList(*plan.Alter))
 		}
 	}
 	if plan.Increase != nil {
-		switch err := r.kafka.Increase(ctx, *plan.Increase); {
+		switch err := r.kafka.Increase(ctx, *plan.Increase, allowed); {
 		case err == nil:
 			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(p.actual.Topic.Partitions), plan.Increase.Total))
 		case p.settling && hasCode(err, kafka.CodeInvalidPartitions):
@@ -135,7 +166,7 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan) (errs
 		r.memory.wrote(p.key)
 		r.tellChanged(p, strings.Join(done, "; "))
 	}
-	return errs
+	return altered, errs
 }
 
 func (r *Reconciler) tellChanged(p *pass, what string) {

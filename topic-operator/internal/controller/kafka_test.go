@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -42,6 +43,7 @@ type fakeKafka struct {
 	before, after func(ctx context.Context, call, what string) error
 	moves         map[string]map[int32]kafka.Reassignment
 	made          uint64
+	waits         func(call, what string)
 }
 
 func newFakeKafka() *fakeKafka { return &fakeKafka{topics: map[string]*topic.Actual{}} }
@@ -220,6 +222,29 @@ func (k *fakeKafka) asked(ctx context.Context, call, what string, carryOut func(
 	return err
 }
 
+// change is a call that is carried out only if the check allows it, after all that has to be waited for.
+func (k *fakeKafka) change(ctx context.Context, call, what string, allowed executor.Check, carryOut func() error) error {
+	k.mu.Lock()
+	waits := k.waits
+	k.mu.Unlock()
+	if waits != nil {
+		waits(call, what)
+	}
+	if allowed != nil {
+		if err := allowed(ctx); err != nil {
+			return err
+		}
+	}
+	return k.asked(ctx, call, what, carryOut)
+}
+
+// waiting sets what happens while a change waits for Kafka, before it is sent.
+func (k *fakeKafka) waiting(f func(call, what string)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.waits = f
+}
+
 func (k *fakeKafka) Describe(ctx context.Context, name string, _ bool) (a topic.Actual, err error) {
 	err = k.asked(ctx, describeCall, name, func() error {
 		if k.stale != nil {
@@ -245,8 +270,8 @@ func (k *fakeKafka) Locate(ctx context.Context, name string) (kafka.Topic, error
 	return a.Topic, err
 }
 
-func (k *fakeKafka) Create(ctx context.Context, n kafka.NewTopic) (made kafka.CreateResult, err error) {
-	err = k.asked(ctx, createCall, n.Name, func() error {
+func (k *fakeKafka) Create(ctx context.Context, n kafka.NewTopic, allowed executor.Check) (made kafka.CreateResult, err error) {
+	err = k.change(ctx, createCall, n.Name, allowed, func() error {
 		if _, ok := k.topics[n.Name]; ok {
 			return kafka.NewError(kafka.CodeTopicAlreadyExists, fmt.Sprintf("Topic '%s' already exists.", n.Name))
 		}
@@ -275,8 +300,8 @@ func (k *fakeKafka) Validate(ctx context.Context, n kafka.NewTopic) error {
 	})
 }
 
-func (k *fakeKafka) Alter(ctx context.Context, c kafka.ConfigChange) error {
-	return k.asked(ctx, alterCall, c.Resource.Name, func() error {
+func (k *fakeKafka) Alter(ctx context.Context, c kafka.ConfigChange, allowed executor.Check) error {
+	return k.change(ctx, alterCall, c.Resource.Name, allowed, func() error {
 		t, ok := k.topics[c.Resource.Name]
 		if !ok {
 			return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
@@ -291,8 +316,8 @@ func (k *fakeKafka) Alter(ctx context.Context, c kafka.ConfigChange) error {
 	})
 }
 
-func (k *fakeKafka) Increase(ctx context.Context, p kafka.PartitionIncrease) error {
-	return k.asked(ctx, increaseCall, p.Topic, func() error {
+func (k *fakeKafka) Increase(ctx context.Context, p kafka.PartitionIncrease, allowed executor.Check) error {
+	return k.change(ctx, increaseCall, p.Topic, allowed, func() error {
 		t, ok := k.topics[p.Topic]
 		switch {
 		case !ok:
@@ -313,8 +338,8 @@ func (k *fakeKafka) Reassignments(ctx context.Context, name string) (moves map[i
 	return moves, err
 }
 
-func (k *fakeKafka) Delete(ctx context.Context, id kafka.TopicID) error {
-	return k.asked(ctx, deleteCall, id.String(), func() error {
+func (k *fakeKafka) Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error {
+	return k.change(ctx, deleteCall, id.String(), allowed, func() error {
 		for name, t := range k.topics {
 			if t.Topic.ID == id {
 				delete(k.topics, name)

@@ -98,7 +98,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 		w.delete(name)
 		w.pass(name)
 		w.pass(name)
-		w.clock.step(20 * settle)
+		w.clock.step(longMemory)
 	}
 	w.Expect(w.r.memory.writes).To(BeEmpty())
 	w.Expect(len(w.r.memory.deleted)).To(BeNumerically("<=", 1), "the last one is swept with the next write")

@@ -30,12 +30,14 @@ type memory struct {
 	mu      sync.Mutex
 	writes  map[types.NamespacedName]time.Time
 	failing map[types.NamespacedName]time.Time
-	deleted map[kafka.TopicID]time.Time
+	deleted map[kafka.TopicID]deletion
 	created map[types.UID]creation
 	// refused are the objects that hold no finalizer, because Kafka refused them a topic.
 	refused    map[types.UID]time.Time
 	mismatches map[types.UID]mismatch
-	swept      time.Time
+	// unprotected are the namespaces that were told that the clusterId can't be stored.
+	unprotected map[string]bool
+	swept       time.Time
 }
 
 // creation is a topic that the operator made for an object.
@@ -61,12 +63,27 @@ func newMemory(now func() time.Time) *memory {
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetry, lastRetry),
 		writes:  map[types.NamespacedName]time.Time{},
 		failing: map[types.NamespacedName]time.Time{},
-		deleted: map[kafka.TopicID]time.Time{},
+		deleted: map[kafka.TopicID]deletion{},
 		created: map[types.UID]creation{},
 
 		refused:    map[types.UID]time.Time{},
 		mismatches: map[types.UID]mismatch{},
+
+		unprotected: map[string]bool{},
 	}
+}
+
+// unprotectedNews reports whether it is news to a namespace that the clusterId can't be stored.
+func (m *memory) unprotectedNews(namespace string, unstorable bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	news := unstorable && !m.unprotected[namespace]
+	if unstorable {
+		m.unprotected[namespace] = true
+	} else {
+		delete(m.unprotected, namespace)
+	}
+	return news
 }
 
 // wrote remembers that Kafka was just changed for the object.
@@ -160,6 +177,13 @@ func (m *memory) mismatchTold(object types.UID, generation int64) {
 	m.mismatches[object] = mismatch{told: generation, at: m.now()}
 }
 
+// forgetMismatch notes that the status says something else by now, and that the operator itself wrote it.
+func (m *memory) forgetMismatch(object types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.mismatches, object)
+}
+
 // settling reports whether Kafka was changed for the object so recently that a broker may still show the old state.
 func (m *memory) settling(key types.NamespacedName) bool {
 	m.mu.Lock()
@@ -168,20 +192,37 @@ func (m *memory) settling(key types.NamespacedName) bool {
 	return ok && m.now().Sub(at) < settle
 }
 
-// topicDeleted remembers the id of a topic that the operator deleted.
-func (m *memory) topicDeleted(id kafka.TopicID) {
+// deletion is a topic that is gone. ours: the operator deleted it.
+type deletion struct {
+	at   time.Time
+	ours bool
+}
+
+// topicDeleted remembers the id of a topic that is gone, and whether the operator deleted it.
+func (m *memory) topicDeleted(id kafka.TopicID, ours bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
-	m.deleted[id] = m.now()
+	m.deleted[id] = deletion{at: m.now(), ours: ours || m.deleted[id].ours}
 }
 
 // isDeleted reports whether the operator just deleted the topic of this id, so that a broker which still shows it is behind.
 func (m *memory) isDeleted(id kafka.TopicID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at, ok := m.deleted[id]
-	return ok && m.now().Sub(at) < 10*settle
+	gone, ok := m.deleted[id]
+	return ok && m.now().Sub(gone.at) < 10*settle
+}
+
+// wasDeleted reports whether the operator deleted the topic of this id, as a status has it. No other topic ever has the same.
+func (m *memory) wasDeleted(text string) bool {
+	id, err := kafka.ParseTopicID(text)
+	if err != nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.deleted[id].ours
 }
 
 // failed remembers that a pass failed for a passing reason, and returns how long to wait before the next try.
@@ -235,9 +276,5 @@ func (m *memory) sweep() {
 	maps.DeleteFunc(m.created, func(_ types.UID, c creation) bool { return m.isOld(c) })
 	maps.DeleteFunc(m.refused, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.mismatches, func(_ types.UID, was mismatch) bool { return now.Sub(was.at) >= longMemory })
-	for id, at := range m.deleted {
-		if now.Sub(at) >= 10*settle {
-			delete(m.deleted, id)
-		}
-	}
+	maps.DeleteFunc(m.deleted, func(_ kafka.TopicID, gone deletion) bool { return now.Sub(gone.at) >= longMemory })
 }

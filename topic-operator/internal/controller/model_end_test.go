@@ -28,7 +28,7 @@ func (w *model) converge() {
 		o.mute = false
 		w.lead(o, o.index)
 		if id := o.process.guard.Current().ID; id != "" && id != o.clusterID() {
-			w.start(o, o.process.events) // it found another cluster when it started, and never works for any other
+			w.start(o, o.process.events, false) // it found another cluster when it started, and never works for any other
 		}
 	}
 	for range mostRounds {
@@ -64,7 +64,7 @@ func (w *model) wayOut() {
 	}
 	w.round()
 	for _, key := range modelKeys {
-		if kt := w.server.objects[key]; kt != nil && kt.DeletionTimestamp != nil && kt.Labels[modelLabel] != "" {
+		if kt := w.server.objects[key]; kt != nil && kt.DeletionTimestamp != nil && kt.Labels[modelLabel] != "" && (modelHeld(kt) || len(kt.Finalizers) == 0) {
 			w.fail("%s is not let go, though it is not managed any more: %s", key, modelStatus(kt))
 		}
 	}
@@ -147,7 +147,7 @@ func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic) (rivals []*v1.K
 	}
 	for _, key := range modelKeys {
 		c := w.server.objects[key]
-		if c != nil && c != kt && modelManaged(c) && o.selects(c.Labels) && modelName(c) == modelName(kt) && (c.Status.ClusterID == "" || c.Status.ClusterID == mine) {
+		if c != nil && c != kt && !w.released(c) && w.managed(c) && o.selects(c.Labels) && modelName(c) == modelName(kt) && (c.Status.ClusterID == "" || c.Status.ClusterID == mine) {
 			rivals = append(rivals, c)
 		}
 	}
@@ -165,12 +165,16 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 		return // nothing of it is the operator's
 	case !modelManaged(kt):
 		why = "it is not managed"
+	case w.server.prunes:
+		return // nothing proves that the topic is its own, if the operator is told to insist on that
 	case len(w.rivalsAtEnd(o, kt)) > 0:
 		why = "there are other claimants"
 	case s.ClusterID != "" && s.ClusterID != o.clusterID():
 		return // it is another cluster's
 	case owned:
 		why = "its topic is there, and can be deleted"
+	case w.settled(o.process, kt):
+		why = "the operator deleted its topic"
 	case s.ClusterID == "" && w.isOwnWork(o, kt, there):
 		why = "it made the topic for it, and nothing happened since"
 	case s.ClusterID == "" || there != nil && s.TopicID != "" || s.TopicID == "" && s.TopicName == "":
@@ -181,9 +185,26 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 	w.fail("%s/%s is held by operator %s for ever, though %s: %s", kt.Namespace, kt.Name, o.name(), why, modelStatus(kt))
 }
 
+// settled reports whether the process deleted the topic that the object owns, and knows it.
+func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
+	for _, t := range w.topics {
+		if modelIDText(t) == kt.Status.TopicID && t.deletedBy == p && w.clock.now().Sub(t.deletedAt) < longMemory {
+			return true
+		}
+	}
+	return false
+}
+
 // isOwnWork reports whether the operator's process must still know that it made the topic for the object, since no answer was lost.
 func (w *model) isOwnWork(o *modelOperator, kt *v1.KafkaTopic, there *modelTopic) bool {
 	return !w.config.faults && there != nil && there.by == o.process && there.uid == kt.UID && !w.unmanaged[kt.UID] && w.clock.now().Sub(kt.CreationTimestamp.Time) < longMemory
+}
+
+// disputed reports whether anybody else than the operator that selects an object last may have written its status.
+func (w *model) disputed(kt *v1.KafkaTopic) bool {
+	return w.restored[kt.UID] || slices.ContainsFunc(w.server.log, func(e modelEvent) bool {
+		return e.after.UID == kt.UID && e.after.Labels[modelLabel] != kt.Labels[modelLabel]
+	})
 }
 
 // modelTomb is an object that went at once, and a process that may have to delete its topic.
@@ -197,7 +218,7 @@ type modelTomb struct {
 func (w *model) checkTombs() {
 	for _, tomb := range w.tombs {
 		kt, p := tomb.last, tomb.process
-		if p != p.op.process || p.gaps || !modelManaged(kt) || w.config.undeletable || !p.op.selects(kt.Labels) || kt.Status.ClusterID != p.op.clusterID() || w.others(kt) {
+		if p != p.op.process || p.gaps || w.server.prunes || !modelManaged(kt) || w.config.undeletable || !p.op.selects(kt.Labels) || kt.Status.ClusterID != p.op.clusterID() || w.others(kt) {
 			continue
 		}
 		if t := w.topicOf(p.op.index, modelName(kt)); t != nil && t.by == p && t.uid == kt.UID && t.id.String() == kt.Status.TopicID && kt.DeletionTimestamp == nil {
@@ -231,6 +252,8 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 	rivals := w.rivalsAtEnd(o, kt)
 	loses := slices.ContainsFunc(rivals, func(c *v1.KafkaTopic) bool { return !w.config.oldestWins || modelOlder(c, kt) })
 	switch {
+	case modelManaged(kt) && !w.managed(kt):
+		// It was unmanaged, and nobody can tell whether it is.
 	case !modelManaged(kt):
 		if !has("Unmanaged", "True") || s.TopicName != "" || s.TopicID != "" || s.ClusterID != "" {
 			w.fail("%s is not let go: %s", key, modelStatus(kt))
@@ -240,7 +263,12 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 			w.fail("%s does not pause: %s", key, modelStatus(kt))
 		}
 	case s.ClusterID != "" && s.ClusterID != o.clusterID():
-		// Whoever wrote last told of it, once for each generation.
+		// Where two operators selected it, whoever wrote last told of it, once for each generation.
+		if says := "KafkaTopic is owned by cluster '" + s.ClusterID + "', not this cluster '" + o.clusterID() + "'."; !w.disputed(kt) && !slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool {
+			return c.Status == "False" && c.Message == says
+		}) {
+			w.fail("%s does not say that it belongs to another cluster: %s", key, modelStatus(kt))
+		}
 	case kt.Spec.TopicName != nil && s.TopicName != "" && s.TopicName != *kt.Spec.TopicName, kt.Spec.TopicName == nil && s.TopicName != "" && s.TopicName != kt.Name, loses:
 		if ready {
 			w.fail("%s is ready, though it is refused: %s", key, modelStatus(kt))
@@ -260,7 +288,7 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 	if kt.Spec.Replicas != nil {
 		return // it may be refused, or ready
 	}
-	if t == nil || t.id.String() != s.TopicID || s.ClusterID != o.clusterID() {
+	if t == nil || t.id.String() != s.TopicID || s.ClusterID != o.clusterID() && !w.server.prunes {
 		w.fail("%s has no topic: %s", key, modelStatus(kt))
 		return
 	}
@@ -269,9 +297,12 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 		panic(err)
 	}
 	r := kafka.TopicResource(t.name)
-	configs, err := w.clusters[o.index].hand.DescribeConfigs(modelContext, []kafka.ConfigResource{r}, configKeys)
+	configs, err := w.clusters[o.index].hand.DescribeConfigs(modelContext, []kafka.ConfigResource{r}, allConfigKeys)
 	if err != nil {
 		panic(err)
+	}
+	if t.name == internalTopic && configs[r].Entries[policyKey].Value == "delete" && t.by == nil {
+		w.fail("%s: topic %s loses what Kafka keeps in it", key, t)
 	}
 	have, want := len(found[t.name].Topic.Partitions), 0
 	if kt.Spec.Partitions != nil {
@@ -279,7 +310,14 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 	}
 	for name, entry := range configs[r].Entries {
 		value, set := kt.Spec.Config[name]
-		if text, _ := value.Text(); set && text != entry.Value || !set && entry.Source == kafka.SourceTopic {
+		leftover := !set && entry.Source == kafka.SourceTopic
+		switch {
+		case name == throttleKey && leftover: // somebody else's is left alone
+			leftover = t.throttledBy == kt.UID && !w.unmanaged[kt.UID] && !w.restored[kt.UID]
+		case t.name == internalTopic:
+			leftover = false
+		}
+		if text, _ := value.Text(); set && text != entry.Value || leftover {
 			w.fail("%s: topic %s has %s=%s", key, t, name, entry.Value)
 		}
 	}

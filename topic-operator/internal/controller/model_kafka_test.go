@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
@@ -28,6 +29,8 @@ type modelTopic struct {
 	deletedAt time.Time
 	ended     int
 	gone      bool
+	// throttledBy is the object for which an operator set the throttle that the topic has; empty if there is none, or if somebody else set it.
+	throttledBy types.UID
 }
 
 func (t *modelTopic) String() string { return fmt.Sprintf("%s (%s)", t.name, shortID(t.id)) }
@@ -60,6 +63,9 @@ var errModelLost = kafka.NewTransportError("the connection broke", nil)
 // reach returns the cluster that a call ends at, or why it reaches none.
 func (k *modelKafka) reach() (int, error) {
 	at := k.p.op.leads
+	if k.p.op.process != k.p {
+		at = k.p.leftAt // connections stay where they are
+	}
 	if k.p.w.clusters[at].down {
 		return at, errModelLost
 	}
@@ -71,8 +77,17 @@ func (k *modelKafka) read(what, name string) (int, error) {
 	return k.reach()
 }
 
-// configKeys are the settings that the model's histories touch.
+// configKeys are the settings that users and others change in the model's histories, throttleKey is one that tools set for a while, and policyKey
+// what Kafka itself sets on its own topics.
 var configKeys = []string{"retention.ms", "segment.bytes"}
+
+const (
+	throttleKey   = "leader.replication.throttled.replicas"
+	policyKey     = "cleanup.policy"
+	internalTopic = "__consumer_offsets"
+)
+
+var allConfigKeys = append([]string{throttleKey, policyKey}, configKeys...)
 
 func (k *modelKafka) Describe(ctx context.Context, name string, _ bool) (topic.Actual, error) {
 	t, err := k.Locate(ctx, name)
@@ -80,9 +95,12 @@ func (k *modelKafka) Describe(ctx context.Context, name string, _ bool) (topic.A
 		return topic.Actual{}, err
 	}
 	r := kafka.TopicResource(name)
-	configs, err := k.p.kafka.DescribeConfigs(ctx, []kafka.ConfigResource{r}, configKeys)
+	configs, err := k.p.kafka.DescribeConfigs(ctx, []kafka.ConfigResource{r}, allConfigKeys)
 	if err != nil {
 		return topic.Actual{}, err
+	}
+	if k.p.w.config.plant == plantedOrdinary {
+		t.Internal = false
 	}
 	return topic.Actual{Topic: t, Config: configs[r].Entries}, configs[r].Err
 }
@@ -116,20 +134,40 @@ func (k *modelKafka) Reassignments(context.Context, string) (map[int32]kafka.Rea
 	return nil, nil
 }
 
-// write makes one change in Kafka. The pass may end right before or after it, or never hear of it.
-func (k *modelKafka) write(what, name string, do func(at int) error) error {
-	return k.p.write(what+" "+name, func() error {
+// write makes one change in Kafka, if the check allows it at this very moment. The pass may end right before or after it, or never hear of it. A request
+// that is lost on its way is sent again, some time later.
+func (k *modelKafka) write(what, name string, allowed executor.Check, do func(at int) error) error {
+	asked := false
+	once := func() error {
 		at, err := k.reach()
 		if err != nil {
 			return err
 		}
+		if again := asked && k.p.w.config.plant == plantedOneCheck; allowed != nil && !again {
+			asked = true
+			if err := allowed(modelContext); err != nil {
+				return err
+			}
+		}
 		return do(at)
-	}, errModelLost)
+	}
+	if pass := k.p.top(); pass.plan.fault == faultRepeated && pass.writes+1 == pass.plan.n {
+		k.p.enter(what + " " + name)
+		if allowed != nil {
+			asked = true
+			if err := allowed(modelContext); err != nil {
+				return err
+			}
+		}
+		k.p.w.tell("  %s cannot %s, and tries again later", k.p, what)
+		k.p.meanwhile("try again")
+	}
+	return k.p.write(what+" "+name, once, errModelLost)
 }
 
-func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic) (kafka.CreateResult, error) {
+func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic, allowed executor.Check) (kafka.CreateResult, error) {
 	var made kafka.CreateResult
-	err := k.write("create topic", n.Name, func(at int) error {
+	err := k.write("create topic", n.Name, allowed, func(at int) error {
 		all, err := k.p.kafka.CreateTopics(ctx, []kafka.NewTopic{n}, false)
 		if err != nil {
 			return err
@@ -138,6 +176,9 @@ func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic) (kafka.Create
 			return made.Err
 		}
 		made.ID = marked(made.ID, at)
+		if _, throttled := n.Configs[throttleKey]; throttled {
+			defer func() { k.p.w.topics[made.ID].throttledBy = k.p.top().uid() }()
+		}
 		k.p.w.topicMade(&modelTopic{cluster: at, name: n.Name, id: made.ID, by: k.p, uid: k.p.top().uid(), anywhere: k.p.top().own.ID == ""})
 		k.p.w.checkCreate(k.p, at, n.Name)
 		return nil
@@ -145,21 +186,22 @@ func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic) (kafka.Create
 	return made, err
 }
 
-func (k *modelKafka) Alter(ctx context.Context, c kafka.ConfigChange) error {
-	return k.write("alter topic", c.Resource.Name, func(at int) error {
+func (k *modelKafka) Alter(ctx context.Context, c kafka.ConfigChange, allowed executor.Check) error {
+	return k.write("alter topic", c.Resource.Name, allowed, func(at int) error {
 		done, err := k.p.kafka.AlterConfigs(ctx, []kafka.ConfigChange{c}, false)
 		if err == nil {
 			err = done[c.Resource]
 		}
 		if err == nil {
 			k.p.w.checkChange(k.p, at, c.Resource.Name)
+			k.p.w.checkDeleted(k.p, at, c)
 		}
 		return err
 	})
 }
 
-func (k *modelKafka) Increase(ctx context.Context, i kafka.PartitionIncrease) error {
-	return k.write("add partitions to topic", i.Topic, func(at int) error {
+func (k *modelKafka) Increase(ctx context.Context, i kafka.PartitionIncrease, allowed executor.Check) error {
+	return k.write("add partitions to topic", i.Topic, allowed, func(at int) error {
 		done, err := k.p.kafka.CreatePartitions(ctx, []kafka.PartitionIncrease{i}, false)
 		if err == nil {
 			err = done[i.Topic]
@@ -171,8 +213,8 @@ func (k *modelKafka) Increase(ctx context.Context, i kafka.PartitionIncrease) er
 	})
 }
 
-func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID) error {
-	err := k.write("delete topic", shortID(id), func(at int) error {
+func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error {
+	err := k.write("delete topic", shortID(id), allowed, func(at int) error {
 		inner := unmarked(id, at)
 		done, err := k.p.kafka.DeleteTopics(ctx, []kafka.TopicID{inner})
 		if err == nil {
@@ -215,14 +257,23 @@ func (a *modelAdmin) Pin(id string) error {
 // modelIdentity notes what each pass was told of the operator's own cluster.
 type modelIdentity struct{ p *modelProcess }
 
-func (i *modelIdentity) Own(ctx context.Context) ownership.Cluster {
-	i.p.top().own = i.p.guard.Own(ctx)
-	return i.p.top().own
+func (i *modelIdentity) Own(ctx context.Context) ownership.Cluster { return i.note(i.p.guard.Own(ctx)) }
+
+// note keeps what the pass was told. An id that can't be stored protects nobody.
+func (i *modelIdentity) note(own ownership.Cluster) ownership.Cluster {
+	i.p.top().own, i.p.top().knows = own, own.ID
+	if i.p.drops {
+		i.p.top().own.ID = ""
+	}
+	return own
 }
 
 func (i *modelIdentity) Ask(ctx context.Context, since time.Time) ownership.Cluster {
-	i.p.top().own = i.p.guard.Ask(ctx, since)
-	return i.p.top().own
+	return i.note(i.p.guard.Ask(ctx, since))
+}
+
+func (i *modelIdentity) Current() ownership.Cluster {
+	return i.note(i.p.guard.Current())
 }
 
 func (i *modelIdentity) Answered(as string) { i.p.guard.Answered(as) }

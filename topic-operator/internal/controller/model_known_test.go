@@ -160,3 +160,16 @@ func TestADeletionThatIsBlockedStaysSoWithoutProtectionWhileTheWatchIsBehind(t *
 		{do: "work", key: 2, who: 0, arg: 19948},
 	}})
 }
+
+// Nothing remembers that a status was told something: it may have been overwritten since, by the operator itself.
+func TestAMismatchIsToldAgainAfterAPause(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true}, steps: []modelStep{
+		{do: "immigrate"},
+		{do: "deliver", arg: 3},
+		{do: "work"},
+		{do: "pause", arg: 0},
+		{do: "deliver", arg: 3},
+		{do: "work"},
+		{do: "pause", arg: 1},
+	}})
+}

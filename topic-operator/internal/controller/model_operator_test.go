@@ -17,8 +17,8 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/identity"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
@@ -67,6 +67,21 @@ type modelProcess struct {
 	gaveUp map[types.UID]int
 	// gaps: its watch had one, so that it may have missed a deletion.
 	gaps bool
+	// leftAt is where the operator's address led when another replica took over.
+	leftAt int
+	// drops: the process knows that the clusterId is not stored.
+	drops bool
+}
+
+// modelSchema tells a process what the API server keeps.
+type modelSchema struct{ p *modelProcess }
+
+func (s *modelSchema) KeepsClusterID() bool { return !s.p.drops }
+
+func (s *modelSchema) DroppedClusterID() { s.p.drops = s.p.w.config.plant != plantedDeaf }
+
+func (s *modelSchema) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) {
+	return !s.p.w.server.prunes || s.p.w.config.plant == plantedTrusting, nil
 }
 
 func (p *modelProcess) String() string { return fmt.Sprintf("operator %s%d", p.op.name(), p.life) }
@@ -78,8 +93,11 @@ type modelPass struct {
 	// had them when the pass looked for others last.
 	view   *v1.KafkaTopic
 	cached []*v1.KafkaTopic
-	// own is what the pass was told of the operator's cluster.
-	own ownership.Cluster
+	// vanished: the pass is about an object that went.
+	vanished bool
+	// own is what the pass was told of the operator's cluster, without its id if that protects nobody. knows is the id in any case.
+	own   ownership.Cluster
+	knows string
 	// began tells which topics there were before. muted and mutes tell whether Kafka hid its id then.
 	began         int
 	muted         bool
@@ -107,10 +125,19 @@ func (p *modelProcess) crash(how string) {
 	panic(modelEnd{})
 }
 
-// start starts a new process of the operator. Its cache is filled with the state after so many events.
-func (w *model) start(o *modelOperator, events int) {
+// leads is what the operator's lease says.
+func (p *modelProcess) leads(context.Context) error {
+	if p.op.process != p && p.w.config.plant != plantedNoLease {
+		return ErrNotLeader
+	}
+	return nil
+}
+
+// start starts a new process of the operator. Its cache is filled with the state after so many events. The one before ends, or, if the new one usurps
+// its place, was suspended and goes on with what it was at.
+func (w *model) start(o *modelOperator, known int, usurps bool) {
 	o.starts++
-	p := &modelProcess{w: w, op: o, life: o.starts, events: events,
+	p := &modelProcess{w: w, op: o, life: o.starts, events: known,
 		cache: map[types.NamespacedName]*v1.KafkaTopic{}, due: map[types.NamespacedName]time.Time{},
 		read: map[types.NamespacedName]*v1.KafkaTopic{}, gaveUp: map[types.UID]int{}}
 	p.kafka = w.clusters[0].memory.Client("User:"+o.name(), nil)
@@ -119,23 +146,23 @@ func (w *model) start(o *modelOperator, events int) {
 	ignore := func(bool) {}
 	p.guard = identity.New(p.admin, identity.Options{CallTimeout: time.Hour, Interval: time.Nanosecond, Armed: ignore, Changed: ignore,
 		Restored: p.lookAtAll, Now: p.now, Log: logr.Discard()})
-	dropped := notify.New(nil, notify.Limits{}, func() {})
+	dropped := events.New(nil, events.Limits{}, func() {})
 	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, dropped, w.metrics, Options{
 		Selects: o.selects, Identity: &modelIdentity{p: p}, Claims: &modelClaims{p: p}, Interval: interval,
-		UseFinalizers: w.config.finalizers, Ownership: ownership.Rules{OldestWins: w.config.oldestWins, BlockUnknown: w.config.blockUnknown}, Now: p.now,
+		Leads: p.leads, Schema: &modelSchema{p: p}, UseFinalizers: w.config.finalizers, Ownership: ownership.Rules{OldestWins: w.config.oldestWins, BlockUnknown: w.config.blockUnknown}, Now: p.now,
 	})
 	if o.process != nil {
-		o.process.dead = true
+		o.process.dead, o.process.leftAt = !usurps, o.leads
 	}
 	o.process = p
-	for i := range events {
+	for i := range known {
 		e := w.server.log[i]
 		p.cache[e.key] = e.after
 		if e.gone {
 			delete(p.cache, e.key)
 		}
 	}
-	w.tell("%s starts, with the first %d of %d events", p, events, len(w.server.log))
+	w.tell("%s starts, with the first %d of %d events", p, known, len(w.server.log))
 	for _, key := range modelKeys {
 		if kt := p.cache[key]; kt != nil {
 			p.created(key, kt)
@@ -158,9 +185,16 @@ func (p *modelProcess) enter(what string) {
 	pass := p.top()
 	pass.calls++
 	p.goOn()
-	if pass.calls == pass.plan.at && len(pass.plan.inner) > 0 {
+	if pass.calls == pass.plan.at && pass.plan.fault != faultRepeated {
+		p.meanwhile(what)
+	}
+}
+
+// meanwhile makes what the step plans to happen in the middle of the pass.
+func (p *modelProcess) meanwhile(what string) {
+	if inner := p.top().plan.inner; len(inner) > 0 {
 		p.w.tell("  before %s goes on to %s:", p, what)
-		for _, s := range pass.plan.inner {
+		for _, s := range inner {
 			p.w.apply(s)
 		}
 		p.goOn()
@@ -240,7 +274,7 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	p.passes = p.passes[:len(p.passes)-1]
 	switch {
 	case p.dead && p.op.process == p && p.w.violation == "":
-		p.w.start(p.op, p.w.relist(p.op, plan.arg))
+		p.w.start(p.op, p.w.relist(p.op, plan.arg), false)
 	case ended:
 	case err != nil:
 		p.due[key] = p.now().Add(time.Second)
@@ -368,6 +402,10 @@ func (p *modelProcess) deleted(key types.NamespacedName, last *v1.KafkaTopic, un
 
 // tick has the guard look once who answers, as its own loop does now and then.
 func (p *modelProcess) tick() {
+	if drops := p.w.server.prunes && p.w.config.plant != plantedDeaf; p.drops != drops {
+		p.drops = drops
+		p.lookAtAll()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if p.guard.Current().ID == "" {

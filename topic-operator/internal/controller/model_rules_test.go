@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // The model reads objects by itself, so that a fault in the code that the operator reads them with is none of its own.
@@ -55,11 +56,11 @@ func (w *model) isMade(p *modelProcess, name string) bool {
 func (p *modelProcess) rivals(pass *modelPass, names ...string) (rivals []*v1.KafkaTopic) {
 	mine := pass.view.Status.ClusterID
 	if mine == "" {
-		mine = pass.own.ID
+		mine = pass.knows
 	}
 	for _, c := range pass.cached {
 		foreign := c.Status.ClusterID != "" && mine != "" && c.Status.ClusterID != mine
-		if client.ObjectKeyFromObject(c) != pass.key && slices.Contains(names, modelName(c)) && modelManaged(c) && p.op.selects(c.Labels) && !foreign {
+		if client.ObjectKeyFromObject(c) != pass.key && !p.w.released(c) && slices.Contains(names, modelName(c)) && p.w.managed(c) && p.op.selects(c.Labels) && !foreign {
 			rivals = append(rivals, c)
 		}
 	}
@@ -73,6 +74,78 @@ func modelOlder(a, b *v1.KafkaTopic) bool {
 	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
+// released reports whether the operator let an object go that somebody else's finalizer still holds.
+func (w *model) released(kt *v1.KafkaTopic) bool {
+	return w.config.finalizers && kt.DeletionTimestamp != nil && !modelHeld(kt)
+}
+
+// checkTruth holds a change of a topic that is there against what the API server has at this very moment, whatever the pass has read.
+func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) bool {
+	pass := p.top()
+	now := w.server.objects[pass.key]
+	vanished := deletes && pass.vanished
+	switch {
+	case p.op.process != p:
+		return w.fail("%s %s topic %s, though another replica leads", p, what, name)
+	case vanished && now != nil:
+		return w.fail("%s %s topic %s for a %s that is gone, though there is another one", p, what, name, pass.key)
+	case vanished:
+		now = pass.view
+	case now == nil || now.UID != pass.uid():
+		return w.fail("%s %s topic %s for %s, which is gone by now", p, what, name, pass.key)
+	case !p.op.selects(now.Labels) || !modelManaged(now):
+		return w.fail("%s %s topic %s for %s, which it does not select or manage by now", p, what, name, pass.key)
+	case !w.managed(now):
+		return w.fail("%s %s topic %s for %s, which was unmanaged before spec.managed was dropped", p, what, name, pass.key)
+	case deletes && now.DeletionTimestamp == nil:
+		return w.fail("%s %s topic %s for %s, which nobody deletes", p, what, name, pass.key)
+	case !deletes && (modelPaused(now) || now.DeletionTimestamp != nil):
+		return w.fail("%s %s topic %s for %s, which is paused or being deleted by now", p, what, name, pass.key)
+	}
+	for _, c := range w.all() {
+		mine := now.Status.ClusterID
+		if mine == "" {
+			mine = pass.knows
+		}
+		foreign := c.Status.ClusterID != "" && mine != "" && c.Status.ClusterID != mine
+		if client.ObjectKeyFromObject(c) == pass.key || w.released(c) || modelName(c) != name || !w.managed(c) || !p.op.selects(c.Labels) || foreign {
+			continue
+		}
+		if deletes || !w.config.oldestWins || modelOlder(c, now) {
+			return w.fail("%s %s topic %s for %s, which %s/%s claims too by now", p, what, name, pass.key, c.Namespace, c.Name)
+		}
+	}
+	return true
+}
+
+// managed reports whether an object is managed for all that can be known: one that was unmanaged when spec.managed was dropped is not.
+func (w *model) managed(kt *v1.KafkaTopic) bool {
+	return modelManaged(kt) && (!w.server.prunes || kt.Annotations["strimzi.io/managed"] == "true" || !modelSays(kt, "Unmanaged"))
+}
+
+// stored is an object as it is stored, which may be more than the CustomResourceDefinition shows.
+func (w *model) stored(kt *v1.KafkaTopic) *v1.KafkaTopic {
+	if was, ok := w.server.hidden[kt.UID]; ok {
+		return was.object
+	}
+	return kt
+}
+
+// modelSays reports whether a condition of an object is true.
+func modelSays(kt *v1.KafkaTopic, condition string) bool {
+	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == condition && c.Status == "True" })
+}
+
+// all are the objects that there are.
+func (w *model) all() (all []*v1.KafkaTopic) {
+	for _, key := range modelKeys {
+		if kt := w.server.objects[key]; kt != nil {
+			all = append(all, kt)
+		}
+	}
+	return all
+}
+
 // checkMine holds whatever a pass does for a live object against the rules that all changes share.
 func (w *model) checkMine(p *modelProcess, at int, what, name string) bool {
 	pass := p.top()
@@ -80,7 +153,7 @@ func (w *model) checkMine(p *modelProcess, at int, what, name string) bool {
 	switch {
 	case view == nil:
 		return w.fail("%s %s topic %s for no object", p, what, name)
-	case pass.own.ID == "" && !pass.muted && pass.mutes == p.op.mutes:
+	case pass.own.ID == "" && !pass.muted && pass.mutes == p.op.mutes && !w.swapped:
 		return w.fail("%s %s topic %s without protection, though Kafka tells its id", p, what, name)
 	case pass.own.ID != "" && pass.own.ID != modelClusterIDs[at]:
 		return w.fail("%s, of cluster %s, %s topic %s in cluster %s", p, pass.own.ID, what, name, modelClusterNames[at])
@@ -103,7 +176,7 @@ func (w *model) checkLive(p *modelProcess, at int, what, name string) bool {
 		return w.fail("%s %s topic %s for %s, which is paused or being deleted", p, what, name, pass.key)
 	}
 	for _, rival := range p.rivals(pass, name) {
-		if !w.config.oldestWins || modelOlder(rival, view) {
+		if (!w.config.oldestWins || modelOlder(rival, view)) && !w.swapped { // what is dropped may be a rival's cluster
 			return w.fail("%s %s topic %s for %s, which %s/%s claims too", p, what, name, pass.key, rival.Namespace, rival.Name)
 		}
 	}
@@ -124,7 +197,7 @@ func (w *model) checkCreate(p *modelProcess, at int, name string) {
 		w.fail("%s creates topic %s for %s before its finalizer is there", p, name, pass.key)
 	}
 	// All but the new one.
-	if pass.own.ID != "" && view.Status.ClusterID == "" && view.Status.TopicID != "" && len(w.made(p, pass)) == 1 {
+	if pass.own.ID != "" && view.Status.ClusterID == "" && view.Status.TopicID != "" && len(w.made(p, pass)) == 1 && !w.swapped {
 		w.fail("%s creates topic %s for %s, whose topic may be in any cluster", p, name, pass.key)
 	}
 	w.checkClaim(p, "creates", name, true)
@@ -132,8 +205,26 @@ func (w *model) checkCreate(p *modelProcess, at int, name string) {
 
 // checkChange holds the change of an existing topic against the rules.
 func (w *model) checkChange(p *modelProcess, at int, name string) {
-	if w.checkLive(p, at, "changes", name) {
+	if w.checkTruth(p, "changes", name, false) && w.checkLive(p, at, "changes", name) {
 		w.checkClaim(p, "changes", name, false)
+	}
+}
+
+// checkDeleted holds what a change takes away against the rules: nothing from Kafka's own topics, and no throttle that the object never named.
+func (w *model) checkDeleted(p *modelProcess, at int, c kafka.ConfigChange) {
+	pass, t := p.top(), w.topicOf(at, c.Resource.Name)
+	if _, set := c.Set[throttleKey]; set {
+		t.throttledBy = pass.uid()
+	}
+	for _, key := range c.Delete {
+		switch {
+		case key == throttleKey && !w.throttled[pass.uid()] && !w.restored[pass.uid()]:
+			w.fail("%s takes a throttle from topic %s that %s never named", p, t, pass.key)
+		case key == throttleKey:
+			t.throttledBy = ""
+		case t.name == internalTopic:
+			w.fail("%s takes %s from topic %s, which is Kafka's own", p, key, t)
+		}
 	}
 }
 
@@ -161,7 +252,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 		w.fail("%s deletes a topic that nobody knows", p)
 		return
 	}
-	if !w.checkMine(p, at, "deletes", t.name) {
+	if !w.checkTruth(p, "deletes", t.name, true) || !w.checkMine(p, at, "deletes", t.name) {
 		return
 	}
 	pass := p.top()
@@ -198,7 +289,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 func (w *model) checkPatch(p *modelProcess, write modelWrite) {
 	pass := p.top()
 	before, after := write.before, write.after
-	if write.status && isDispute(before, after) {
+	if write.status && (isDispute(before, after) || w.server.prunes && before.Labels[modelLabel] == "AB") {
 		w.disputes++
 	}
 	switch {
@@ -209,13 +300,14 @@ func (w *model) checkPatch(p *modelProcess, write modelWrite) {
 	case write.status:
 		w.checkStatus(p, before, after)
 	case modelHeld(before) && !modelHeld(after):
-		w.checkRelease(p, before)
-	case !w.config.finalizers || !modelManaged(before) || before.DeletionTimestamp != nil:
+		w.checkRelease(p, w.stored(before))
+	case !w.config.finalizers || !modelManaged(before) && !w.swapped || before.DeletionTimestamp != nil: // a version that reads otherwise now
 		w.fail("%s brings its finalizer to %s", p, pass.key)
 	}
 }
 
-// isDispute reports whether the write is one of a known dispute: nobody has claimed the object, two operators select it, and each refuses it for
+// isDispute reports whether the write is one of a known dispute (without the clusterId, two operators that select one object can't tell that it is the
+// other one's): nobody has claimed the object, two operators select it, and each refuses it for
 // a reason of its own, such as other rivals, and says so at its timer.
 func isDispute(before, after *v1.KafkaTopic) bool {
 	old, now := before.Status, after.Status
@@ -227,7 +319,7 @@ func isDispute(before, after *v1.KafkaTopic) bool {
 func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	pass := p.top()
 	old, now := before.Status, after.Status
-	managed, paused := modelManaged(before), modelPaused(before)
+	managed, paused := w.managed(before) && modelManaged(w.stored(before)), modelPaused(before)
 	lost := func(old, now string) bool { return old != "" && now != old }
 	switch {
 	case lost(old.ClusterID, now.ClusterID) && (now.ClusterID != "" || managed):
@@ -243,7 +335,7 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 	if pass.own.ID != "" && old.ClusterID != "" && old.ClusterID != pass.own.ID && managed && !paused {
 		old.Conditions, now.Conditions = nil, nil
-		if !equality.Semantic.DeepEqual(old, now) {
+		if !equality.Semantic.DeepEqual(old, now) && !w.swapped { // what it read of this version lacked the clusterId
 			w.fail("%s writes more than conditions into the status of %s, which belongs to cluster %s", p, pass.key, old.ClusterID)
 		}
 	}
@@ -277,7 +369,7 @@ func (w *model) checkLateClaim(p *modelProcess, before *v1.KafkaTopic, id string
 	if before.DeletionTimestamp == nil {
 		return
 	}
-	pass, old := p.top(), before.Status
+	pass, old := p.top(), w.stored(before).Status
 	for _, t := range w.topics {
 		if modelIDText(t) != id || t.by == p && t.uid == before.UID && old.TopicID == "" {
 			continue
@@ -323,7 +415,7 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 		names = append(names, t.name)
 	}
 	switch {
-	case !modelManaged(before) || len(p.rivals(pass, names...)) > 0:
+	case !w.managed(before) || len(p.rivals(pass, names...)) > 0:
 		return
 	case own == "" && w.config.blockUnknown:
 		w.fail("%s releases %s without knowing its cluster", p, pass.key)
@@ -352,7 +444,7 @@ func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 		proven = proven || owned
 		here := modelClusterIDs[t.cluster] == own
 		switch {
-		case t.gone, w.config.undeletable:
+		case t.gone, w.config.undeletable, w.settled(p, before):
 		case owned && (here || s.ClusterID == "" && latest == nil), t == latest && here && s.TopicID == "" && s.ClusterID == "":
 			w.fail("%s releases %s, but its topic %s is there", p, pass.key, t)
 		case here && t.name == modelName(before) && t.born <= pass.began && (s.TopicName != "" || latest == nil):

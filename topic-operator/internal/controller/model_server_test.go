@@ -36,6 +36,58 @@ type modelServer struct {
 	version int
 	uids    int
 	now     func() time.Time
+	// prunes: a CustomResourceDefinition is applied that has neither status.clusterId nor spec.managed. hidden are the objects as they are stored, as long
+	// as nobody writes to them: what is dropped is dropped when it is read, and lost when it is written.
+	prunes bool
+	hidden map[types.UID]modelHidden
+}
+
+// modelHidden is what a CustomResourceDefinition hides of an object.
+type modelHidden struct {
+	object *v1.KafkaTopic
+	status modelDocument
+}
+
+// swap applies another CustomResourceDefinition. Watches end and begin anew, and show objects of the same version that are not the same.
+func (s *modelServer) swap(prunes bool) {
+	if s.prunes == prunes {
+		return
+	}
+	s.prunes = prunes
+	for _, key := range modelKeys {
+		before := s.objects[key]
+		if before == nil {
+			continue
+		}
+		after, status := s.pruned(before), s.prunedStatus(s.statuses[before.UID])
+		if prunes {
+			s.hidden[before.UID] = modelHidden{object: before, status: s.statuses[before.UID]}
+		} else if was, ok := s.hidden[before.UID]; ok {
+			after, status = was.object, was.status
+		}
+		s.objects[key], s.last[after.UID], s.statuses[after.UID] = after, after, status
+		s.log = append(s.log, modelEvent{key: key, before: before, after: after})
+	}
+	if !prunes {
+		clear(s.hidden)
+	}
+}
+
+// pruned is an object as it is read.
+func (s *modelServer) pruned(kt *v1.KafkaTopic) *v1.KafkaTopic {
+	if !s.prunes {
+		return kt
+	}
+	after := kt.DeepCopy()
+	after.Status.ClusterID, after.Spec.Managed = "", nil
+	return after
+}
+
+func (s *modelServer) prunedStatus(d modelDocument) modelDocument {
+	if !s.prunes || d == nil {
+		return d
+	}
+	return d.merged(modelDocument{"clusterId": json.RawMessage("null")})
 }
 
 // modelEvent is one change: before is nil for a new object, and gone tells of the end of one, of which after is the last state.
@@ -82,7 +134,7 @@ func (d modelDocument) status() (status v1.KafkaTopicStatus) {
 }
 
 func newModelServer(now func() time.Time) *modelServer {
-	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, statuses: map[types.UID]modelDocument{}, now: now}
+	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, statuses: map[types.UID]modelDocument{}, hidden: map[types.UID]modelHidden{}, now: now}
 }
 
 var modelResource = schema.GroupResource{Group: v1.GroupVersion.Group, Resource: "kafkatopics"}
@@ -102,7 +154,7 @@ func (s *modelServer) create(kt *v1.KafkaTopic) bool {
 	kt.UID = types.UID(fmt.Sprintf("uid-%d", s.uids))
 	kt.Generation = 1
 	kt.CreationTimestamp = metav1.NewTime(s.now().Truncate(time.Second))
-	s.put(nil, kt)
+	s.put(nil, s.pruned(kt))
 	return true
 }
 
@@ -110,6 +162,7 @@ func (s *modelServer) put(before, after *v1.KafkaTopic) {
 	s.version++
 	after.ResourceVersion = strconv.Itoa(s.version)
 	key := client.ObjectKeyFromObject(after)
+	delete(s.hidden, after.UID)
 	s.last[after.UID] = after
 	gone := after.DeletionTimestamp != nil && len(after.Finalizers) == 0
 	if gone {
@@ -139,6 +192,7 @@ func (s *modelServer) change(key types.NamespacedName, f func(*v1.KafkaTopic)) b
 	after := before.DeepCopy()
 	f(after)
 	after.Status = *before.Status.DeepCopy()
+	after = s.pruned(after)
 	if equality.Semantic.DeepEqual(before, after) {
 		return false
 	}
@@ -165,6 +219,7 @@ func (s *modelServer) replaceStatus(key types.NamespacedName, status v1.KafkaTop
 	if err := json.Unmarshal(text, &object); err != nil {
 		panic(err)
 	}
+	object.Status = s.prunedStatus(object.Status)
 	if object.Status.equal(s.statuses[before.UID]) {
 		return false
 	}
@@ -238,7 +293,7 @@ func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, 
 	}
 	after, stored := before.DeepCopy(), s.statuses[before.UID]
 	if status && p.Status != nil {
-		stored = stored.merged(p.Status)
+		stored = s.prunedStatus(stored.merged(p.Status))
 		after.Status = stored.status()
 	} else if !status && p.Metadata.Finalizers != nil {
 		after.Finalizers = slices.Clone(*p.Metadata.Finalizers)
@@ -270,10 +325,12 @@ func (c *modelClient) Get(_ context.Context, key client.ObjectKey, out client.Ob
 	kt := c.p.cache[key]
 	if kt == nil {
 		pass.view = c.p.r.vanish.get(key) // the tombstone, if there is one
+		pass.vanished = pass.view != nil
 		return apierrors.NewNotFound(modelResource, key.Name)
 	}
 	pass.view, c.p.read[key] = kt, kt
 	kt.DeepCopyInto(out.(*v1.KafkaTopic))
+	c.p.w.plantThrottles(out.(*v1.KafkaTopic))
 	return nil
 }
 
@@ -292,7 +349,7 @@ func (c *modelStatusClient) Patch(_ context.Context, obj client.Object, patch cl
 	return c.p.patch("patch the status of", obj, patch, true)
 }
 
-// modelClaims finds claimants in the cache of a process. One watch shows everything in order, so that there is nothing to check again.
+// modelClaims finds claimants in the cache of a process, and on the API server.
 type modelClaims struct{ p *modelProcess }
 
 func (c *modelClaims) Of(_ context.Context, topic string) ([]v1.KafkaTopic, error) {
@@ -306,12 +363,42 @@ func (c *modelClaims) Of(_ context.Context, topic string) ([]v1.KafkaTopic, erro
 	var found []v1.KafkaTopic
 	for _, kt := range all {
 		if modelName(kt) == topic {
-			found = append(found, *kt)
+			found = append(found, c.planted(*kt))
 		}
 	}
 	return found, nil
 }
 
-func (c *modelClaims) Recheck(context.Context, string) ([]v1.KafkaTopic, bool, error) {
-	return nil, false, nil
+// planted is a claimant as the operator sees it: one that was let go counts for ever, if that fault is planted.
+func (c *modelClaims) planted(kt v1.KafkaTopic) v1.KafkaTopic {
+	if c.p.w.config.plant == plantedReleased {
+		kt.DeletionTimestamp = nil
+	}
+	return kt
+}
+
+func (c *modelClaims) Now(ctx context.Context, key types.NamespacedName, topic string) (*v1.KafkaTopic, []v1.KafkaTopic, error) {
+	pass, planted := c.p.top(), c.p.w.config.plant
+	if planted == plantedCacheClaims || planted == plantedCache {
+		pass.cached = c.p.all()
+	} else {
+		pass.cached = c.p.w.all()
+	}
+	object := c.p.w.server.objects[key]
+	if planted == plantedCacheObject || planted == plantedCache {
+		object = c.p.cache[key]
+	}
+	var found []v1.KafkaTopic
+	for _, kt := range pass.cached {
+		if modelName(kt) == topic {
+			found = append(found, c.planted(*kt))
+		}
+	}
+	if object == nil {
+		return nil, found, nil
+	}
+	if pass.view != nil && pass.view.UID == object.UID && versionOf(pass.view) <= versionOf(object) {
+		pass.view = object
+	}
+	return object.DeepCopy(), found, nil
 }

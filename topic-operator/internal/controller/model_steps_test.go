@@ -35,6 +35,7 @@ const (
 	faultCrashAfter  = "crash-after"
 	faultRefused     = "refused"
 	faultLost        = "answer-lost"
+	faultRepeated    = "sent-again"
 )
 
 // String returns the step as Go reads it.
@@ -91,6 +92,14 @@ func init() { //nolint:gochecknoinits // the deeds and what they do refer to eac
 		{name: "outage", weight: 2, run: (*model).outage, fault: true},
 		{name: "mute", weight: 1, run: (*model).mute, fault: true},
 		{name: "redirect", weight: 1, run: (*model).redirect, fault: true},
+		{name: "throttle", weight: 3, run: (*model).throttle},
+		{name: "slow", weight: 1, run: (*model).slow},
+		{name: "internal", weight: 1, run: (*model).makeInternal},
+		{name: "claim-internal", weight: 1, run: (*model).claimInternal},
+		{name: "swap", weight: 1, run: (*model).swap, fault: true},
+		{name: "immigrate", weight: 2, run: (*model).immigrate},
+		{name: "hold", weight: 2, run: (*model).hold},
+		{name: "usurp", weight: 1, run: (*model).usurp, fault: true},
 		{name: "vanish", weight: 1, run: (*model).vanish, fault: true},
 	}
 }
@@ -119,10 +128,10 @@ func randomStep(r *rand.Rand, faults, nested bool) modelStep {
 // randomPass plans what happens in the middle of a pass.
 func randomPass(r *rand.Rand, s *modelStep, faults, nested bool) {
 	if faults && r.IntN(8) == 0 {
-		s.fault = []string{faultCrashBefore, faultCrashAfter, faultRefused, faultLost}[r.IntN(4)]
+		s.fault = []string{faultCrashBefore, faultCrashAfter, faultRefused, faultLost, faultRepeated}[r.IntN(5)]
 		s.n = 1 + r.IntN(4)
 	}
-	if !nested && r.IntN(5) == 0 {
+	if !nested && (s.fault == faultRepeated || r.IntN(5) == 0) {
 		s.at = 1 + r.IntN(8)
 		for range 1 + r.IntN(4) {
 			s.inner = append(s.inner, randomStep(r, faults, true))
@@ -233,6 +242,10 @@ func (w *model) user(s modelStep, what string, f func(*v1.KafkaTopic)) {
 	key := modelKeys[s.key]
 	if w.server.change(key, f) {
 		kt := w.server.objects[key]
+		if kt == nil {
+			w.tell("a user %s %s, which goes", what, key)
+			return
+		}
 		w.unmanaged[kt.UID] = w.unmanaged[kt.UID] || !modelManaged(kt)
 		w.tell("a user %s %s: label %q, annotations %v, partitions %s, config %v, managed %t", what, key, kt.Labels[modelLabel], kt.Annotations, shown(kt.Spec.Partitions), kt.Spec.Config, modelManaged(kt))
 	}
@@ -300,7 +313,7 @@ func (w *model) relabel(s modelStep) {
 func (w *model) restart(s modelStep) {
 	w.tell("%s is stopped", w.process(s))
 	o := w.operators[s.who%2]
-	w.start(o, w.relist(o, s.arg))
+	w.start(o, w.relist(o, s.arg), false)
 }
 
 // relist is how much of the log a new process's first list shows. An API server's answer may be a little old, but not older than what it
@@ -398,6 +411,7 @@ func (w *model) restore(s modelStep) {
 		status.TopicID = ""
 	}
 	if w.server.replaceStatus(key, status) {
+		w.restored[w.server.objects[key].UID] = true
 		// What was told counts no more: a status from a backup that does not know the topicId is a paused object's, and goes by its name.
 		maps.DeleteFunc(w.denied, func(d modelDenial, _ bool) bool { return d.object == w.server.objects[key].UID })
 		w.tell("somebody restores the status of %s: topicName %q, topicId %q, clusterId %q", key, status.TopicName, modelID(status.TopicID), status.ClusterID)

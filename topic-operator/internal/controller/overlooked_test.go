@@ -78,9 +78,11 @@ func TestWithoutFinalizersAGapInTheWatchDeletesNothing(t *testing.T) {
 	w.delete("a")
 	w.Expect(w.exists("a")).To(BeFalse())
 
+	w.sink.took()
 	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: known, DeleteStateUnknown: true})).To(BeTrue())
 	w.pass("a")
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+	w.Expect(w.sink.took()).To(ContainElement(ContainSubstring("its topic stays in Kafka: 'a'")), "what can be known is told")
 
 	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: known})).To(BeTrue())
 	w.pass("a")

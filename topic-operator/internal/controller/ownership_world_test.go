@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -30,6 +32,8 @@ func (c *ownCluster) Own(context.Context) ownership.Cluster {
 	defer c.mu.Unlock()
 	return c.Cluster
 }
+
+func (c *ownCluster) Current() ownership.Cluster { return c.Own(context.Background()) }
 
 func (c *ownCluster) Ask(ctx context.Context, _ time.Time) ownership.Cluster {
 	c.mu.Lock()
@@ -63,6 +67,16 @@ func (c *listedClaims) Of(ctx context.Context, topic string) ([]v1.KafkaTopic, e
 	return claimants, nil
 }
 
-func (c *listedClaims) Recheck(context.Context, string) ([]v1.KafkaTopic, bool, error) {
-	return nil, false, nil
+func (c *listedClaims) Now(ctx context.Context, key types.NamespacedName, topic string) (*v1.KafkaTopic, []v1.KafkaTopic, error) {
+	claimants, err := c.Of(ctx, topic)
+	if err != nil {
+		return nil, nil, err
+	}
+	kt := &v1.KafkaTopic{}
+	if err := c.w.admin.Get(ctx, key, kt); apierrors.IsNotFound(err) {
+		return nil, claimants, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	return kt, claimants, nil
 }

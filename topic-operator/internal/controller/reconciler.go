@@ -17,9 +17,10 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
@@ -29,18 +30,19 @@ import (
 //
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;update;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=get;list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Kafka is what the reconciler asks of Kafka; executor.Executor implements it.
 type Kafka interface {
 	Describe(ctx context.Context, name string, patient bool) (topic.Actual, error)
 	Locate(ctx context.Context, name string) (kafka.Topic, error)
-	Create(ctx context.Context, t kafka.NewTopic) (kafka.CreateResult, error)
+	Create(ctx context.Context, t kafka.NewTopic, allowed executor.Check) (kafka.CreateResult, error)
 	Validate(ctx context.Context, t kafka.NewTopic) error
-	Alter(ctx context.Context, c kafka.ConfigChange) error
-	Increase(ctx context.Context, p kafka.PartitionIncrease) error
+	Alter(ctx context.Context, c kafka.ConfigChange, allowed executor.Check) error
+	Increase(ctx context.Context, p kafka.PartitionIncrease, allowed executor.Check) error
 	Reassignments(ctx context.Context, name string) (map[int32]kafka.Reassignment, error)
-	Delete(ctx context.Context, id kafka.TopicID) error
+	Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error
 }
 
 // Identity tells which Kafka cluster the operator works for; identity.Guard implements it.
@@ -49,8 +51,21 @@ type Identity interface {
 	Own(ctx context.Context) ownership.Cluster
 	// Ask does the same, and at once if the last attempt began before the given time.
 	Ask(ctx context.Context, since time.Time) ownership.Cluster
+	// Current returns what is known, and asks nobody.
+	Current() ownership.Cluster
 	// Answered notes that a broker of another cluster answered.
 	Answered(as string)
+}
+
+// Schema tells what the API server keeps of a KafkaTopic: another CustomResourceDefinition than the operator's may drop what its promises rest on.
+// schema.Watcher implements it.
+type Schema interface {
+	// KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
+	KeepsClusterID() bool
+	// DroppedClusterID notes that the answer to a patch of a status lacked the clusterId.
+	DroppedClusterID()
+	// KeepsManaged asks the API server whether it keeps spec.managed of an object.
+	KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, error)
 }
 
 // Options are the settings that the reconciler needs.
@@ -66,6 +81,11 @@ type Options struct {
 	Identity Identity
 	// Claims finds the claimants of a topic; nil takes those that the manager's watches show.
 	Claims Claims
+	// Leads returns an error if another replica of the operator leads by now, or if nobody can tell. It is asked right before each change in
+	// Kafka. Nil means that there is no other replica.
+	Leads func(context.Context) error
+	// Schema tells what the API server keeps of a KafkaTopic; nil if it keeps everything.
+	Schema Schema
 	// Namespaces are the watched ones; none means all.
 	Namespaces []string
 	// Interval is the longest time between two looks at a topic.
@@ -83,7 +103,7 @@ type Options struct {
 type Reconciler struct {
 	client  client.Client
 	kafka   Kafka
-	events  *notify.Recorder
+	events  *events.Recorder
 	metrics *metrics.Metrics
 	options Options
 	memory  *memory
@@ -99,8 +119,14 @@ type Reconciler struct {
 }
 
 // NewReconciler returns a Reconciler. The client's reads come from a cache, its writes go to the API server.
-func NewReconciler(c client.Client, k Kafka, events *notify.Recorder, m *metrics.Metrics, o Options) *Reconciler {
-	return &Reconciler{client: c, kafka: k, events: events, metrics: m, options: o,
+func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metrics.Metrics, o Options) *Reconciler {
+	if o.Leads == nil {
+		o.Leads = always
+	}
+	if o.Schema == nil {
+		o.Schema = keepsAll{}
+	}
+	return &Reconciler{client: c, kafka: k, events: recorder, metrics: m, options: o,
 		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), again: make(chan event.GenericEvent), queued: func() int { return 0 }, elected: func() bool { return true }}
 }
 
@@ -115,8 +141,8 @@ type pass struct {
 	// desired is what the object asks for, and actual the topic as it was seen; both once Kafka was looked at.
 	desired topic.Desired
 	actual  topic.Actual
-	// rechecked: the other claimants are those that the API server has now.
-	rechecked bool
+	// bound is when a write of the pass proved last that the object is as the pass knows it; zero if none did.
+	bound time.Time
 	// wasReady: before the pass, the status said that the present specification was carried out.
 	wasReady bool
 	// settling: the operator wrote to Kafka for the object a moment ago, so that what a broker shows may be from before.
@@ -149,7 +175,7 @@ func says(o topic.Outcome) verdict { return verdict{outcome: &o} }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	defer r.busy.start(req.NamespacedName)()
+	defer r.busy.start(req.NamespacedName, r.options.Now())()
 	r.metrics.QueueLength(r.queued())
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
 	if err := r.client.Get(ctx, p.key, p.kt); err != nil {
@@ -186,7 +212,7 @@ const maxDecisions = 10
 
 // act decides whose the topic is and carries the decision out. What has to be known for it is asked as it goes.
 func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
-	if err := r.gather(ctx, p); err != nil {
+	if err := r.gather(ctx, p, nil); err != nil {
 		return verdict{}, err
 	}
 	for range maxDecisions {
@@ -200,24 +226,25 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 	return verdict{}, fmt.Errorf("no decision about topic '%s' after %d attempts", p.facts.Object.Topic(), maxDecisions)
 }
 
-// gather collects what is known without asking Kafka for the topic.
-func (r *Reconciler) gather(ctx context.Context, p *pass) error {
-	o := ownership.ObjectOf(p.kt, r.options.Selects(p.kt.Labels))
-	o.Vanished = p.facts.Object.Vanished
-	if made := r.memory.madeFor(p.kt.UID); made != nil && (o.Name == "" || o.Name == made.Name) {
-		o.Made = made // a status that tells of another topic, such as one from a backup, has the last word, since rivals are those of its topic
-	}
+// gather collects what is known without asking Kafka for the topic. The claimants are those that news shows, if there are any.
+func (r *Reconciler) gather(ctx context.Context, p *pass, news *changed) error {
+	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
 	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
 	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held {
 		return nil // nothing else matters
 	}
-	p.facts.Own = r.options.Identity.Own(ctx)
+	p.facts.Own = r.own(r.options.Identity.Own(ctx))
+	r.tellUnprotected(p)
 	p.facts.Violation = r.violation(o.Key.Namespace, o.Topic())
+	if news != nil && news.topic == o.Topic() {
+		p.facts.Others = r.others(ctx, p, news.claimants)
+		return nil
+	}
 	claimants, err := r.options.Claims.Of(ctx, o.Topic())
 	if err != nil {
 		return err
 	}
-	p.facts.Others = r.others(p, claimants)
+	p.facts.Others = r.others(ctx, p, claimants)
 	return nil
 }
 
@@ -229,16 +256,21 @@ func (r *Reconciler) violation(namespace, topic string) string {
 }
 
 // others are the claimants of the pass's topic besides its object.
-func (r *Reconciler) others(p *pass, claimants []v1.KafkaTopic) []ownership.Claimant {
+func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTopic) []ownership.Claimant {
 	var others []ownership.Claimant
 	for i := range claimants {
 		kt := &claimants[i]
-		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) {
+		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) || r.released(kt) || r.doubtful(ctx, kt) {
 			continue
 		}
 		others = append(others, ownership.ClaimantOf(kt, r.violation(kt.Namespace, ownership.ClaimedName(kt)) != ""))
 	}
 	return others
+}
+
+// released reports whether the operator let an object go that somebody else's finalizer still holds: it can't act any more, and so claims nothing.
+func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
+	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }
 
 // carryOut carries a decision out, or finds out what it asks for.
@@ -264,7 +296,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	case ownership.Wait:
 		return verdict{soon: firstRetry}, nil
 	case ownership.Create:
-		return r.create(ctx, p)
+		return r.create(ctx, p, d)
 	case ownership.Align:
 		return r.align(ctx, p, d)
 	case ownership.Delete:
@@ -290,9 +322,10 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 		// The object vanished while we were at it; the watch tells the rest.
 		err, v.done = nil, true
 	case err != nil && apierrors.IsConflict(err):
-		// Somebody wrote in between: what we know of the object is old. Look again when the watch has caught up.
+		// Somebody wrote in between: what we know of the object is old. Look again when the watch has caught up, and less and less often while
+		// somebody keeps writing.
 		p.log.V(1).Info("The KafkaTopic was changed meanwhile, reconciling it again")
-		return reconcile.Result{RequeueAfter: firstRetry / 2}, nil
+		return reconcile.Result{RequeueAfter: r.memory.failed(p.key)}, nil
 	case stopping(ctx) && (err != nil || v.retry):
 		return reconcile.Result{}, nil
 	case err != nil:
@@ -356,7 +389,7 @@ func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, e
 	v, err := r.act(ctx, p)
 	own := p.facts.Own
 	// There is no second chance: while the operator does not see its own cluster, the deletion waits.
-	v.retry = v.retry || v.outcome != nil && (own.Answering != "" || own.ID == "" && r.options.Ownership.BlockUnknown)
+	v.retry = v.retry || v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown)
 	if err == nil && !v.retry && v.soon == 0 {
 		v.done = true
 	}

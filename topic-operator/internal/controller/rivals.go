@@ -37,13 +37,13 @@ func (r *Reconciler) rivals() handler.EventHandler {
 
 // claimAs is what makes a KafkaTopic a rival of another one.
 type claimAs struct {
-	topic, clusterID           string
-	selected, managed, holding bool
+	topic, clusterID                     string
+	selected, managed, holding, released bool
 }
 
 func (r *Reconciler) claimOf(kt *v1.KafkaTopic) claimAs {
 	return claimAs{topic: ownership.ClaimedName(kt), clusterID: kt.Status.ClusterID, selected: r.options.Selects(kt.Labels),
-		managed: kt.IsManaged(), holding: kt.Status.TopicID != ""}
+		managed: kt.IsManaged(), holding: kt.Status.TopicID != "", released: r.released(kt)}
 }
 
 func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {

@@ -14,7 +14,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -35,7 +35,7 @@ func (w *world) start(k Kafka, changes ...func(*manager.Options)) (stop func()) 
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: ctrlconfig.Controller{SkipNameValidation: &yes}, // other tests run the same controller
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.ns: {}}},
-		Logger:     logging.New(w.logged, -10, false),
+		Logger:     logging.New(w.logged, logging.Options{Level: -10}),
 	}
 	for _, change := range changes {
 		change(&o)

@@ -22,7 +22,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 )
 
 // server is the API server of all tests of this package; without one, missing says why.
@@ -35,7 +35,7 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	ctrl.SetLogger(logging.New(io.Discard, 0, false))
+	ctrl.SetLogger(logging.New(io.Discard, logging.Options{}))
 	// What has to come comes soon, but the machine may be busy.
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(5 * time.Millisecond)

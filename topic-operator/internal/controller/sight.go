@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -41,7 +42,7 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 	}
 	if p.facts.Own.ID == "" {
 		// Kafka is there now, and can tell who it is.
-		p.facts.Own = r.options.Identity.Ask(ctx, answered)
+		p.facts.Own = r.own(r.options.Identity.Ask(ctx, answered))
 	}
 	return verdict{again: true}
 }
@@ -70,6 +71,7 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
 		return says(o)
 	}
+	o.StillUnmanaged = p.facts.Object.Doubtful
 	v := says(o)
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return v
@@ -81,13 +83,23 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	}
 	if p.facts.Own.Answering == "" {
 		v.told, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
+		v.told = v.told && isReconciled(p.kt)
 	}
 	return v
+}
+
+// isReconciled reports whether a status tells of a reconciliation, successful or not. On an object of another cluster that told something else before,
+// it is the work of the operator that it belongs to. Anything else, such as a pause that is over, is nobody's last word.
+func isReconciled(kt *v1.KafkaTopic) bool {
+	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady })
 }
 
 // claim is what the status says of a topic that was seen or made in the operator's cluster.
 func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim {
 	c := &topic.Claim{Name: name, ID: id, ClusterID: p.facts.Own.ID}
+	if p.facts.Own.Unstorable {
+		c.ClusterID = "" // or each pass would write it in vain
+	}
 	if c.ClusterID == "" && p.kt.Status.ClusterID != "" && p.kt.Status.TopicID != "" {
 		c.ID = kafka.TopicID{} // it cannot be told whether this is the cluster of the status, so that what it says stays
 	}

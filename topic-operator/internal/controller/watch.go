@@ -17,16 +17,31 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
 // passTimeout bounds one pass; a pass that hangs would keep its object from being looked at for ever.
 const passTimeout = 2 * time.Minute
+
+// hungAfter is when a pass that is still running hangs for ever: its context ended long ago.
+const hungAfter = 2 * passTimeout
+
+// Healthy returns an error if a pass hangs although its time is over. Only a restart helps then. It is a check of /healthy.
+func (r *Reconciler) Healthy(context.Context) error {
+	key, since := r.busy.oldest()
+	if took := r.options.Now().Sub(since); !since.IsZero() && took > hungAfter {
+		return fmt.Errorf("the pass over KafkaTopic %s has been running for %s, and may take %s", key, took.Round(time.Second), passTimeout)
+	}
+	return nil
+}
 
 // SetupWithManager registers the reconciler. Workers are cheap, since they mostly wait for Kafka together; they give the batches their size.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
@@ -47,6 +62,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 			return false
 		}
 	}
+	// It runs once the operator leads: a standby does not count what the leader counts.
+	if err := mgr.Add(manager.RunnableFunc(func(context.Context) error { r.metrics.Lead(); return nil })); err != nil {
+		return err
+	}
 	warm := true
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("kafkatopic").
@@ -65,12 +84,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 }
 
 // logOf names the object once in each line; controller-runtime's own way names it three times.
-func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
+func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 	return func(req *reconcile.Request) logr.Logger {
 		if req == nil {
-			return log
+			return base
 		}
-		return log.WithValues("KafkaTopic", req.String())
+		return base.WithValues("KafkaTopic", req.String())
 	}
 }
 
@@ -98,11 +117,20 @@ func (r *Reconciler) watched() predicate.Predicate {
 			r.metrics.ResourceGone(client.ObjectKeyFromObject(e.Object))
 			if kt, ok := e.Object.(*v1.KafkaTopic); ok && r.takesTopicAlong(e, kt) && r.elected() && r.ownsTopicOf(kt) {
 				r.vanish.put(client.ObjectKeyFromObject(kt), kt)
+			} else if ok && e.DeleteStateUnknown && !r.options.UseFinalizers && r.elected() && r.ownsTopicOf(kt) {
+				r.tellMissed(kt)
 			}
 			return true
 		},
 		GenericFunc: func(event.GenericEvent) bool { return true },
 	}
+}
+
+// tellMissed says what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
+func (r *Reconciler) tellMissed(kt *v1.KafkaTopic) {
+	const text = "The KafkaTopic went while the operator could not watch, and held no finalizer: its topic stays in Kafka"
+	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId", kt.Status.TopicID, "clusterId", kt.Status.ClusterID)
+	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")
 }
 
 // takesTopicAlong reports whether the topic has to go with an object that vanished: in the mode without finalizers, or if it was overlooked. An object
@@ -159,17 +187,29 @@ func asksForPass(before, after client.Object, useFinalizers bool) bool {
 // busyKeys are the objects that are being worked on.
 type busyKeys struct {
 	mu   sync.Mutex
-	keys map[types.NamespacedName]struct{}
+	keys map[types.NamespacedName]time.Time // since when
 }
 
 func newBusyKeys() *busyKeys {
-	return &busyKeys{keys: map[types.NamespacedName]struct{}{}}
+	return &busyKeys{keys: map[types.NamespacedName]time.Time{}}
 }
 
-func (b *busyKeys) start(key types.NamespacedName) (end func()) {
+// oldest returns the pass that has been running longest, and since when; the zero time if none runs.
+func (b *busyKeys) oldest() (oldest types.NamespacedName, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.keys[key] = struct{}{}
+	for key, began := range b.keys {
+		if since.IsZero() || began.Before(since) {
+			oldest, since = key, began
+		}
+	}
+	return oldest, since
+}
+
+func (b *busyKeys) start(key types.NamespacedName, now time.Time) (end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keys[key] = now
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()

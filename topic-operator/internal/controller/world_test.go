@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/notify"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
 )
@@ -45,7 +45,7 @@ type world struct {
 	registry *prometheus.Registry
 	requests *requests
 	logged   *logged
-	recorder *notify.Recorder
+	recorder *events.Recorder
 	setup    setup
 	r        *Reconciler
 }
@@ -66,6 +66,7 @@ func newWorld(t *testing.T, changes ...func(*setup)) *world {
 		Options: Options{Selects: func(map[string]string) bool { return true }, Interval: interval, UseFinalizers: true, Now: w.clock.now},
 		config:  func() *rest.Config { return server.Config },
 	}
+	s.Namespaces = []string{w.ns}
 	for _, change := range changes {
 		change(&s)
 	}
@@ -75,7 +76,7 @@ func newWorld(t *testing.T, changes ...func(*setup)) *world {
 	}
 	w.metrics = metrics.New(w.registry, s.metrics)
 	w.setup = s
-	w.recorder = notify.New(w.sink, notify.Limits{PerSecond: 1e6, Burst: 1e6, Waiting: 1e4}, w.metrics.EventDropped)
+	w.recorder = events.New(w.sink, events.Limits{PerSecond: 1e6, Burst: 1e6, Waiting: 1e4}, w.metrics.EventDropped)
 	w.sink.flush = func() { w.recorder.Normal(nil, mark, mark, mark) }
 	go func() { _ = w.recorder.Start(t.Context()) }()
 	o := s.Options
@@ -109,7 +110,7 @@ func (w *world) pass(name string) reconcile.Result {
 }
 
 func (w *world) tryPass(ctx context.Context, name string) (reconcile.Result, error) {
-	ctx = log.IntoContext(ctx, logging.New(w.logged, -10, false))
+	ctx = log.IntoContext(ctx, logging.New(w.logged, logging.Options{Level: -10}))
 	return w.r.Reconcile(ctx, reconcile.Request{NamespacedName: w.key(name)})
 }
 

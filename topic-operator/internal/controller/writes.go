@@ -49,7 +49,12 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []
 	if err != nil {
 		return fmt.Errorf("encode the finalizers: %w", err)
 	}
-	return r.client.Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
+	began := r.options.Now()
+	if err := r.client.Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return err
+	}
+	p.bound = began
+	return nil
 }
 
 // writeStatus writes the status if it changes, and tells of a change for the worse.
@@ -67,8 +72,11 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	if err := r.patchStatus(ctx, p, patch); err != nil {
 		return err
 	}
+	r.noteDropped(p, after)
 	if o.ConditionsOnly && p.facts.Own.Answering == "" {
 		r.memory.mismatchTold(p.kt.UID, p.kt.Generation)
+	} else {
+		r.memory.forgetMismatch(p.kt.UID) // whatever was told is overwritten
 	}
 	if o.Claimed != nil && after.TopicID == o.Claimed.ID.String() { // a paused object learns the name alone, one of another cluster learns nothing
 		r.memory.claimStored(p.kt.UID)
@@ -79,7 +87,25 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 
 // writeClaim stores that the object belongs to the operator's cluster, before anything is changed there. It fails if anybody wrote in between.
 func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) error {
-	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, topic.StatusWithClaim(p.kt, c))
+	after := topic.StatusWithClaim(p.kt, c)
+	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, after)
+	if err != nil || patch == nil {
+		return err
+	}
+	if err := r.patchStatus(ctx, p, patch); err != nil {
+		return err
+	}
+	r.noteDropped(p, after)
+	return nil
+}
+
+// rememberThrottles stores which throttles the object names, before they are set in Kafka: only what an object named is removed again.
+func (r *Reconciler) rememberThrottles(ctx context.Context, p *pass) error {
+	warnings := p.desired.NewThrottles()
+	if len(warnings) == 0 {
+		return nil
+	}
+	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, topic.StatusWithWarnings(p.kt, warnings, r.options.Now()))
 	if err != nil || patch == nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -62,14 +63,27 @@ func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.R
 			return topic.Actual{}, t.Err
 		}
 		if err != nil {
-			return topic.Actual{}, err
+			return topic.Actual{}, unreadable(err)
 		}
 		config, ok := configs[kafka.TopicResource(t.Topic.Name)]
 		if !ok {
 			return topic.Actual{}, errUnanswered
 		}
-		return topic.Actual{Topic: t.Topic, Config: config.Entries}, config.Err
+		return topic.Actual{Topic: t.Topic, Config: config.Entries}, unreadable(config.Err)
 	}), nil
+}
+
+// unreadable says what it means that Kafka refuses to show a topic's configuration: the topic exists, and can't be compared.
+func unreadable(err error) error {
+	switch kafka.ClassOf(err) {
+	case kafka.ClassForbidden:
+		return fmt.Errorf("%w (the topic exists, and its configuration can't be compared: allow the operator DescribeConfigs on it)", err)
+	case kafka.ClassUnsupported:
+		return fmt.Errorf("%w (the topic exists, and its configuration can't be compared: this Kafka has no DescribeConfigs)", err)
+	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassInvalid, kafka.ClassNotFound, kafka.ClassExists,
+		kafka.ClassDisabled, kafka.ClassWrongCluster:
+	}
+	return err
 }
 
 func (e *Executor) describeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error) {
@@ -86,39 +100,47 @@ func (e *Executor) locateBatch(ctx context.Context, names []string) ([]batch.Res
 	return answers(names, self[string], topics, func(t kafka.TopicResult) (kafka.Topic, error) { return t.Topic, t.Err }), nil
 }
 
-func (e *Executor) createBatch(validateOnly bool) batch.Func[kafka.NewTopic, kafka.CreateResult] {
-	return func(ctx context.Context, topics []kafka.NewTopic) ([]batch.Result[kafka.CreateResult], error) {
+func (e *Executor) createBatch(validateOnly bool) batch.Func[change[kafka.NewTopic], kafka.CreateResult] {
+	return func(ctx context.Context, changes []change[kafka.NewTopic]) ([]batch.Result[kafka.CreateResult], error) {
+		topics := items(changes)
+		ctx = gated(ctx, changes, newName)
 		got, err := call(ctx, e, OperationCreateTopics, func(ctx context.Context) (map[string]kafka.CreateResult, error) {
 			return e.admin.CreateTopics(ctx, topics, validateOnly)
 		})
 		if err != nil {
 			return nil, err
 		}
-		return answers(topics, func(t kafka.NewTopic) string { return t.Name }, got, func(r kafka.CreateResult) (kafka.CreateResult, error) { return r, r.Err }), nil
+		return answers(topics, newName, got, func(r kafka.CreateResult) (kafka.CreateResult, error) { return r, r.Err }), nil
 	}
 }
 
-func (e *Executor) alterBatch(ctx context.Context, changes []kafka.ConfigChange) ([]batch.Result[struct{}], error) {
+func (e *Executor) alterBatch(ctx context.Context, changes []change[kafka.ConfigChange]) ([]batch.Result[struct{}], error) {
+	configs := items(changes)
+	ctx = gated(ctx, changes, resourceOf)
 	got, err := call(ctx, e, OperationAlterConfigs, func(ctx context.Context) (map[kafka.ConfigResource]error, error) {
-		return e.admin.AlterConfigs(ctx, changes, false)
+		return e.admin.AlterConfigs(ctx, configs, false)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answers(changes, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, got, onlyError), nil
+	return answers(configs, resourceOf, got, onlyError), nil
 }
 
-func (e *Executor) increaseBatch(ctx context.Context, increases []kafka.PartitionIncrease) ([]batch.Result[struct{}], error) {
+func (e *Executor) increaseBatch(ctx context.Context, changes []change[kafka.PartitionIncrease]) ([]batch.Result[struct{}], error) {
+	increases := items(changes)
+	ctx = gated(ctx, changes, topicOf)
 	got, err := call(ctx, e, OperationCreatePartitions, func(ctx context.Context) (map[string]error, error) {
 		return e.admin.CreatePartitions(ctx, increases, false)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answers(increases, func(p kafka.PartitionIncrease) string { return p.Topic }, got, onlyError), nil
+	return answers(increases, topicOf, got, onlyError), nil
 }
 
-func (e *Executor) removeBatch(ctx context.Context, ids []kafka.TopicID) ([]batch.Result[struct{}], error) {
+func (e *Executor) removeBatch(ctx context.Context, changes []change[kafka.TopicID]) ([]batch.Result[struct{}], error) {
+	ids := items(changes)
+	ctx = gated(ctx, changes, self[kafka.TopicID])
 	got, err := call(ctx, e, OperationDeleteTopics, func(ctx context.Context) (map[kafka.TopicID]error, error) {
 		return e.admin.DeleteTopics(ctx, ids)
 	})

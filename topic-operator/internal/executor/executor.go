@@ -58,12 +58,12 @@ type Executor struct {
 
 	describe      *batch.Batcher[string, string, topic.Actual]
 	locate        *batch.Batcher[string, string, kafka.Topic]
-	create        *batch.Batcher[string, kafka.NewTopic, kafka.CreateResult]
-	validate      *batch.Batcher[string, kafka.NewTopic, kafka.CreateResult]
-	alter         *batch.Batcher[kafka.ConfigResource, kafka.ConfigChange, struct{}]
-	increase      *batch.Batcher[string, kafka.PartitionIncrease, struct{}]
+	create        *batch.Batcher[string, change[kafka.NewTopic], kafka.CreateResult]
+	validate      *batch.Batcher[string, change[kafka.NewTopic], kafka.CreateResult]
+	alter         *batch.Batcher[kafka.ConfigResource, change[kafka.ConfigChange], struct{}]
+	increase      *batch.Batcher[string, change[kafka.PartitionIncrease], struct{}]
 	reassignments *batch.Batcher[string, string, map[int32]kafka.Reassignment]
-	remove        *batch.Batcher[kafka.TopicID, kafka.TopicID, struct{}]
+	remove        *batch.Batcher[kafka.TopicID, change[kafka.TopicID], struct{}]
 }
 
 // New returns an Executor whose calls live at most as long as ctx.
@@ -75,16 +75,22 @@ func New(ctx context.Context, admin Admin, observer Observer, o Options) *Execut
 	}
 	e.describe = batch.New(ctx, self[string], e.describeBatch, opts(OperationDescribeTopics))
 	e.locate = batch.New(ctx, self[string], e.locateBatch, opts(OperationDescribeTopics))
-	e.create = batch.New(ctx, func(t kafka.NewTopic) string { return t.Name }, e.createBatch(false), opts(OperationCreateTopics))
-	e.validate = batch.New(ctx, func(t kafka.NewTopic) string { return t.Name }, e.createBatch(true), opts(OperationCreateTopics))
-	e.alter = batch.New(ctx, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, e.alterBatch, opts(OperationAlterConfigs))
-	e.increase = batch.New(ctx, func(p kafka.PartitionIncrease) string { return p.Topic }, e.increaseBatch, opts(OperationCreatePartitions))
+	e.create = batch.New(ctx, keyOf(newName), e.createBatch(false), opts(OperationCreateTopics))
+	e.validate = batch.New(ctx, keyOf(newName), e.createBatch(true), opts(OperationCreateTopics))
+	e.alter = batch.New(ctx, keyOf(resourceOf), e.alterBatch, opts(OperationAlterConfigs))
+	e.increase = batch.New(ctx, keyOf(topicOf), e.increaseBatch, opts(OperationCreatePartitions))
 	e.reassignments = batch.New(ctx, self[string], e.reassignmentsBatch, opts(OperationListReassignments))
-	e.remove = batch.New(ctx, self[kafka.TopicID], e.removeBatch, opts(OperationDeleteTopics))
+	e.remove = batch.New(ctx, keyOf(self[kafka.TopicID]), e.removeBatch, opts(OperationDeleteTopics))
 	return e
 }
 
 func self[T any](t T) T { return t }
+
+func newName(t kafka.NewTopic) string { return t.Name }
+
+func resourceOf(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }
+
+func topicOf(p kafka.PartitionIncrease) string { return p.Topic }
 
 // Describe returns a topic and its configuration. A topic that does not exist is an error of kafka.ClassNotFound. A patient caller waits
 // a little, so that timed checks share their requests.
@@ -101,26 +107,26 @@ func (e *Executor) Locate(ctx context.Context, name string) (kafka.Topic, error)
 	return e.locate.Do(ctx, name)
 }
 
-// Create creates a topic.
-func (e *Executor) Create(ctx context.Context, t kafka.NewTopic) (kafka.CreateResult, error) {
-	return e.create.Do(ctx, t)
+// Create creates a topic, if that is still allowed when the request leaves.
+func (e *Executor) Create(ctx context.Context, t kafka.NewTopic, allowed Check) (kafka.CreateResult, error) {
+	return e.create.Do(ctx, change[kafka.NewTopic]{t, allowed})
 }
 
 // Validate asks the controller whether it would create a topic; none is created. A name that is taken is an error of kafka.ClassExists.
 func (e *Executor) Validate(ctx context.Context, t kafka.NewTopic) error {
-	_, err := e.validate.Do(ctx, t)
+	_, err := e.validate.Do(ctx, change[kafka.NewTopic]{item: t})
 	return err
 }
 
-// Alter changes a topic's configuration.
-func (e *Executor) Alter(ctx context.Context, c kafka.ConfigChange) error {
-	_, err := e.alter.Do(ctx, c)
+// Alter changes a topic's configuration, if that is still allowed when the request leaves.
+func (e *Executor) Alter(ctx context.Context, c kafka.ConfigChange, allowed Check) error {
+	_, err := e.alter.Do(ctx, change[kafka.ConfigChange]{c, allowed})
 	return err
 }
 
-// Increase raises a topic's number of partitions.
-func (e *Executor) Increase(ctx context.Context, p kafka.PartitionIncrease) error {
-	_, err := e.increase.Do(ctx, p)
+// Increase raises a topic's number of partitions, if that is still allowed when the request leaves.
+func (e *Executor) Increase(ctx context.Context, p kafka.PartitionIncrease, allowed Check) error {
+	_, err := e.increase.Do(ctx, change[kafka.PartitionIncrease]{p, allowed})
 	return err
 }
 
@@ -129,8 +135,8 @@ func (e *Executor) Reassignments(ctx context.Context, name string) (map[int32]ka
 	return e.reassignments.Do(ctx, name)
 }
 
-// Delete deletes a topic by its id. An id that no topic has is an error of kafka.ClassNotFound.
-func (e *Executor) Delete(ctx context.Context, id kafka.TopicID) error {
-	_, err := e.remove.Do(ctx, id)
+// Delete deletes a topic by its id, if that is still allowed when the request leaves. An id that no topic has is an error of kafka.ClassNotFound.
+func (e *Executor) Delete(ctx context.Context, id kafka.TopicID, allowed Check) error {
+	_, err := e.remove.Do(ctx, change[kafka.TopicID]{id, allowed})
 	return err
 }

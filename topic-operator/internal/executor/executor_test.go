@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -48,18 +49,18 @@ func TestCallsAtTheSameTimeAreOneRequest(t *testing.T) {
 		{OperationDescribeTopics, func(e *Executor, i int) error { _, err := e.Locate(t.Context(), name(i)); return err },
 			map[string]int{OperationDescribeTopics: n}},
 		{OperationCreateTopics, func(e *Executor, i int) error {
-			_, err := e.Create(t.Context(), kafka.NewTopic{Name: "new" + name(i)})
+			_, err := e.Create(t.Context(), kafka.NewTopic{Name: "new" + name(i)}, nil)
 			return err
 		}, map[string]int{OperationCreateTopics: n}},
 		{OperationAlterConfigs, func(e *Executor, i int) error {
-			return e.Alter(t.Context(), kafka.ConfigChange{Resource: kafka.TopicResource(name(i)), Set: map[string]string{"k": "v"}})
+			return e.Alter(t.Context(), kafka.ConfigChange{Resource: kafka.TopicResource(name(i)), Set: map[string]string{"k": "v"}}, nil)
 		}, map[string]int{OperationAlterConfigs: n}},
 		{OperationCreatePartitions, func(e *Executor, i int) error {
-			return e.Increase(t.Context(), kafka.PartitionIncrease{Topic: name(i), Total: 3})
+			return e.Increase(t.Context(), kafka.PartitionIncrease{Topic: name(i), Total: 3}, nil)
 		}, map[string]int{OperationCreatePartitions: n}},
 		{OperationListReassignments, func(e *Executor, i int) error { _, err := e.Reassignments(t.Context(), name(i)); return err },
 			map[string]int{OperationListReassignments: n}},
-		{OperationDeleteTopics, func(e *Executor, i int) error { return e.Delete(t.Context(), topicID(i)) },
+		{OperationDeleteTopics, func(e *Executor, i int) error { return e.Delete(t.Context(), topicID(i), nil) },
 			map[string]int{OperationDeleteTopics: n}},
 	} {
 		t.Run(c.operation, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestEachCallGetsTheAnswerOfItsOwnItem(t *testing.T) {
 		case 1:
 			moves[k], err = e.Reassignments(t.Context(), name(k))
 		case 2:
-			made[k], err = e.Create(t.Context(), kafka.NewTopic{Name: fmt.Sprint("new", k), Partitions: int32(k)}) //nolint:gosec // small
+			made[k], err = e.Create(t.Context(), kafka.NewTopic{Name: fmt.Sprint("new", k), Partitions: int32(k)}, nil) //nolint:gosec // small
 		}
 		return err
 	})
@@ -234,7 +235,7 @@ func TestTheEndOfTheExecutorEndsItsRequests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	e := New(ctx, a, newObserver(), Options{MaxBatch: 10, CallTimeout: time.Minute})
 	ended := make(chan error, 1)
-	go func() { ended <- e.Delete(t.Context(), topicID(0)) }()
+	go func() { ended <- e.Delete(t.Context(), topicID(0), nil) }()
 	g.Consistently(ended, 20*time.Millisecond).ShouldNot(Receive())
 	cancel()
 	g.Eventually(ended).Should(Receive(MatchError(context.Canceled)))
@@ -245,7 +246,7 @@ func TestLargeBatchesAreSplit(t *testing.T) {
 	a := newPort(25)
 	o := newObserver()
 	e := New(t.Context(), a, o, Options{MaxBatch: 10, Linger: 10 * time.Millisecond, CallTimeout: time.Minute})
-	g.Expect(together(25, func(i int) error { return e.Delete(t.Context(), topicID(i)) })).To(HaveEach(BeNil()))
+	g.Expect(together(25, func(i int) error { return e.Delete(t.Context(), topicID(i), nil) })).To(HaveEach(BeNil()))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	total := 0
@@ -276,4 +277,42 @@ func TestManyCallersOfAllKinds(t *testing.T) {
 	}
 	wg.Wait()
 	g.Expect(failed.Load()).To(BeZero())
+}
+
+func TestAChangeThatIsNotAllowedAnyMoreHoldsNoOtherUp(t *testing.T) {
+	withdrawn := errors.New("withdrawn")
+	for operation, call := range map[string]func(e *Executor, i int, allowed Check) error{
+		OperationCreateTopics: func(e *Executor, i int, allowed Check) error {
+			_, err := e.Create(t.Context(), kafka.NewTopic{Name: name(i), Partitions: 1, ReplicationFactor: 1}, allowed)
+			return err
+		},
+		OperationAlterConfigs: func(e *Executor, i int, allowed Check) error {
+			return e.Alter(t.Context(), kafka.ConfigChange{Resource: kafka.TopicResource(name(i)), Set: map[string]string{"retention.ms": "1"}}, allowed)
+		},
+		OperationCreatePartitions: func(e *Executor, i int, allowed Check) error {
+			return e.Increase(t.Context(), kafka.PartitionIncrease{Topic: name(i), Total: 5}, allowed)
+		},
+	} {
+		t.Run(operation, func(t *testing.T) {
+			g := NewWithT(t)
+			cluster := kafkamemory.New(kafkamemory.Options{})
+			admin := cluster.Client("User:operator", nil)
+			if operation != OperationCreateTopics {
+				for i := range 3 {
+					_, err := admin.CreateTopics(t.Context(), []kafka.NewTopic{{Name: name(i), Partitions: 1, ReplicationFactor: 1}}, false)
+					g.Expect(err).NotTo(HaveOccurred())
+				}
+			}
+			e, _ := newExecutor(t, admin, 3)
+			errs := together(3, func(i int) error {
+				return call(e, i, func(context.Context) error {
+					if i == 1 {
+						return withdrawn
+					}
+					return nil
+				})
+			})
+			g.Expect(errs).To(Equal([]error{nil, withdrawn, nil}))
+		})
+	}
 }

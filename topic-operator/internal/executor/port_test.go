@@ -20,20 +20,20 @@ var everyCall = map[string]func(ctx context.Context, e *Executor, i int) error{
 		return err
 	},
 	OperationCreateTopics: func(ctx context.Context, e *Executor, i int) error {
-		_, err := e.Create(ctx, kafka.NewTopic{Name: name(i)})
+		_, err := e.Create(ctx, kafka.NewTopic{Name: name(i)}, nil)
 		return err
 	},
 	OperationAlterConfigs: func(ctx context.Context, e *Executor, i int) error {
-		return e.Alter(ctx, kafka.ConfigChange{Resource: kafka.TopicResource(name(i))})
+		return e.Alter(ctx, kafka.ConfigChange{Resource: kafka.TopicResource(name(i))}, nil)
 	},
 	OperationCreatePartitions: func(ctx context.Context, e *Executor, i int) error {
-		return e.Increase(ctx, kafka.PartitionIncrease{Topic: name(i), Total: 2})
+		return e.Increase(ctx, kafka.PartitionIncrease{Topic: name(i), Total: 2}, nil)
 	},
 	OperationListReassignments: func(ctx context.Context, e *Executor, i int) error {
 		_, err := e.Reassignments(ctx, name(i))
 		return err
 	},
-	OperationDeleteTopics: func(ctx context.Context, e *Executor, i int) error { return e.Delete(ctx, topicID(i)) },
+	OperationDeleteTopics: func(ctx context.Context, e *Executor, i int) error { return e.Delete(ctx, topicID(i), nil) },
 }
 
 // topicID is the id of the topic of a number.

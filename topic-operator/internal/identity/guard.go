@@ -10,7 +10,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
@@ -37,7 +37,8 @@ type Options struct {
 	Interval time.Duration
 	// Armed is told whether the id is known, Changed whether another cluster answers, each time that it changes. They must not block.
 	Armed, Changed func(bool)
-	// Restored is told that the operator's own cluster answers again, after another one did. It must not block.
+	// Restored is told that the operator's own cluster answers, after another one did, or after its id could not be found out for a while. It must not
+	// block.
 	Restored func()
 	// Now tells the time.
 	Now func() time.Time
@@ -111,6 +112,11 @@ func (g *Guard) askIf(ctx context.Context, due func() bool) ownership.Cluster {
 // Answered notes that a call was refused because the broker belongs to another cluster.
 func (g *Guard) Answered(as string) {
 	g.learned(as)
+	g.Look()
+}
+
+// Look has the guard ask Kafka at once who it is, such as with new credentials.
+func (g *Guard) Look() {
 	select {
 	case g.news <- struct{}{}:
 	default: // it is awake already
@@ -208,6 +214,9 @@ func (g *Guard) learned(id string) {
 		g.own.ID = id
 		g.options.Armed(true)
 		log.Info("Cluster id protection is armed", "clusterId", id, "afterFailures", g.failures)
+		if g.failures > 0 {
+			g.options.Restored() // what waited for the id goes on at once
+		}
 	case id == g.own.ID && g.own.Answering != "":
 		log.Info("The operator's own Kafka cluster answers again", "clusterId", id, "insteadOf", g.own.Answering)
 		g.own.Answering = ""

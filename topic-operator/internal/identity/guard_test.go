@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/logging"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
@@ -83,7 +83,7 @@ func guard(a *admin) *watched {
 	w.Guard = New(a, Options{CallTimeout: 5 * time.Second, Interval: time.Hour, Armed: tell(&w.armed), Changed: tell(&w.changed),
 		Restored: func() { w.mu.Lock(); defer w.mu.Unlock(); w.restored++ },
 		Now:      func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now },
-		Log:      logging.New(w, 0, false)})
+		Log:      logging.New(w, logging.Options{})})
 	return w
 }
 
@@ -143,8 +143,9 @@ func TestWithoutAnIDTheOperatorRunsOnUnprotectedAndArmsLater(t *testing.T) {
 	w.set("A", nil)
 	w.step(lastRetry)
 	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{ID: "A"}))
-	armed, _, _, log = w.told()
+	armed, _, restored, log := w.told()
 	g.Expect(armed).To(BeTrue())
+	g.Expect(restored).To(Equal(1), "what waited for the id goes on at once")
 	g.Expect(log).To(ContainSubstring("Cluster id protection is armed"))
 }
 

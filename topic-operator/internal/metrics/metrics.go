@@ -22,6 +22,7 @@ type Metrics struct {
 	locked          *prometheus.CounterVec
 	periodical      *prometheus.CounterVec
 	duration        *prometheus.HistogramVec
+	slowest         *slowest
 	maxQueue        *peak
 	maxBatch        *peak
 
@@ -49,6 +50,8 @@ type Options struct {
 	// Operations, Requests, Reasons and Refusals name the operations, Kafka requests, reasons of failures, and reasons not to touch a topic
 	// to show from the start.
 	Operations, Requests, Reasons, Refusals []string
+	// Now tells the time; nil is the clock.
+	Now func() time.Time
 }
 
 // Timers of Strimzi that do not belong to a Kafka operation.
@@ -69,6 +72,9 @@ var (
 // New creates the figures and registers them.
 func New(registry prometheus.Registerer, o Options) *Metrics {
 	common := []string{"kind", "namespace", "selector"}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
@@ -82,6 +88,7 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 		periodical:      counter("strimzi_reconciliations_periodical_total", "Passes over resources that were in order before, as the timer makes them", common...),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
 			Help: "How long a pass takes", Buckets: reconcileBuckets}, common),
+		slowest:       newSlowest(common, o.Now),
 		resources:     newResourceGauges(o),
 		ownership:     newOwnershipFigures(o),
 		errors:        counter("strimzi_reconciliation_errors_total", "Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself", append(common, "reason")...),
@@ -94,7 +101,7 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 	}
 	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size", "The longest that the work queue has been", o)
 	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "The largest batch so far", o)
-	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.maxQueue.gauge, m.maxBatch.gauge,
+	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.slowest, m.maxQueue.gauge, m.maxBatch.gauge,
 		m.resources.all, m.resources.paused, m.errors, m.drift, m.batchSize, m.requests, m.requestErrors, m.eventsDropped)
 	registry.MustRegister(m.ownership.collectors()...)
 	m.registerTimers(registry, o)
@@ -121,6 +128,7 @@ func (m *Metrics) showFromTheStart(o Options) {
 			vec.WithLabelValues(kind, ns, m.selector)
 		}
 		m.duration.WithLabelValues(kind, ns, m.selector)
+		m.slowest.show(kind, ns, m.selector)
 		for _, reason := range o.Reasons {
 			m.errors.WithLabelValues(kind, ns, m.selector, reason)
 		}
@@ -149,6 +157,7 @@ func (m *Metrics) Reconciled(p Pass) {
 	labels := []string{kind, m.namespaces.label(p.Namespace), m.selector}
 	m.reconciliations.WithLabelValues(labels...).Inc()
 	m.duration.WithLabelValues(labels...).Observe(p.Took.Seconds())
+	m.slowest.observe(p.Took, labels...)
 	if p.Periodical {
 		m.periodical.WithLabelValues(labels...).Inc()
 	}

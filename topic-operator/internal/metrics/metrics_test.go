@@ -19,16 +19,17 @@ import (
 
 // strimzis are the figures of Strimzi's topic operator as Prometheus shows them, with their types.
 var strimzis = map[string]dto.MetricType{
-	"strimzi_reconciliations_total":            dto.MetricType_COUNTER,
-	"strimzi_reconciliations_successful_total": dto.MetricType_COUNTER,
-	"strimzi_reconciliations_failed_total":     dto.MetricType_COUNTER,
-	"strimzi_reconciliations_locked_total":     dto.MetricType_COUNTER,
-	"strimzi_reconciliations_periodical_total": dto.MetricType_COUNTER,
-	"strimzi_reconciliations_duration_seconds": dto.MetricType_HISTOGRAM,
-	"strimzi_reconciliations_max_queue_size":   dto.MetricType_GAUGE,
-	"strimzi_reconciliations_max_batch_size":   dto.MetricType_GAUGE,
-	"strimzi_resources":                        dto.MetricType_GAUGE,
-	"strimzi_resources_paused":                 dto.MetricType_GAUGE,
+	"strimzi_reconciliations_total":                dto.MetricType_COUNTER,
+	"strimzi_reconciliations_successful_total":     dto.MetricType_COUNTER,
+	"strimzi_reconciliations_failed_total":         dto.MetricType_COUNTER,
+	"strimzi_reconciliations_locked_total":         dto.MetricType_COUNTER,
+	"strimzi_reconciliations_periodical_total":     dto.MetricType_COUNTER,
+	"strimzi_reconciliations_duration_seconds":     dto.MetricType_HISTOGRAM,
+	"strimzi_reconciliations_duration_seconds_max": dto.MetricType_GAUGE,
+	"strimzi_reconciliations_max_queue_size":       dto.MetricType_GAUGE,
+	"strimzi_reconciliations_max_batch_size":       dto.MetricType_GAUGE,
+	"strimzi_resources":                            dto.MetricType_GAUGE,
+	"strimzi_resources_paused":                     dto.MetricType_GAUGE,
 }
 
 // timers are Strimzi's additional ones.
@@ -170,6 +171,12 @@ func TestResourcesAreCounted(t *testing.T) {
 	}
 	m.ResourceGone(key("a"))
 	check(0, 0)
+	m.ResourceSeen(key("on a standby"), true)
+	check(0, 0)
+	m.Lead()
+	check(1, 1)
+	m.ResourceGone(key("on a standby"))
+	check(0, 0)
 	m.ResourceSeen(key("a"), false)
 	m.ResourceSeen(key("a"), false)
 	m.ResourceSeen(key("b"), true)
@@ -188,6 +195,7 @@ func TestResourcesAreCounted(t *testing.T) {
 func TestPeaksOnlyRise(t *testing.T) {
 	g := NewWithT(t)
 	m, registry, _ := gather(t, Options{})
+	m.Lead()
 	var wg sync.WaitGroup
 	for n := range 50 {
 		wg.Go(func() {
@@ -210,4 +218,30 @@ func TestARegistryTakesTheFiguresOnce(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	New(registry, Options{})
 	g.Expect(func() { New(registry, Options{}) }).To(Panic())
+}
+
+func TestTheSlowestPassIsForgottenAfterAWhile(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1_000_000, 0)
+	registry := prometheus.NewPedanticRegistry()
+	m := New(registry, Options{Namespaces: []string{"a", "b"}, Selector: "x=y", Now: func() time.Time { return now }})
+	value := func(namespace string) float64 {
+		for _, series := range families(t, registry)["strimzi_reconciliations_duration_seconds_max"].GetMetric() {
+			if labels := labelsOf(series); labels["namespace"] == namespace && labels["kind"] == "KafkaTopic" && labels["selector"] == "x=y" {
+				return series.GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
+	g.Expect(value("a")).To(BeZero(), "it is there from the start")
+	m.Reconciled(Pass{Namespace: "a", Took: 5 * time.Second})
+	m.Reconciled(Pass{Namespace: "a", Took: 2 * time.Second})
+	g.Expect([]float64{value("a"), value("b")}).To(Equal([]float64{5, 0}))
+	now = now.Add(90 * time.Second)
+	m.Reconciled(Pass{Namespace: "a", Took: 3 * time.Second})
+	g.Expect(value("a")).To(Equal(5.0))
+	now = now.Add(91 * time.Second)
+	g.Expect(value("a")).To(Equal(3.0), "the longer one is more than three minutes old")
+	now = now.Add(time.Hour)
+	g.Expect(value("a")).To(BeZero())
 }

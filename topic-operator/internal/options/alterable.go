@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // AlterableConfig is the set of topic configurations that the operator may alter. The zero value allows all.
@@ -36,7 +38,7 @@ func ParseAlterableConfig(text string) AlterableConfig {
 	if strings.EqualFold(text, alterableNone) {
 		return a
 	}
-	for _, key := range splitList(text) {
+	for _, key := range settings.List(text) {
 		a.keys[key] = true
 	}
 	return a

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // environment is a set of variables, as a test writes them.
@@ -20,6 +21,10 @@ type environment map[string]string
 func (e environment) lookup(name string) (string, bool) {
 	value, ok := e[name]
 	return value, ok
+}
+
+func (e environment) env() settings.Environment {
+	return settings.Environment{Lookup: e.lookup, Variables: e.list()}
 }
 
 func (e environment) list() []string {
@@ -41,7 +46,7 @@ func with(more ...string) environment {
 
 func (e environment) parse(t *testing.T, args ...string) (Options, []string) {
 	t.Helper()
-	o, warnings, err := Parse(args, e.lookup, e.list())
+	o, warnings, err := Parse(args, e.env())
 	if err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
@@ -50,7 +55,7 @@ func (e environment) parse(t *testing.T, args ...string) (Options, []string) {
 
 func (e environment) fails(t *testing.T, texts ...string) {
 	t.Helper()
-	_, _, err := Parse(nil, e.lookup, e.list())
+	_, _, err := Parse(nil, e.env())
 	if err == nil {
 		t.Fatalf("no error, want one with %q", texts)
 	}
@@ -85,45 +90,45 @@ func TestStrimziConfig(t *testing.T) {
 	acceptsSCRAM := func(mechanism string, want kafka.SASLMechanism) func(*testing.T) {
 		return func(t *testing.T) {
 			o, _ := login(mechanism, tls...).parse(t)
-			equal(t, "mechanism", o.SASL.Mechanism, want)
-			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolSASLSSL)
+			equal(t, "mechanism", o.Kafka.SASL.Mechanism, want)
+			equal(t, "protocol", o.Kafka.Protocol, credentials.ProtocolSASLSSL)
 		}
 	}
 	cases := map[string]func(*testing.T){
 		"shouldConnectWithPlaintextAndNotAuthn": func(t *testing.T) {
 			o, warnings := with().parse(t)
-			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolPlaintext)
-			equal(t, "bootstrap", o.Bootstrap, []string{"localhost:1234"})
-			equal(t, "login", o.SASL, SASL{})
+			equal(t, "protocol", o.Kafka.Protocol, credentials.ProtocolPlaintext)
+			equal(t, "bootstrap", o.Kafka.Bootstrap, []string{"localhost:1234"})
+			equal(t, "login", o.Kafka.SASL, credentials.SASL{})
 			equal(t, "warnings", len(warnings), 0)
-			if !regexp.MustCompile(`^strimzi-topic-operator-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(o.ClientID) {
-				t.Errorf("client id %s", o.ClientID)
+			if !regexp.MustCompile(`^strimzi-topic-operator-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(o.Kafka.ClientID) {
+				t.Errorf("client id %s", o.Kafka.ClientID)
 			}
 		},
 		"shouldConnectWithSaslPlain": func(t *testing.T) {
 			// Strimzi leaves the protocol at PLAINTEXT, which does not log in at all. Here it is derived.
 			o, warnings := login("plain").parse(t)
-			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolSASLPlaintext)
-			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
+			equal(t, "protocol", o.Kafka.Protocol, credentials.ProtocolSASLPlaintext)
+			equal(t, "login", o.Kafka.SASL, credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
 			if len(warnings) != 1 || !strings.Contains(warnings[0], "in the clear") {
 				t.Errorf("warnings: %q", warnings)
 			}
 		},
 		"shouldConnectWithSaslPlainWithTls": func(t *testing.T) {
 			o, _ := login("plain", append(tls, "STRIMZI_SECURITY_PROTOCOL", "SASL_SSL")...).parse(t)
-			equal(t, "protocol", o.SecurityProtocol, credentials.ProtocolSASLSSL)
-			equal(t, "host names unverified", o.TLS.SkipHostnameVerification, false)
-			equal(t, "Secrets", o.SecretNames(), []string{"ca"})
+			equal(t, "protocol", o.Kafka.Protocol, credentials.ProtocolSASLSSL)
+			equal(t, "host names unverified", o.Kafka.TLS.SkipHostnameVerification, false)
+			equal(t, "Secrets", o.Kafka.SecretNames(), []string{"ca"})
 		},
 		"shouldAcceptSaslScramSha256": acceptsSCRAM("scram-sha-256", kafka.SASLScramSHA256),
 		"shouldAcceptSaslScramSha512": acceptsSCRAM("scram-sha-512", kafka.SASLScramSHA512),
 		"shouldThrowWithDuplicateConfig": func(t *testing.T) {
 			twice := append(with().list(), "STRIMZI_KAFKA_BOOTSTRAP_SERVERS=my-kafka:9093")
-			_, _, err := Parse(nil, with().lookup, twice)
+			_, _, err := Parse(nil, settings.Environment{Lookup: with().lookup, Variables: twice})
 			if err == nil || !strings.Contains(err.Error(), "duplicate key: STRIMZI_KAFKA_BOOTSTRAP_SERVERS") {
 				t.Errorf("a variable given twice: %v", err)
 			}
-			_, _, err = Parse([]string{"--namespace=a", "--namespace", "b"}, with().lookup, nil)
+			_, _, err = Parse([]string{"--namespace=a", "--namespace", "b"}, settings.Environment{Lookup: with().lookup})
 			if err == nil || !strings.Contains(err.Error(), "duplicate key: --namespace") {
 				t.Errorf("a flag given twice: %v", err)
 			}
@@ -147,14 +152,14 @@ func TestStrimziConfig(t *testing.T) {
 			assertMasked(t, o)
 			o, _ = custom(`{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"https://idp/token","sasl.jaas.config":"` +
 				strings.Replace(oauthJAAS, "hush", "FORBIDDEN", 1) + `"}`).parse(t)
-			equal(t, "secret", o.SASL.OAuth.ClientSecret.Reveal(), "FORBIDDEN")
+			equal(t, "secret", o.Kafka.SASL.OAuth.ClientSecret.Reveal(), "FORBIDDEN")
 			assertMasked(t, o)
 		},
 		"shouldConfigureCustomSasl": func(t *testing.T) {
 			// Strimzi hands anything to Java. Here the mechanism must be one that the operator has.
 			o, _ := custom(`{ // why
 				"sasl.mechanism": "PLAIN", /* how */ "sasl.jaas.config": "` + plainJAAS + `" }`).parse(t)
-			equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
+			equal(t, "login", o.Kafka.SASL, credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
 			custom(`{"sasl.mechanism":"AWS_MSK_IAM","sasl.jaas.config":"software.amazon.msk.auth.iam.IAMLoginModule required;",`+
 				`"sasl.client.callback.handler.class":"software.amazon.msk.auth.iam.IAMClientCallbackHandler"}`).
 				fails(t, "AWS_MSK_IAM is not supported", "sasl.client.callback.handler.class is not supported", "SCRAM-SHA-512")
@@ -185,13 +190,19 @@ func TestStrimziConfig(t *testing.T) {
 			equal(t, "gates", len(o.FeatureGates), 0)
 		},
 		"testFeatureGatesParsing": func(t *testing.T) {
-			with("STRIMZI_FEATURE_GATES", "-NonExistingGate").fails(t, "Unknown feature gate NonExistingGate found in the configuration")
+			// Strimzi's stops. Its cluster operator hands its own gates to every operator, of any version.
+			o, warnings := with("STRIMZI_FEATURE_GATES", "-NonExistingGate").parse(t)
+			equal(t, "gates", len(o.FeatureGates), 0)
+			equal(t, "warnings", warnings, []string{"STRIMZI_FEATURE_GATES: Unknown feature gate NonExistingGate found in the configuration; it has no effect"})
 			with("STRIMZI_FEATURE_GATES", "Gate").fails(t, "Gate is not a valid feature gate configuration")
 		},
-		// Cruise Control is refused as a whole, so its files are never looked at.
+		// Cruise Control has no effect as a whole, so its files are never looked at.
 		"shouldConfigureCruiseControl": func(t *testing.T) {
-			with("STRIMZI_CRUISE_CONTROL_ENABLED", "true").fails(t, "STRIMZI_CRUISE_CONTROL_ENABLED", "not supported yet")
-			_, warnings := with("STRIMZI_CRUISE_CONTROL_ENABLED", "false", "STRIMZI_CRUISE_CONTROL_HOSTNAME", "my-cruise-control",
+			_, warnings := with("STRIMZI_CRUISE_CONTROL_ENABLED", "true").parse(t)
+			if len(warnings) != 1 || !strings.Contains(warnings[0], "STRIMZI_CRUISE_CONTROL_ENABLED has no effect yet: changing replication factors") {
+				t.Errorf("warnings: %q", warnings)
+			}
+			_, warnings = with("STRIMZI_CRUISE_CONTROL_ENABLED", "false", "STRIMZI_CRUISE_CONTROL_HOSTNAME", "my-cruise-control",
 				"STRIMZI_CRUISE_CONTROL_PORT", "9090", "STRIMZI_CRUISE_CONTROL_RACK_AWARE", "true").parse(t)
 			equal(t, "warnings", len(warnings), 0)
 		},
@@ -209,7 +220,7 @@ func TestStrimziConfig(t *testing.T) {
 
 func cruiseControlFile(env string) func(*testing.T) {
 	return func(t *testing.T) {
-		with("STRIMZI_CRUISE_CONTROL_ENABLED", "true", env, "/no/such/file").fails(t, "not supported yet")
+		with("STRIMZI_CRUISE_CONTROL_ENABLED", "true", env, "/no/such/file").parse(t)
 		with(env, "/no/such/file").parse(t)
 	}
 }
@@ -222,11 +233,11 @@ func assertMasked(t *testing.T, o Options) {
 	}
 	printed := []string{string(asJSON), o.String()}
 	for _, verb := range []string{"v", "+v", "#v", "s", "q", "x", "X", "d"} {
-		for _, value := range []any{o, o.SASL, o.SASL.Password, o.SASL.OAuth} {
+		for _, value := range []any{o, o.Kafka.SASL, o.Kafka.SASL.Password, o.Kafka.SASL.OAuth} {
 			printed = append(printed, fmt.Sprintf("%"+verb, value))
 		}
-		if o.SASL.OAuth != nil {
-			printed = append(printed, fmt.Sprintf("%"+verb, *o.SASL.OAuth))
+		if o.Kafka.SASL.OAuth != nil {
+			printed = append(printed, fmt.Sprintf("%"+verb, *o.Kafka.SASL.OAuth))
 		}
 	}
 	for _, text := range printed {
@@ -249,7 +260,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 		"STRIMZI_SASL_CUSTOM_CONFIG_JSON":         `{"sasl.mechanism":"OAUTHBEARER","sasl.kerberos.service.name":"SECRET-VALUE","sasl.jaas.config":"` + oauthJAAS + `"}`,
 		"STRIMZI_KAFKA_BOOTSTRAPSERVERS":          "localhost:9092",
 	}
-	_, warnings, err := Parse([]string{"--concurrency=none"}, e.lookup, e.list())
+	_, warnings, err := Parse([]string{"--concurrency=none"}, e.env())
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -274,15 +285,15 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	if t.Failed() {
 		t.Log(err)
 	}
-	var setting *SettingError
+	var setting *settings.Error
 	if !errors.As(err, &setting) || setting.Remedy == "" {
-		t.Errorf("no SettingError with a remedy in %v", err)
+		t.Errorf("no settings.Error with a remedy in %v", err)
 	}
 }
 
 func TestHelpIsAskedFor(t *testing.T) {
 	for _, arg := range []string{"--help", "-h"} {
-		if _, _, err := Parse([]string{arg}, environment{}.lookup, nil); !errors.Is(err, flag.ErrHelp) {
+		if _, _, err := Parse([]string{arg}, environment{}.env()); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}
@@ -290,10 +301,10 @@ func TestHelpIsAskedFor(t *testing.T) {
 	if !strings.Contains(help, "objects.\n\ntopic-operator first\n\ntopic-operator second\n\nEach setting") {
 		t.Error("--help does not show the subcommands")
 	}
-	for _, g := range table(&draft{}) {
-		for _, s := range g.settings {
-			if !strings.Contains(help, "\n  "+s.env) {
-				t.Errorf("--help does not show %s", s.env)
+	for _, g := range table(newDraft()).Groups {
+		for _, s := range g.Settings {
+			if !strings.Contains(help, "\n  "+s.Env) {
+				t.Errorf("--help does not show %s", s.Env)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package options
 import (
 	"strings"
 	"testing"
+
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // FuzzParse: whatever the environment and the flags are, Parse does not panic, and what it accepts is valid and prints no secret.
@@ -25,7 +27,7 @@ func FuzzParse(f *testing.F) {
 		if flags != "" {
 			args = strings.Split(flags, "\n")
 		}
-		o, _, err := Parse(args, e.lookup, e.list())
+		o, _, err := Parse(args, e.env())
 		if err != nil {
 			if err.Error() == "" {
 				t.Error("an error without a text")
@@ -47,20 +49,25 @@ func problems(o Options) []string {
 		}
 	}
 	must(o.Namespaces.All != (len(o.Namespaces.Names) > 0), "namespaces")
-	must(len(o.Bootstrap) > 0 && o.ClientID != "", "Kafka's address or the client id")
-	must(namespacePattern.MatchString(o.SecretNamespace), "the Secrets' namespace")
+	must(len(o.Kafka.Bootstrap) > 0 && o.Kafka.ClientID != "", "Kafka's address or the client id")
+	must(namespace(o.Kafka.SecretNamespace), "the Secrets' namespace")
 	must(o.ReconciliationInterval > 0 && o.Concurrency > 0 && o.Batch.MaxSize > 0 && o.Batch.MaxLinger >= 0, "numbers")
 	e := o.LeaderElection
-	must(e.Name != "" && namespacePattern.MatchString(e.Namespace) && e.LeaseDuration > e.RenewDeadline && e.RenewDeadline > e.RetryPeriod && e.RetryPeriod > 0, "leader election")
-	must(o.HTTPAddress != "" && o.HTTPAddress != o.PprofAddress, "addresses")
-	must(o.SecurityProtocol.SASL() == (o.SASL.Mechanism != ""), "login without protocol, or protocol without login")
-	must(o.TLS.IdentitySecret == "" || o.TLS.KeyEntry != "" && o.TLS.CertEntry != "", "entries of the identity")
-	name, secret := o.SASL.Username, o.SASL.Password
-	if o.SASL.OAuth != nil {
-		name, secret = o.SASL.OAuth.ClientID, o.SASL.OAuth.ClientSecret
-		must(strings.HasPrefix(strings.ToLower(o.SASL.OAuth.TokenEndpoint), "https://"), "token endpoint")
+	must(e.Name != "" && namespace(e.Namespace) && e.LeaseDuration > e.RenewDeadline && e.RenewDeadline > e.RetryPeriod && e.RetryPeriod > 0, "leader election")
+	must(o.HTTP.Address != "" && o.HTTP.Address != o.HTTP.PprofAddress, "addresses")
+	must(o.Kafka.Protocol.SASL() == (o.Kafka.SASL.Mechanism != ""), "login without protocol, or protocol without login")
+	must(o.Kafka.TLS.IdentitySecret == "" || o.Kafka.TLS.KeyEntry != "" && o.Kafka.TLS.CertEntry != "", "entries of the identity")
+	name, secret := o.Kafka.SASL.Username, o.Kafka.SASL.Password
+	if o.Kafka.SASL.OAuth != nil {
+		name, secret = o.Kafka.SASL.OAuth.ClientID, o.Kafka.SASL.OAuth.ClientSecret
+		must(strings.HasPrefix(strings.ToLower(o.Kafka.SASL.OAuth.TokenEndpoint), "https://"), "token endpoint")
 	}
-	must(!o.SecurityProtocol.SASL() || o.SASL.Secret != "" || name != "" && !secret.IsEmpty(), "credentials")
+	must(!o.Kafka.Protocol.SASL() || o.Kafka.SASL.Secret != "" || name != "" && !secret.IsEmpty(), "credentials")
 	must(len(secret.Reveal()) < 12 || !strings.Contains(o.String(), secret.Reveal()), "a secret that is printed")
 	return found
+}
+
+func namespace(name string) bool {
+	_, err := settings.Namespace(name)
+	return err == nil
 }

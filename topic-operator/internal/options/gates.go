@@ -3,6 +3,8 @@ package options
 import (
 	"regexp"
 	"slices"
+
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // knownGates are the feature gates of the operator. None exists today.
@@ -10,21 +12,29 @@ var knownGates []string
 
 var gatePattern = regexp.MustCompile(`^([+-])([A-Za-z0-9]+)$`)
 
+// parseGates reads feature gates, known or not.
 func parseGates(text string) (map[string]bool, error) {
 	gates := map[string]bool{}
-	for _, entry := range splitList(text) {
+	for _, entry := range settings.List(text) {
 		match := gatePattern.FindStringSubmatch(entry)
 		if match == nil {
-			return nil, invalid(entry+" is not a valid feature gate configuration", "give +Name or -Name, with commas between")
+			return nil, settings.Invalid(entry+" is not a valid feature gate configuration", "give +Name or -Name, with commas between")
 		}
 		name := match[2]
-		if !slices.Contains(knownGates, name) {
-			return nil, invalid("Unknown feature gate "+name+" found in the configuration", "remove it: this version has no feature gates")
-		}
 		if _, twice := gates[name]; twice {
-			return nil, invalid("duplicate key: "+name, "give each feature gate once")
+			return nil, settings.Invalid("duplicate key: "+name, "give each feature gate once")
 		}
 		gates[name] = match[1] == "+"
 	}
 	return gates, nil
+}
+
+// completeGates drops gates that this version does not know, with a warning: Strimzi's cluster operator hands its own to every operator.
+func (d *draft) completeGates(r *settings.Reading) {
+	for _, name := range sortedKeys(d.FeatureGates) {
+		if !slices.Contains(knownGates, name) {
+			r.Warn("STRIMZI_FEATURE_GATES: Unknown feature gate %s found in the configuration; it has no effect", name)
+			delete(d.FeatureGates, name)
+		}
+	}
 }

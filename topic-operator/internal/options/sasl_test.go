@@ -11,46 +11,46 @@ import (
 const endpoint = `"sasl.oauthbearer.token.endpoint.url":"https://idp:8443/token"`
 
 func TestCustomSASL(t *testing.T) {
-	oauth := func(o OAuth) SASL {
+	oauth := func(o credentials.OAuth) credentials.SASL {
 		if o.TokenEndpoint == "" {
 			o.TokenEndpoint = "https://idp:8443/token"
 		}
 		if o.Extensions == nil {
 			o.Extensions = map[string]string{}
 		}
-		return SASL{Mechanism: kafka.SASLOAuthBearer, OAuth: &o}
+		return credentials.SASL{Mechanism: kafka.SASLOAuthBearer, OAuth: &o}
 	}
 	cases := map[string]struct {
 		json string
-		want SASL
+		want credentials.SASL
 	}{
-		"PLAIN": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
+		"PLAIN": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"` + plainJAAS + `"}`, credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
 		"SCRAM": {`{"sasl.mechanism":"SCRAM-SHA-512","sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=foo password='b;a\"r';"}`,
-			SASL{Mechanism: kafka.SASLScramSHA512, Username: "foo", Password: credentials.Conceal(`b;a"r`)}},
-		"a distribution's own prefix": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"kafkashaded.` + plainJAAS + `"}`, SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
+			credentials.SASL{Mechanism: kafka.SASLScramSHA512, Username: "foo", Password: credentials.Conceal(`b;a"r`)}},
+		"a distribution's own prefix": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"kafkashaded.` + plainJAAS + `"}`, credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
 		"OAUTHBEARER by JAAS": {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.jaas.config":"` + oauthJAAS + `"}`,
-			oauth(OAuth{ClientID: "me", ClientSecret: credentials.Conceal("hush"), Scope: "a b", Extensions: map[string]string{"logicalCluster": "lc"}})},
+			oauth(credentials.OAuth{ClientID: "me", ClientSecret: credentials.Conceal("hush"), Scope: "a b", Extensions: map[string]string{"logicalCluster": "lc"}})},
 		"OAUTHBEARER by KIP-1139": {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.oauthbearer.client.credentials.client.id":"me",
 			"sasl.oauthbearer.client.credentials.client.secret":"hush","sasl.oauthbearer.scope":"s",
 			"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required ;",
 			"sasl.login.callback.handler.class":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"}`,
-			oauth(OAuth{ClientID: "me", ClientSecret: credentials.Conceal("hush"), Scope: "s"})},
+			oauth(credentials.OAuth{ClientID: "me", ClientSecret: credentials.Conceal("hush"), Scope: "s"})},
 		"OAUTHBEARER as Strimzi's library has it": {`{"sasl.mechanism":"OAUTHBEARER","sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required` +
 			` oauth.token.endpoint.uri=\"https://keycloak/token\" oauth.client.id=\"me\" oauth.client.secret=\"hush\";",
 			"sasl.login.callback.handler.class":"io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"}`,
-			oauth(OAuth{TokenEndpoint: "https://keycloak/token", ClientID: "me", ClientSecret: credentials.Conceal("hush")})},
+			oauth(credentials.OAuth{TokenEndpoint: "https://keycloak/token", ClientID: "me", ClientSecret: credentials.Conceal("hush")})},
 		"slashes in values are no comments": {`{"sasl.mechanism":"OAUTHBEARER"/**/,"sasl.oauthbearer.token.endpoint.url":"https://x/*y*/",` +
 			`"sasl.oauthbearer.client.credentials.client.id":"a\"//b","sasl.oauthbearer.client.credentials.client.secret":"c" // end
-			}`, oauth(OAuth{TokenEndpoint: "https://x/*y*/", ClientID: `a"//b`, ClientSecret: credentials.Conceal("c")})},
+			}`, oauth(credentials.OAuth{TokenEndpoint: "https://x/*y*/", ClientID: `a"//b`, ClientSecret: credentials.Conceal("c")})},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			o, _ := with("STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON", c.json).parse(t)
-			if c.want.OAuth != nil && o.SASL.OAuth != nil {
-				equal(t, "OAuth", *o.SASL.OAuth, *c.want.OAuth)
-				equal(t, "secret", o.SASL.OAuth.ClientSecret.Reveal(), c.want.OAuth.ClientSecret.Reveal())
+			if c.want.OAuth != nil && o.Kafka.SASL.OAuth != nil {
+				equal(t, "OAuth", *o.Kafka.SASL.OAuth, *c.want.OAuth)
+				equal(t, "secret", o.Kafka.SASL.OAuth.ClientSecret.Reveal(), c.want.OAuth.ClientSecret.Reveal())
 			}
-			equal(t, "login", o.SASL, c.want)
+			equal(t, "login", o.Kafka.SASL, c.want)
 		})
 	}
 }
@@ -95,19 +95,19 @@ func TestSASLSecret(t *testing.T) {
 		return with(append([]string{"STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_SECRET_NAME", "login"}, more...)...)
 	}
 	o, _ := enabled("STRIMZI_SASL_MECHANISM", "scram-sha-512").parse(t)
-	equal(t, "login", o.SASL, SASL{Mechanism: kafka.SASLScramSHA512, Secret: "login"})
-	equal(t, "Secrets", o.SecretNames(), []string{"login"})
+	equal(t, "login", o.Kafka.SASL, credentials.SASL{Mechanism: kafka.SASLScramSHA512, Secret: "login"})
+	equal(t, "Secrets", o.Kafka.SecretNames(), []string{"login"})
 
 	o, _ = enabled("STRIMZI_SASL_MECHANISM", "scram-sha-512", "STRIMZI_SASL_USERNAME", "me").parse(t)
-	equal(t, "name beside a KafkaUser's Secret", o.SASL.Username, "me")
+	equal(t, "name beside a KafkaUser's Secret", o.Kafka.SASL.Username, "me")
 
 	enabled("STRIMZI_SASL_MECHANISM", "plain", "STRIMZI_SASL_PASSWORD", "hunter2").fails(t, "keep the password in one place")
-	enabled("STRIMZI_SASL_CUSTOM_CONFIG_JSON", `{"sasl.mechanism":"PLAIN","sasl.jaas.config":"`+plainJAAS+`"}`).fails(t, "keep it in one place")
+	enabled("STRIMZI_SASL_CUSTOM_CONFIG_JSON", `{"sasl.mechanism":"PLAIN","sasl.jaas.config":"`+plainJAAS+`"}`).fails(t, "keep the password in one place")
 
 	o, warnings := enabled("STRIMZI_SASL_CUSTOM_CONFIG_JSON", `{"sasl.mechanism":"OAUTHBEARER",`+endpoint+`}`, "STRIMZI_SASL_MECHANISM", "plain",
 		"STRIMZI_SECURITY_PROTOCOL", "SASL_SSL").parse(t)
-	equal(t, "Secret", o.SASL.Secret, "login")
-	equal(t, "endpoint", o.SASL.OAuth.TokenEndpoint, "https://idp:8443/token")
+	equal(t, "Secret", o.Kafka.SASL.Secret, "login")
+	equal(t, "endpoint", o.Kafka.SASL.OAuth.TokenEndpoint, "https://idp:8443/token")
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "STRIMZI_SASL_MECHANISM has no effect beside") {
 		t.Errorf("warnings: %q", warnings)
 	}

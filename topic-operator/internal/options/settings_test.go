@@ -11,6 +11,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // Every setting, with values that are read and values that are refused. TestEverySettingHasACase keeps it whole.
@@ -21,30 +22,30 @@ var settingCases = map[string]struct {
 	read  map[string]any
 	wrong []string
 }{
-	"STRIMZI_NAMESPACE": {func(o Options) any { return o.Namespaces }, Namespaces{Names: []string{"my-namespace"}},
-		map[string]any{"*": Namespaces{All: true}, " b , a,a": Namespaces{Names: []string{"a", "b"}}}, []string{"*,a", "A", "a_b", ",", "a;b", strings.Repeat("a", 64)}},
-	"STRIMZI_RESOURCE_LABELS": {func(o Options) any { return o.Selector }, Selector(nil),
-		map[string]any{"strimzi.io/cluster=a, x=": Selector{"strimzi.io/cluster": "a", "x": ""}}, []string{"a", "=b", "a=b=c", "a in (b)", "a!=b", "-/a=b", "a=b,a=b"}},
-	"STRIMZI_CLUSTER_NAMESPACE": {func(o Options) any { return o.SecretNamespace }, "my-namespace", map[string]any{"kafka": "kafka"}, []string{"*", "A"}},
-	"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": {func(o Options) any { return o.Bootstrap }, []string{"localhost:1234"},
+	"STRIMZI_NAMESPACE": {func(o Options) any { return o.Namespaces }, settings.Namespaces{Names: []string{"my-namespace"}},
+		map[string]any{"*": settings.Namespaces{All: true}, " b , a,a": settings.Namespaces{Names: []string{"a", "b"}}}, []string{"*,a", "A", "a_b", ",", "a;b", strings.Repeat("a", 64)}},
+	"STRIMZI_RESOURCE_LABELS": {func(o Options) any { return o.Selector }, settings.Selector(nil),
+		map[string]any{"strimzi.io/cluster=a, x=": settings.Selector{"strimzi.io/cluster": "a", "x": ""}}, []string{"a", "=b", "a=b=c", "a in (b)", "a!=b", "-/a=b", "a=b,a=b"}},
+	"STRIMZI_CLUSTER_NAMESPACE": {func(o Options) any { return o.Kafka.SecretNamespace }, "my-namespace", map[string]any{"kafka": "kafka"}, []string{"*", "A"}},
+	"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": {func(o Options) any { return o.Kafka.Bootstrap }, []string{"localhost:1234"},
 		map[string]any{"a:1, b.c:2 ,": []string{"a:1", "b.c:2"}, "[::1]:9092": []string{"[::1]:9092"}, "SSL://a:1": []string{"a:1"}},
 		[]string{"a", ":1", "a:0", "a:65536", "a:b", "a:1;b:1", "::1:9092", ","}},
 	"STRIMZI_CLIENT_ID": {nil, nil, map[string]any{"me": nil}, nil},
-	"STRIMZI_SECURITY_PROTOCOL": {func(o Options) any { return o.SecurityProtocol }, credentials.ProtocolPlaintext,
+	"STRIMZI_SECURITY_PROTOCOL": {func(o Options) any { return o.Kafka.Protocol }, credentials.ProtocolPlaintext,
 		map[string]any{"SSL": credentials.ProtocolSSL, "plaintext": credentials.ProtocolPlaintext}, []string{"TLS", "SASL_SSL", "SASL_PLAINTEXT"}},
-	"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": {func(o Options) any { return o.TLS.TrustSecret }, "", map[string]any{"ca.x-1": "ca.x-1"}, []string{"A", "a/b"}},
-	"STRIMZI_TLS_SECRET_NAME": {func(o Options) any { return o.TLS }, TLS{},
-		map[string]any{"me": TLS{IdentitySecret: "me", KeyEntry: "tls.key", CertEntry: "tls.crt"}}, []string{"A"}},
-	"STRIMZI_TLS_KEY_NAME":  {func(o Options) any { return o.TLS.KeyEntry }, "", map[string]any{"a.key": ""}, nil},
-	"STRIMZI_TLS_CERT_NAME": {func(o Options) any { return o.TLS.CertEntry }, "", map[string]any{"a.crt": ""}, nil},
-	"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": {func(o Options) any { return o.TLS.SkipHostnameVerification }, false,
+	"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": {func(o Options) any { return o.Kafka.TLS.TrustSecret }, "", map[string]any{"ca.x-1": "ca.x-1"}, []string{"A", "a/b"}},
+	"STRIMZI_TLS_SECRET_NAME": {func(o Options) any { return o.Kafka.TLS }, credentials.TLS{},
+		map[string]any{"me": credentials.TLS{IdentitySecret: "me", KeyEntry: "tls.key", CertEntry: "tls.crt"}}, []string{"A"}},
+	"STRIMZI_TLS_KEY_NAME":  {func(o Options) any { return o.Kafka.TLS.KeyEntry }, "", map[string]any{"a.key": ""}, nil},
+	"STRIMZI_TLS_CERT_NAME": {func(o Options) any { return o.Kafka.TLS.CertEntry }, "", map[string]any{"a.crt": ""}, nil},
+	"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": {func(o Options) any { return o.Kafka.TLS.SkipHostnameVerification }, false,
 		map[string]any{"": true, "https": false, "HTTPS": false}, []string{"LDAPS", "none"}},
-	"STRIMZI_SASL_ENABLED":            {func(o Options) any { return o.SASL.Mechanism }, kafka.SASLMechanism(""), map[string]any{"False": kafka.SASLMechanism("")}, []string{"true", "no", "0"}},
-	"STRIMZI_SASL_MECHANISM":          {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"plain": SASL{}}, nil},
-	"STRIMZI_SASL_USERNAME":           {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"me": SASL{}}, nil},
-	"STRIMZI_SASL_PASSWORD":           {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"secret": SASL{}}, nil},
-	"STRIMZI_SASL_SECRET_NAME":        {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"login": SASL{}}, []string{"A"}},
-	"STRIMZI_SASL_CUSTOM_CONFIG_JSON": {func(o Options) any { return o.SASL }, SASL{}, map[string]any{"{}": SASL{}}, nil},
+	"STRIMZI_SASL_ENABLED":            {func(o Options) any { return o.Kafka.SASL.Mechanism }, kafka.SASLMechanism(""), map[string]any{"False": kafka.SASLMechanism("")}, []string{"true", "no", "0"}},
+	"STRIMZI_SASL_MECHANISM":          {func(o Options) any { return o.Kafka.SASL }, credentials.SASL{}, map[string]any{"plain": credentials.SASL{}}, nil},
+	"STRIMZI_SASL_USERNAME":           {func(o Options) any { return o.Kafka.SASL }, credentials.SASL{}, map[string]any{"me": credentials.SASL{}}, nil},
+	"STRIMZI_SASL_PASSWORD":           {func(o Options) any { return o.Kafka.SASL }, credentials.SASL{}, map[string]any{"secret": credentials.SASL{}}, nil},
+	"STRIMZI_SASL_SECRET_NAME":        {func(o Options) any { return o.Kafka.SASL }, credentials.SASL{}, map[string]any{"login": credentials.SASL{}}, []string{"A"}},
+	"STRIMZI_SASL_CUSTOM_CONFIG_JSON": {func(o Options) any { return o.Kafka.SASL }, credentials.SASL{}, map[string]any{"{}": credentials.SASL{}}, nil},
 	"STRIMZI_USE_FINALIZERS":          {func(o Options) any { return o.UseFinalizers }, true, map[string]any{"false": false, " TRUE ": true}, []string{"1", "flase"}},
 	"STRIMZI_DELETION_DISABLED_POLICY": {func(o Options) any { return o.DeletionDisabled }, DeletionDisabledRelease,
 		map[string]any{"keep": DeletionDisabledKeep, "Release": DeletionDisabledRelease}, []string{"delete"}},
@@ -58,14 +59,15 @@ var settingCases = map[string]struct {
 	"STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW": {func(o Options) any { return o.SkipClusterConfigReview }, false, map[string]any{"true": true}, []string{"y"}},
 	"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": {func(o Options) any { return o.ReconciliationInterval }, 2 * time.Minute,
 		map[string]any{"1500": 1500 * time.Millisecond}, []string{"0", "-1", "2m", "9223372036854775807", "99999999999999999999"}},
-	"STRIMZI_FEATURE_GATES":           {func(o Options) any { return len(o.FeatureGates) }, 0, map[string]any{" , ": 0}, []string{"+A", "A", "+A,-B"}},
+	"STRIMZI_FEATURE_GATES":           {func(o Options) any { return len(o.FeatureGates) }, 0, map[string]any{" , ": 0, "+A,-B": 0}, []string{"A", "+A,-A"}},
 	"STRIMZI_CONCURRENCY":             {func(o Options) any { return o.Concurrency }, 256, map[string]any{"1": 1}, []string{"0", "-1", "1.5", "2147483648"}},
 	"STRIMZI_MAX_BATCH_SIZE":          {func(o Options) any { return o.Batch.MaxSize }, 500, map[string]any{"100": 100}, []string{"0", "-1", "x"}},
 	"STRIMZI_MAX_BATCH_LINGER_MS":     {func(o Options) any { return o.Batch.MaxLinger }, time.Duration(0), map[string]any{"100": 100 * time.Millisecond, "0": time.Duration(0)}, []string{"-1"}},
-	"STRIMZI_LEADER_ELECTION_ENABLED": {func(o Options) any { return o.LeaderElection.Enabled }, true, map[string]any{"false": false}, []string{"off"}},
-	"STRIMZI_LEADER_ELECTION_LEASE_NAME": {func(o Options) any { return o.LeaderElection.Name }, "strimzi-topic-operator-277c4bf6",
+	"STRIMZI_LEADER_ELECTION_ENABLED": {func(o Options) any { return o.LeaderElection.Enabled }, false, map[string]any{"true": true}, []string{"off"}},
+	"STRIMZI_LEADER_ELECTION_LEASE_NAME": {func(o Options) any { return o.LeaderElection.Name }, "strimzi-topic-operator-a435facf",
 		map[string]any{"mine": "mine"}, []string{"Mine", "a..b"}},
 	"STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE":   {func(o Options) any { return o.LeaderElection.Namespace }, "my-namespace", map[string]any{"ops": "ops"}, []string{"a.b"}},
+	"STRIMZI_LEADER_ELECTION_IDENTITY":          {func(o Options) any { return o.LeaderElection.Identity }, "", map[string]any{"pod-0": "pod-0"}, nil},
 	"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": {func(o Options) any { return o.LeaderElection.LeaseDuration }, 15 * time.Second, map[string]any{"20000": 20 * time.Second}, []string{"10000", "0"}},
 	"STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS": {func(o Options) any { return o.LeaderElection.RenewDeadline }, 10 * time.Second, map[string]any{"9000": 9 * time.Second}, []string{"15000", "2400"}},
 	"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS":   {func(o Options) any { return o.LeaderElection.RetryPeriod }, 2 * time.Second, map[string]any{"1000": time.Second}, []string{"9000"}},
@@ -73,9 +75,9 @@ var settingCases = map[string]struct {
 		map[string]any{"TRACE": slog.Level(-8), "debug": slog.LevelDebug, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "OFF": slog.Level(12)}, []string{"5"}},
 	"STRIMZI_LOG_FORMAT":                {func(o Options) any { return o.Log.JSON }, false, map[string]any{"json": true, "TEXT": false}, []string{"xml"}},
 	"STRIMZI_ENABLE_ADDITIONAL_METRICS": {func(o Options) any { return o.AdditionalMetrics }, false, map[string]any{"true": true}, []string{"on"}},
-	"STRIMZI_HTTP_ADDRESS":              {func(o Options) any { return o.HTTPAddress }, ":8080", map[string]any{"127.0.0.1:0": "127.0.0.1:0"}, []string{"8080", ":http", ":70000", "a b:1"}},
-	"STRIMZI_PPROF_ADDRESS":             {func(o Options) any { return o.PprofAddress }, "", map[string]any{"0": "", "localhost:6060": "localhost:6060"}, []string{":8080", "6060"}},
-	"STRIMZI_CRUISE_CONTROL_ENABLED":    {nil, nil, map[string]any{"false": nil}, []string{"true", "perhaps"}},
+	"STRIMZI_HTTP_ADDRESS":              {func(o Options) any { return o.HTTP.Address }, ":8080", map[string]any{"127.0.0.1:0": "127.0.0.1:0"}, []string{"8080", ":http", ":70000", "a b:1"}},
+	"STRIMZI_PPROF_ADDRESS":             {func(o Options) any { return o.HTTP.PprofAddress }, "", map[string]any{"0": "", "localhost:6060": "localhost:6060"}, []string{":8080", "6060"}},
+	"STRIMZI_CRUISE_CONTROL_ENABLED":    {nil, nil, map[string]any{"false": nil, "true": nil}, []string{"perhaps"}},
 	"STRIMZI_CRUISE_CONTROL_PORT":       {nil, nil, map[string]any{"9090": nil, "tcp://10.0.0.1:9090": nil}, []string{"-7000", "0", "x"}},
 	"STRIMZI_MAX_QUEUE_SIZE":            {nil, nil, map[string]any{"1024": nil}, []string{"0", "x"}},
 }
@@ -99,7 +101,7 @@ func TestSettings(t *testing.T) {
 				}
 			}
 			for _, text := range c.wrong {
-				_, _, err := Parse(nil, with(env, text).lookup, nil)
+				_, _, err := Parse(nil, settings.Environment{Lookup: with(env, text).lookup})
 				if err == nil {
 					t.Errorf("%q was accepted", text)
 				} else if !strings.Contains(err.Error(), env) && !strings.Contains(err.Error(), "STRIMZI_") {
@@ -114,19 +116,19 @@ func TestFlagsWinOverEnvironment(t *testing.T) {
 	for env, c := range settingCases {
 		for text, want := range c.read {
 			s := find(t, env)
-			if s.secret || text == "" || c.get == nil {
+			if s.Secret || text == "" || c.get == nil {
 				continue
 			}
 			e := with()
 			for _, other := range c.wrong[:min(1, len(c.wrong))] {
 				e[env] = other // would fail if it were read
 			}
-			o, _, err := Parse([]string{"--" + s.flagName() + "=" + text}, e.lookup, e.list())
+			o, _, err := Parse([]string{"--" + s.FlagName() + "=" + text}, e.env())
 			if err != nil {
-				t.Errorf("--%s=%s: %v", s.flagName(), text, err)
+				t.Errorf("--%s=%s: %v", s.FlagName(), text, err)
 				continue
 			}
-			equal(t, "--"+s.flagName(), c.get(o), want)
+			equal(t, "--"+s.FlagName(), c.get(o), want)
 		}
 	}
 }
@@ -141,34 +143,34 @@ func TestAnUnknownPolicyIsToldTogetherWithTheLegalOnes(t *testing.T) {
 	}
 }
 
-func find(t *testing.T, env string) setting {
+func find(t *testing.T, env string) settings.Setting {
 	t.Helper()
-	for _, g := range table(&draft{}) {
-		for _, s := range g.settings {
-			if s.env == env {
+	for _, g := range table(newDraft()).Groups {
+		for _, s := range g.Settings {
+			if s.Env == env {
 				return s
 			}
 		}
 	}
 	t.Fatalf("no setting %s", env)
-	return setting{}
+	return settings.Setting{}
 }
 
 func TestTableIsSound(t *testing.T) {
 	seen := map[string]bool{}
-	for _, g := range table(&draft{}) {
-		for _, s := range g.settings {
-			for _, name := range []string{s.env, s.flagName()} {
+	for _, g := range table(newDraft()).Groups {
+		for _, s := range g.Settings {
+			for _, name := range []string{s.Env, s.FlagName()} {
 				if seen[name] {
 					t.Errorf("%s stands twice", name)
 				}
 				seen[name] = true
 			}
-			if _, ok := settingCases[s.env]; !ok && g.title != "Accepted without effect" {
-				t.Errorf("%s has no case in settingCases", s.env)
+			if _, ok := settingCases[s.Env]; !ok && g.Title != "Accepted without effect" {
+				t.Errorf("%s has no case in settingCases", s.Env)
 			}
-			if !strings.HasPrefix(s.env, "STRIMZI_") || s.help == "" || s.parse == nil {
-				t.Errorf("%s is incomplete", s.env)
+			if !strings.HasPrefix(s.Env, "STRIMZI_") || s.Doc == "" || s.Parse == nil {
+				t.Errorf("%s is incomplete", s.Env)
 			}
 		}
 	}
@@ -190,19 +192,22 @@ func TestFlags(t *testing.T) {
 		"same flag twice, as equal": {"--concurrency=1", "--concurrency=1"},
 	}
 	for name, args := range refused {
-		if _, _, err := Parse(args, with().lookup, nil); err == nil {
+		if _, _, err := Parse(args, settings.Environment{Lookup: with().lookup}); err == nil {
 			t.Errorf("%s: %q was accepted", name, args)
 		}
 	}
-	_, _, err := Parse([]string{"--sasl-password", "hunter2"}, with().lookup, nil)
+	_, _, err := Parse([]string{"--sasl-password", "hunter2"}, settings.Environment{Lookup: with().lookup})
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a password on the command line: %v", err)
 	}
-	_, _, err = Parse([]string{"polcy", "check", "-"}, with().lookup, nil)
+	_, _, err = Parse([]string{"polcy", "check", "-"}, settings.Environment{Lookup: with().lookup})
 	if err == nil || !strings.Contains(err.Error(), `unknown subcommand: "polcy"; --help lists`) {
 		t.Errorf("an unknown subcommand: %v", err)
 	}
-	o, _ := with("STRIMZI_LEADER_ELECTION_ENABLED", "false").parse(t, "--leader-elect", "-namespace", "other")
+	// Strimzi's manifests start its image with a script.
+	o, _ := with().parse(t, "/opt/strimzi/bin/topic_operator_run.sh", "--log-level=DEBUG")
+	equal(t, "level", o.Log.Level, slog.LevelDebug)
+	o, _ = with("STRIMZI_LEADER_ELECTION_ENABLED", "false").parse(t, "--leader-elect", "-namespace", "other")
 	equal(t, "leader election", o.LeaderElection.Enabled, true)
 	equal(t, "namespaces", o.Namespaces.String(), "other")
 }
@@ -215,7 +220,7 @@ func TestProtocol(t *testing.T) {
 		name  string
 		given string
 		more  []string
-		want  SecurityProtocol
+		want  credentials.SecurityProtocol
 		wrong string
 	}{
 		{"nothing", "", nil, credentials.ProtocolPlaintext, ""},
@@ -239,7 +244,7 @@ func TestProtocol(t *testing.T) {
 				return
 			}
 			o, _ := e.parse(t)
-			equal(t, "protocol", o.SecurityProtocol, c.want)
+			equal(t, "protocol", o.Kafka.Protocol, c.want)
 			if !strings.Contains(o.String(), fmt.Sprintf("STRIMZI_SECURITY_PROTOCOL=%q", c.want)) {
 				t.Errorf("String hides the protocol: %s", o)
 			}
@@ -249,7 +254,7 @@ func TestProtocol(t *testing.T) {
 
 func TestIdentityEntries(t *testing.T) {
 	o, _ := with("STRIMZI_TLS_SECRET_NAME", "me", "STRIMZI_TLS_KEY_NAME", "user.key", "STRIMZI_TLS_CERT_NAME", "user.crt").parse(t)
-	equal(t, "TLS", o.TLS, TLS{IdentitySecret: "me", KeyEntry: "user.key", CertEntry: "user.crt"})
+	equal(t, "TLS", o.Kafka.TLS, credentials.TLS{IdentitySecret: "me", KeyEntry: "user.key", CertEntry: "user.crt"})
 	with("STRIMZI_TLS_SECRET_NAME", "me", "STRIMZI_TLS_KEY_NAME", "user.key").fails(t, "STRIMZI_TLS_CERT_NAME is not set")
 	with("STRIMZI_TLS_SECRET_NAME", "me", "STRIMZI_TLS_CERT_NAME", "user.crt").fails(t, "STRIMZI_TLS_KEY_NAME is not set")
 	_, warnings := with("STRIMZI_TLS_KEY_NAME", "user.key").parse(t)
@@ -274,15 +279,15 @@ func TestHomeNamespace(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			o, _, err := Parse(nil, InPod(with("STRIMZI_NAMESPACE", c.namespaces, PodNamespace, c.variable).lookup, c.file), nil)
+			o, _, err := Parse(nil, settings.Environment{Lookup: settings.InPod(with("STRIMZI_NAMESPACE", c.namespaces, settings.PodNamespace, c.variable).lookup, c.file)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "Secrets", o.SecretNamespace, c.want)
+			equal(t, "Secrets", o.Kafka.SecretNamespace, c.want)
 			equal(t, "Lease", o.LeaderElection.Namespace, c.want)
 		})
 	}
-	if _, ok := InPod(environment{}.lookup, pod("x", nil))("STRIMZI_NAMESPACE"); ok {
+	if _, ok := settings.InPod(environment{}.lookup, pod("x", nil))("STRIMZI_NAMESPACE"); ok {
 		t.Error("the file answers for other variables")
 	}
 }
@@ -293,11 +298,13 @@ func TestLeaseNameFollowsWhatIsManaged(t *testing.T) {
 		return o.LeaderElection.Name
 	}
 	same := lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1,y=2")
+	equal(t, "order of addresses", lease("STRIMZI_NAMESPACE", "a", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "y:1,x:1"), lease("STRIMZI_NAMESPACE", "a", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "x:1,y:1"))
 	equal(t, "order of entries", lease("STRIMZI_NAMESPACE", "b, a", "STRIMZI_RESOURCE_LABELS", "y=2,x=1"), same)
 	for _, other := range []string{lease("STRIMZI_NAMESPACE", "a,b"), lease("STRIMZI_NAMESPACE", "*", "STRIMZI_RESOURCE_LABELS", "x=1,y=2"),
-		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1")} {
+		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1"),
+		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1,y=2", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "other:9092")} {
 		if other == same {
-			t.Errorf("operators for different KafkaTopics share the Lease %s", same)
+			t.Errorf("operators for different KafkaTopics, or Kafka clusters, share the Lease %s", same)
 		}
 	}
 }
@@ -324,7 +331,7 @@ func TestWarnings(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, warnings, err := Parse(nil, with().lookup, []string{c.entry})
+			_, warnings, err := Parse(nil, settings.Environment{Lookup: with().lookup, Variables: []string{c.entry}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -339,7 +346,7 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestSelector(t *testing.T) {
-	s := Selector{"a": "1", "b": ""}
+	s := settings.Selector{"a": "1", "b": ""}
 	equal(t, "text", s.String(), "a=1,b=")
 	for _, c := range []struct {
 		labels map[string]string
@@ -352,14 +359,14 @@ func TestSelector(t *testing.T) {
 	} {
 		equal(t, fmt.Sprint(c.labels), s.Matches(c.labels), c.want)
 	}
-	equal(t, "no selector", Selector(nil).Matches(nil), true)
+	equal(t, "no selector", settings.Selector(nil).Matches(nil), true)
 }
 
 func TestNamespaces(t *testing.T) {
-	equal(t, "all", Namespaces{All: true}.Contains("x"), true)
-	equal(t, "one", Namespaces{Names: []string{"x"}}.Contains("x"), true)
-	equal(t, "other", Namespaces{Names: []string{"x"}}.Contains("y"), false)
-	equal(t, "zero value", Namespaces{}.Contains("x"), false)
+	equal(t, "all", settings.Namespaces{All: true}.Contains("x"), true)
+	equal(t, "one", settings.Namespaces{Names: []string{"x"}}.Contains("x"), true)
+	equal(t, "other", settings.Namespaces{Names: []string{"x"}}.Contains("y"), false)
+	equal(t, "zero value", settings.Namespaces{}.Contains("x"), false)
 }
 
 func TestAlterableConfig(t *testing.T) {

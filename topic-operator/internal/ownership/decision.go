@@ -88,7 +88,7 @@ func decide(f Facts) Decision {
 		return Decision{Action: Ignore}
 	case o.Deleting || o.Vanished:
 		return decideDeletion(f)
-	case !o.Managed:
+	case !o.Managed || o.Doubtful:
 		return Decision{Action: MarkUnmanaged}
 	case o.Paused:
 		return Decision{Action: MarkPaused}
@@ -115,14 +115,14 @@ func (f Facts) reconcileBySight() Decision {
 	case f.unplaced() && o.TopicID != id.String():
 		return refuse(topicOfAnotherID(o, id))
 	}
-	return Decision{Action: Align, ID: id, Claim: f.Own.ID != "" && o.ClusterID == ""}
+	return Decision{Action: Align, ID: id, Claim: f.Own.protects() && o.ClusterID == ""}
 }
 
 // unplaced reports whether the object has a topic, by its id, of which nothing says in which cluster it is: another operator, that knows
 // no cluster ids, wrote the status. A cluster without this very topic is most likely the wrong one.
 func (f Facts) unplaced() bool {
 	o := f.Object
-	return f.Own.ID != "" && o.ClusterID == "" && o.TopicID != "" && o.Made == nil
+	return f.Own.protects() && o.ClusterID == "" && o.TopicID != "" && o.Made == nil
 }
 
 // obstacle is what keeps the operator from the topic, whatever Kafka says about it. A mismatch comes first: an object of another cluster is

@@ -13,6 +13,8 @@ func decideDeletion(f Facts) Decision {
 		return Decision{Action: Ignore} // nothing of it is the operator's any more
 	case !o.Managed:
 		return release(leftUnmanaged(o))
+	case o.Doubtful:
+		return refuse(doubtful(o))
 	}
 	if rivals := f.deletionRivals(); len(rivals) > 0 {
 		return release(leftToOthers(o, rivals))
@@ -22,12 +24,14 @@ func decideDeletion(f Facts) Decision {
 		return release(topic.Refusal{}) // no cluster has a topic of such a name
 	case f.Own.Answering != "":
 		return refuse(f.anotherCluster())
-	case f.Own.ID == "" && f.Rules.BlockUnknown:
-		return refuse(unknownCluster(o))
+	case !f.Own.protects() && f.Rules.BlockUnknown:
+		return refuse(f.unknownCluster())
 	case f.mismatches():
 		return refuse(mismatch(o, f.Own.ID))
 	case f.Violation != "":
 		return release(leftByPolicy(o))
+	case o.Settled:
+		return release(topic.Refusal{}) // the deletion was carried out, and only the object was left
 	case !f.deletable():
 		return refuse(neverClaimed(o))
 	}
@@ -46,7 +50,7 @@ func (f Facts) deletable() bool {
 	case o.Vanished:
 		return false
 	}
-	return f.Own.ID == "" || o.ClusterID != "" // seed 000: protection is disabled, or the fallback for paused topics
+	return !f.Own.protects() || o.ClusterID != "" // seed 000: protection is disabled, or the fallback for paused topics
 }
 
 func (f Facts) decideBySight() Decision {
@@ -71,7 +75,7 @@ func (f Facts) decideBySight() Decision {
 // alreadyGone is H1: in the object's own cluster an absent topic is what was asked for; in another one it would be the normal answer.
 func (f Facts) alreadyGone() Decision {
 	o := f.Object
-	if o.Made == nil && f.Own.ID != "" && o.ClusterID == "" {
+	if o.Made == nil && f.Own.protects() && o.ClusterID == "" {
 		return refuse(absentUnclaimed(o))
 	}
 	return release(topic.Refusal{})
@@ -91,7 +95,7 @@ func (f Facts) decideByID() Decision {
 	}
 	// Seed 000's fallback. The claim of the cluster says that the topic was seen there under this name; an object without a name in
 	// its status never had one.
-	if f.Own.ID != "" && o.Name == "" {
+	if f.Own.protects() && o.Name == "" {
 		return refuse(neverClaimed(o))
 	}
 	return Decision{Action: Delete, ID: id, Claim: true}

@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -41,10 +42,14 @@ type Object struct {
 	// Vanished: it is gone from Kubernetes, and its topic is to go after it (the mode without finalizers).
 	Vanished        bool
 	Managed, Paused bool
+	// Doubtful: its status says that it was unmanaged, it reads as managed, and the API server drops spec.managed, or may do so. So nobody can tell.
+	Doubtful bool
 	// Asks is the name of the topic that the specification asks for.
 	Asks string
 	// Name, TopicID and ClusterID are the status's: the topic that the object stands for, as it was last seen.
 	Name, TopicID, ClusterID string
+	// Settled: this operator itself deleted the very topic that the object owns, by its id. Whatever has the name now is another one.
+	Settled bool
 	// Made is the topic that this operator itself made for this very object, and that the status may not tell of yet; nil if there is none.
 	Made *Creation
 }
@@ -84,8 +89,21 @@ func ClaimedName(kt *v1.KafkaTopic) string { return cmp.Or(kt.Status.TopicName, 
 type Cluster struct {
 	// ID is empty as long as it could not be found out (seed 000: protection is disabled).
 	ID string
+	// Unstorable: the API server drops status.clusterId, so that no KafkaTopic can say to which cluster it belongs.
+	Unstorable bool
 	// Answering is the id of another cluster that answers in its place, against all expectation; empty while none does (ruling T9).
 	Answering string
+}
+
+// protects reports whether clusters can be told apart: the own one is known, and what is known can be stored.
+func (c Cluster) protects() bool { return c.ID != "" && !c.Unstorable }
+
+// WasUnmanaged reports whether a KafkaTopic that reads as managed has a status that says otherwise, and nobody says in so many words that it is managed
+// again. Most likely it is; but it looks the same if the API server drops spec.managed.
+func WasUnmanaged(kt *v1.KafkaTopic) bool {
+	return kt.IsManaged() && kt.Annotations[v1.AnnotationManaged] != "true" && slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
+		return c.Type == v1.ConditionUnmanaged && c.Status == v1.ConditionTrue
+	})
 }
 
 // Claimant is another KafkaTopic that claims the same topic.

@@ -38,9 +38,19 @@ func (f Facts) anotherCluster() topic.Refusal {
 		"until that cluster answers again, or the operator is restarted", f.Own.Answering, f.Own.ID)}
 }
 
-func unknownCluster(o Object) topic.Refusal {
+func (f Facts) unknownCluster() topic.Refusal {
+	o := f.Object
+	if f.Own.Unstorable {
+		return topic.Refusal{Reason: v1.ReasonClusterIDUnknown, Message: fmt.Sprintf("The CustomResourceDefinition of KafkaTopics drops status.clusterId, so that nothing proves that topic '%s' is its own "+
+			"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as this operator's CustomResourceDefinition is applied again. %s", o.Topic(), unmanageToRelease)}
+	}
 	return topic.Refusal{Reason: v1.ReasonClusterIDUnknown, Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so that nothing proves that topic '%s' is its own "+
 		"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as Kafka tells its id. %s", o.Topic(), unmanageToRelease)}
+}
+
+func doubtful(o Object) topic.Refusal {
+	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops spec.managed, so that "+
+		"nobody can tell whether topic '%s' is still to be left alone. %s. To delete the topic as well, annotate it with strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
 }
 
 func retargeted(o Object) topic.Refusal {

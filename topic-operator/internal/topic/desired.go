@@ -21,6 +21,8 @@ type Desired struct {
 	Replicas   int16
 	// Config are the values in Kafka's text form.
 	Config map[string]string
+	// Named are the throttles that the KafkaTopic named before, as its status remembers (docs/decisions/throttles.md).
+	Named []string
 }
 
 // DesiredOf reads the specification of a KafkaTopic. A specification that can't be put in Kafka's terms is a Refusal.
@@ -28,12 +30,16 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 	if kt.Spec == nil {
 		return Desired{}, &Refusal{Reason: v1.ReasonNotSupported, Message: "Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"}
 	}
-	d := Desired{Name: kt.TopicName(), Partitions: brokerDefault, Replicas: brokerDefault, Config: make(map[string]string, len(kt.Spec.Config))}
+	d := Desired{Name: kt.TopicName(), Partitions: brokerDefault, Replicas: brokerDefault, Config: make(map[string]string, len(kt.Spec.Config)), Named: namedThrottles(kt.Status.Conditions)}
 	if kt.Spec.Partitions != nil {
 		d.Partitions = *kt.Spec.Partitions
 	}
 	if kt.Spec.Replicas != nil {
 		d.Replicas = int16(*kt.Spec.Replicas) //nolint:gosec // the schema bounds it to 1..32767
+	}
+	// What no request can carry is rejected here: it must not travel with other topics.
+	if err := kafka.CheckTopicName(d.Name); err != nil {
+		return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: err.Error()}
 	}
 	for _, key := range slices.Sorted(maps.Keys(kt.Spec.Config)) {
 		value := kt.Spec.Config[key]
@@ -44,6 +50,9 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: "InvalidConfigurationException: Null value not supported for topic configs: " + key}
 		case err != nil:
 			return Desired{}, &Refusal{Reason: v1.ReasonInternalError, Message: fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
+		}
+		if err := kafka.CheckConfig(key, text); err != nil {
+			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: err.Error()}
 		}
 		d.Config[key] = text
 	}

@@ -2,6 +2,7 @@ package topic
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -45,6 +46,15 @@ func TestDesiredRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
 		"shouldFailTheReconciliationWithNullConfig":       {`{"config":{"retention.ms":null}}`, "KafkaError: InvalidConfigurationException: Null value not supported for topic configs: retention.ms"},
 		"shouldFailTheReconciliationWithUnexpectedConfig": {`{"config":{"retention.ms":{"a":1}}}`, `InternalError: Invalid value for topic config 'retention.ms': {"a":1}`},
+		"a name that is none": {`{"topicName":"a b"}`,
+			"KafkaError: InvalidTopicException: Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
+		"a name that is too long": {`{"topicName":"` + strings.Repeat("x", 70_000) + `"}`,
+			"KafkaError: InvalidTopicException: Topic name is invalid: the length of '" + strings.Repeat("x", 253) + "...' is longer than the max allowed length 249"},
+		"a key that is too long": {`{"config":{"` + strings.Repeat("k", 1025) + `":1}}`, "KafkaError: InvalidConfigurationException: Unknown topic config name: " + strings.Repeat("k", 253) + "..."},
+		"a value that is too long": {`{"config":{"retention.ms":"` + strings.Repeat("9", 32_768) + `"}}`,
+			"KafkaError: InvalidConfigurationException: Invalid value " + strings.Repeat("9", 253) + "... for configuration retention.ms: it has 32768 bytes, and Kafka's protocol carries at most 32767"},
+		"a throttle list that is too long": {`{"config":{"leader.replication.throttled.replicas":"0:0` + strings.Repeat(",1:1", 8192) + `"}}`,
+			"KafkaError: InvalidConfigurationException: Invalid value 0:0" + strings.Repeat(",1:1", 62) + ",1... for configuration leader.replication.throttled.replicas: it has 32771 bytes, and Kafka's protocol carries at most 32767"},
 		"no spec": {`null`, "NotSupported: Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"},
 	} {
 		t.Run(name, func(t *testing.T) {

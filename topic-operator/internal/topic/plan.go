@@ -29,9 +29,6 @@ type Rules struct {
 
 func (r Rules) alterable(key string) bool { return r.Alterable == nil || r.Alterable(key) }
 
-// throttleKeys are written by whoever moves partitions, to slow the move down.
-var throttleKeys = []string{"follower.replication.throttled.replicas", "leader.replication.throttled.replicas"}
-
 // Plan is what has to be done so that a topic becomes what its KafkaTopic asks for.
 type Plan struct {
 	// Alter is nil if the configuration is as desired.
@@ -40,6 +37,8 @@ type Plan struct {
 	Increase *kafka.PartitionIncrease
 	// Refusals are the differences that stay. They hold nothing else up (ruling T11).
 	Refusals []Refusal
+	// Kept are the settings of a topic of Kafka's own that the KafkaTopic does not name, as key=value.
+	Kept []string
 }
 
 // Changes reports whether the plan changes anything in Kafka.
@@ -76,7 +75,7 @@ func describeChange(c kafka.ConfigChange) string {
 
 // Compare plans the way from an existing topic to the desired one.
 func Compare(d Desired, a Actual, rules Rules) Plan {
-	p := Plan{Alter: compareConfig(d, a, rules)}
+	p := Plan{Alter: compareConfig(d, a, rules), Kept: kept(d, a)}
 	switch have := int32(len(a.Topic.Partitions)); { //nolint:gosec // Kafka counts partitions in 32 bits
 	case d.Partitions == brokerDefault || d.Partitions == have:
 	case d.Partitions > have:
@@ -86,15 +85,14 @@ func Compare(d Desired, a Actual, rules Rules) Plan {
 	}
 	if differing := a.differingReplicas(d); len(differing) > 0 {
 		p.Refusals = append(p.Refusals, Refusal{Reason: v1.ReasonNotSupported, Message: fmt.Sprintf(
-			"Changing spec.replicas is not supported by the operator: partitions %s have %d replicas, not %d",
-			listIndexes(differing), a.replicas(differing[0]), d.Replicas)})
+			"Changing spec.replicas is not supported by the operator: %s, not %d", a.listReplicas(differing), d.Replicas)})
 	}
 	return p
 }
 
 // compareConfig sets what differs, and deletes what was set on the topic itself and is not desired (ruling T10). Inherited values
-// are never touched; nor are throttles that the KafkaTopic does not name, since whoever moves partitions set them and will
-// remove them.
+// are never touched; nor are throttles that the KafkaTopic never named, since whoever moves partitions set them and will
+// remove them; nor is anything deleted of a topic of Kafka's own, whose data would not outlive it.
 func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	change := kafka.ConfigChange{Resource: kafka.TopicResource(d.Name)}
 	for key, want := range d.Config {
@@ -108,7 +106,7 @@ func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 		change.Set[key] = want
 	}
 	for key, have := range a.Config {
-		if _, desired := d.Config[key]; desired || have.Source != kafka.SourceTopic || isThrottle(key) || !rules.alterable(key) {
+		if _, desired := d.Config[key]; desired || have.Source != kafka.SourceTopic || !deletable(key, d, a, rules) {
 			continue
 		}
 		change.Delete = append(change.Delete, key)
@@ -120,7 +118,27 @@ func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	return &change
 }
 
-func isThrottle(key string) bool { return slices.Contains(throttleKeys, key) }
+// deletable reports whether a setting of the topic may be deleted that the KafkaTopic does not name.
+func deletable(key string, d Desired, a Actual, rules Rules) bool {
+	if isThrottle(key) {
+		return slices.Contains(d.Named, key)
+	}
+	return !a.Topic.Internal && rules.alterable(key)
+}
+
+// kept are the settings of a topic of Kafka's own that the KafkaTopic does not name, sorted.
+func kept(d Desired, a Actual) (settings []string) {
+	if !a.Topic.Internal {
+		return nil
+	}
+	for key, have := range a.Config {
+		if _, desired := d.Config[key]; !desired && have.Source == kafka.SourceTopic && !isThrottle(key) {
+			settings = append(settings, key+"="+have.Value)
+		}
+	}
+	slices.Sort(settings)
+	return settings
+}
 
 // Warnings returns what the user should know though the topic is ready: keys that the operator may not alter, and throttles that
 // get in the way of rebalances.
@@ -129,12 +147,38 @@ func Warnings(d Desired, rules Rules) []Refusal {
 	for _, key := range slices.Sorted(maps.Keys(d.Config)) {
 		switch {
 		case isThrottle(key):
-			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Property %s may conflict with throttled rebalances", key)})
+			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig, Message: throttleWarning(key)})
 		case !rules.alterable(key):
 			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Property %s is ignored according to alterable config", key)})
 		}
 	}
 	return warnings
+}
+
+// KeptWarning says which settings of a topic of Kafka's own stay; empty if none do.
+func (p Plan) KeptWarning(name string) []Refusal {
+	if len(p.Kept) == 0 {
+		return nil
+	}
+	return []Refusal{{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Topic '%s' is Kafka's own, and keeps what Kafka set on it, although spec.config does not name it: %s", name, strings.Join(p.Kept, ", "))}}
+}
+
+// listReplicas says how many replicas partitions have: those of one number together, in the order of their first partition.
+func (a Actual) listReplicas(partitions []int32) string {
+	var counts []int
+	groups := map[int][]int32{}
+	for _, index := range partitions {
+		n := a.replicas(index)
+		if groups[n] == nil {
+			counts = append(counts, n)
+		}
+		groups[n] = append(groups[n], index)
+	}
+	parts := make([]string, len(counts))
+	for i, n := range counts {
+		parts[i] = fmt.Sprintf("partitions %s have %d replicas", listIndexes(groups[n]), n)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // maxListed bounds how many partitions a message names; a status must stay small.

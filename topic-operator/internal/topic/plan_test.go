@@ -61,6 +61,7 @@ func TestCompare(t *testing.T) {
 		"partitions are never lowered":                   {want(1, 1), have(one, one), Rules{}, "refuse (Decrease of spec.partitions is not supported by Kafka)"},
 		"a decrease does not hold the configuration up":  {want(1, 1, "retention.ms", "5"), have(one, one), Rules{}, "set retention.ms=5; refuse (Decrease of spec.partitions is not supported by Kafka)"},
 		"another replication factor is refused":          {want(2, 3), have(one, three), Rules{}, "refuse (Changing spec.replicas is not supported by the operator: partitions [0] have 1 replicas, not 3)"},
+		"each partition with its own number":             {want(3, 4), have(one, three, one), Rules{}, "refuse (Changing spec.replicas is not supported by the operator: partitions [0, 2] have 1 replicas, partitions [1] have 3 replicas, not 4)"},
 		"both refusals are told":                         {want(1, 3), have(one, one), Rules{}, "refuse (Decrease of spec.partitions is not supported by Kafka); refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
 		"a refused replication factor does not hold up":  {want(3, 3, "retention.ms", "5"), have(one, one), Rules{}, "set retention.ms=5; raise partitions to 3; refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
 		"a key that may not be altered is left alone":    {want(1, 1, "retention.ms", "5", "segment.ms", "6"), have(one).with("cleanup.policy", "compact", kafka.SourceTopic), only("segment.ms"), "set segment.ms=6"},

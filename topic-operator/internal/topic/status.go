@@ -30,8 +30,12 @@ type Outcome struct {
 	State State
 	// Failure is set with Failed.
 	Failure Refusal
-	// Warnings accompany Ready.
+	// Warnings accompany Ready. What a status remembers of throttles stays with other outcomes, but for those in Gone.
 	Warnings []Refusal
+	// Gone are throttles that the KafkaTopic named once, and that its topic has no longer.
+	Gone []string
+	// StillUnmanaged, with Failed, keeps telling that the KafkaTopic is unmanaged.
+	StillUnmanaged bool
 	// Claimed is the topic that the pass found or made; nil if it found out nothing about it.
 	Claimed *Claim
 	// ConditionsOnly leaves everything else in the status alone: it is another operator's (ruling T5).
@@ -61,6 +65,17 @@ func (c Claim) into(status *v1.KafkaTopicStatus) {
 func StatusWithClaim(kt *v1.KafkaTopic, c Claim) v1.KafkaTopicStatus {
 	status := *kt.Status.DeepCopy()
 	c.into(&status)
+	return status
+}
+
+// StatusWithWarnings returns the status of a KafkaTopic with more warnings in it.
+func StatusWithWarnings(kt *v1.KafkaTopic, warnings []Refusal, now time.Time) v1.KafkaTopicStatus {
+	status := *kt.Status.DeepCopy()
+	for _, w := range warnings {
+		c := v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: w.Reason, Message: w.Message}
+		c.LastTransitionTime = transitionTime(status.Conditions, c, now)
+		status.Conditions = append(status.Conditions, c)
+	}
 	return status
 }
 
@@ -99,6 +114,17 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 		c.LastTransitionTime = transitionTime(before, c, now)
 		after = append(after, c)
 	}
+	remember := func() {
+		for _, w := range o.Warnings {
+			add(v1.ConditionWarning, v1.ConditionTrue, w)
+		}
+		for _, key := range namedThrottles(before) {
+			w := Refusal{Reason: v1.ReasonInvalidConfig, Message: throttleWarning(key)}
+			if !slices.Contains(o.Gone, key) && !slices.Contains(o.Warnings, w) {
+				add(v1.ConditionWarning, v1.ConditionTrue, w)
+			}
+		}
+	}
 	switch o.State {
 	case Ready:
 		add(v1.ConditionReady, v1.ConditionTrue, Refusal{})
@@ -107,8 +133,13 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 		}
 	case Failed:
 		add(v1.ConditionReady, v1.ConditionFalse, o.Failure)
+		if o.StillUnmanaged {
+			add(v1.ConditionUnmanaged, v1.ConditionTrue, Refusal{})
+		}
+		remember()
 	case Paused:
 		add(v1.ConditionReconciliationPaused, v1.ConditionTrue, Refusal{})
+		remember()
 	case Unmanaged:
 		add(v1.ConditionUnmanaged, v1.ConditionTrue, Refusal{})
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,6 +78,9 @@ func Defaults() map[string]string {
 	return out
 }
 
+// throttled is the form of a list of throttled replicas (org.apache.kafka.server.config.ThrottledReplicaListValidator).
+var throttled = regexp.MustCompile(`^(\*|([0-9]+:[0-9]+(,[0-9]+:[0-9]+)*)?)$`)
+
 // Configs checks the configuration of a topic to create.
 func Configs(configs map[string]*string) error {
 	for _, key := range sortedKeys(configs) {
@@ -103,7 +107,12 @@ func Config(key, value string) error {
 	if err := Key(key); err != nil {
 		return err
 	}
-	if culprit, why := definitions[key].refuse(value); why != "" {
+	culprit, why := definitions[key].refuse(value)
+	if strings.HasSuffix(key, ".replication.throttled.replicas") && !throttled.MatchString(value) {
+		culprit = "[" + strings.Join(strings.Split(value, ","), ", ") + "]"
+		why = key + " must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."
+	}
+	if why != "" {
 		return kafka.NewError(kafka.CodeInvalidConfig, fmt.Sprintf("Invalid value %s for configuration %s: %s", culprit, key, why))
 	}
 	return nil

@@ -8,36 +8,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-const (
-	maxNameLength = 249
-	// MaxRecords is how many metadata records one request may write.
-	MaxRecords = 10_000
-)
+// MaxRecords is how many metadata records one request may write.
+const MaxRecords = 10_000
 
 // Name checks a topic's name (org.apache.kafka.common.internals.Topic).
-func Name(name string) error {
-	refuse := func(format string, args ...any) error {
-		return kafka.NewError(kafka.CodeInvalidTopic, "Topic name is invalid: "+fmt.Sprintf(format, args...))
-	}
-	switch {
-	case name == "":
-		return refuse("the empty string is not allowed")
-	case name == "." || name == "..":
-		return refuse("'%s' is not allowed", name)
-	case len(name) > maxNameLength:
-		return refuse("the length of '%s' is longer than the max allowed length %d", name, maxNameLength)
-	}
-	for _, c := range []byte(name) {
-		if !isNameByte(c) {
-			return refuse("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
-		}
-	}
-	return nil
-}
-
-func isNameByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
-}
+func Name(name string) error { return kafka.CheckTopicName(name) }
 
 // Collation is the form in which two names collide: metrics can't tell periods from underscores.
 func Collation(name string) string { return strings.ReplaceAll(name, ".", "_") }

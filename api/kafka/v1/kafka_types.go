@@ -1,0 +1,214 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Kafka declares one Kafka cluster. Its nodes are declared by the KafkaNodePools that carry the label strimzi.io/cluster with its name.
+//
+// The schema is that of Strimzi, v1 and v1beta2 in one. It sets no defaults: each default that a field names is the operator's. Fields that the
+// operator does not support are stored, so that it can report them by name (UnsupportedField).
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=k,categories=strimzi
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="The state of the custom resource"
+// +kubebuilder:printcolumn:name="Warnings",type=string,JSONPath=`.status.conditions[?(@.type=="Warning")].status`,description="Warnings related to the custom resource"
+// +kubebuilder:printcolumn:name="Kafka version",type=string,JSONPath=`.status.kafkaVersion`,description="The Kafka version used by the cluster"
+// +kubebuilder:printcolumn:name="Metadata version",type=string,JSONPath=`.status.kafkaMetadataVersion`,description="The Kafka metadata version used by the cluster"
+type Kafka struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+
+	// The specification of the Kafka cluster.
+	// +optional
+	Spec *KafkaSpec `json:"spec,omitempty"`
+	// The status of the Kafka cluster, written by the cluster operator only.
+	// +optional
+	Status KafkaStatus `json:"status,omitempty,omitzero"`
+}
+
+// KafkaSpec is what the user wants of a Kafka cluster.
+type KafkaSpec struct {
+	// The Kafka cluster itself.
+	Kafka KafkaClusterSpec `json:"kafka"`
+
+	// The operators that look after topics and users of this cluster. None is run when absent.
+	// +optional
+	EntityOperator *EntityOperatorSpec `json:"entityOperator,omitempty"`
+
+	// The CA that signs the certificates of the nodes.
+	// +optional
+	ClusterCa *CertificateAuthority `json:"clusterCa,omitempty"`
+
+	// The CA that signs the certificates of clients.
+	// +optional
+	ClientsCa *CertificateAuthority `json:"clientsCa,omitempty"`
+
+	// When maintenance, such as the renewal of certificates, may be done: cron expressions as Quartz reads them (seconds first), in GMT. Always when empty.
+	// +optional
+	// +listType=atomic
+	MaintenanceTimeWindows []string `json:"maintenanceTimeWindows,omitempty"`
+
+	// Cruise Control. Not supported.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	CruiseControl *runtime.RawExtension `json:"cruiseControl,omitempty"`
+
+	// Kafka Exporter. Not supported.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	KafkaExporter *runtime.RawExtension `json:"kafkaExporter,omitempty"`
+
+	// ZooKeeper. Not supported: Kafka runs with KRaft only. In v1beta2 only.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Zookeeper *runtime.RawExtension `json:"zookeeper,omitempty"`
+
+	// JMXTrans. Not supported. In v1beta2 only.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	JmxTrans *runtime.RawExtension `json:"jmxTrans,omitempty"`
+}
+
+// KafkaClusterSpec is what the user wants of the nodes of a Kafka cluster, whatever their pool.
+type KafkaClusterSpec struct {
+	// The version of Kafka. Defaults to the latest one that the operator supports.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// The metadata version of the cluster. Defaults to the one that belongs to the version.
+	// +optional
+	MetadataVersion string `json:"metadataVersion,omitempty"`
+
+	// The container image of the nodes. Defaults to the operator's image for the version.
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// The listeners of the brokers.
+	// +kubebuilder:validation:MinItems=1
+	// +listType=atomic
+	Listeners []Listener `json:"listeners"`
+
+	// The configuration of the nodes, by Kafka's names. What the operator sets itself (listeners, log.dirs and so on) is ignored.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Config map[string]ConfigValue `json:"config,omitzero"`
+
+	// Who may do what. Everybody may do everything when absent.
+	// +optional
+	Authorization *Authorization `json:"authorization,omitempty"`
+
+	// How a broker knows in which rack it is.
+	// +optional
+	Rack *Rack `json:"rack,omitempty"`
+
+	// The image of the init container that reads labels and addresses of Kubernetes nodes. Defaults to the operator's.
+	// +optional
+	BrokerRackInitImage string `json:"brokerRackInitImage,omitempty"`
+
+	// When a node counts as hung and is restarted by the kubelet.
+	// +optional
+	LivenessProbe *Probe `json:"livenessProbe,omitempty"`
+
+	// When a node counts as ready.
+	// +optional
+	ReadinessProbe *Probe `json:"readinessProbe,omitempty"`
+
+	// The options of Java, for the pools that set none.
+	// +optional
+	JvmOptions *JvmOptions `json:"jvmOptions,omitempty"`
+
+	// Access by JMX.
+	// +optional
+	JmxOptions *JmxOptions `json:"jmxOptions,omitempty"`
+
+	// How the metrics of the nodes are exposed.
+	// +optional
+	MetricsConfig *MetricsConfig `json:"metricsConfig,omitempty"`
+
+	// What the nodes log.
+	// +optional
+	Logging *Logging `json:"logging,omitempty"`
+
+	// Limits for clients.
+	// +optional
+	Quotas *Quotas `json:"quotas,omitempty"`
+
+	// What the generated Kubernetes objects carry beyond what they need.
+	// +optional
+	Template *KafkaClusterTemplate `json:"template,omitempty"`
+
+	// Tiered storage. Not supported.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	TieredStorage *runtime.RawExtension `json:"tieredStorage,omitempty"`
+
+	// CPU and memory of the nodes, for the pools that set none. In v1beta2 only.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// Ignored: pools say how many nodes there are. In v1beta2 only.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Ignored: pools say what storage nodes have. In v1beta2 only.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Storage *runtime.RawExtension `json:"storage,omitempty"`
+}
+
+// CertificateExpirationPolicy is what is done when the certificate of a CA is about to expire.
+type CertificateExpirationPolicy string
+
+const (
+	// RenewCertificate makes a new certificate for the same key. It is the default.
+	RenewCertificate CertificateExpirationPolicy = "renew-certificate"
+	// ReplaceKey makes a new key and a certificate for it.
+	ReplaceKey CertificateExpirationPolicy = "replace-key"
+)
+
+// CertificateAuthority says how a CA is made and renewed.
+type CertificateAuthority struct {
+	// Whether the operator makes the CA; true when absent. With false the user provides its Secrets before the Kafka object.
+	// +optional
+	GenerateCertificateAuthority *bool `json:"generateCertificateAuthority,omitempty"`
+
+	// Whether the Secrets of the CA are deleted with the Kafka object; true when absent.
+	// +optional
+	GenerateSecretOwnerReference *bool `json:"generateSecretOwnerReference,omitempty"`
+
+	// For how many days a new certificate is valid; 365 when absent.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	ValidityDays *int32 `json:"validityDays,omitempty"`
+
+	// How many days before its end a certificate is renewed; 30 when absent.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	RenewalDays *int32 `json:"renewalDays,omitempty"`
+
+	// What is done when the certificate of the CA is about to expire; renew-certificate when absent.
+	// +optional
+	// +kubebuilder:validation:Enum=renew-certificate;replace-key
+	CertificateExpirationPolicy CertificateExpirationPolicy `json:"certificateExpirationPolicy,omitempty"`
+}
+
+// KafkaList is a list of Kafka clusters.
+//
+// +kubebuilder:object:root=true
+type KafkaList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty,omitzero"`
+	// The Kafka clusters.
+	Items []Kafka `json:"items"`
+}

@@ -1,0 +1,113 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// KafkaNodePool declares nodes of a Kafka cluster that are alike. The label strimzi.io/cluster names the Kafka object that it belongs to.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.labelSelector
+// +kubebuilder:resource:shortName=knp,categories=strimzi
+// +kubebuilder:printcolumn:name="Desired replicas",type=integer,JSONPath=`.spec.replicas`,description="The desired number of replicas"
+// +kubebuilder:printcolumn:name="Roles",type=string,JSONPath=`.status.roles`,description="Roles of the nodes in the pool"
+// +kubebuilder:printcolumn:name="NodeIds",type=string,JSONPath=`.status.nodeIds`,description="Node IDs used by Kafka nodes in this pool"
+type KafkaNodePool struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+
+	// The specification of the pool.
+	// +optional
+	Spec *KafkaNodePoolSpec `json:"spec,omitempty"`
+	// The status of the pool, written by the cluster operator only.
+	// +optional
+	Status KafkaNodePoolStatus `json:"status,omitempty,omitzero"`
+}
+
+// ProcessRole is what a node does, by Kafka's process.roles.
+type ProcessRole string
+
+const (
+	// RoleController is that of the nodes that keep the cluster's metadata.
+	RoleController ProcessRole = "controller"
+	// RoleBroker is that of the nodes that keep records and serve clients.
+	RoleBroker ProcessRole = "broker"
+)
+
+// KafkaNodePoolSpec is what the user wants of a pool.
+type KafkaNodePoolSpec struct {
+	// How many nodes there are.
+	// +kubebuilder:validation:Minimum=0
+	Replicas int32 `json:"replicas"`
+
+	// What the nodes do: controller, broker or both.
+	// +kubebuilder:validation:items:Enum=controller;broker
+	// +listType=atomic
+	Roles []ProcessRole `json:"roles"`
+
+	// Where the nodes keep their data.
+	Storage Storage `json:"storage"`
+
+	// CPU and memory of the nodes.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// The options of Java, instead of all those of the Kafka object.
+	// +optional
+	JvmOptions *JvmOptions `json:"jvmOptions,omitempty"`
+
+	// What the generated Kubernetes objects carry beyond what they need. Each key replaces that of the Kafka object.
+	// +optional
+	Template *KafkaNodePoolTemplate `json:"template,omitempty"`
+}
+
+// KafkaNodePoolStatus is what the cluster operator found and did.
+type KafkaNodePoolStatus struct {
+	// The conditions of the pool.
+	// +optional
+	// +listType=atomic
+	Conditions []Condition `json:"conditions,omitempty"`
+
+	// The generation of the object that the operator last dealt with.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// The ids of the nodes.
+	// +optional
+	// +listType=atomic
+	NodeIDs []int32 `json:"nodeIds,omitempty"`
+
+	// The id of the Kafka cluster.
+	// +optional
+	ClusterID string `json:"clusterId,omitempty"`
+
+	// The roles of the nodes.
+	// +optional
+	// +listType=atomic
+	Roles []ProcessRole `json:"roles,omitempty"`
+
+	// How many nodes there are. None are reported as 0, as the scale subresource needs it.
+	// +optional
+	Replicas int32 `json:"replicas"`
+
+	// A selector of the pods, for the scale subresource.
+	// +optional
+	LabelSelector string `json:"labelSelector,omitempty"`
+}
+
+// KafkaNodePoolList is a list of pools.
+//
+// +kubebuilder:object:root=true
+type KafkaNodePoolList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty,omitzero"`
+	// The pools.
+	Items []KafkaNodePool `json:"items"`
+}

@@ -1,0 +1,42 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// KafkaNodePool declares nodes of a Kafka cluster that are alike. The label strimzi.io/cluster names the Kafka object that it belongs to.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.labelSelector
+// +kubebuilder:resource:shortName=knp,categories=strimzi
+// +kubebuilder:printcolumn:name="Desired replicas",type=integer,JSONPath=`.spec.replicas`,description="The desired number of replicas"
+// +kubebuilder:printcolumn:name="Roles",type=string,JSONPath=`.status.roles`,description="Roles of the nodes in the pool"
+// +kubebuilder:printcolumn:name="NodeIds",type=string,JSONPath=`.status.nodeIds`,description="Node IDs used by Kafka nodes in this pool"
+type KafkaNodePool struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+
+	// The specification of the pool.
+	// +optional
+	Spec *v1.KafkaNodePoolSpec `json:"spec,omitempty"`
+	// The status of the pool, written by the cluster operator only.
+	// +optional
+	Status v1.KafkaNodePoolStatus `json:"status,omitempty,omitzero"`
+}
+
+// KafkaNodePoolList is a list of pools.
+//
+// +kubebuilder:object:root=true
+type KafkaNodePoolList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty,omitzero"`
+	// The pools.
+	Items []KafkaNodePool `json:"items"`
+}

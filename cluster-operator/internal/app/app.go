@@ -1,0 +1,116 @@
+// Package app puts the cluster-operator together: it turns options into a manager with everything in it, and runs it.
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/controller"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+	"github.com/kafka-operators/kafka-operators/operator/build"
+	"github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/manager"
+)
+
+// name is the operator's in Events, leases and the Kubernetes user agent.
+const name = "strimzi-cluster-operator"
+
+// Run runs the operator until ctx ends. It returns an error if the operator could not start, or had to stop by itself.
+func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
+	ctrl.SetLogger(log)
+	scheme := Scheme()
+	mgr, _, err := manager.New(config, manager.Options{
+		Name: name, Scheme: scheme, Namespaces: o.Namespaces, HTTP: o.HTTP, Election: o.Election, Log: log, Cache: cacheOptions(),
+	})
+	if err != nil {
+		return fmt.Errorf("start the manager: %w", err)
+	}
+	if err := assemble(ctx, mgr, o); err != nil {
+		return err
+	}
+	log.Info("Starting the cluster-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(), "versions", o.Images,
+		"interval", o.Interval.String(), "build", build.Current().String())
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("the manager ended: %w", err)
+	}
+	return nil
+}
+
+// Scheme knows all kinds that the operator reads and writes.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1.AddToScheme(scheme))
+	utilruntime.Must(podset.AddToScheme(scheme))
+	return scheme
+}
+
+// cacheOptions keep what belongs to no Kafka out of the cache.
+func cacheOptions() cache.Options {
+	belongs, err := labels.NewRequirement(v1.LabelCluster, selection.Exists, nil)
+	utilruntime.Must(err) // the key is a constant
+	only := cache.ByObject{Label: labels.NewSelector().Add(*belongs)}
+	by := map[client.Object]cache.ByObject{&corev1.Pod{}: only}
+	for _, kind := range facts.Kinds() {
+		by[kind] = only
+	}
+	return cache.Options{ByObject: by}
+}
+
+// assemble puts the controllers into the manager.
+func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
+	live, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return err
+	}
+	recorder := events.New(mgr.GetEventRecorder(name), events.DefaultLimits, func() {})
+	if err := mgr.Add(recorder); err != nil {
+		return err
+	}
+	if err := addPodSets(ctx, mgr, live, recorder, o); err != nil || o.PodSetsOnly {
+		return err
+	}
+	r := &controller.Reconciler{
+		Cache: mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
+		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }},
+		Settings: model.Settings{
+			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ImagePullPolicy: o.PullPolicy, ImagePullSecrets: references(o.PullSecrets),
+			RollerAccount: o.RollerAccount, DNSDomain: o.DNSDomain, NetworkPolicies: o.NetworkPolicies, DisruptionBudgets: o.DisruptionBudgets,
+			OperatorNamespace: o.OperatorNamespace, OperatorNamespaceLabels: o.OperatorLabels, ExcludedLabels: o.ExcludedLabels,
+		},
+		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().String(), PKCS12: o.PKCS12,
+		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
+		Now: time.Now, Rand: rand.Reader,
+	}
+	return r.SetupWithManager(mgr, o.Concurrency, o.Selector.Matches)
+}
+
+func references(names []string) []corev1.LocalObjectReference {
+	var list []corev1.LocalObjectReference
+	for _, n := range names {
+		list = append(list, corev1.LocalObjectReference{Name: n})
+	}
+	return list
+}

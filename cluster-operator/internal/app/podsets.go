@@ -1,0 +1,20 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/podset"
+	"github.com/kafka-operators/kafka-operators/operator/events"
+)
+
+// addPodSets adds the controller that makes pods from StrimziPodSets.
+func addPodSets(ctx context.Context, mgr ctrl.Manager, live client.Client, recorder *events.Recorder, o options.Options) error {
+	r := &podset.Reconciler{Client: mgr.GetClient(), Live: live, Recorder: recorder, Now: time.Now}
+	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.Concurrency})
+}

@@ -1,0 +1,228 @@
+// Package apply writes the objects of a Kafka into a Kubernetes cluster, and only those that are provably its own: an object of a wanted name
+// that belongs to somebody else is refused and left as it is.
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// FieldManager is the name under which the API server knows the operator's fields.
+const FieldManager = model.ManagedBy
+
+// AnnotationApplied is a hash of what was last applied to an object, so that a field that is not wanted any more is noticed.
+const AnnotationApplied = "kafka-operators.io/applied"
+
+// Outcome is what became of an object.
+type Outcome string
+
+// What becomes of objects.
+const (
+	Unchanged Outcome = "Unchanged"
+	Created   Outcome = "Created"
+	Changed   Outcome = "Changed"
+	Deleted   Outcome = "Deleted"
+)
+
+// ForeignError says that an object of a wanted name belongs to somebody else.
+type ForeignError struct {
+	Kind, Namespace, Name string
+	// Why says what shows that it is not the Kafka's.
+	Why string
+}
+
+// Error tells the user what is in the way.
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): it is left as it is. Delete or rename it, or rename the Kafka",
+		e.Kind, e.Namespace, e.Name, e.Why)
+}
+
+// Applier writes the objects of one Kafka.
+type Applier struct {
+	// Client reads and writes without a cache in between: what is there is judged right before each write.
+	Client client.Client
+	// Kafka names the Kafka, and UID identifies it.
+	Kafka string
+	UID   types.UID
+	// ClusterID is the id of the Kafka cluster, by which volumes are known that outlived their Kafka object.
+	ClusterID string
+}
+
+// Owns returns why an object does not belong to the Kafka, or "".
+func (a *Applier) Owns(o client.Object) string {
+	for _, ref := range o.GetOwnerReferences() {
+		if ref.UID == a.UID {
+			return ""
+		}
+		if ref.Kind == "Kafka" && ref.Name == a.Kafka {
+			return "it belongs to an earlier Kafka of this name, and goes with it"
+		}
+	}
+	if len(o.GetOwnerReferences()) == 0 && a.survives(o) {
+		return ""
+	}
+	return "its owner references do not name it"
+}
+
+// survives reports whether an object without an owner is one that outlives the Kafka object: a volume, or the Secret of a CA.
+func (a *Applier) survives(o client.Object) bool {
+	labels := o.GetLabels()
+	if labels[v1.LabelCluster] != a.Kafka || labels["app.kubernetes.io/managed-by"] != model.ManagedBy {
+		return false
+	}
+	switch o.(type) {
+	case *corev1.PersistentVolumeClaim:
+		return a.ClusterID != "" && o.GetAnnotations()[model.AnnotationClusterID] == a.ClusterID
+	case *corev1.Secret:
+		return true
+	}
+	return false
+}
+
+// Apply makes a live object as it is wanted. Live is what a cache holds, nil if nothing: without a difference nothing is asked or written.
+func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcome, error) {
+	u, err := toUnstructured(wanted)
+	if err != nil {
+		return "", fmt.Errorf("%T %s: %w", wanted, wanted.GetName(), err)
+	}
+	if err := mark(u); err != nil {
+		return "", err
+	}
+	if isNil(live) {
+		return a.create(ctx, u, wanted)
+	}
+	changed, err := differs(u, live)
+	if err != nil || changed == "" {
+		return Unchanged, err
+	}
+	return a.change(ctx, u, live)
+}
+
+// Differs returns the path of the first field in which a live object is not as it is wanted, or "".
+func differs(u *unstructured.Unstructured, live client.Object) (string, error) {
+	l, err := toUnstructured(live)
+	if err != nil {
+		return "", err
+	}
+	w := u.DeepCopy()
+	delete(w.Object, "apiVersion") // typed objects from a cache have neither
+	delete(w.Object, "kind")
+	return drifts(w.Object, l.Object, ""), nil
+}
+
+// mark adds the hash of what is applied.
+func mark(u *unstructured.Unstructured) error {
+	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", AnnotationApplied)
+	text, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	annotations := u.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[AnnotationApplied] = hex.EncodeToString(sum[:8])
+	u.SetAnnotations(annotations)
+	return nil
+}
+
+// create makes an object that the cache does not know. The API server is asked whether it exists nevertheless: without the Kafka's label, say.
+func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, wanted client.Object) (Outcome, error) {
+	live, ok := wanted.DeepCopyObject().(client.Object)
+	if !ok {
+		return "", fmt.Errorf("%T is not an object", wanted)
+	}
+	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(wanted), live); {
+	case err == nil:
+		return a.change(ctx, u, live)
+	case !apierrors.IsNotFound(err):
+		return "", fmt.Errorf("get %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	// Without force: if somebody else was faster, the API server refuses what differs from theirs.
+	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager)); err != nil {
+		return "", fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return Created, nil
+}
+
+// change applies to exactly the object that was judged: the API server refuses if it was made anew or changed since.
+func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
+	if why := a.Owns(live); why != "" {
+		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why}
+	}
+	if live.GetDeletionTimestamp() != nil {
+		return Unchanged, nil // made anew once it is gone
+	}
+	if u.GetKind() == "PersistentVolumeClaim" {
+		if err := keepImmutable(u, live); err != nil {
+			return "", err
+		}
+	}
+	u.SetUID(live.GetUID())
+	u.SetResourceVersion(live.GetResourceVersion())
+	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
+		return "", fmt.Errorf("apply %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return Changed, nil
+}
+
+// keepImmutable leaves what can't be changed on a claim as it is.
+func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
+	claim, ok := live.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return nil
+	}
+	l, err := toUnstructured(claim)
+	if err != nil {
+		return err
+	}
+	for _, field := range []string{"storageClassName", "accessModes", "selector", "volumeMode"} {
+		value, found, err := unstructured.NestedFieldCopy(l.Object, "spec", field)
+		if err != nil {
+			return err
+		}
+		unstructured.RemoveNestedField(u.Object, "spec", field)
+		if found {
+			if err := unstructured.SetNestedField(u.Object, value, "spec", field); err != nil {
+				return err
+			}
+		}
+	}
+	// A claim can't be made smaller, and grows only once it has a volume.
+	size := claim.Spec.Resources.Requests.Storage()
+	wanted, _, err := unstructured.NestedString(u.Object, "spec", "resources", "requests", "storage")
+	if err != nil || size == nil || claim.Status.Phase == corev1.ClaimBound && !smaller(wanted, size.String()) {
+		return err
+	}
+	return unstructured.SetNestedField(u.Object, size.String(), "spec", "resources", "requests", "storage")
+}
+
+// Delete deletes an object that is not wanted any more, if it is the Kafka's and still the one that was judged.
+func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, error) {
+	if a.Owns(live) != "" || live.GetDeletionTimestamp() != nil {
+		return Unchanged, nil
+	}
+	uid, version := live.GetUID(), live.GetResourceVersion()
+	err := a.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("delete %T %s: %w", live, live.GetName(), err)
+	}
+	return Deleted, nil
+}
+
+func isNil(o client.Object) bool { return o == nil || reflect.ValueOf(o).IsNil() }

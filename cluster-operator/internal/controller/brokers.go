@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// entityOperator applies the topic operator that the Kafka asks for.
+func (p *pass) entityOperator(ctx context.Context) error {
+	for _, o := range model.TopicOperator(p.input) {
+		if err := p.apply(ctx, o); err != nil {
+			return err
+		}
+		if wanted, ok := o.(*appsv1.Deployment); ok {
+			live, _ := p.facts.Objects[facts.KeyOf(wanted)].(*appsv1.Deployment)
+			p.status.TopicOperatorNotReady = live == nil || live.Status.ObservedGeneration != live.Generation || live.Status.ReadyReplicas < 1
+		}
+	}
+	return nil
+}
+
+// acceptStorage keeps the storage of pools as it is where a change would cost data.
+func (p *pass) acceptStorage(context.Context) error {
+	for name, pool := range p.input.Pools {
+		set := p.input.Sets[p.kafka.Name+"-"+name]
+		if set == nil {
+			continue
+		}
+		var before v1.Storage
+		if err := json.Unmarshal([]byte(set.Annotations[v1.AnnotationStorage]), &before); err != nil {
+			return fmt.Errorf("annotation %s of StrimziPodSet %s: %w", v1.AnnotationStorage, set.Name, err)
+		}
+		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage)
+		if len(refused) == 0 {
+			continue
+		}
+		kept := pool.DeepCopy()
+		kept.Spec.Storage = accepted
+		p.input.Pools[name] = kept
+		p.warn("KafkaStorage", fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
+			"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")))
+	}
+	return nil
+}
+
+// brokers finishes what only Kafka knows of, once all nodes are ready and up to date: brokers that left are unregistered, and the metadata version
+// follows the version of Kafka. A failure is a warning: the nodes are as they should be.
+func (p *pass) brokers(ctx context.Context) error {
+	p.status.Kafka, p.status.Now = p.kafka, p.Now()
+	if !status.Converged(p.status) {
+		return nil
+	}
+	to := p.connection()
+	found, err := p.Kafka.Inspect(ctx, to)
+	if err != nil {
+		p.warn("KafkaUnreachable", fmt.Sprintf("The brokers did not answer the operator: %v", err))
+		return nil
+	}
+	p.status.MetadataVersion = found.MetadataVersion.String()
+	for _, b := range found.Brokers {
+		if !p.left(b) {
+			continue
+		}
+		p.log.Info("Unregistering a broker that left", "broker", b.ID)
+		if err := p.Kafka.Unregister(ctx, to, b.ID); err != nil {
+			p.warn("UnregistrationFailed", fmt.Sprintf("Broker %d left and is still registered: %v", b.ID, err))
+		}
+	}
+	return p.moveMetadataVersion(ctx, to, found.MetadataVersion)
+}
+
+// left reports whether a registered broker is one that is gone for good: not wanted, without a pod, and fenced.
+func (p *pass) left(b kafka.Node) bool {
+	wanted := slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return n.ID == b.ID })
+	if wanted || !b.Fenced {
+		return false
+	}
+	for name := range p.facts.Pods {
+		if strings.HasSuffix(name, fmt.Sprintf("-%d", b.ID)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current kafka.MetadataVersion) error {
+	wanted, err := kafka.ParseMetadataVersion(p.input.MetadataVersion)
+	if err != nil || wanted == current {
+		return nil //nolint:nilerr // validation reports a version that does not exist
+	}
+	p.log.Info("Moving the metadata version", "from", current.String(), "to", wanted.String())
+	if err := p.Kafka.MoveMetadataVersion(ctx, to, int16(wanted), wanted < current); err != nil {
+		p.warn("MetadataUpdateFailed", fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
+		return nil
+	}
+	p.status.MetadataVersion = wanted.String()
+	return nil
+}

@@ -1,0 +1,199 @@
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+)
+
+// certificates decides about CAs and certificates and writes their Secrets, in the order that keeps nodes trusting each other.
+func (p *pass) certificates(ctx context.Context) error {
+	in, err := p.pkiInput(ctx)
+	if err != nil {
+		return err
+	}
+	plan, err := pki.Plan(in)
+	if err != nil {
+		var e *pki.Error
+		if errors.As(err, &e) {
+			return &Failure{Problem: status.Problem{Reason: e.Reason, Message: e.Error(), Stalled: e.Reason != pki.ReasonUnknown}, Err: err}
+		}
+		return err
+	}
+	for _, d := range plan.Decisions {
+		p.log.Info("Certificates: "+d.Action, "secret", d.Object, "reason", d.Reason)
+	}
+	for _, problem := range plan.Problems {
+		p.warn(problem.Reason, problem.Message)
+	}
+	if err := p.writeSecrets(ctx, plan.CAs); err != nil {
+		return err
+	}
+	if err := p.writeSecrets(ctx, []pki.Desired{plan.TrustBundle}); err != nil {
+		return err
+	}
+	if err := p.writeSecrets(ctx, plan.Leaves); err != nil {
+		return err
+	}
+	p.input.Certificates.PodAnnotations = plan.PodAnnotations
+	p.figures.ClusterCA, p.figures.ClientsCA = plan.ClusterCA.NotAfter, plan.ClientsCA.NotAfter
+	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
+	if !plan.Next.IsZero() {
+		if wait := plan.Next.Sub(p.Now()); p.next == 0 || wait < p.next {
+			p.next = max(wait, 0)
+		}
+	}
+	return nil
+}
+
+// writeSecrets writes Secrets that hold keys. They are created or updated as a whole, bound to what was read, and never forced.
+func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
+	for _, d := range secrets {
+		p.kept[facts.Key{Kind: "Secret", Name: d.Name}] = true
+		var err error
+		switch d.Change {
+		case pki.Create:
+			err = p.Live.Create(ctx, d.DeepCopy(), client.FieldOwner(apply.FieldManager))
+		case pki.Update:
+			err = p.Live.Update(ctx, d.DeepCopy(), client.FieldOwner(apply.FieldManager))
+		}
+		if err != nil {
+			return fmt.Errorf("secret %s: %w", d.Name, err)
+		}
+		switch d.Change {
+		case pki.Create:
+			p.wrote(facts.Key{Kind: "Secret", Name: d.Name}, apply.Created)
+		case pki.Update:
+			p.wrote(facts.Key{Kind: "Secret", Name: d.Name}, apply.Changed)
+		}
+	}
+	return nil
+}
+
+func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
+	s := p.kafka.Spec
+	in := pki.Input{
+		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: model.Owner(p.kafka), Labels: model.SecretLabels(p.input),
+		ClusterCA: caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
+		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: true, Now: p.Now(), Rand: p.Rand, NewKey: p.NewKey,
+	}
+	custom, err := p.listenerCertificates(ctx)
+	if err != nil {
+		return in, err
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		node := pki.Node{PodName: p.input.Topology.PodName(n), SANs: model.SANs(p.input, n)}
+		if n.Roles.Broker {
+			node.Extra = custom
+		}
+		in.Nodes = append(in.Nodes, node)
+	}
+	for _, pod := range p.facts.Pods {
+		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})
+	}
+	for _, l := range p.listed {
+		in.Pods = append(in.Pods, pki.Pod{Name: l.Pod.Name, Annotations: l.Pod.Annotations})
+	}
+	names := []string{
+		pki.ClusterCAKeySecret(in.Cluster), pki.ClusterCACertSecret(in.Cluster), pki.ClientsCAKeySecret(in.Cluster), pki.ClientsCACertSecret(in.Cluster),
+		pki.TrustBundleSecret(in.Cluster), pki.OperatorSecret(in.Cluster), pki.TopicOperatorSecret(in.Cluster),
+	}
+	for _, n := range in.Nodes {
+		names = append(names, n.PodName)
+	}
+	for _, name := range names {
+		in.Secrets[name] = p.secret(ctx, name)
+	}
+	return in, nil
+}
+
+// secret is what is known about a Secret. One that the cache does not hold may lack the Kafka's label: the API server is asked.
+func (p *pass) secret(ctx context.Context, name string) pki.Fact {
+	if s := p.facts.Secret(name); s != nil {
+		return pki.Found(s)
+	}
+	s := &corev1.Secret{}
+	switch err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, s); {
+	case err == nil:
+		return pki.Found(s)
+	case apierrors.IsNotFound(err):
+		return pki.Missing()
+	default:
+		return pki.Unread(err)
+	}
+}
+
+// listenerCertificates reads the certificates that users give listeners.
+func (p *pass) listenerCertificates(ctx context.Context) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	var wrong []string
+	for _, l := range p.kafka.Spec.Kafka.Listeners {
+		if l.Configuration == nil || l.Configuration.BrokerCertChainAndKey == nil {
+			continue
+		}
+		ref := l.Configuration.BrokerCertChainAndKey
+		s := &corev1.Secret{}
+		err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: ref.SecretName}, s)
+		certificate, key := model.ListenerFiles(l)
+		switch {
+		case apierrors.IsNotFound(err):
+			wrong = append(wrong, fmt.Sprintf("Secret %s with custom TLS certificate does not exist.", ref.SecretName))
+		case err != nil:
+			return nil, fmt.Errorf("get Secret %s: %w", ref.SecretName, err)
+		case len(s.Data[ref.Certificate]) == 0:
+			wrong = append(wrong, fmt.Sprintf("Secret %s does not contain certificate under the key %s.", ref.SecretName, ref.Certificate))
+		case len(s.Data[ref.Key]) == 0:
+			wrong = append(wrong, fmt.Sprintf("Secret %s does not contain custom certificate private key under the key %s.", ref.SecretName, ref.Key))
+		default:
+			files[certificate], files[key] = s.Data[ref.Certificate], s.Data[ref.Key]
+			sum := sha256.Sum256(s.Data[ref.Certificate])
+			p.listenerHash(l.Name, hex.EncodeToString(sum[:4]))
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, stalled("InvalidResourceException", "Failed to process Secrets with custom certificates: [%s]", strings.Join(wrong, ", "))
+	}
+	return files, nil
+}
+
+func (p *pass) listenerHash(listener, hash string) {
+	if p.input.Certificates.ListenerHash == nil {
+		p.input.Certificates.ListenerHash = map[string]string{}
+	}
+	p.input.Certificates.ListenerHash[listener] = hash
+}
+
+func caConfig(ca *v1.CertificateAuthority) pki.CAConfig {
+	c := pki.CAConfig{Generate: true, OwnerReference: true}
+	if ca == nil {
+		return c
+	}
+	if ca.GenerateCertificateAuthority != nil {
+		c.Generate = *ca.GenerateCertificateAuthority
+	}
+	if ca.GenerateSecretOwnerReference != nil {
+		c.OwnerReference = *ca.GenerateSecretOwnerReference
+	}
+	if ca.ValidityDays != nil {
+		c.ValidityDays = int(*ca.ValidityDays)
+	}
+	if ca.RenewalDays != nil {
+		c.RenewalDays = int(*ca.RenewalDays)
+	}
+	c.ReplaceKey = ca.CertificateExpirationPolicy == v1.ReplaceKey
+	return c
+}

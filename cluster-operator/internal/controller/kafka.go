@@ -1,0 +1,192 @@
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// Connection is how the brokers of a Kafka are reached.
+type Connection struct {
+	Kafka types.NamespacedName
+	// ClusterID is the id that the brokers must have.
+	ClusterID string
+	Config    kafka.Config
+}
+
+// Found is what brokers know of their cluster.
+type Found struct {
+	// Brokers are the registered brokers, those that are fenced included where Kafka lists them.
+	Brokers         []kafka.Node
+	MetadataVersion kafka.MetadataVersion
+}
+
+// KafkaClients ask brokers. A call that fails leaves what was asked unknown.
+type KafkaClients interface {
+	// Replicas returns how many replicas of partitions each registered broker holds.
+	Replicas(ctx context.Context, c Connection) (map[int32]int, error)
+	// Inspect returns what is known of the cluster as a whole.
+	Inspect(ctx context.Context, c Connection) (Found, error)
+	// Unregister deletes the registration of a broker that left.
+	Unregister(ctx context.Context, c Connection, broker int32) error
+	// MoveMetadataVersion raises the metadata version to a level, or lowers it if Kafka can do so without loss.
+	MoveMetadataVersion(ctx context.Context, c Connection, level int16, lower bool) error
+	// Forget closes what is open to a Kafka.
+	Forget(name types.NamespacedName)
+}
+
+// connection is how this pass asks brokers: as the operator, over the listener of the nodes.
+func (p *pass) connection() Connection {
+	c := Connection{
+		Kafka: types.NamespacedName{Namespace: p.kafka.Namespace, Name: p.kafka.Name}, ClusterID: p.input.ClusterID,
+		Config: kafka.Config{
+			Bootstrap:      []string{fmt.Sprintf("%s.%s.svc:%d", model.BootstrapService(p.kafka.Name), p.kafka.Namespace, model.ReplicationPort)},
+			ClientID:       "cluster-operator",
+			RequestTimeout: 10 * time.Second,
+			TLS:            &kafka.TLS{},
+		},
+	}
+	if s := p.facts.Secret(pki.ClusterCACertSecret(p.kafka.Name)); s != nil {
+		for key, certificate := range s.Data {
+			if len(key) > 4 && key[len(key)-4:] == ".crt" {
+				c.Config.TLS.TrustedCertificates = append(c.Config.TLS.TrustedCertificates, certificate...)
+			}
+		}
+	}
+	if s := p.facts.Secret(pki.OperatorSecret(p.kafka.Name)); s != nil {
+		c.Config.TLS.Certificate, c.Config.TLS.Key = s.Data["cluster-operator.crt"], s.Data["cluster-operator.key"]
+	}
+	return c
+}
+
+// Admin is what is asked of brokers.
+type Admin interface {
+	DescribeCluster(ctx context.Context) (kafka.Cluster, error)
+	ListTopics(ctx context.Context) ([]kafka.Topic, error)
+	kafka.FeatureReader
+	kafka.FeatureWriter
+	kafka.BrokerUnregisterer
+	Close()
+}
+
+// Clients keeps one client for each Kafka.
+type Clients struct {
+	// Connect opens a client.
+	Connect func(kafka.Config) (Admin, error)
+
+	mu   sync.Mutex
+	open map[types.NamespacedName]openClient
+}
+
+type openClient struct {
+	Admin
+	credentials [sha256.Size]byte
+}
+
+// admin returns the client of a Kafka, a new one if its credentials have changed.
+func (c *Clients) admin(to Connection) (Admin, error) {
+	credentials := sha256.Sum256(append(append(append([]byte{}, to.Config.TLS.TrustedCertificates...), to.Config.TLS.Certificate...), to.Config.TLS.Key...))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if have, ok := c.open[to.Kafka]; ok {
+		if have.credentials == credentials {
+			return have.Admin, nil
+		}
+		have.Close()
+	}
+	admin, err := c.Connect(to.Config)
+	if err != nil {
+		return nil, err
+	}
+	if c.open == nil {
+		c.open = map[types.NamespacedName]openClient{}
+	}
+	c.open[to.Kafka] = openClient{admin, credentials}
+	return admin, nil
+}
+
+// Forget closes the client of a Kafka.
+func (c *Clients) Forget(name types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if have, ok := c.open[name]; ok {
+		have.Close()
+		delete(c.open, name)
+	}
+}
+
+// cluster returns the client of a Kafka and the cluster that it reaches, which must be the one that is meant.
+func (c *Clients) cluster(ctx context.Context, to Connection) (Admin, kafka.Cluster, error) {
+	admin, err := c.admin(to)
+	if err != nil {
+		return nil, kafka.Cluster{}, err
+	}
+	cluster, err := admin.DescribeCluster(ctx)
+	if err == nil && cluster.ID != to.ClusterID {
+		err = fmt.Errorf("the brokers at %v belong to Kafka cluster %s, not to %s", to.Config.Bootstrap, cluster.ID, to.ClusterID)
+	}
+	return admin, cluster, err
+}
+
+// Inspect asks for the registered brokers and the metadata version.
+func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
+	admin, cluster, err := c.cluster(ctx, to)
+	if err != nil {
+		return Found{}, err
+	}
+	features, err := admin.DescribeFeatures(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	return Found{Brokers: cluster.Brokers, MetadataVersion: kafka.MetadataVersion(features.Finalized[kafka.FeatureMetadataVersion])}, nil
+}
+
+// Unregister deletes the registration of a broker.
+func (c *Clients) Unregister(ctx context.Context, to Connection, broker int32) error {
+	admin, _, err := c.cluster(ctx, to)
+	if err != nil {
+		return err
+	}
+	return admin.UnregisterBroker(ctx, broker)
+}
+
+// MoveMetadataVersion changes the feature metadata.version.
+func (c *Clients) MoveMetadataVersion(ctx context.Context, to Connection, level int16, lower bool) error {
+	admin, _, err := c.cluster(ctx, to)
+	if err != nil {
+		return err
+	}
+	return admin.UpdateFeatures(ctx, map[string]kafka.FeatureUpdate{kafka.FeatureMetadataVersion: {Level: level, Downgrade: lower}}, false)
+}
+
+// Replicas counts the replicas of all partitions by broker. Brokers that hold none count as well, if they are registered.
+func (c *Clients) Replicas(ctx context.Context, to Connection) (map[int32]int, error) {
+	admin, cluster, err := c.cluster(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	topics, err := admin.ListTopics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	count := map[int32]int{}
+	for _, b := range cluster.Brokers {
+		count[b.ID] = 0
+	}
+	for _, t := range topics {
+		for _, partition := range t.Partitions {
+			for _, broker := range partition.Replicas {
+				count[broker]++
+			}
+		}
+	}
+	return count, nil
+}

@@ -1,0 +1,220 @@
+package controller
+
+import (
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// kubelet reports all nodes of a pool as ready and up to date, as the StrimziPodSet controller does once they are.
+func (w *world) kubelet(pool string) {
+	w.t.Helper()
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-"+pool)
+	n := int32(len(set.Spec.Pods))
+	set.Status = podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+	w.Expect(w.k8s.Status().Update(w.t.Context(), set)).To(Succeed())
+}
+
+func (w *world) ready() v1.Condition {
+	w.t.Helper()
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.ObservedGeneration).To(Equal(k.Generation))
+	for _, c := range k.Status.Conditions {
+		if c.Type == v1.ConditionReady {
+			return c
+		}
+	}
+	w.t.Fatal("there is no condition Ready")
+	return v1.Condition{}
+}
+
+func TestReadyNeverSpeaksOfTheGenerationBefore(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	w.create(k, nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "Creating")))
+	w.kubelet("pool")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+
+	w.get(k, "my-cluster")
+	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.reconcile() // the set says all is well, of what it was
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "Updating")))
+	w.reconcile() // it was changed, and nobody has made pods of it yet
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "Updating")))
+	w.kubelet("pool")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+}
+
+func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
+	w := newWorld(t)
+	brokers := nodePool("brokers", 3, v1.RoleBroker)
+	w.create(newKafka(), brokers, nodePool("controllers", 1, v1.RoleController))
+	w.reconcile()
+	w.kubelet("brokers")
+	w.kubelet("controllers")
+	w.get(brokers, "brokers")
+	brokers.Spec.Replicas = 2
+	w.Expect(w.k8s.Update(t.Context(), brokers)).To(Succeed())
+
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1}
+	w.reconcile()
+	w.Expect(w.pods("brokers")).To(HaveLen(3))
+	w.get(brokers, "brokers")
+	w.Expect(brokers.Status.NodeIDs).To(Equal([]int32{0, 1, 2}))
+
+	w.brokers.err = errors.New("no broker answers")
+	w.reconcile() // nothing is known now, and nothing goes
+	w.Expect(w.pods("brokers")).To(HaveLen(3))
+
+	w.brokers.replicas, w.brokers.err = map[int32]int{0: 1, 1: 1, 2: 0}, nil
+	w.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1}, {ID: 2, Fenced: true}}
+	w.reconcile()
+	w.Expect(w.pods("brokers")).To(HaveLen(2))
+	w.Expect(w.brokers.unregistered).To(BeEmpty())
+	w.kubelet("brokers")
+	w.reconcile()
+	w.Expect(w.brokers.unregistered).To(Equal([]int32{2}))
+	w.Expect(w.ready().Status).To(Equal("True"))
+
+	// Its volume stays, and its ConfigMap and certificate go.
+	w.get(&corev1.PersistentVolumeClaim{}, "data-my-cluster-brokers-2")
+	for _, o := range []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}} {
+		err := w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-brokers-2"}, o)
+		w.Expect(client.IgnoreNotFound(err)).To(Succeed())
+		w.Expect(err).To(HaveOccurred())
+	}
+}
+
+func TestVolumesOutliveTheirKafkaAndGiveItTheirID(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	pool := nodePool("pool", 3, v1.RoleBroker, v1.RoleController)
+	pool.Annotations = map[string]string{v1.AnnotationNextNodeIDs: "[10-12]"}
+	w.create(k, pool)
+	w.reconcile()
+	w.get(k, "my-cluster")
+	id := k.Status.ClusterID
+	w.Expect(id).To(HaveLen(22))
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	// There is no garbage collector here: what the Kafka owned goes by hand, and the volumes have no owner.
+	claim := &corev1.PersistentVolumeClaim{}
+	w.get(claim, "data-my-cluster-pool-10")
+	w.Expect(claim.OwnerReferences).To(BeEmpty())
+	for _, o := range []client.Object{&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &podset.StrimziPodSet{}} {
+		w.Expect(w.k8s.DeleteAllOf(t.Context(), o, client.InNamespace(w.namespace), client.MatchingLabels{v1.LabelCluster: "my-cluster"})).To(Succeed())
+	}
+	w.Expect(w.k8s.DeleteAllOf(t.Context(), &networkingv1.NetworkPolicy{}, client.InNamespace(w.namespace))).To(Succeed())
+	w.Expect(w.k8s.DeleteAllOf(t.Context(), &policyv1.PodDisruptionBudget{}, client.InNamespace(w.namespace))).To(Succeed())
+
+	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.ClusterID).To(Equal(id))
+	w.Expect(w.pods("pool")).To(And(HaveKey("my-cluster-pool-10"), HaveKey("my-cluster-pool-11"), HaveKey("my-cluster-pool-12")))
+}
+
+func TestStorageChangesThatWouldLoseDataAreRefused(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+	w.create(newKafka(), pool)
+	w.reconcile()
+	before := w.pods("pool")
+	w.get(pool, "pool")
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageEphemeral}
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", "KafkaStorage"), HaveField("Message", ContainSubstring("the type can't change")))))
+
+	claim := &corev1.PersistentVolumeClaim{}
+	w.get(claim, "data-my-cluster-pool-0")
+	w.get(pool, "pool")
+	pool.Spec.Storage = v1.Storage{Type: v1.StoragePersistentClaim, Size: "2Gi"}
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "KafkaStorage")))
+	w.Expect(w.pods("pool")["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]).To(Equal(before["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]))
+}
+
+func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	w.create(k, nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	before := w.pods("pool")
+	w.get(k, "my-cluster")
+	k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"}
+	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.reconcile()
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-pool")
+	w.Expect(set.Annotations).To(HaveKeyWithValue(podset.AnnotationHold, "reconciliation of the Kafka is paused"))
+	w.Expect(w.pods("pool")).To(Equal(before))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ConsistOf(And(HaveField("Type", "ReconciliationPaused"), HaveField("Status", "True"))))
+
+	k.Annotations = nil
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.reconcile()
+	w.get(set, "my-cluster-pool")
+	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationHold))
+	w.Expect(w.pods("pool")).NotTo(Equal(before))
+}
+
+func TestAnInvalidKafkaChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	w.create(k, nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.get(k, "my-cluster")
+	k.Spec.Kafka.Version = "1.0.0"
+	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	before := w.pods("pool")
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("Unsupported Kafka.spec.kafka.version: 1.0.0"))))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Stalled"), HaveField("Status", "True"))))
+}
+
+func TestARestartIsAskedForOnce(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	before := w.pods("pool")["my-cluster-pool-0"]
+	running := before.DeepCopy()
+	w.Expect(w.k8s.Create(t.Context(), running)).To(Succeed())
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-pool")
+	set.Annotations[podset.AnnotationManualRollingUpdate] = "true"
+	w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
+	w.reconcile()
+	after := w.pods("pool")["my-cluster-pool-0"]
+	w.Expect(after.Annotations[podset.AnnotationRevision]).NotTo(Equal(before.Annotations[podset.AnnotationRevision]))
+	w.get(set, "my-cluster-pool")
+	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationManualRollingUpdate))
+	w.reconcile()
+	w.Expect(w.pods("pool")["my-cluster-pool-0"]).To(Equal(after))
+}

@@ -1,0 +1,255 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// pass is one reconciliation of one Kafka. Its steps hand values to each other.
+type pass struct {
+	*Reconciler
+	kafka *v1.Kafka
+	log   logr.Logger
+
+	facts   facts.Cluster
+	listed  []facts.ListedPod
+	input   model.Input
+	applier *apply.Applier
+	// kept are the objects that this pass wants; what the Kafka owns beside them is not wanted any more.
+	kept map[facts.Key]bool
+	// status is filled in as facts become known, and next is when to look again, 0 for at the next interval.
+	status status.Input
+	next   time.Duration
+	// figures are for the metrics.
+	figures metrics.Kafka
+}
+
+// run carries out the pass. Each step needs those before it; the first that fails ends it, and what exists stays.
+func (p *pass) run(ctx context.Context) error {
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"read what exists", p.read},
+		{"accept storage", p.acceptStorage},
+		{"assign nodes", p.assign},
+		{"validate", p.validate},
+		{"write pool statuses", p.writePools},
+		{"services", p.services},
+		{"certificates", p.certificates},
+		{"nodes", p.nodes},
+		{"placement", p.place},
+		{"entity operator", p.entityOperator},
+		{"remove what is not wanted", p.prune},
+		{"brokers", p.brokers},
+	} {
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// read reads what the Kafka has.
+func (p *pass) read(ctx context.Context) (err error) {
+	p.kept = map[facts.Key]bool{}
+	if p.facts, err = facts.Read(ctx, p.Cache, client.ObjectKeyFromObject(p.kafka)); err != nil {
+		return err
+	}
+	for key, o := range p.facts.Objects {
+		if key.Kind == "StrimziPodSet" && !ownedBy(o, p.kafka) {
+			delete(p.facts.Objects, key) // it does not say anything about this Kafka's nodes
+		}
+	}
+	if p.listed, err = p.facts.Listed(); err != nil {
+		return err
+	}
+	p.status.Sets = p.facts.PodSets()
+	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.facts.Pools), Settings: p.Settings, Version: p.version()}
+	p.input.MetadataVersion = p.kafka.Spec.Kafka.MetadataVersion
+	if p.input.MetadataVersion == "" {
+		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)
+	}
+	p.input.Sets = map[string]*podset.StrimziPodSet{}
+	for _, set := range p.facts.PodSets() {
+		p.input.Sets[set.Name] = set
+	}
+	p.status.Version, p.status.MetadataVersion = p.input.Version, p.input.MetadataVersion
+	return p.identify()
+}
+
+// version is the Kafka version that the user wants. Where the user names none it stays as it is: a newer operator's default restarts nothing.
+func (p *pass) version() string {
+	if v := p.kafka.Spec.Kafka.Version; v != "" {
+		return v
+	}
+	for _, set := range p.facts.PodSets() {
+		if v := set.Annotations[v1.AnnotationKafkaVersion]; v != "" {
+			return v
+		}
+	}
+	return p.DefaultVersion
+}
+
+// identify finds the id of the Kafka cluster: what a status or a volume holds, else a random one, which is in the status before anything is made.
+func (p *pass) identify() error {
+	id := p.kafka.Status.ClusterID
+	for _, pool := range p.facts.Pools {
+		if id == "" {
+			id = pool.Status.ClusterID
+		}
+	}
+	volumes := map[string]string{}
+	for key, o := range p.facts.Objects {
+		if of := o.GetAnnotations()[model.AnnotationClusterID]; key.Kind == "PersistentVolumeClaim" && of != "" {
+			volumes[of] = key.Name
+		}
+	}
+	if id == "" && len(volumes) > 1 {
+		return stalled("ConflictingVolumes", "the PersistentVolumeClaims of Kafka %s/%s belong to different Kafka clusters (%v): "+
+			"delete those that are not needed, or name the right cluster in the annotation %s of all of them", p.kafka.Namespace, p.kafka.Name, volumes, model.AnnotationClusterID)
+	}
+	for of := range volumes {
+		if id == "" {
+			id = of
+		}
+	}
+	if id == "" {
+		random := make([]byte, 16)
+		if _, err := rand.Read(random); err != nil {
+			return err
+		}
+		id = strings.TrimLeft(base64.RawURLEncoding.EncodeToString(random), "-")
+		id += strings.Repeat("0", 22-len(id))
+	}
+	p.input.ClusterID, p.status.ClusterID = id, id
+	p.applier = &apply.Applier{Client: p.Live, Kafka: p.kafka.Name, UID: p.kafka.UID, ClusterID: id}
+	return nil
+}
+
+// assign decides which nodes there are. What brokers hold is asked only if one is to go.
+func (p *pass) assign(ctx context.Context) error {
+	in := topology.Input{
+		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Volumes: p.facts.Volumes(p.kafka.Name),
+		Force: p.kafka.Annotations[v1.AnnotationSkipScaleDownCheck] == "true",
+	}
+	for _, l := range p.listed {
+		in.Running = append(in.Running, l.Node)
+	}
+	for _, pool := range p.input.Pools {
+		in.Pools = append(in.Pools, topology.PoolSpec{
+			Name: pool.Name, Replicas: pool.Spec.Replicas, Roles: rolesOf(pool), Known: pool.Status.NodeIDs,
+			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
+		})
+	}
+	t, err := topology.Assign(in)
+	if err != nil {
+		return stalled("InvalidResourceException", "%s", err)
+	}
+	if slices.ContainsFunc(t.Blocked, func(b topology.Blocked) bool { return len(b.Nodes) > 0 }) && !in.Force {
+		if in.Replicas, err = p.Kafka.Replicas(ctx, p.connection()); err != nil {
+			p.log.Info("Kafka did not report which partitions brokers hold", "error", err.Error())
+		} else if t, err = topology.Assign(in); err != nil {
+			return err
+		}
+	}
+	p.input.Topology = t
+	p.status.Topology = &p.input.Topology
+	for _, b := range t.Blocked {
+		p.warn("ScaleDownPreventionCheck", b.Message)
+		p.next = time.Minute // nothing reports that a broker is empty now
+	}
+	for _, note := range t.Notes {
+		p.warn("InvalidAnnotation", note)
+	}
+	return nil
+}
+
+func rolesOf(pool *v1.KafkaNodePool) topology.Roles {
+	return topology.Roles{
+		Controller: slices.Contains(pool.Spec.Roles, v1.RoleController),
+		Broker:     slices.Contains(pool.Spec.Roles, v1.RoleBroker),
+	}
+}
+
+func (p *pass) warn(reason, message string) {
+	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message})
+}
+
+// writePools notes the ids of nodes before the first of them is made: an id that was given is never given to another pool.
+func (p *pass) writePools(ctx context.Context) error {
+	if p.kafka.Status.ClusterID != p.input.ClusterID {
+		s := *p.kafka.Status.DeepCopy()
+		s.ClusterID = p.input.ClusterID
+		if len(s.Conditions) == 0 {
+			p.status.Kafka, p.status.Now = p.kafka, p.Now()
+			s = status.Of(status.Input{Kafka: p.kafka, ClusterID: p.input.ClusterID, Now: p.Now()})
+		}
+		if err := p.writeStatus(ctx, p.kafka, s); err != nil {
+			return err
+		}
+	}
+	for _, t := range p.input.Topology.Pools {
+		pool := p.facts.Pools[t.Name]
+		if pool == nil {
+			continue
+		}
+		wanted := status.Pool(pool, t, p.kafka.Name, p.input.ClusterID)
+		if equality.Semantic.DeepEqual(pool.Status, wanted) {
+			continue
+		}
+		changed := pool.DeepCopy()
+		changed.Status = wanted
+		if err := p.Live.Status().Patch(ctx, changed, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("status of KafkaNodePool %s: %w", pool.Name, err)
+		}
+	}
+	return nil
+}
+
+// apply makes an object as it is wanted, and keeps it.
+func (p *pass) apply(ctx context.Context, wanted client.Object) error {
+	key := facts.KeyOf(wanted)
+	p.kept[key] = true
+	outcome, err := p.applier.Apply(ctx, wanted, p.facts.Objects[key])
+	if foreign := (*apply.ForeignError)(nil); asForeign(err, &foreign) {
+		return &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
+	}
+	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
+		p.warn("PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
+		return nil
+	}
+	if err == nil && outcome != apply.Unchanged {
+		p.wrote(key, outcome)
+		p.status.SetsChanged = p.status.SetsChanged || key.Kind == "StrimziPodSet"
+	}
+	return err
+}
+
+// wrote logs, counts and records what was done to an object.
+func (p *pass) wrote(key facts.Key, outcome apply.Outcome) {
+	p.log.Info(string(outcome)+" "+key.Kind, "name", key.Name)
+	p.Metrics.Wrote(key.Kind, string(outcome))
+	p.Events.Normal(p.kafka, string(outcome), "Apply", fmt.Sprintf("%s %s %s", outcome, key.Kind, key.Name))
+}

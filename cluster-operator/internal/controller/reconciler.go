@@ -1,0 +1,221 @@
+// Package controller reconciles Kafka objects: it reads what there is, decides by the pure packages beside it, and writes what they want.
+package controller
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+)
+
+// conflictDelay is how long a pass waits for the cache that was behind.
+const conflictDelay = 100 * time.Millisecond
+
+// Recorder records Events; *events.Recorder of module operator is one.
+type Recorder interface {
+	Normal(regarding runtime.Object, reason, action, note string)
+	Warning(regarding runtime.Object, reason, action, note string)
+}
+
+// Reconciler makes the nodes of a Kafka cluster follow Kafka and KafkaNodePool objects.
+type Reconciler struct {
+	// Cache holds what is watched.
+	Cache client.Reader
+	// Live reads and writes past the cache.
+	Live client.Client
+	// Events get what was done, and what failed anew.
+	Events Recorder
+	// Metrics count passes and writes.
+	Metrics *metrics.Metrics
+	// Kafka asks the brokers.
+	Kafka KafkaClients
+	// Settings are the operator's.
+	Settings model.Settings
+	// DefaultVersion is the Kafka version of a Kafka object that names none.
+	DefaultVersion string
+
+	// OperatorVersion is this program's.
+	OperatorVersion string
+	// PKCS12 adds the certificates of CAs as PKCS #12 stores.
+	PKCS12 bool
+	// Interval is how long after a pass the next one is due though nothing changed.
+	Interval time.Duration
+	// AddressTimeout is how long the first nodes of a Kafka wait for the addresses of its listeners.
+	AddressTimeout time.Duration
+	// NewKey makes keys; nil stands for pki.GenerateKey.
+	NewKey func(pki.Use) (crypto.Signer, error)
+	// Now and Rand are the clock and the source of randomness.
+	Now  func() time.Time
+	Rand io.Reader
+}
+
+// Reconcile carries out one pass over a Kafka.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	kafka := &v1.Kafka{}
+	if err := r.Cache.Get(ctx, req.NamespacedName, kafka); err != nil {
+		r.Kafka.Forget(req.NamespacedName)
+		r.Metrics.Forget(req.NamespacedName)
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if kafka.DeletionTimestamp != nil || kafka.Spec == nil {
+		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
+	}
+	if kafka.Annotations[v1.AnnotationPauseReconciliation] == "true" {
+		return reconcile.Result{}, r.pause(ctx, kafka)
+	}
+	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	began := r.Now()
+	err := p.run(ctx)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
+	}
+	next, retry := p.conclude(err)
+	p.report(r.Now().Sub(began))
+	switch err := r.writeStatus(ctx, kafka, status.Of(p.status)); {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil // as above
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+	if retry != nil {
+		return reconcile.Result{}, retry
+	}
+	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// report counts the pass, and records an Event for a failure that the status does not show yet.
+func (p *pass) report(took time.Duration) {
+	name := client.ObjectKeyFromObject(p.kafka)
+	p.Metrics.Reconciled(name.Namespace, took, p.status.Failure == nil)
+	figures := p.figures
+	figures.Ready = status.Converged(p.status)
+	figures.Pending = len(p.status.Pending)
+	if p.status.Topology != nil {
+		figures.Nodes = len(p.status.Topology.Nodes())
+		figures.NotReady = figures.Nodes
+		for _, set := range p.status.Sets {
+			figures.NotReady -= int(set.Status.ReadyPods)
+		}
+		figures.NotReady = max(figures.NotReady, 0)
+	}
+	p.Metrics.Observe(name, figures)
+	if f := p.status.Failure; f != nil {
+		shown := slices.ContainsFunc(p.kafka.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Message == f.Message })
+		if !shown {
+			p.Events.Warning(p.kafka, f.Reason, "Reconcile", f.Message)
+		}
+	}
+}
+
+// pause keeps the roller off the nodes, and changes nothing else.
+func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) error {
+	f, err := facts.Read(ctx, r.Cache, client.ObjectKeyFromObject(kafka))
+	if err != nil {
+		return err
+	}
+	for _, set := range f.PodSets() {
+		if _, held := set.Annotations[podset.AnnotationHold]; ownedBy(set, kafka) && !held {
+			if err := r.annotate(ctx, set, map[string]string{podset.AnnotationHold: model.HoldPaused}); err != nil {
+				return err
+			}
+		}
+	}
+	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), metrics.Kafka{Paused: true})
+	return r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now()))
+}
+
+func ownedBy(o client.Object, kafka *v1.Kafka) bool {
+	for _, ref := range o.GetOwnerReferences() {
+		if ref.UID == kafka.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// annotate sets annotations of exactly this object.
+func (r *Reconciler) annotate(ctx context.Context, o client.Object, set map[string]string) error {
+	changed, ok := o.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is not an object", o)
+	}
+	annotations := maps.Clone(changed.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, set)
+	changed.SetAnnotations(annotations)
+	return r.Live.Patch(ctx, changed, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
+}
+
+// writeStatus writes the status of a Kafka if it differs from what is there.
+func (r *Reconciler) writeStatus(ctx context.Context, kafka *v1.Kafka, wanted v1.KafkaStatus) error {
+	if equality.Semantic.DeepEqual(kafka.Status, wanted) {
+		return nil
+	}
+	changed := kafka.DeepCopy()
+	changed.Status = wanted
+	if err := r.Live.Status().Patch(ctx, changed, client.MergeFromWithOptions(kafka, client.MergeFromWithOptimisticLock{})); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("status of Kafka %s/%s: %w", kafka.Namespace, kafka.Name, err))
+	}
+	kafka.Status, kafka.ResourceVersion = changed.Status, changed.ResourceVersion
+	return nil
+}
+
+// Failure is an error that is shown in the status under a reason of its own.
+type Failure struct {
+	status.Problem
+	// Err is what went wrong; nil if the user's objects are.
+	Err error
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Message }
+
+// Unwrap returns what went wrong.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// stalled is a failure that only a user can end.
+func stalled(reason, format string, args ...any) *Failure {
+	return &Failure{Problem: status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...), Stalled: true}}
+}
+
+// conclude fills in what the status is made from, and says when to look again, or that the pass is repeated with back-off.
+func (p *pass) conclude(err error) (next time.Duration, retry error) {
+	p.status.Kafka, p.status.Now = p.kafka, p.Now()
+	p.status.OperatorVersion = p.OperatorVersion
+	next = p.Interval
+	if p.next > 0 && p.next < next {
+		next = p.next
+	}
+	var failure *Failure
+	switch {
+	case err == nil:
+	case errors.As(err, &failure) && failure.Stalled:
+		p.status.Failure = &failure.Problem
+	case errors.As(err, &failure):
+		p.status.Failure, retry = &failure.Problem, err
+	default:
+		p.status.Failure, retry = &status.Problem{Reason: "ReconciliationFailed", Message: err.Error()}, err
+	}
+	return next, retry
+}

@@ -1,0 +1,292 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// server is the API server that the tests share; nil if there is none.
+var server *rest.Config
+
+func TestMain(m *testing.M) {
+	code := 1
+	ctrl.SetLogger(logr.Discard())
+	defer func() { os.Exit(code) }()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		code = m.Run()
+		return
+	}
+	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "..", "config", "crd", "bases")}}
+	config, err := env.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start the API server:", err)
+		return
+	}
+	server = config
+	code = m.Run()
+	if err := env.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the API server:", err)
+		code = 1
+	}
+}
+
+// world is a namespace with a reconciler that reads past any cache.
+type world struct {
+	*WithT
+	t         *testing.T
+	k8s       client.Client
+	r         *Reconciler
+	namespace string
+	brokers   *brokers
+	now       time.Time
+	events    []string
+}
+
+// brokers answer as they are told.
+type brokers struct {
+	replicas map[int32]int
+	err      error
+
+	registered   []kafka.Node
+	metadata     kafka.MetadataVersion
+	unregistered []int32
+}
+
+func (b *brokers) Replicas(context.Context, Connection) (map[int32]int, error) {
+	return b.replicas, b.err
+}
+func (b *brokers) Inspect(context.Context, Connection) (Found, error) {
+	return Found{MetadataVersion: b.metadata, Brokers: b.registered}, b.err
+}
+func (b *brokers) Unregister(_ context.Context, _ Connection, id int32) error {
+	b.unregistered = append(b.unregistered, id)
+	return b.err
+}
+func (b *brokers) MoveMetadataVersion(_ context.Context, _ Connection, level int16, _ bool) error {
+	b.metadata = kafka.MetadataVersion(level)
+	return b.err
+}
+func (b *brokers) Forget(types.NamespacedName) {}
+
+func newWorld(t *testing.T) *world {
+	if server == nil {
+		t.Skip("KUBEBUILDER_ASSETS is not set: there is no API server")
+	}
+	scheme := runtime.NewScheme()
+	w := &world{WithT: NewWithT(t), t: t, brokers: &brokers{}, now: time.Now()}
+	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	w.Expect(v1.AddToScheme(scheme)).To(Succeed())
+	w.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	k8s, err := client.New(server, client.Options{Scheme: scheme})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.k8s = k8s
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "kafka-"}}
+	w.Expect(k8s.Create(t.Context(), ns)).To(Succeed())
+	w.namespace = ns.Name
+	w.r = &Reconciler{
+		Cache: k8s, Live: k8s, Events: w, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: w.brokers, DefaultVersion: "4.3.1", OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute,
+		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", DNSDomain: "cluster.local",
+			NetworkPolicies: true, DisruptionBudgets: true},
+		Now: func() time.Time { return w.now }, Rand: rand.Reader,
+	}
+	return w
+}
+
+// reconcile carries out a pass.
+func (w *world) reconcile() {
+	w.t.Helper()
+	_, err := w.r.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).NotTo(HaveOccurred())
+}
+
+// Normal and Warning note Events.
+func (w *world) Normal(_ runtime.Object, reason, _, note string) {
+	w.events = append(w.events, reason+": "+note)
+}
+func (w *world) Warning(_ runtime.Object, reason, _, note string) {
+	w.events = append(w.events, reason+": "+note)
+}
+
+func (w *world) create(objects ...client.Object) {
+	w.t.Helper()
+	for _, o := range objects {
+		o.SetNamespace(w.namespace)
+		w.Expect(w.k8s.Create(w.t.Context(), o)).To(Succeed())
+	}
+}
+
+func newKafka() *v1.Kafka {
+	return &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster"}, Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{Listeners: []v1.Listener{
+		{Name: "plain", Port: 9092, Type: v1.ListenerInternal}, {Name: "tls", Port: 9093, Type: v1.ListenerInternal, TLS: true},
+	}}}}
+}
+
+func nodePool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
+	return &v1.KafkaNodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
+		Spec: &v1.KafkaNodePoolSpec{Replicas: replicas, Roles: roles, Storage: v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}}}
+}
+
+// versions returns the resource version of everything in the namespace that the operator makes.
+func (w *world) versions() map[string]string {
+	w.t.Helper()
+	all := map[string]string{}
+	for _, list := range []client.ObjectList{&corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.PersistentVolumeClaimList{},
+		&corev1.ServiceAccountList{}, &podset.StrimziPodSetList{}, &v1.KafkaList{}, &v1.KafkaNodePoolList{}} {
+		w.Expect(w.k8s.List(w.t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
+		items, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
+		w.Expect(err).NotTo(HaveOccurred())
+		for _, item := range items["items"].([]any) {
+			m := item.(map[string]any)["metadata"].(map[string]any)
+			all[fmt.Sprintf("%T/%s", list, m["name"])] = fmt.Sprint(m["resourceVersion"])
+		}
+	}
+	return all
+}
+
+func TestAKafkaIsMadeAndASecondPassWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	set := &podset.StrimziPodSet{}
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool"}, set)).To(Succeed())
+	w.Expect(set.Spec.Pods).To(HaveLen(3))
+	if os.Getenv("PRINT") != "" {
+		fmt.Println(string(set.Spec.Pods[0].Raw))
+		cm := &corev1.ConfigMap{}
+		w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool-0"}, cm)).To(Succeed())
+		fmt.Println(cm.Data["server.config"])
+		k := &v1.Kafka{}
+		w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}, k)).To(Succeed())
+		fmt.Printf("%+v\n", k.Status)
+	}
+	w.reconcile() // what the API server defaulted is no difference
+	before := w.versions()
+	w.reconcile()
+	w.Expect(w.versions()).To(Equal(before))
+}
+
+func (w *world) get(o client.Object, name string) {
+	w.t.Helper()
+	w.Expect(w.k8s.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, o)).To(Succeed())
+}
+
+// pods returns the pods that a pool's set lists, by name.
+func (w *world) pods(pool string) map[string]corev1.Pod {
+	w.t.Helper()
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-"+pool)
+	listed := map[string]corev1.Pod{}
+	for _, raw := range set.Spec.Pods {
+		pod := corev1.Pod{}
+		w.Expect(json.Unmarshal(raw.Raw, &pod)).To(Succeed())
+		listed[pod.Name] = pod
+	}
+	return listed
+}
+
+func TestWhatSomebodyElseEditsIsHealed(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	config := &corev1.ConfigMap{}
+	w.get(config, "my-cluster-pool-1")
+	text := config.Data["server.config"]
+	config.Data["server.config"] = "node.id=7"
+	w.Expect(w.k8s.Update(t.Context(), config)).To(Succeed())
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-pool")
+	wanted := string(set.Spec.Pods[0].Raw)
+	set.Spec.Pods[0].Raw = []byte(strings.Replace(wanted, "kafka:4.3.1", "somebody/else:1", 1))
+	w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
+	service := &corev1.Service{}
+	w.get(service, "my-cluster-kafka-bootstrap")
+	w.Expect(w.k8s.Delete(t.Context(), service)).To(Succeed())
+	w.reconcile()
+	w.get(config, "my-cluster-pool-1")
+	w.Expect(config.Data["server.config"]).To(Equal(text))
+	w.Expect(w.pods("pool")["my-cluster-pool-0"].Spec.Containers[0].Image).To(Equal("kafka:4.3.1"))
+	w.get(service, "my-cluster-kafka-bootstrap")
+}
+
+func TestAPoolThatIsDeletedStopsNoNode(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("pool", 3, v1.RoleBroker, v1.RoleController)
+	w.create(newKafka(), pool)
+	w.reconcile()
+	before := w.pods("pool")
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", "ScaleDownPreventionCheck"),
+		HaveField("Message", ContainSubstring("Removal of KafkaNodePool pool is blocked")))))
+	w.create(nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+}
+
+func TestANewerOperatorRestartsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	before := w.pods("pool")
+	w.r.Settings.KafkaImages = map[string]string{"4.3.1": "kafka:other", "4.4.0": "kafka:4.4.0"}
+	w.r.DefaultVersion = "4.4.0"
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "UpdatesPending"), HaveField("Status", "True"))))
+
+	// A request of the user lets it through.
+	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.pods("pool")["my-cluster-pool-0"].Spec.Containers[0].Image).To(Equal("kafka:other"))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Type", "UpdatesPending")))
+}
+
+func TestAForeignObjectIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-kafka-bootstrap", Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	w.create(foreign, newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.get(foreign, foreign.Name)
+	version := foreign.ResourceVersion
+	_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).To(MatchError(ContainSubstring("exists and does not belong to this Kafka")))
+	w.get(foreign, foreign.Name)
+	w.Expect(foreign.ResourceVersion).To(Equal(version))
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"), HaveField("Reason", "ObjectNotOwned"))))
+}

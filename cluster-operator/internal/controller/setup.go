@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+)
+
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas;kafkanodepools,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas/status;kafkanodepools/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;configmaps;secrets;serviceaccounts;persistentvolumeclaims,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies;ingresses,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// What the topic operators of Kafkas may do, which nobody can grant without having it.
+// The same goes for the roller's lease for each Kafka.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=update
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch;update
+
+// SetupWithManager watches Kafkas and everything that belongs to them. Whatever of it is changed or deleted by somebody wakes the Kafka.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects func(map[string]string) bool) error {
+	selected := predicate.NewPredicateFuncs(func(o client.Object) bool { return selects == nil || selects(o.GetLabels()) })
+	b := ctrl.NewControllerManagedBy(mgr).Named("kafka").
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		For(&v1.Kafka{}, builder.WithPredicates(selected, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
+		Watches(&v1.KafkaNodePool{}, handler.EnqueueRequestsFromMapFunc(ofCluster),
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(placed()))
+	for _, kind := range facts.Kinds() {
+		b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofCluster))
+	}
+	return b.Complete(r)
+}
+
+// ofCluster returns the Kafka that an object's label names.
+func ofCluster(_ context.Context, o client.Object) []reconcile.Request {
+	cluster := o.GetLabels()[v1.LabelCluster]
+	if cluster == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: cluster}}}
+}
+
+// placed lets through what matters about pods: that they came, went, or were put on a Kubernetes node. Their readiness is in the status of their
+// StrimziPodSet.
+func placed() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.Pod)
+		after, ok2 := e.ObjectNew.(*corev1.Pod)
+		return !ok || !ok2 || before.Spec.NodeName != after.Spec.NodeName || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+	}}
+}

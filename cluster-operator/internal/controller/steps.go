@@ -1,0 +1,255 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+func asForeign(err error, target **apply.ForeignError) bool { return errors.As(err, target) }
+
+// services applies the Services and finds out where nodes can be reached.
+func (p *pass) services(ctx context.Context) error {
+	for _, s := range model.Services(p.input) {
+		if err := p.apply(ctx, s); err != nil {
+			return err
+		}
+	}
+	world := model.World{
+		Services: map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
+		Now: p.Now(), Patience: p.AddressTimeout,
+	}
+	for key, o := range p.facts.Objects {
+		switch o := o.(type) {
+		case *corev1.Service:
+			world.Services[key.Name] = o
+		case *corev1.ConfigMap:
+			world.Configs[key.Name] = o
+		}
+	}
+	if slices.ContainsFunc(p.kafka.Spec.Kafka.Listeners, func(l v1.Listener) bool { return l.Type == v1.ListenerNodePort }) {
+		for _, n := range p.input.Topology.Brokers() {
+			node, err := p.kubernetesNode(ctx, p.facts.Pods[p.input.Topology.PodName(n)])
+			if err != nil {
+				return err
+			}
+			if node != nil {
+				world.KubernetesNodes[n.ID] = node
+			}
+		}
+	}
+	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
+	p.status.Endpoints = &p.input.Endpoints
+	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
+		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
+		p.next = 10 * time.Second
+	}
+	return nil
+}
+
+// kubernetesNode returns the Kubernetes node that a pod runs on, nil if there is none yet.
+func (p *pass) kubernetesNode(ctx context.Context, pod *corev1.Pod) (*corev1.Node, error) {
+	if pod == nil || pod.Spec.NodeName == "" {
+		return nil, nil
+	}
+	node := &corev1.Node{}
+	if err := p.Cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err)
+	}
+	return node, nil
+}
+
+// nodes applies what nodes are made from, and the StrimziPodSets last.
+func (p *pass) nodes(ctx context.Context) error {
+	live := map[string]model.Live{}
+	for _, l := range p.listed {
+		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.facts.ConfigMap(l.Pod.Name), RestartedAt: p.restartedAt(l)}
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		if name := p.input.Topology.PodName(n); live[name].Pod == nil {
+			live[name] = model.Live{Config: p.facts.ConfigMap(name)}
+		}
+	}
+	rendered, err := model.Render(p.input, live)
+	if err != nil {
+		return stalled("InvalidResourceException", "%s", err)
+	}
+	for _, o := range rendered.Objects {
+		if err := p.apply(ctx, o); err != nil {
+			return err
+		}
+	}
+	for _, set := range rendered.PodSets {
+		if err := p.apply(ctx, set); err != nil {
+			return err
+		}
+	}
+	for _, m := range rendered.Manifests {
+		if len(m.Pending) > 0 {
+			p.status.Pending = append(p.status.Pending, fmt.Sprintf("the %s of node %d", strings.Join(m.Pending, " and "), m.Node.ID))
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
+		p.log.Info("Node is not started yet", "node", node, "waitsFor", p.input.Endpoints.Hold[node])
+	}
+	return p.finishRequests(ctx)
+}
+
+// restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet.
+func (p *pass) restartedAt(l facts.ListedPod) string {
+	// The running pod's uid makes one request one restart, however often the pass is repeated.
+	if running := p.facts.Pods[l.Pod.Name]; running != nil && l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" {
+		return string(running.UID)
+	}
+	return l.Pod.Annotations[model.AnnotationRestartedAt]
+}
+
+// finishRequests takes annotations off StrimziPodSets that have had their effect: a request to restart, which the pods have now, and the hold of a pause
+// that is over.
+func (p *pass) finishRequests(ctx context.Context) error {
+	for _, set := range p.facts.PodSets() {
+		requested := set.Annotations[podset.AnnotationManualRollingUpdate] == "true"
+		held := set.Annotations[podset.AnnotationHold] == model.HoldPaused
+		if !requested && !held {
+			continue
+		}
+		live := &podset.StrimziPodSet{}
+		if err := p.Live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		before := live.DeepCopy()
+		if requested {
+			delete(live.Annotations, podset.AnnotationManualRollingUpdate)
+		}
+		if held {
+			delete(live.Annotations, podset.AnnotationHold)
+		}
+		if err := p.Live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+		}
+	}
+	return nil
+}
+
+// place tells pods where they run: their rack, and the address of their Kubernetes node.
+func (p *pass) place(ctx context.Context) error {
+	for _, n := range p.input.Topology.Nodes() {
+		pod := p.facts.Pods[p.input.Topology.PodName(n)]
+		wanted := model.Placement(p.kafka, n)
+		if pod == nil || len(wanted) == 0 || pod.DeletionTimestamp != nil {
+			continue
+		}
+		node, err := p.kubernetesNode(ctx, pod)
+		if err != nil {
+			return err
+		}
+		if node == nil {
+			continue
+		}
+		annotations := map[string]string{}
+		for _, fact := range wanted {
+			value := fact.Of(node)
+			if value == "" {
+				p.warn("PlacementUnknown", fmt.Sprintf("Pod %s waits: Kubernetes node %s has no %s", pod.Name, node.Name, fact.What()))
+				continue
+			}
+			// It holds as long as the pod does: a running broker has read it.
+			if _, placed := pod.Annotations[fact.Annotation]; !placed {
+				annotations[fact.Annotation] = value
+			}
+		}
+		if len(annotations) > 0 {
+			if err := p.annotate(ctx, pod, annotations); err != nil {
+				return fmt.Errorf("pod %s: %w", pod.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
+func (p *pass) prune(ctx context.Context) error {
+	for _, key := range slices.SortedFunc(maps.Keys(p.facts.Objects), func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
+		o := p.facts.Objects[key]
+		if p.kept[key] || o.GetLabels()["app.kubernetes.io/managed-by"] != apply.FieldManager || !p.removable(key, o) {
+			continue
+		}
+		outcome, err := p.applier.Delete(ctx, o)
+		if err != nil {
+			return err
+		}
+		if outcome == apply.Deleted {
+			p.wrote(key, outcome)
+		}
+	}
+	return nil
+}
+
+// removable reports whether an object that is not wanted can go now.
+func (p *pass) removable(key facts.Key, o client.Object) bool {
+	switch o := o.(type) {
+	case *corev1.Secret:
+		return o.Labels[podset.LabelComponentType] == podset.ComponentKafka && p.podGone(key.Name)
+	case *corev1.ConfigMap:
+		return p.podGone(key.Name)
+	case *corev1.PersistentVolumeClaim:
+		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && p.noPodUses(key.Name)
+	case *podset.StrimziPodSet:
+		return len(o.Spec.Pods) == 0 || !p.lists(o)
+	}
+	return true
+}
+
+// lists reports whether a set lists a node that is still wanted.
+func (p *pass) lists(set *podset.StrimziPodSet) bool {
+	wanted := map[string]bool{}
+	for _, n := range p.input.Topology.Nodes() {
+		wanted[p.input.Topology.PodName(n)] = true
+	}
+	for _, raw := range set.Spec.Pods {
+		pod := &corev1.Pod{}
+		if json.Unmarshal(raw.Raw, pod) != nil || wanted[pod.Name] {
+			return true
+		}
+	}
+	return false
+}
+
+// podGone reports whether nothing runs under a name any more, and nothing is wanted under it.
+func (p *pass) podGone(name string) bool {
+	_, runs := p.facts.Pods[name]
+	return !runs && !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return p.input.Topology.PodName(n) == name })
+}
+
+func (p *pass) noPodUses(claim string) bool {
+	for name := range p.facts.Pods {
+		if strings.HasSuffix(claim, "-"+name) {
+			return false
+		}
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		if strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) && p.facts.Pools[n.Pool] == nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
+)
+
+// validate holds the user's objects against all rules. If one is broken, nothing is made or changed, and what runs goes on running.
+func (p *pass) validate(ctx context.Context) error {
+	in := validate.Input{
+		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)), Version: p.input.Version,
+		Running: p.running(ctx), ConfigMaps: map[string]map[string]string{}, Secrets: map[string][]string{},
+	}
+	for _, n := range p.input.Topology.Brokers() {
+		in.Brokers = append(in.Brokers, n.ID)
+	}
+	if err := p.readReferences(ctx, &in); err != nil {
+		return err
+	}
+	result := validate.Validate(in)
+	for _, w := range result.Warnings {
+		p.warn(w.Reason, w.Message)
+	}
+	if failure, failed := result.Failure(); failed {
+		return &Failure{Problem: status.Problem{Reason: failure.Reason, Message: failure.Message, Stalled: true}}
+	}
+	p.input.Logging = referred(in.ConfigMaps, loggingReference(p.kafka))
+	p.input.Metrics = referred(in.ConfigMaps, metricsReference(p.kafka))
+	return nil
+}
+
+// running returns which versions run. Kafka is asked for its metadata version only if the version of Kafka changes.
+func (p *pass) running(ctx context.Context) *validate.Running {
+	if len(p.listed) == 0 {
+		return nil
+	}
+	r := &validate.Running{MetadataVersion: p.kafka.Status.KafkaMetadataVersion}
+	for _, l := range p.listed {
+		switch v := l.Pod.Annotations[v1.AnnotationKafkaVersion]; {
+		case v == "":
+			r.Unannotated = true
+		case !slices.Contains(r.Versions, v):
+			r.Versions = append(r.Versions, v)
+		}
+	}
+	if slices.ContainsFunc(r.Versions, func(v string) bool { return v != p.input.Version }) {
+		if found, err := p.Kafka.Inspect(ctx, p.connection()); err == nil {
+			r.MetadataVersion = found.MetadataVersion.String()
+		}
+	}
+	return r
+}
+
+// readReferences reads what the Kafka object refers to. What does not exist is nil; what can't be read ends the pass.
+func (p *pass) readReferences(ctx context.Context, in *validate.Input) error {
+	configMaps, secrets := validate.References(p.kafka)
+	for _, name := range configMaps {
+		config := &corev1.ConfigMap{}
+		err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, config)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("get ConfigMap %s: %w", name, err)
+		}
+		in.ConfigMaps[name] = nil
+		if err == nil {
+			in.ConfigMaps[name] = map[string]string{}
+			maps.Copy(in.ConfigMaps[name], config.Data)
+		}
+	}
+	for _, name := range secrets {
+		secret := &corev1.Secret{}
+		err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, secret)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("get Secret %s: %w", name, err)
+		}
+		in.Secrets[name] = nil
+		if err == nil {
+			in.Secrets[name] = append([]string{}, slices.Sorted(maps.Keys(secret.Data))...)
+		}
+	}
+	return nil
+}
+
+func loggingReference(kafka *v1.Kafka) *v1.ExternalConfigurationReference {
+	if l := kafka.Spec.Kafka.Logging; l != nil {
+		return l.ValueFrom
+	}
+	return nil
+}
+
+func metricsReference(kafka *v1.Kafka) *v1.ExternalConfigurationReference {
+	if m := kafka.Spec.Kafka.MetricsConfig; m != nil {
+		return m.ValueFrom
+	}
+	return nil
+}
+
+// referred returns the text that a reference points to.
+func referred(configMaps map[string]map[string]string, r *v1.ExternalConfigurationReference) string {
+	if r == nil || r.ConfigMapKeyRef == nil {
+		return ""
+	}
+	return configMaps[r.ConfigMapKeyRef.Name][r.ConfigMapKeyRef.Key]
+}

@@ -1,0 +1,196 @@
+// Package facts reads what a Kafka has in one Kubernetes cluster. A read that fails is an error, never an empty result.
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// Key identifies an object in a namespace.
+type Key struct{ Kind, Name string }
+
+// KeyOf returns the key of an object whose kind is set.
+func KeyOf(o client.Object) Key { return Key{o.GetObjectKind().GroupVersionKind().Kind, o.GetName()} }
+
+// Cluster is what a Kafka has in one Kubernetes cluster.
+type Cluster struct {
+	// Pools are the KafkaNodePools of the Kafka, by name.
+	Pools map[string]*v1.KafkaNodePool
+	// Objects are all objects that carry the Kafka's label, whoever made them.
+	Objects map[Key]client.Object
+	// Pods are the running pods of nodes, by name.
+	Pods map[string]*corev1.Pod
+}
+
+// generated are the kinds that the operator makes, in the order in which they are read.
+func generated() map[string]client.ObjectList {
+	return map[string]client.ObjectList{
+		"Service":               &corev1.ServiceList{},
+		"ConfigMap":             &corev1.ConfigMapList{},
+		"Secret":                &corev1.SecretList{},
+		"ServiceAccount":        &corev1.ServiceAccountList{},
+		"PersistentVolumeClaim": &corev1.PersistentVolumeClaimList{},
+		"NetworkPolicy":         &networkingv1.NetworkPolicyList{},
+		"Ingress":               &networkingv1.IngressList{},
+		"PodDisruptionBudget":   &policyv1.PodDisruptionBudgetList{},
+		"Role":                  &rbacv1.RoleList{},
+		"RoleBinding":           &rbacv1.RoleBindingList{},
+		"Deployment":            &appsv1.DeploymentList{},
+		"StrimziPodSet":         &podset.StrimziPodSetList{},
+	}
+}
+
+// Kinds returns an empty object of each kind that the operator makes, for watches.
+func Kinds() []client.Object {
+	return []client.Object{
+		&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{}, &networkingv1.NetworkPolicy{},
+		&networkingv1.Ingress{}, &policyv1.PodDisruptionBudget{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &appsv1.Deployment{}, &podset.StrimziPodSet{},
+	}
+}
+
+// Read reads what a Kafka has.
+func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cluster, error) {
+	c := Cluster{Pools: map[string]*v1.KafkaNodePool{}, Objects: map[Key]client.Object{}, Pods: map[string]*corev1.Pod{}}
+	mine := []client.ListOption{client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name}}
+	var pools v1.KafkaNodePoolList
+	if err := reader.List(ctx, &pools, mine...); err != nil {
+		return c, fmt.Errorf("list KafkaNodePools: %w", err)
+	}
+	for i := range pools.Items {
+		if p := &pools.Items[i]; p.DeletionTimestamp == nil && p.Spec != nil {
+			c.Pools[p.Name] = p
+		}
+	}
+	var pods corev1.PodList
+	if err := reader.List(ctx, &pods, mine...); err != nil {
+		return c, fmt.Errorf("list pods: %w", err)
+	}
+	for i := range pods.Items {
+		c.Pods[pods.Items[i].Name] = &pods.Items[i]
+	}
+	for kind, list := range generated() {
+		if err := reader.List(ctx, list, mine...); err != nil {
+			return c, fmt.Errorf("list objects of kind %s: %w", kind, err)
+		}
+		err := meta.EachListItem(list, func(o runtime.Object) error {
+			object, ok := o.(client.Object)
+			if !ok {
+				return fmt.Errorf("%T is not an object", o)
+			}
+			c.Objects[Key{kind, object.GetName()}] = object
+			return nil
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// PodSets returns the StrimziPodSets in the order of their names.
+func (c Cluster) PodSets() []*podset.StrimziPodSet {
+	var sets []*podset.StrimziPodSet
+	for _, o := range c.Objects {
+		if set, ok := o.(*podset.StrimziPodSet); ok && set.Spec != nil {
+			sets = append(sets, set)
+		}
+	}
+	slices.SortFunc(sets, func(a, b *podset.StrimziPodSet) int { return strings.Compare(a.Name, b.Name) })
+	return sets
+}
+
+// ListedPod is a pod that a StrimziPodSet lists.
+type ListedPod struct {
+	Set  *podset.StrimziPodSet
+	Pod  *corev1.Pod
+	Raw  json.RawMessage
+	Node topology.Node
+}
+
+// Listed returns the pods of nodes that StrimziPodSets list. A pod that can't be read is an error: it may be a node with data.
+func (c Cluster) Listed() ([]ListedPod, error) {
+	var list []ListedPod
+	for _, set := range c.PodSets() {
+		for _, raw := range set.Spec.Pods {
+			pod := &corev1.Pod{}
+			if err := json.Unmarshal(raw.Raw, pod); err != nil {
+				return nil, fmt.Errorf("pod in StrimziPodSet %s: %w", set.Name, err)
+			}
+			id, err := NodeID(pod.Name)
+			if err != nil {
+				return nil, fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+			}
+			list = append(list, ListedPod{Set: set, Pod: pod, Raw: raw.Raw, Node: topology.Node{
+				ID: id, Pool: pod.Labels[podset.LabelPoolName],
+				Roles: topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"},
+			}})
+		}
+	}
+	return list, nil
+}
+
+// NodeID returns the node's id, which a pod's name ends with.
+func NodeID(pod string) (int32, error) {
+	id, err := strconv.ParseInt(pod[strings.LastIndex(pod, "-")+1:], 10, 32)
+	if err != nil || id < 0 {
+		return 0, fmt.Errorf("pod %s: its name does not end with a node id", pod)
+	}
+	return int32(id), nil
+}
+
+// Volumes returns the claims of nodes, those of nodes that are gone included.
+func (c Cluster) Volumes(kafka string) []topology.Volume {
+	var volumes []topology.Volume
+	for key, o := range c.Objects {
+		if key.Kind != "PersistentVolumeClaim" {
+			continue
+		}
+		pool := o.GetLabels()[podset.LabelPoolName]
+		id, err := NodeID(key.Name)
+		if v := (topology.Volume{Node: id, Pool: pool}); err == nil && strings.HasSuffix(key.Name, fmt.Sprintf("%s-%s-%d", kafka, pool, id)) && !slices.Contains(volumes, v) {
+			volumes = append(volumes, v)
+		}
+	}
+	slices.SortFunc(volumes, func(a, b topology.Volume) int { return int(a.Node) - int(b.Node) })
+	return volumes
+}
+
+// Service returns a Service by name, nil if there is none with the Kafka's label.
+func (c Cluster) Service(name string) *corev1.Service {
+	return get[*corev1.Service](c, "Service", name)
+}
+
+// ConfigMap returns a ConfigMap by name, nil if there is none with the Kafka's label.
+func (c Cluster) ConfigMap(name string) *corev1.ConfigMap {
+	return get[*corev1.ConfigMap](c, "ConfigMap", name)
+}
+
+// Secret returns a Secret by name, nil if there is none with the Kafka's label.
+func (c Cluster) Secret(name string) *corev1.Secret { return get[*corev1.Secret](c, "Secret", name) }
+
+// PodSet returns a StrimziPodSet by name, nil if there is none with the Kafka's label.
+func (c Cluster) PodSet(name string) *podset.StrimziPodSet {
+	return get[*podset.StrimziPodSet](c, "StrimziPodSet", name)
+}
+
+func get[T client.Object](c Cluster, kind, name string) T {
+	o, _ := c.Objects[Key{kind, name}].(T)
+	return o
+}

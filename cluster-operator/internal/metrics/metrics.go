@@ -1,0 +1,138 @@
+// Package metrics are the cluster-operator's figures: Strimzi's by their names, so that dashboards and alerts keep working, and what they lack.
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// kind is the value of Strimzi's kind label.
+const kind = "Kafka"
+
+// Kafka is what the figures show of one Kafka.
+type Kafka struct {
+	// Paused and Ready are its state; Ready is that of its condition.
+	Paused, Ready bool
+	// Nodes is how many nodes it has, and NotReady how many of these are not ready.
+	Nodes, NotReady int
+	// Pending is how many nodes a newer operator would make differently, and does not.
+	Pending int
+	// ClusterCA and ClientsCA are when their certificates expire; zero if that is not known.
+	ClusterCA, ClientsCA time.Time
+}
+
+// Metrics holds every figure.
+type Metrics struct {
+	selector string
+	passes   *prometheus.CounterVec
+	good     *prometheus.CounterVec
+	failed   *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	writes   *prometheus.CounterVec
+
+	mu     sync.Mutex
+	kafkas map[types.NamespacedName]Kafka
+}
+
+var (
+	perNamespace = []string{"kind", "namespace", "selector"}
+	resources    = prometheus.NewDesc("strimzi_resources", "Number of custom resources the operator sees", perNamespace, nil)
+	paused       = prometheus.NewDesc("strimzi_resources_paused", "Number of custom resources the operator sees but does not reconcile due to paused reconciliations", perNamespace, nil)
+	expiration   = prometheus.NewDesc("strimzi_certificate_expiration_timestamp_ms", "Time in milliseconds when the certificate expires",
+		[]string{"kind", "namespace", "cluster", "type", "selector", "resource_namespace"}, nil)
+	ready    = prometheus.NewDesc("kafka_operators_kafka_ready", "Whether the Kafka is ready", []string{"namespace", "name"}, nil)
+	nodes    = prometheus.NewDesc("kafka_operators_kafka_nodes", "Number of nodes of the Kafka", []string{"namespace", "name"}, nil)
+	notReady = prometheus.NewDesc("kafka_operators_kafka_nodes_not_ready", "Number of nodes of the Kafka that are not ready", []string{"namespace", "name"}, nil)
+	pending  = prometheus.NewDesc("kafka_operators_kafka_nodes_pending", "Number of nodes that this version of the operator would make differently, once their user has a reason to restart them", []string{"namespace", "name"}, nil)
+)
+
+// New creates the figures and registers them.
+func New(registry prometheus.Registerer, selector string) *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		selector: selector, kafkas: map[types.NamespacedName]Kafka{},
+		passes: counter("strimzi_reconciliations_total", "Number of reconciliations done by the operator for individual resources", perNamespace...),
+		good:   counter("strimzi_reconciliations_successful_total", "Number of reconciliations done by the operator for individual resources which were successful", perNamespace...),
+		failed: counter("strimzi_reconciliations_failed_total", "Number of reconciliations done by the operator for individual resources which failed", perNamespace...),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
+			Help: "The time the reconciliation takes to complete", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}}, perNamespace),
+		writes: counter("kafka_operators_objects_written_total", "Objects that the operator created, changed or deleted", "kind", "outcome"),
+	}
+	registry.MustRegister(m.passes, m.good, m.failed, m.duration, m.writes, m)
+	return m
+}
+
+// Reconciled counts a pass.
+func (m *Metrics) Reconciled(namespace string, took time.Duration, succeeded bool) {
+	m.passes.WithLabelValues(kind, namespace, m.selector).Inc()
+	m.duration.WithLabelValues(kind, namespace, m.selector).Observe(took.Seconds())
+	if succeeded {
+		m.good.WithLabelValues(kind, namespace, m.selector).Inc()
+		m.failed.WithLabelValues(kind, namespace, m.selector).Add(0)
+		return
+	}
+	m.failed.WithLabelValues(kind, namespace, m.selector).Inc()
+}
+
+// Wrote counts an object that was written.
+func (m *Metrics) Wrote(kind, outcome string) { m.writes.WithLabelValues(kind, outcome).Inc() }
+
+// Observe keeps what is known of a Kafka.
+func (m *Metrics) Observe(name types.NamespacedName, k Kafka) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kafkas[name] = k
+}
+
+// Forget drops a Kafka that is gone.
+func (m *Metrics) Forget(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.kafkas, name)
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{resources, paused, expiration, ready, nodes, notReady, pending} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	all, held := map[string]int{}, map[string]int{}
+	for name, k := range m.kafkas {
+		all[name.Namespace]++
+		held[name.Namespace] += number(k.Paused)
+		gauge(ready, float64(number(k.Ready)), name.Namespace, name.Name)
+		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)
+		gauge(notReady, float64(k.NotReady), name.Namespace, name.Name)
+		gauge(pending, float64(k.Pending), name.Namespace, name.Name)
+		for ca, expires := range map[string]time.Time{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA} {
+			if !expires.IsZero() {
+				gauge(expiration, float64(expires.UnixMilli()), kind, name.Namespace, name.Name, ca, m.selector, name.Namespace)
+			}
+		}
+	}
+	for namespace, n := range all {
+		gauge(resources, float64(n), kind, namespace, m.selector)
+		gauge(paused, float64(held[namespace]), kind, namespace, m.selector)
+	}
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,47 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestFigures(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m := New(registry, "a=b")
+	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
+	m.Reconciled("ns", time.Second, true)
+	m.Reconciled("ns", time.Second, false)
+	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: time.UnixMilli(1000)})
+	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
+	want := `
+# HELP kafka_operators_kafka_nodes_not_ready Number of nodes of the Kafka that are not ready
+# TYPE kafka_operators_kafka_nodes_not_ready gauge
+kafka_operators_kafka_nodes_not_ready{name="one",namespace="ns"} 0
+kafka_operators_kafka_nodes_not_ready{name="two",namespace="ns"} 2
+# HELP strimzi_certificate_expiration_timestamp_ms Time in milliseconds when the certificate expires
+# TYPE strimzi_certificate_expiration_timestamp_ms gauge
+strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} 1000
+# HELP strimzi_reconciliations_failed_total Number of reconciliations done by the operator for individual resources which failed
+# TYPE strimzi_reconciliations_failed_total counter
+strimzi_reconciliations_failed_total{kind="Kafka",namespace="ns",selector="a=b"} 1
+# HELP strimzi_resources Number of custom resources the operator sees
+# TYPE strimzi_resources gauge
+strimzi_resources{kind="Kafka",namespace="ns",selector="a=b"} 2
+# HELP strimzi_resources_paused Number of custom resources the operator sees but does not reconcile due to paused reconciliations
+# TYPE strimzi_resources_paused gauge
+strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready", "strimzi_certificate_expiration_timestamp_ms",
+		"strimzi_reconciliations_failed_total", "strimzi_resources", "strimzi_resources_paused"); err != nil {
+		t.Error(err)
+	}
+	m.Forget(two)
+	if n := testutil.CollectAndCount(m, "strimzi_resources_paused"); n != 1 {
+		t.Errorf("%d", n)
+	}
+}

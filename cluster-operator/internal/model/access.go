@@ -1,0 +1,77 @@
+package model
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// account returns the ServiceAccount of the nodes, which has no rights.
+func (c *cluster) account() *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		ObjectMeta: c.meta(c.serviceAccount(), c.kafkaLabels(), c.template().ServiceAccount),
+	}
+}
+
+// disruptionBudget keeps evictions off all nodes at once. Restarts are the roller's, which asks Kafka first.
+func (c *cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
+	t := value(c.template().PodDisruptionBudget, v1.PodDisruptionBudgetTemplate{})
+	available := intstr.FromInt32(max(0, int32(len(c.Topology.Nodes()))-value(t.MaxUnavailable, 1))) //nolint:gosec // nodes have 31-bit ids
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+		ObjectMeta: c.meta(c.name("kafka"), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}),
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &available, Selector: &metav1.LabelSelector{MatchLabels: c.kafkaSelector()}},
+	}
+}
+
+// networkPolicy lets in to each port whom it is for.
+func (c *cluster) networkPolicy() *networkingv1.NetworkPolicy {
+	nodes := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: c.kafkaSelector()}}
+	topicOperator := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+		podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("entity-operator")}}}
+	operators := c.operatorPeers()
+	rules := []networkingv1.NetworkPolicyIngressRule{
+		rule(ControllerPort, append([]networkingv1.NetworkPolicyPeer{nodes}, operators...)),
+		rule(ReplicationPort, append([]networkingv1.NetworkPolicyPeer{nodes, topicOperator}, operators...)),
+	}
+	for _, l := range c.spec().Listeners {
+		rules = append(rules, rule(l.Port, l.NetworkPolicyPeers))
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: c.meta(c.name("network-policy-kafka"), c.kafkaLabels(), nil),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: c.kafkaSelector()},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     rules,
+		},
+	}
+}
+
+// operatorPeers are the cluster operator and the roller, wherever they run.
+func (c *cluster) operatorPeers() []networkingv1.NetworkPolicyPeer {
+	var namespaces *metav1.LabelSelector
+	if c.Settings.OperatorNamespace != c.Kafka.Namespace {
+		namespaces = &metav1.LabelSelector{MatchLabels: c.Settings.OperatorNamespaceLabels}
+	}
+	var peers []networkingv1.NetworkPolicyPeer
+	for _, labels := range []map[string]string{
+		{podset.LabelKind: "cluster-operator"},
+		{"app.kubernetes.io/name": "roller"},
+	} {
+		peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}, NamespaceSelector: namespaces})
+	}
+	return peers
+}
+
+// rule lets peers in to a port; without peers, everybody.
+func rule(port int32, peers []networkingv1.NetworkPolicyPeer) networkingv1.NetworkPolicyIngressRule {
+	at, protocol := intstr.FromInt32(port), corev1.ProtocolTCP
+	return networkingv1.NetworkPolicyIngressRule{Ports: []networkingv1.NetworkPolicyPort{{Protocol: &protocol, Port: &at}}, From: peers}
+}

@@ -1,0 +1,195 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// The ports of the listeners that nodes use among themselves, and their names in Kafka's configuration. Source: Strimzi.
+const (
+	ControllerPort  = 9090
+	ReplicationPort = 9091
+
+	controllerListener  = "CONTROLPLANE-9090"
+	replicationListener = "REPLICATION-9091"
+)
+
+// Where a node's files are.
+const (
+	configDir       = "/opt/kafka/custom-config"
+	certificatesDir = "/opt/kafka/certificates"
+	placementDir    = "/opt/kafka/placement"
+	dataDir         = "/var/lib/kafka"
+)
+
+// The files in certificatesDir that all nodes have. A listener with a certificate of its own has two more.
+const (
+	nodeCertificate = "node.crt"
+	nodeKey         = "node.key"
+	clusterCAFile   = "cluster-ca.crt"
+	clientsCAFile   = "clients-ca.crt"
+)
+
+// property is one line of server.config.
+type property struct{ key, value string }
+
+// properties is a server.config in the making.
+type properties []property
+
+func (p *properties) set(key, value string) { *p = append(*p, property{key, value}) }
+
+// render returns the text of a Java properties file.
+func (p properties) render() string {
+	var b strings.Builder
+	for _, line := range p {
+		fmt.Fprintf(&b, "%s=%s\n", line.key, escapeValue(line.value))
+	}
+	return b.String()
+}
+
+// escapeValue writes a value so that java.util.Properties reads it back.
+func escapeValue(value string) string {
+	var b strings.Builder
+	leading := true
+	for _, r := range value {
+		switch {
+		case r == '\\':
+			b.WriteString(`\\`)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == ' ' && leading:
+			b.WriteString(`\ `)
+		default:
+			b.WriteRune(r)
+		}
+		leading = leading && r == ' '
+	}
+	return b.String()
+}
+
+// inFile refers to a file's content by Kafka's DirectoryConfigProvider (KIP-421).
+func inFile(dir, file string) string { return "${strimzidir:" + dir + ":" + file + "}" }
+
+// serverConfig returns what the operator writes into a node's configuration, without what the user wants of Kafka.
+func (c *cluster) serverConfig(n topology.Node) properties {
+	var p properties
+	p.set("node.id", fmt.Sprint(n.ID))
+	p.set("process.roles", n.Roles.String())
+	p.set("controller.listener.names", controllerListener)
+	p.set("controller.quorum.voters", c.voters())
+	c.logDirs(&p, n)
+	c.listenerConfig(&p, n)
+	c.authorization(&p)
+	if n.Roles.Broker && c.spec().Rack != nil {
+		p.set("broker.rack", c.rack())
+	}
+	c.configProviders(&p)
+	return p
+}
+
+// userConfig returns what the user wants of Kafka, without keys that the operator decides.
+func (c *cluster) userConfig(n topology.Node) properties {
+	config := map[string]string{}
+	if n.Roles.Broker {
+		config["min.insync.replicas"] = "1"
+	}
+	for key, value := range c.spec().Config {
+		if text, err := value.Text(); err == nil && key != "config.providers" && !Forbidden(key, c.spec().Listeners) {
+			config[key] = text
+		}
+	}
+	var p properties
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		p.set(key, config[key])
+	}
+	return p
+}
+
+// voters lists the controllers (KIP-595), as S3 of the design has them: at the port of the controller listener.
+func (c *cluster) voters() string {
+	var voters []string
+	for _, n := range c.Topology.Controllers() {
+		voters = append(voters, fmt.Sprintf("%d@%s:%d", n.ID, c.nodeHost(n), ControllerPort))
+	}
+	return strings.Join(voters, ",")
+}
+
+// nodeHost is the name under which other nodes and the operators find a node.
+func (c *cluster) nodeHost(n topology.Node) string {
+	return fmt.Sprintf("%s.%s.%s.svc.%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.Settings.DNSDomain)
+}
+
+func (c *cluster) logDirs(p *properties, n topology.Node) {
+	volumes := c.volumes(n.Pool)
+	var dirs []string
+	metadata := ""
+	lowest := int32(-1)
+	for _, v := range volumes {
+		dir := fmt.Sprintf("%s/kafka-log%d", v.mountPath(), n.ID)
+		dirs = append(dirs, dir)
+		switch {
+		case v.KraftMetadata == v1.KraftMetadataShared:
+			metadata, lowest = dir, -2
+		case lowest != -2 && (lowest == -1 || v.id() < lowest):
+			metadata, lowest = dir, v.id()
+		}
+	}
+	p.set("log.dirs", strings.Join(dirs, ","))
+	p.set("metadata.log.dir", metadata)
+}
+
+func (c *cluster) authorization(p *properties) {
+	a := c.spec().Authorization
+	if a == nil {
+		return
+	}
+	supers := []string{
+		"User:CN=" + c.name("kafka") + ",O=io.strimzi",
+		"User:CN=" + c.name("entity-topic-operator") + ",O=io.strimzi",
+		"User:CN=" + c.name("entity-user-operator") + ",O=io.strimzi",
+		"User:CN=cluster-operator,O=io.strimzi",
+	}
+	class := "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+	if a.Type == v1.AuthorizationCustom {
+		class = a.AuthorizerClass
+	}
+	p.set("authorizer.class.name", class)
+	for _, user := range a.SuperUsers {
+		supers = append(supers, "User:"+user)
+	}
+	p.set("super.users", strings.Join(supers, ";"))
+}
+
+// rack is where the node finds its rack: in a file that follows the pod's annotation, or in its environment.
+func (c *cluster) rack() string {
+	if r := c.spec().Rack; r.Type == v1.RackEnvironmentVariable {
+		return "${strimzienv:" + r.EnvVarName + "}"
+	}
+	return inFile(placementDir, "rack")
+}
+
+// configProviders makes environment variables and files below /opt/kafka usable in values (KIP-297).
+func (c *cluster) configProviders(p *properties) {
+	names := "strimzienv,strimzifile,strimzidir"
+	if value, ok := c.spec().Config["config.providers"]; ok {
+		if text, err := value.Text(); err == nil && text != "" {
+			names = text + "," + names
+		}
+	}
+	p.set("config.providers", names)
+	p.set("config.providers.strimzienv.class", "org.apache.kafka.common.config.provider.EnvVarConfigProvider")
+	p.set("config.providers.strimzienv.param.allowlist.pattern", ".*")
+	p.set("config.providers.strimzifile.class", "org.apache.kafka.common.config.provider.FileConfigProvider")
+	p.set("config.providers.strimzifile.param.allowed.paths", "/opt/kafka")
+	p.set("config.providers.strimzidir.class", "org.apache.kafka.common.config.provider.DirectoryConfigProvider")
+	p.set("config.providers.strimzidir.param.allowed.paths", "/opt/kafka")
+}

@@ -1,0 +1,196 @@
+package model
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// World is what Kubernetes made of the Services, which addresses follow from.
+type World struct {
+	// Services are the live Services by name.
+	Services map[string]*corev1.Service
+	// KubernetesNodes are the nodes that pods of brokers run on, by the broker's id.
+	KubernetesNodes map[int32]*corev1.Node
+	// Configs are the live ConfigMaps of nodes by pod name: they hold what nodes advertised so far.
+	Configs map[string]*corev1.ConfigMap
+	// Now is the time, and Patience how long a node that is not there yet waits for its addresses since their Services were made. Then
+	// it is started without: a load balancer that never comes must not keep everything else from working.
+	Now      time.Time
+	Patience time.Duration
+}
+
+// knownKey identifies a listener among the endpoints of a node. An address of another type is another one.
+func knownKey(l v1.Listener) string { return l.Name + "/" + string(l.Type) }
+
+// known returns what a node advertised so far.
+func (w World) known(l v1.Listener, pod string) (Endpoint, bool) {
+	config := w.Configs[pod]
+	if config == nil {
+		return Endpoint{}, false
+	}
+	var all map[string]Endpoint
+	if json.Unmarshal([]byte(config.Annotations[AnnotationEndpoints]), &all) != nil {
+		return Endpoint{}, false
+	}
+	e, known := all[knownKey(l)]
+	return e, known
+}
+
+// patient reports whether a node waits on for the address of a Service.
+func (w World) patient(service string) bool {
+	s := w.Services[service]
+	return s == nil || w.Now.Sub(s.CreationTimestamp.Time) < w.Patience
+}
+
+// ResolveEndpoints finds out what nodes advertise. A listener some of whose addresses are not there yet is waiting.
+func ResolveEndpoints(in Input, world World) Endpoints {
+	c := &cluster{in}
+	e := Endpoints{Listeners: map[string]map[int32]Endpoint{}, Bootstrap: map[string][]Endpoint{}, Waiting: map[string]string{}, Hold: map[int32]string{}}
+	for _, l := range c.spec().Listeners {
+		at := map[int32]Endpoint{}
+		for _, n := range c.Topology.Brokers() {
+			endpoint, waiting := c.advertise(l, n, world)
+			if waiting == "" {
+				at[n.ID] = endpoint
+				continue
+			}
+			e.Waiting[l.Name] = waiting
+			if before, known := world.known(l, c.podName(n)); known {
+				at[n.ID] = before
+			} else if world.patient(ListenerNodeService(c.Kafka.Name, l, n)) {
+				e.Hold[n.ID] = waiting
+			}
+		}
+		e.Listeners[l.Name] = at
+		e.Bootstrap[l.Name] = c.begin(l, at, world)
+	}
+	return e
+}
+
+// advertise returns what a node advertises on a listener, or what that waits for.
+func (c *cluster) advertise(l v1.Listener, n topology.Node, world World) (at Endpoint, waiting string) {
+	at, waiting = c.address(l, n, world)
+	b := brokerOf(l, n.ID)
+	fill := strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace
+	switch {
+	case b.AdvertisedHost != "":
+		at.Host = b.AdvertisedHost
+	case configuration(l).AdvertisedHostTemplate != "":
+		at.Host = fill(configuration(l).AdvertisedHostTemplate)
+	}
+	switch {
+	case b.AdvertisedPort != nil:
+		at.Port = *b.AdvertisedPort
+	case configuration(l).AdvertisedPortTemplate != "":
+		if port, err := EvaluatePort(configuration(l).AdvertisedPortTemplate, n.ID); err == nil {
+			at.Port = port
+		}
+	}
+	if at.Host != "" && at.Port != 0 {
+		return at, ""
+	}
+	return at, waiting
+}
+
+// address returns a node's address on a listener as Kubernetes has it.
+func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint, string) {
+	name := ListenerNodeService(c.Kafka.Name, l, n)
+	switch l.Type {
+	case v1.ListenerInternal:
+		return Endpoint{fmt.Sprintf("%s.%s.%s.svc%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.domain(l)), l.Port}, ""
+	case v1.ListenerNodePort:
+		port := nodePort(world.Services[name])
+		if port == 0 {
+			return Endpoint{Host: NodePortHost(l)}, "Service " + name + " has no node port yet"
+		}
+		return Endpoint{NodePortHost(l), port}, ""
+	case v1.ListenerLoadBalancer:
+		host := ingressHost(world.Services[name])
+		if host == "" {
+			return Endpoint{Port: l.Port}, "Service " + name + " has no load balancer address yet"
+		}
+		return Endpoint{host, l.Port}, ""
+	case v1.ListenerIngress:
+		host := brokerOf(l, n.ID).Host
+		if host == "" {
+			host = strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace(configuration(l).HostTemplate)
+		}
+		return Endpoint{host, 443}, ""
+	}
+	return Endpoint{fmt.Sprintf("%s.%s.svc%s", name, c.Kafka.Namespace, c.domain(l)), l.Port}, ""
+}
+
+// domain is appended to internal names if the listener asks for it.
+func (c *cluster) domain(l v1.Listener) string {
+	if value(configuration(l).UseServiceDNSDomain, false) {
+		return "." + c.Settings.DNSDomain
+	}
+	return ""
+}
+
+// begin returns where clients of a listener begin.
+func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) []Endpoint {
+	namespace := c.Kafka.Namespace
+	switch l.Type {
+	case v1.ListenerInternal:
+		return []Endpoint{{fmt.Sprintf("%s.%s.svc%s", c.bootstrapService(), namespace, c.domain(l)), l.Port}}
+	case v1.ListenerClusterIP:
+		return []Endpoint{{fmt.Sprintf("%s.%s.svc%s", c.listenerBootstrap(l), namespace, c.domain(l)), l.Port}}
+	case v1.ListenerLoadBalancer:
+		if host := ingressHost(world.Services[c.listenerBootstrap(l)]); host != "" {
+			return []Endpoint{{host, l.Port}}
+		}
+	case v1.ListenerIngress:
+		if host := value(configuration(l).Bootstrap, v1.ListenerBootstrap{}).Host; host != "" {
+			return []Endpoint{{host, 443}}
+		}
+	case v1.ListenerNodePort:
+		return c.nodeAddresses(l, nodePort(world.Services[c.listenerBootstrap(l)]), world)
+	}
+	var all []Endpoint
+	for _, n := range c.Topology.Brokers() {
+		if e, known := brokers[n.ID]; known {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// nodeAddresses are the addresses of the Kubernetes nodes that brokers run on.
+func (c *cluster) nodeAddresses(l v1.Listener, port int32, world World) []Endpoint {
+	var all []Endpoint
+	for _, n := range c.Topology.Brokers() {
+		host := brokerOf(l, n.ID).AdvertisedHost
+		if node := world.KubernetesNodes[n.ID]; host == "" && node != nil {
+			host = NodeAddress(node, configuration(l).PreferredNodePortAddressType)
+		}
+		if e := (Endpoint{host, port}); host != "" && port != 0 && !slices.Contains(all, e) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func nodePort(s *corev1.Service) int32 {
+	if s == nil || len(s.Spec.Ports) == 0 {
+		return 0
+	}
+	return s.Spec.Ports[0].NodePort
+}
+
+func ingressHost(s *corev1.Service) string {
+	if s == nil || len(s.Status.LoadBalancer.Ingress) == 0 {
+		return ""
+	}
+	i := s.Status.LoadBalancer.Ingress[0]
+	return cmp.Or(i.Hostname, i.IP)
+}

@@ -1,0 +1,145 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// Input is what the wanted objects follow from.
+type Input struct {
+	// Kafka is the user's object. Its uid owns what is made.
+	Kafka *v1.Kafka
+	// Pools are the KafkaNodePools by name. A pool that was removed while nodes of it run is missing.
+	Pools map[string]*v1.KafkaNodePool
+	// Sets are the live StrimziPodSets by name.
+	Sets map[string]*podset.StrimziPodSet
+	// Topology is which nodes there are.
+	Topology topology.Topology
+	// ClusterID is the Kafka cluster's id, which its volumes are formatted with.
+	ClusterID string
+	// Version is the Kafka version, such as 4.3.1, and MetadataVersion the metadata.version that storage is formatted with, such as 4.3-IV0.
+	Version, MetadataVersion string
+	// Endpoints are where nodes can be reached.
+	Endpoints Endpoints
+	// Certificates are what pods carry of the PKI.
+	Certificates Certificates
+	// Logging and Metrics hold the text of ConfigMaps that the Kafka object refers to; "" without a reference.
+	Logging, Metrics string
+	// Settings are the operator's own.
+	Settings Settings
+}
+
+// Settings are the operator's settings that objects depend on.
+type Settings struct {
+	// KafkaImages maps each supported version to its image: STRIMZI_KAFKA_IMAGES.
+	KafkaImages map[string]string
+	// TopicOperatorImage is the image of the topic operator's Deployment: STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE.
+	TopicOperatorImage string
+	// ImagePullPolicy is the pull policy of all containers; "" leaves it to Kubernetes.
+	ImagePullPolicy corev1.PullPolicy
+	// ImagePullSecrets are used by all pods whose template names none.
+	ImagePullSecrets []corev1.LocalObjectReference
+	// RollerAccount is the roller's ServiceAccount, as namespace/name; "" gives it no rights.
+	RollerAccount string
+	// DNSDomain is the Kubernetes cluster's: KUBERNETES_SERVICE_DNS_DOMAIN.
+	DNSDomain string
+	// NetworkPolicies and DisruptionBudgets tell whether these are made.
+	NetworkPolicies, DisruptionBudgets bool
+	// OperatorNamespace is where the operator runs, and OperatorNamespaceLabels select it; both are for network policies.
+	OperatorNamespace       string
+	OperatorNamespaceLabels map[string]string
+	// ExcludedLabels reports whether a label of the user's objects is not copied: STRIMZI_LABELS_EXCLUSION_PATTERN. Nil excludes none.
+	ExcludedLabels func(key string) bool
+}
+
+// Certificates are the facts about the PKI that pods depend on.
+type Certificates struct {
+	// PodAnnotations are what each pod carries of the PKI: generations of CAs, and the thumbprint of its certificate. A pod that carries
+	// others must be restarted.
+	PodAnnotations map[string]map[string]string
+	// ListenerHash maps a listener to the thumbprint of the certificate that the user gave it.
+	ListenerHash map[string]string
+}
+
+// Endpoint is a host and a port.
+type Endpoint struct {
+	Host string
+	Port int32
+}
+
+// String returns host:port.
+func (e Endpoint) String() string { return fmt.Sprintf("%s:%d", e.Host, e.Port) }
+
+// Endpoints are the addresses that nodes advertise.
+type Endpoints struct {
+	// Listeners maps a listener's name and a node to what the node advertises there. A node is started without a listener that is missing.
+	Listeners map[string]map[int32]Endpoint
+	// Bootstrap maps a listener's name to where clients begin.
+	Bootstrap map[string][]Endpoint
+	// Waiting maps a listener's name to what it waits for.
+	Waiting map[string]string
+	// Hold maps a node that is not started yet to what it waits for.
+	Hold map[int32]string
+}
+
+// cluster is the input with what is derived from it.
+type cluster struct {
+	Input
+}
+
+// spec returns the part of the Kafka object that is about nodes.
+func (c *cluster) spec() *v1.KafkaClusterSpec { return &c.Kafka.Spec.Kafka }
+
+// listeners returns the listeners that a node is started with, in the order of the spec: those whose address it knows.
+func (c *cluster) listeners(n topology.Node) []v1.Listener {
+	if !n.Roles.Broker {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.spec().Listeners), func(l v1.Listener) bool {
+		_, known := c.Endpoints.Listeners[l.Name][n.ID]
+		return !known
+	})
+}
+
+// The names of generated objects, all Strimzi's.
+func (c *cluster) name(suffix string) string      { return c.Kafka.Name + "-" + suffix }
+func (c *cluster) bootstrapService() string       { return BootstrapService(c.Kafka.Name) }
+func (c *cluster) brokersService() string         { return BrokersService(c.Kafka.Name) }
+func (c *cluster) podName(n topology.Node) string { return c.Topology.PodName(n) }
+func (c *cluster) serviceAccount() string         { return c.name("kafka") }
+func (c *cluster) listenerBootstrap(l v1.Listener) string {
+	return ListenerBootstrapService(c.Kafka.Name, l)
+}
+
+// BootstrapService names the Service of all brokers' internal listeners.
+func BootstrapService(kafka string) string { return kafka + "-kafka-bootstrap" }
+
+// BrokersService names the headless Service, which gives each node its own DNS name.
+func BrokersService(kafka string) string { return kafka + "-kafka-brokers" }
+
+// ListenerBootstrapService names the Service that clients of a listener begin with. A listener named external on port 9094 keeps the
+// name that it had in Strimzi's first API.
+func ListenerBootstrapService(kafka string, l v1.Listener) string {
+	if l.Name == "external" && l.Port == 9094 {
+		return kafka + "-kafka-external-bootstrap"
+	}
+	return kafka + "-kafka-" + l.Name + "-bootstrap"
+}
+
+// ListenerNodeService names the Service of one node for a listener.
+func ListenerNodeService(kafka string, l v1.Listener, n topology.Node) string {
+	if l.Name == "external" && l.Port == 9094 {
+		return fmt.Sprintf("%s-%s-%d", kafka, n.Pool, n.ID)
+	}
+	return fmt.Sprintf("%s-%s-%s-%d", kafka, n.Pool, l.Name, n.ID)
+}
+
+// ListenerID is the name of a listener in Kafka's configuration, such as TLS-9093.
+func ListenerID(l v1.Listener) string { return strings.ToUpper(fmt.Sprintf("%s-%d", l.Name, l.Port)) }

@@ -1,0 +1,116 @@
+package model
+
+import (
+	"maps"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// ManagedBy is the value of app.kubernetes.io/managed-by on all that is made here. It is not Strimzi's, so that each operator knows its own.
+const ManagedBy = "kafka-operators-cluster-operator"
+
+// The values of strimzi.io/component-type.
+const (
+	componentKafka         = podset.ComponentKafka
+	componentTopicOperator = "entity-topic-operator"
+)
+
+// labels returns the labels of an object that belongs to a component, with those of the user's object that are copied.
+func (c *cluster) labels(component, componentType string, from metav1.Object) map[string]string {
+	labels := map[string]string{}
+	if from != nil {
+		for key, value := range from.GetLabels() {
+			if c.Settings.ExcludedLabels == nil || !c.Settings.ExcludedLabels(key) {
+				labels[key] = value
+			}
+		}
+	}
+	maps.Copy(labels, map[string]string{
+		podset.LabelKind:               podset.KindKafka,
+		v1.LabelCluster:                c.Kafka.Name,
+		podset.LabelName:               c.name(component),
+		podset.LabelComponentType:      componentType,
+		"app.kubernetes.io/name":       componentType,
+		"app.kubernetes.io/instance":   labelValue(c.Kafka.Name),
+		"app.kubernetes.io/part-of":    labelValue("strimzi-" + c.Kafka.Name),
+		"app.kubernetes.io/managed-by": ManagedBy,
+	})
+	return labels
+}
+
+// kafkaLabels are the labels of what belongs to the nodes as a whole.
+func (c *cluster) kafkaLabels() map[string]string {
+	return c.labels("kafka", componentKafka, c.Kafka)
+}
+
+// poolLabels are the labels of what belongs to one pool.
+func (c *cluster) poolLabels(pool string) map[string]string {
+	labels := c.kafkaLabels()
+	if p := c.Pools[pool]; p != nil {
+		maps.Copy(labels, c.labels("kafka", componentKafka, p))
+	}
+	labels[podset.LabelPoolName] = pool
+	return labels
+}
+
+// kafkaSelector selects all nodes' pods.
+func (c *cluster) kafkaSelector() map[string]string {
+	return map[string]string{podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("kafka")}
+}
+
+// labelValue shortens text to what a label can hold.
+func labelValue(text string) string {
+	if len(text) > 63 {
+		text = text[:63]
+	}
+	return strings.TrimRight(text, ".-_")
+}
+
+// meta returns the metadata of an object that the Kafka object owns, with what the user's template adds.
+func (c *cluster) meta(name string, labels map[string]string, template *v1.ResourceTemplate) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: c.Kafka.Namespace, Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{c.owner()}}
+	applyTemplate(&m, template)
+	return m
+}
+
+// applyTemplate adds the labels and annotations of a template; labels that select objects can't be replaced.
+func applyTemplate(m *metav1.ObjectMeta, template *v1.ResourceTemplate) {
+	if template == nil || template.Metadata == nil {
+		return
+	}
+	for key, value := range template.Metadata.Labels {
+		if !strings.HasPrefix(key, "strimzi.io/") && !strings.HasPrefix(key, "app.kubernetes.io/") {
+			m.Labels = with(m.Labels, key, value)
+		}
+	}
+	for key, value := range template.Metadata.Annotations {
+		m.Annotations = with(m.Annotations, key, value)
+	}
+}
+
+// owner makes Kubernetes' garbage collector delete an object with its Kafka.
+func (c *cluster) owner() metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: podset.KindKafka, Name: c.Kafka.Name, UID: c.Kafka.UID}
+}
+
+// with returns a map with one more entry.
+func with(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+// Owner returns the reference by which objects belong to a Kafka.
+func Owner(kafka *v1.Kafka) *metav1.OwnerReference {
+	ref := (&cluster{Input{Kafka: kafka}}).owner()
+	return &ref
+}
+
+// SecretLabels returns the labels of the Secrets of a Kafka, beside those that tell what is in them.
+func SecretLabels(in Input) map[string]string { return (&cluster{in}).kafkaLabels() }

@@ -1,0 +1,283 @@
+package model
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// Annotations of a node's pod and ConfigMap.
+const (
+	// AnnotationConfigurationHash is a hash of the part of the configuration that only a restart can change. Source: Strimzi.
+	AnnotationConfigurationHash = "strimzi.io/configuration-hash"
+	// AnnotationInputs is a hash of what the user said that a manifest was made from. While it stays the same, the manifest does:
+	// see docs/decisions/upgrades-restart-nothing.md.
+	AnnotationInputs = "kafka-operators.io/inputs"
+	// AnnotationContent is a hash of a ConfigMap's data, by which an edit by somebody else is noticed.
+	AnnotationContent = "kafka-operators.io/content"
+	// AnnotationRestartedAt is when the user last asked for a restart of all nodes of a StrimziPodSet.
+	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
+	// AnnotationEndpoints is what a node advertises on each listener, in JSON: an address that Kubernetes does not show for a while stays in use.
+	AnnotationEndpoints = "kafka-operators.io/endpoints"
+)
+
+//go:embed scripts
+var scripts embed.FS
+
+// Manifest is what one node is made from.
+type Manifest struct {
+	// Node is the node.
+	Node topology.Node
+	// Pod is its pod as the StrimziPodSet lists it, in JSON.
+	Pod json.RawMessage
+	// Config is its ConfigMap.
+	Config *corev1.ConfigMap
+	// Pending are what this version of the operator would change, and does not, because the user changed nothing.
+	Pending []string
+}
+
+// Live is what a node is made from at present.
+type Live struct {
+	// Pod is the pod as its StrimziPodSet lists it, in JSON; nil if no set lists it.
+	Pod json.RawMessage
+	// Config is its ConfigMap; nil if there is none.
+	Config *corev1.ConfigMap
+	// RestartedAt is the value of AnnotationRestartedAt that the pod is to have; "" if nobody asked for a restart.
+	RestartedAt string
+}
+
+// node makes the manifest of a node, or keeps the one that there is.
+func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
+	config := c.nodeConfig(n)
+	m := Manifest{Node: n, Config: config}
+	if keepConfig(live.Config, config) {
+		if !maps.Equal(live.Config.Data, config.Data) {
+			m.Pending = append(m.Pending, "configuration")
+		}
+		m.Config.Data = maps.Clone(live.Config.Data)
+		m.Config.Annotations[AnnotationContent] = live.Config.Annotations[AnnotationContent]
+	}
+	pod := c.pod(n)
+	pod.Annotations[AnnotationConfigurationHash] = hash(c.startConfig(n).render())
+	if live.RestartedAt != "" {
+		pod.Annotations[AnnotationRestartedAt] = live.RestartedAt
+	}
+	inputs := c.podInputs(n, live.RestartedAt)
+	revision := revisionOf(pod)
+	if kept := keep(live.Pod, inputs); kept != nil {
+		if kept.Annotations[podset.AnnotationRevision] != revision {
+			m.Pending = append(m.Pending, "pod")
+		}
+		pod = kept
+	} else {
+		pod.Annotations[podset.AnnotationRevision] = revision
+		pod.Annotations[AnnotationInputs] = inputs
+	}
+	pod.Annotations[podset.AnnotationConfigHash] = configHash(m.Config)
+	var err error
+	m.Pod, err = json.Marshal(pod)
+	return m, err
+}
+
+// keepConfig reports whether a live ConfigMap was made from the same input as the wanted one, and nobody has edited it.
+func keepConfig(live, wanted *corev1.ConfigMap) bool {
+	return live != nil && live.Annotations[AnnotationInputs] == wanted.Annotations[AnnotationInputs] && live.Annotations[AnnotationContent] == hashOf(live.Data)
+}
+
+// keep returns the live pod if it was made from the same input and nobody has edited it, else nil.
+func keep(live json.RawMessage, inputs string) *corev1.Pod {
+	if live == nil {
+		return nil
+	}
+	pod := &corev1.Pod{}
+	if json.Unmarshal(live, pod) != nil || pod.Annotations[AnnotationInputs] != inputs || pod.Annotations[podset.AnnotationRevision] != revisionOf(pod) {
+		return nil
+	}
+	return pod
+}
+
+// revisionOf returns a hash of a pod's manifest, without the annotations that follow from it or can change without a restart.
+func revisionOf(pod *corev1.Pod) string {
+	pod = pod.DeepCopy()
+	for _, key := range []string{podset.AnnotationRevision, podset.AnnotationConfigHash, AnnotationInputs} {
+		delete(pod.Annotations, key)
+	}
+	return hash(jsonOf(pod))
+}
+
+// nodeConfig returns the ConfigMap of a node: everything that it reads when it starts, its scripts included.
+func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
+	labels := c.poolLabels(n.Pool)
+	labels[podset.LabelPodName] = c.podName(n)
+	config := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: c.meta(c.podName(n), labels, nil),
+		Data: map[string]string{
+			"server.config":     append(c.serverConfig(n), c.userConfig(n)...).render(),
+			"log4j2.properties": c.logging(),
+			"cluster.id":        c.ClusterID,
+			"metadata.version":  c.MetadataVersion,
+			"start.sh":          script("start.sh"),
+			"ready.sh":          script("ready.sh"),
+		},
+	}
+	config.Annotations = with(config.Annotations, AnnotationInputs, c.configInputs(n))
+	config.Annotations[AnnotationContent] = hashOf(config.Data)
+	if n.Roles.Broker {
+		config.Annotations[AnnotationEndpoints] = jsonOf(c.advertised(n))
+	}
+	return config
+}
+
+func script(name string) string {
+	text, err := scripts.ReadFile("scripts/" + name)
+	if err != nil { // cannot happen: it is compiled in
+		panic(err)
+	}
+	return string(text)
+}
+
+// startConfig is the part of the configuration that a restart is needed for and that the roller can't compare with what a node runs with: the
+// node's identity, its addresses, and what stands behind a listener's prefix.
+func (c *cluster) startConfig(n topology.Node) properties { return c.serverConfig(n) }
+
+// configHash identifies a server.config: the contract with the roller.
+func configHash(config *corev1.ConfigMap) string {
+	return podset.ConfigHash(config.Data["server.config"])
+}
+
+// hash returns the first 8 hex digits of SHA-256.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// podInputs identifies what the user said about a node's pod. Nothing in it depends on the version or the settings of the operator.
+func (c *cluster) podInputs(n topology.Node, restartedAt string) string {
+	s := c.spec()
+	return hashOf(struct {
+		Version, Image, ClusterID, RestartedAt string
+		Node                                   topology.Node
+		Placement                              []Fact
+		Listeners                              []v1.Listener
+		Config                                 string
+		Resources                              *corev1.ResourceRequirements
+		Storage                                []volume
+		JVM                                    v1.JvmOptions
+		Pod                                    v1.PodTemplate
+		Container                              v1.ContainerTemplate
+		Liveness, Readiness                    *v1.Probe
+		Rack                                   *v1.Rack
+		Metrics                                *v1.MetricsConfig
+		Labels                                 map[string]string
+		Certificates                           Certificates
+	}{
+		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.configInputs(n, "pod"), c.resources(n.Pool),
+		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe, s.Rack,
+		s.MetricsConfig, c.userLabels(n.Pool), c.certificatesOf(n),
+	})
+}
+
+// configInputs identifies what the user said about a node's configuration.
+func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
+	s := c.spec()
+	config := s.Config
+	logging := c.logging()
+	if len(purpose) > 0 { // a pod does not depend on what can be changed while it runs
+		config, logging = nil, ""
+	}
+	return hashOf(struct {
+		Node                topology.Node
+		Voters              string
+		Advertised          map[string]Endpoint
+		Listeners           []v1.Listener
+		Config              map[string]v1.ConfigValue
+		Authorization       *v1.Authorization
+		Rack                *v1.Rack
+		Storage             []volume
+		Logging, Metrics    string
+		Quotas              *v1.Quotas
+		ClusterID, Metadata string
+		Version             string
+	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, c.Metrics, s.Quotas,
+		c.ClusterID, c.MetadataVersion, c.Version})
+}
+
+// identity is a node without what is not its own.
+func identity(n topology.Node) topology.Node { n.Leaving = false; return n }
+
+// advertised is what a node advertises to clients.
+func (c *cluster) advertised(n topology.Node) map[string]Endpoint {
+	at := map[string]Endpoint{}
+	for _, l := range c.listeners(n) {
+		at[knownKey(l)] = c.Endpoints.Listeners[l.Name][n.ID]
+	}
+	return at
+}
+
+// podListeners are the listeners without what only Services and network policies are made of.
+func (c *cluster) podListeners(n topology.Node) []v1.Listener {
+	var list []v1.Listener
+	for _, l := range c.listeners(n) {
+		cfg := configuration(l)
+		l.NetworkPolicyPeers = nil
+		l.Configuration = &v1.ListenerConfiguration{
+			BrokerCertChainAndKey: cfg.BrokerCertChainAndKey, MaxConnections: cfg.MaxConnections, MaxConnectionCreationRate: cfg.MaxConnectionCreationRate,
+			PreferredNodePortAddressType: cfg.PreferredNodePortAddressType,
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// sizeless are the volumes without what can be changed without the pod.
+func (c *cluster) sizeless(pool string) []volume {
+	list := c.volumes(pool)
+	for i := range list {
+		list[i].Size, list[i].DeleteClaim, list[i].VolumeAttributesClass, list[i].Class = "", nil, "", ""
+	}
+	return list
+}
+
+// userLabels are the labels of the user's objects that pods get.
+func (c *cluster) userLabels(pool string) map[string]string {
+	labels := copied(c.Kafka.Labels)
+	if p := c.Pools[pool]; p != nil {
+		maps.Copy(labels, p.Labels)
+	}
+	return labels
+}
+
+// certificatesOf are those that concern one node.
+func (c *cluster) certificatesOf(n topology.Node) Certificates {
+	return Certificates{
+		PodAnnotations: map[string]map[string]string{"": c.Certificates.PodAnnotations[c.podName(n)]},
+		ListenerHash:   c.Certificates.ListenerHash,
+	}
+}
+
+// hashOf identifies a value by its JSON.
+func hashOf(v any) string {
+	sum := sha256.Sum256([]byte(jsonOf(v)))
+	return hex.EncodeToString(sum[:8])
+}
+
+func jsonOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil { // cannot happen: all of it came from JSON
+		panic(err)
+	}
+	return string(text)
+}
+
+func itoa(id int32) string { return strconv.Itoa(int(id)) }

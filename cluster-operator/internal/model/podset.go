@@ -1,0 +1,44 @@
+package model
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// HoldPaused is the value of the annotation that keeps the roller off the nodes of a Kafka whose reconciliation is paused. The sets themselves are not
+// paused: a pod that ends is still made again.
+const HoldPaused = "reconciliation of the Kafka is paused"
+
+// podSet returns the StrimziPodSet of a pool. It belongs to the Kafka, not to the KafkaNodePool, so that a pool that is deleted by mistake stops
+// no node.
+func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *podset.StrimziPodSet {
+	set := &podset.StrimziPodSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet"},
+		ObjectMeta: c.meta(c.Topology.PodSetName(p.Name), c.poolLabels(p.Name), c.podSetTemplate(p.Name)),
+		Spec: &podset.StrimziPodSetSpec{
+			Selector: metav1.LabelSelector{MatchLabels: map[string]string{
+				podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("kafka"), podset.LabelPoolName: p.Name}},
+			Pods: []runtime.RawExtension{},
+		},
+	}
+	set.Annotations = with(set.Annotations, podset.AnnotationRolledBy, podset.RolledByRoller)
+	set.Annotations = with(set.Annotations, v1.AnnotationKafkaVersion, c.Version)
+	if pool := c.Pools[p.Name]; pool != nil {
+		if text, err := json.Marshal(pool.Spec.Storage); err == nil {
+			set.Annotations = with(set.Annotations, v1.AnnotationStorage, string(text))
+		}
+	}
+	if live := c.Sets[set.Name]; p.Removed && live != nil {
+		set.Labels, set.Annotations = copied(live.Labels), copied(live.Annotations) // its pool can't be asked any more
+	}
+	for _, m := range manifests {
+		set.Spec.Pods = append(set.Spec.Pods, runtime.RawExtension{Raw: m.Pod})
+	}
+	return set
+}

@@ -1,0 +1,315 @@
+package model
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func read[T any](t *testing.T, text []byte) *T {
+	t.Helper()
+	o := new(T)
+	if err := yaml.UnmarshalStrict(text, o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// rich is an input with a bit of everything: two brokers with two disks each, a controller, all kinds of listeners.
+func rich(t *testing.T) Input {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "rich.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Input{
+		Kafka: read[v1.Kafka](t, text), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw", Version: "4.3.1", MetadataVersion: "4.3-IV0",
+		Certificates: Certificates{PodAnnotations: map[string]map[string]string{}},
+		Settings: Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", RollerAccount: "kafka-operators/roller",
+			DNSDomain: "cluster.local", NetworkPolicies: true, DisruptionBudgets: true, OperatorNamespace: "kafka-operators",
+			ExcludedLabels: func(key string) bool { return strings.HasPrefix(key, "app.kubernetes.io/") }},
+	}
+	if text, err = os.ReadFile(filepath.Join("testdata", "pools.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for document := range bytes.SplitSeq(text, []byte("---\n")) {
+		p := read[v1.KafkaNodePool](t, document)
+		in.Pools[p.Name] = p
+	}
+	in.Topology = topology.Topology{Namespace: "ns", Name: "my-cluster", Pools: []topology.Pool{
+		{Name: "brokers", Nodes: []topology.Node{{ID: 0, Pool: "brokers", Roles: topology.Roles{Broker: true}}, {ID: 1, Pool: "brokers", Roles: topology.Roles{Broker: true}}}},
+		{Name: "controllers", Nodes: []topology.Node{{ID: 2, Pool: "controllers", Roles: topology.Roles{Controller: true}}}},
+	}}
+	for _, n := range in.Topology.Nodes() {
+		in.Certificates.PodAnnotations[in.Topology.PodName(n)] = map[string]string{podset.AnnotationClusterCACertGeneration: "0", podset.AnnotationServerCertHash: fmt.Sprint(n.ID)}
+	}
+	in.Endpoints = ResolveEndpoints(in, richWorld(in))
+	return in
+}
+
+// richWorld is what Kubernetes made of the Services: all addresses are there.
+func richWorld(in Input) World {
+	w := World{Services: map[string]*corev1.Service{}, Now: time.Unix(1000, 0), Patience: time.Minute}
+	for i, s := range Services(in) {
+		s.Spec.Ports[0].NodePort = int32(31000 + i)
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("192.0.2.%d", i)}}
+		s.CreationTimestamp = metav1.NewTime(w.Now)
+		w.Services[s.Name] = s
+	}
+	return w
+}
+
+func render(t *testing.T, in Input, live map[string]Live) Result {
+	t.Helper()
+	r, err := Render(in, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestGolden holds every object against a file: go test ./internal/model -run TestGolden -update writes them anew.
+func TestGolden(t *testing.T) {
+	in := rich(t)
+	r := render(t, in, nil)
+	var objects []Object
+	for _, s := range Services(in) {
+		objects = append(objects, s)
+	}
+	objects = append(append(append(objects, r.Objects...), TopicOperator(in)...), r.PodSets...)
+	var text strings.Builder
+	for _, o := range objects {
+		document, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "---\n%s", document)
+	}
+	path := filepath.Join("testdata", "rich.golden.yaml")
+	if *update {
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, lines := strings.Split(text.String(), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(got), len(lines)) {
+		if got[i] != lines[i] {
+			t.Fatalf("line %d is\n%s\nand should be\n%s\n(-update writes the file anew)", i+1, got[i], lines[i])
+		}
+	}
+	if len(got) != len(lines) {
+		t.Errorf("%d lines, and should be %d", len(got), len(lines))
+	}
+}
+
+func TestEverythingThatAPodRefersToIsMade(t *testing.T) {
+	g := NewWithT(t)
+	in := rich(t)
+	r := render(t, in, nil)
+	made := map[string]bool{"Secret/my-cluster-trustbundle": true}
+	for _, o := range r.Objects {
+		made[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
+		g.Expect(validation.IsDNS1123Subdomain(o.GetName())).To(BeEmpty(), o.GetName())
+		for key, v := range o.GetLabels() {
+			g.Expect(validation.IsValidLabelValue(v)).To(BeEmpty(), key)
+		}
+	}
+	for _, m := range r.Manifests {
+		made["Secret/"+in.Topology.PodName(m.Node)] = true // the PKI's
+		pod := read[corev1.Pod](t, m.Pod)
+		g.Expect(made).To(HaveKey("ServiceAccount/" + pod.Spec.ServiceAccountName))
+		mounted := map[string]bool{}
+		for _, v := range pod.Spec.Volumes {
+			mounted[v.Name] = true
+			if v.ConfigMap != nil {
+				g.Expect(made).To(HaveKey("ConfigMap/" + v.ConfigMap.Name))
+			}
+			if v.PersistentVolumeClaim != nil {
+				g.Expect(made).To(HaveKey("PersistentVolumeClaim/" + v.PersistentVolumeClaim.ClaimName))
+			}
+			if v.Projected != nil {
+				for _, s := range v.Projected.Sources {
+					g.Expect(made).To(HaveKey("Secret/" + s.Secret.Name))
+				}
+			}
+		}
+		for _, mount := range pod.Spec.Containers[0].VolumeMounts {
+			g.Expect(mounted).To(HaveKey(mount.Name))
+		}
+	}
+}
+
+// TestWhatRestartsNodes changes one thing each, and says which nodes get another revision because of it.
+func TestWhatRestartsNodes(t *testing.T) {
+	all, brokers, none := []int32{0, 1, 2}, []int32{0, 1}, []int32(nil)
+	for name, c := range map[string]struct {
+		edit     func(*Input)
+		restarts []int32
+	}{
+		"nothing":              {func(*Input) {}, none},
+		"a setting of Kafka":   {func(in *Input) { in.Kafka.Spec.Kafka.Config["log.retention.ms"] = v1.StringConfigValue("1000") }, none},
+		"network policy peers": {func(in *Input) { in.Kafka.Spec.Kafka.Listeners[0].NetworkPolicyPeers = nil }, none},
+		"labels of a bootstrap Service": {func(in *Input) {
+			in.Kafka.Spec.Kafka.Listeners[2].Configuration.Bootstrap.Labels = map[string]string{"a": "b"}
+		}, none},
+		"the size of volumes": {func(in *Input) { in.Pools["brokers"].Spec.Storage.Volumes[0].Size = "200Gi" }, none},
+		"deleteClaim":         {func(in *Input) { in.Pools["brokers"].Spec.Storage.Volumes[0].DeleteClaim = nil }, none},
+		"loggers": {func(in *Input) {
+			in.Kafka.Spec.Kafka.Logging = &v1.Logging{Type: "inline", Loggers: map[string]string{"rootLogger.level": "DEBUG"}}
+		}, none},
+		"the operator's image of Kafka": {func(in *Input) { in.Settings.KafkaImages = map[string]string{"4.3.1": "other"} }, none},
+		"the image of Kafka":            {func(in *Input) { in.Kafka.Spec.Kafka.Image = "other" }, all},
+		"the version of Kafka":          {func(in *Input) { in.Version = "4.4.0" }, all},
+		"a pod's grace period":          {func(in *Input) { in.Kafka.Spec.Kafka.Template.Pod.TerminationGracePeriodSeconds = nil }, all},
+		"an environment variable":       {func(in *Input) { in.Kafka.Spec.Kafka.Template.KafkaContainer.Env[0].Value = "CET" }, all},
+		"resources of a pool":           {func(in *Input) { in.Pools["brokers"].Spec.Resources = nil }, brokers},
+		"a volume more": {func(in *Input) {
+			v := &in.Pools["brokers"].Spec.Storage
+			v.Volumes = append(v.Volumes, v1.StorageVolume{ID: new(int32(2)), Type: "ephemeral"})
+		}, brokers},
+		"a listener less": {func(in *Input) { in.Kafka.Spec.Kafka.Listeners = in.Kafka.Spec.Kafka.Listeners[:3] }, brokers},
+		"super users":     {func(in *Input) { in.Kafka.Spec.Kafka.Authorization.SuperUsers = nil }, all},
+		"the certificate of a node": {func(in *Input) {
+			in.Certificates.PodAnnotations["my-cluster-brokers-1"][podset.AnnotationServerCertHash] = "new"
+		}, []int32{1}},
+		"an advertised address": {func(in *Input) { in.Endpoints.Listeners["lb"][0] = Endpoint{"192.0.2.99", 9000} }, []int32{0}},
+		"the rack":              {func(in *Input) { in.Kafka.Spec.Kafka.Rack = nil }, brokers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			before := render(t, rich(t), nil)
+			live := map[string]Live{}
+			in := rich(t)
+			for _, m := range before.Manifests {
+				live[in.Topology.PodName(m.Node)] = Live{Pod: m.Pod, Config: m.Config}
+			}
+			c.edit(&in)
+			after := render(t, in, live)
+			var restarts []int32
+			for i, m := range after.Manifests {
+				if revision(t, m) != revision(t, before.Manifests[i]) {
+					restarts = append(restarts, m.Node.ID)
+				}
+				pod := read[corev1.Pod](t, m.Pod)
+				g.Expect(pod.Annotations[podset.AnnotationConfigHash]).To(Equal(podset.ConfigHash(m.Config.Data["server.config"])))
+			}
+			g.Expect(restarts).To(Equal(c.restarts))
+		})
+	}
+}
+
+func revision(t *testing.T, m Manifest) string {
+	t.Helper()
+	return read[corev1.Pod](t, m.Pod).Annotations[podset.AnnotationRevision]
+}
+
+func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {
+	g := NewWithT(t)
+	in := rich(t)
+	full := richWorld(in)
+	without := richWorld(in)
+	without.Services["my-cluster-brokers-lb-1"].Status.LoadBalancer.Ingress = nil
+	e := ResolveEndpoints(in, without)
+	g.Expect(e.Waiting).To(HaveKey("lb"))
+	g.Expect(slices.Collect(maps.Keys(e.Hold))).To(Equal([]int32{1}))
+
+	// A node that runs keeps the address that it advertised.
+	in.Endpoints = ResolveEndpoints(in, full)
+	without.Configs = map[string]*corev1.ConfigMap{}
+	for _, m := range render(t, in, nil).Manifests {
+		without.Configs[m.Config.Name] = m.Config
+	}
+	again := ResolveEndpoints(in, without)
+	g.Expect(again.Hold).To(BeEmpty())
+	g.Expect(again.Listeners["lb"]).To(Equal(in.Endpoints.Listeners["lb"]))
+
+	// One that waited long enough is started without the listener.
+	without.Configs = nil
+	without.Now = without.Now.Add(2 * time.Minute)
+	late := ResolveEndpoints(in, without)
+	g.Expect(late.Hold).To(BeEmpty())
+	in.Endpoints = late
+	config := render(t, in, nil).Manifests[1].Config.Data["server.config"]
+	g.Expect(config).NotTo(ContainSubstring("LB-9095"))
+	g.Expect(config).To(ContainSubstring("TLS-9093"))
+}
+
+func TestNoSecretInAConfigMap(t *testing.T) {
+	for _, m := range render(t, rich(t), nil).Manifests {
+		for key, text := range m.Config.Data {
+			if strings.Contains(text, "PRIVATE KEY") || strings.Contains(text, "ssl.truststore.password") {
+				t.Errorf("%s of node %d holds a secret", key, m.Node.ID)
+			}
+		}
+	}
+}
+
+func TestForbiddenKeys(t *testing.T) {
+	for key, want := range map[string]bool{
+		"listeners": true, "LISTENERS": true, "advertised.listeners": true, "ssl.keystore.location": true, "ssl.cipher.suites": false,
+		"broker.id": true, "broker.session.timeout.ms": false, "log.dirs": true, "log.retention.ms": false, "controller.quorum.voters": true,
+		"controller.quorum.fetch.timeout.ms": false, "authorizer.class.name": true, "num.io.threads": false, "node.id": true, "process.roles": true,
+	} {
+		if Forbidden(key, nil) != want {
+			t.Errorf("%s: %v", key, !want)
+		}
+	}
+}
+
+func TestAdvertisedPortTemplates(t *testing.T) {
+	for template, want := range map[string]int32{"9000 + {nodeId}": 9007, "{nodeId} * 100 + 10000": 10700, "10000-({nodeId}+3)*2": 9980, "9094": 9094} {
+		if got, err := EvaluatePort(template, 7); err != nil || got != want {
+			t.Errorf("%s: %d, %v", template, got, err)
+		}
+	}
+	for _, template := range []string{"", "x", "1 +", "(1", "1)", "70000", "0", "1-2", "{nodeid}", strings.Repeat("(", 100), "99999999999"} {
+		if got, err := EvaluatePort(template, 7); err == nil {
+			t.Errorf("%s: %d", template, got)
+		}
+	}
+}
+
+func TestHeap(t *testing.T) {
+	memory := func(q string) *corev1.ResourceRequirements {
+		return &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(q)}}
+	}
+	for name, c := range map[string]struct {
+		jvm       v1.JvmOptions
+		resources *corev1.ResourceRequirements
+		want      string
+	}{
+		"neither":          {want: "-Xms128M"},
+		"as the user says": {jvm: v1.JvmOptions{Xms: "1g", Xmx: "2g"}, resources: memory("8Gi"), want: "-Xms1g -Xmx2g"},
+		"half of it":       {resources: memory("2Gi"), want: "-Xms1048576K -Xmx1048576K"},
+		"at most 5 GiB":    {resources: memory("64Gi"), want: "-Xms5242880K -Xmx5242880K"},
+		"a percentage":     {jvm: v1.JvmOptions{XX: map[string]string{"MaxRAMPercentage": "70"}}, resources: memory("2Gi"), want: "-XX:MaxRAMPercentage=70"},
+	} {
+		if got := heap(c.jvm, c.resources); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Starts one Kafka node: formats its volumes once, then becomes Kafka. Java is process 1, so that it gets the signals.
+set -euo pipefail
+
+conf=/opt/kafka/custom-config
+placement=/opt/kafka/placement
+
+# What depends on the Kubernetes node is known once the pod is scheduled; the operator then annotates the pod.
+for fact in ${KAFKA_PLACEMENT:-}; do
+  until [ -s "$placement/$fact" ]; do
+    echo "waiting for the $fact of this pod's Kubernetes node, which the cluster operator adds as an annotation"
+    sleep 1
+  done
+done
+
+property() { sed -n "s|^$1=||p" "$conf/server.config" | tail -n 1; }
+
+# The metadata log may have been moved to another volume. Its only copy may be the one on the old volume.
+metadata=$(property metadata.log.dir)
+IFS=, read -ra dirs <<<"$(property log.dirs)"
+for dir in "${dirs[@]}"; do
+  if [ "$dir" != "$metadata" ] && [ -d "$dir/__cluster_metadata-0" ] && [ ! -d "$metadata/__cluster_metadata-0" ]; then
+    echo "moving the metadata log from $dir to $metadata"
+    mkdir -p "$metadata"
+    rm -rf "$metadata/.moving"
+    cp -a "$dir/__cluster_metadata-0" "$metadata/.moving"
+    mv "$metadata/.moving" "$metadata/__cluster_metadata-0"
+    rm -rf "$dir/__cluster_metadata-0"
+  fi
+done
+
+classpath="/opt/kafka/libs/*"
+# shellcheck disable=SC2086 # the options are many words
+java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile="$conf/log4j2.properties" -cp "$classpath" kafka.tools.StorageTool format \
+  --ignore-formatted --cluster-id "$(cat "$conf/cluster.id")" --release-version "$(cat "$conf/metadata.version")" --config "$conf/server.config"
+
+# shellcheck disable=SC2086
+exec java ${KAFKA_HEAP_OPTS:-} ${KAFKA_JVM_PERFORMANCE_OPTS:-} ${STRIMZI_JAVA_SYSTEM_PROPERTIES:-} \
+  -Dlog4j2.configurationFile="$conf/log4j2.properties" -Dkafka.logs.dir=/tmp ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$conf/server.config"

@@ -1,0 +1,194 @@
+package model
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// Services returns the Services of a Kafka. They are wanted before anything else, because nodes advertise their addresses.
+func Services(in Input) []*corev1.Service {
+	c := &cluster{in}
+	services := []*corev1.Service{c.headless(), c.bootstrap()}
+	for _, l := range c.spec().Listeners {
+		if l.Type == v1.ListenerInternal {
+			continue
+		}
+		if value(configuration(l).CreateBootstrapService, true) || l.Type != v1.ListenerLoadBalancer {
+			services = append(services, c.listenerService(l))
+		}
+		for _, n := range c.Topology.Brokers() {
+			services = append(services, c.nodeService(l, n))
+		}
+	}
+	return services
+}
+
+func (c *cluster) service(name string, labels map[string]string, t *v1.ResourceTemplate, spec corev1.ServiceSpec) *corev1.Service {
+	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: c.meta(name, labels, t), Spec: spec}
+}
+
+func servicePort(name string, port int32) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, Port: port, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
+}
+
+// internalPorts are those of listeners that have no Service of their own.
+func (c *cluster) internalPorts() []corev1.ServicePort {
+	var ports []corev1.ServicePort
+	for _, l := range c.spec().Listeners {
+		if l.Type == v1.ListenerInternal {
+			ports = append(ports, servicePort(portName(l), l.Port))
+		}
+	}
+	return ports
+}
+
+// headless gives each node a DNS name, which it has before it is ready: nodes find each other by it.
+func (c *cluster) headless() *corev1.Service {
+	t := value(c.template().BrokersService, v1.InternalServiceTemplate{})
+	ports := append([]corev1.ServicePort{servicePort("tcp-ctrlplane", ControllerPort), servicePort("tcp-replication", ReplicationPort)}, c.internalPorts()...)
+	s := c.service(c.brokersService(), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}, corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: c.kafkaSelector(), Ports: ports})
+	setFamilies(&s.Spec, t.IPFamilyPolicy, t.IPFamilies)
+	return s
+}
+
+// bootstrap is where clients inside the Kubernetes cluster begin.
+func (c *cluster) bootstrap() *corev1.Service {
+	t := value(c.template().BootstrapService, v1.InternalServiceTemplate{})
+	selector := c.kafkaSelector()
+	selector[podset.LabelBrokerRole] = "true"
+	ports := append([]corev1.ServicePort{servicePort("tcp-replication", ReplicationPort)}, c.internalPorts()...)
+	labels := with(c.kafkaLabels(), "strimzi.io/discovery", "true")
+	s := c.service(c.bootstrapService(), labels, &v1.ResourceTemplate{Metadata: t.Metadata}, corev1.ServiceSpec{Selector: selector, Ports: ports})
+	s.Annotations = with(s.Annotations, v1.AnnotationDiscovery, c.discovery())
+	setFamilies(&s.Spec, t.IPFamilyPolicy, t.IPFamilies)
+	return s
+}
+
+// discovery lists the listeners as JSON, for tools.
+func (c *cluster) discovery() string {
+	type entry struct {
+		Port     int32  `json:"port"`
+		TLS      bool   `json:"tls"`
+		Protocol string `json:"protocol"`
+		Auth     string `json:"auth"`
+	}
+	entries := []entry{}
+	for _, l := range c.spec().Listeners {
+		e := entry{Port: l.Port, TLS: l.TLS, Protocol: "kafka", Auth: "none"}
+		if l.Authentication != nil {
+			e.Auth = l.Authentication.Type
+		}
+		entries = append(entries, e)
+	}
+	text, err := json.Marshal(entries)
+	if err != nil { // cannot happen: numbers, booleans and text
+		return ""
+	}
+	return string(text)
+}
+
+// listenerService is where clients of one listener begin.
+func (c *cluster) listenerService(l v1.Listener) *corev1.Service {
+	b := value(configuration(l).Bootstrap, v1.ListenerBootstrap{})
+	selector := c.kafkaSelector()
+	selector[podset.LabelBrokerRole] = "true"
+	port := servicePort(portName(l), l.Port)
+	port.NodePort = value(b.NodePort, 0)
+	s := c.service(c.listenerBootstrap(l), c.kafkaLabels(), c.template().ExternalBootstrapService, corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
+	c.expose(s, l, b.LoadBalancerIP, b.ExternalIPs, b.Labels, b.Annotations)
+	return s
+}
+
+// nodeService reaches one broker.
+func (c *cluster) nodeService(l v1.Listener, n topology.Node) *corev1.Service {
+	b := brokerOf(l, n.ID)
+	selector := c.kafkaSelector()
+	selector[podset.LabelPoolName] = n.Pool
+	selector[podset.LabelPodName] = c.podName(n)
+	port := servicePort(portName(l), l.Port)
+	port.NodePort = value(b.NodePort, 0)
+	s := c.service(ListenerNodeService(c.Kafka.Name, l, n), c.poolLabels(n.Pool), c.nodeServiceTemplate(n.Pool),
+		corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
+	fill := strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace
+	labels, annotations := b.Labels, b.Annotations
+	if len(labels) == 0 {
+		labels = filled(configuration(l).PerBrokerLabelsTemplate, fill)
+	}
+	if len(annotations) == 0 {
+		annotations = filled(configuration(l).PerBrokerAnnotationsTemplate, fill)
+	}
+	c.expose(s, l, b.LoadBalancerIP, b.ExternalIPs, labels, annotations)
+	return s
+}
+
+func filled(templates map[string]string, fill func(string) string) map[string]string {
+	out := map[string]string{}
+	for key, v := range templates {
+		out[key] = fill(v)
+	}
+	return out
+}
+
+// brokerOf returns what the user says of one broker on a listener.
+func brokerOf(l v1.Listener, id int32) v1.ListenerBroker {
+	for _, b := range configuration(l).Brokers {
+		if b.Broker == id {
+			return b
+		}
+	}
+	return v1.ListenerBroker{}
+}
+
+// expose gives the Service of a listener its type, and what goes with it.
+func (c *cluster) expose(s *corev1.Service, l v1.Listener, ip string, externalIPs []string, labels, annotations map[string]string) {
+	cfg := configuration(l)
+	switch l.Type {
+	case v1.ListenerNodePort:
+		s.Spec.Type = corev1.ServiceTypeNodePort
+		s.Spec.ExternalIPs = externalIPs
+	case v1.ListenerLoadBalancer:
+		s.Spec.Type = corev1.ServiceTypeLoadBalancer
+		s.Spec.LoadBalancerIP = ip
+		s.Spec.LoadBalancerSourceRanges = cfg.LoadBalancerSourceRanges
+		s.Spec.AllocateLoadBalancerNodePorts = cfg.AllocateLoadBalancerNodePorts
+		if cfg.Class != "" {
+			s.Spec.LoadBalancerClass = &cfg.Class
+		}
+		s.Finalizers = cfg.Finalizers
+	default:
+		s.Spec.Type = corev1.ServiceTypeClusterIP
+	}
+	if l.Type == v1.ListenerNodePort || l.Type == v1.ListenerLoadBalancer {
+		s.Spec.ExternalTrafficPolicy = cfg.ExternalTrafficPolicy
+		if s.Spec.ExternalTrafficPolicy == "" {
+			s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
+		}
+	}
+	s.Spec.PublishNotReadyAddresses = value(cfg.PublishNotReadyAddresses, false)
+	setFamilies(&s.Spec, cfg.IPFamilyPolicy, cfg.IPFamilies)
+	applyTemplate(&s.ObjectMeta, &v1.ResourceTemplate{Metadata: &v1.MetadataTemplate{Labels: labels, Annotations: annotations}})
+}
+
+func setFamilies(s *corev1.ServiceSpec, policy corev1.IPFamilyPolicy, families []corev1.IPFamily) {
+	if policy != "" {
+		s.IPFamilyPolicy = &policy
+	}
+	s.IPFamilies = families
+}
+
+// copied returns a copy of a map that can be changed.
+func copied(m map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, m)
+	return out
+}

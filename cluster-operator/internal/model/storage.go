@@ -1,0 +1,133 @@
+package model
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// AnnotationClusterID is the id of the Kafka cluster that a volume belongs to, on its PersistentVolumeClaim. A Kafka object that is made
+// again for volumes that were kept takes their id.
+const AnnotationClusterID = "kafka-operators.io/cluster-id"
+
+// volume is one data volume of each node of a pool.
+type volume struct {
+	v1.StorageVolume
+	// jbod reports whether the id is part of the volume's name.
+	jbod bool
+}
+
+func (v volume) id() int32 { return value(v.ID, 0) }
+
+// name is that of the volume in the pod.
+func (v volume) name() string {
+	if v.jbod {
+		return fmt.Sprintf("data-%d", v.id())
+	}
+	return "data"
+}
+
+func (v volume) mountPath() string { return dataDir + "/" + v.name() }
+
+// claim names the PersistentVolumeClaim of a pod.
+func (v volume) claim(pod string) string { return v.name() + "-" + pod }
+
+// volumes returns the data volumes of each node of a pool, in the order of its spec.
+func (c *cluster) volumes(pool string) []volume {
+	p := c.Pools[pool]
+	if p == nil || p.Spec == nil {
+		return nil
+	}
+	return volumesOf(p.Spec.Storage)
+}
+
+func volumesOf(s v1.Storage) []volume {
+	if s.Type == v1.StorageJBOD {
+		var list []volume
+		for _, v := range s.Volumes {
+			list = append(list, volume{v, true})
+		}
+		return list
+	}
+	return []volume{{v1.StorageVolume{
+		Type: s.Type, ID: s.ID, Size: s.Size, Class: s.Class, SizeLimit: s.SizeLimit, Selector: s.Selector, DeleteClaim: s.DeleteClaim,
+		KraftMetadata: s.KraftMetadata, VolumeAttributesClass: s.VolumeAttributesClass, Overrides: s.Overrides,
+	}, false}}
+}
+
+// podVolume is the volume in a pod's manifest.
+func (v volume) podVolume(pod string) corev1.Volume {
+	source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.claim(pod)}}
+	if v.Type == v1.StorageEphemeral {
+		empty := &corev1.EmptyDirVolumeSource{}
+		if limit, err := resource.ParseQuantity(v.SizeLimit); err == nil {
+			empty.SizeLimit = &limit
+		}
+		source = corev1.VolumeSource{EmptyDir: empty}
+	}
+	return corev1.Volume{Name: v.name(), VolumeSource: source}
+}
+
+// class returns the storage class of one node's volume; overrides stand in older manifests.
+func (v volume) class(node int32) string {
+	for _, o := range v.Overrides {
+		if o.Broker != nil && *o.Broker == node {
+			return o.Class
+		}
+	}
+	return v.Class
+}
+
+// claims returns the PersistentVolumeClaims of a node. Only a claim that is to be deleted with the node has an owner.
+func (c *cluster) claims(n topology.Node) ([]*corev1.PersistentVolumeClaim, error) {
+	var list []*corev1.PersistentVolumeClaim
+	for _, v := range c.volumes(n.Pool) {
+		if v.Type != v1.StoragePersistentClaim {
+			continue
+		}
+		size, err := resource.ParseQuantity(v.Size)
+		if err != nil {
+			return nil, fmt.Errorf("size %q of the storage of KafkaNodePool %s: %w", v.Size, n.Pool, err)
+		}
+		pvc := &corev1.PersistentVolumeClaim{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: c.meta(v.claim(c.podName(n)), c.poolLabels(n.Pool), c.claimTemplate(n.Pool)),
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+			},
+		}
+		if class := v.class(n.ID); class != "" {
+			pvc.Spec.StorageClassName = &class
+		}
+		if len(v.Selector) > 0 {
+			pvc.Spec.Selector = &metav1.LabelSelector{MatchLabels: v.Selector}
+		}
+		if v.VolumeAttributesClass != "" {
+			pvc.Spec.VolumeAttributesClassName = &v.VolumeAttributesClass
+		}
+		remove := value(v.DeleteClaim, false)
+		if !remove {
+			pvc.OwnerReferences = nil
+		}
+		pvc.Annotations = with(pvc.Annotations, v1.AnnotationDeleteClaim, fmt.Sprint(remove))
+		pvc.Annotations = with(pvc.Annotations, AnnotationClusterID, c.ClusterID)
+		list = append(list, pvc)
+	}
+	return list, nil
+}
+
+func (c *cluster) claimTemplate(pool string) *v1.ResourceTemplate {
+	if p := c.Pools[pool]; p != nil && p.Spec.Template != nil && p.Spec.Template.PersistentVolumeClaim != nil {
+		return p.Spec.Template.PersistentVolumeClaim
+	}
+	if t := c.spec().Template; t != nil {
+		return t.PersistentVolumeClaim
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package model
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// WantsTopicOperator reports whether a Kafka asks for a topic operator of its own.
+func WantsTopicOperator(kafka *v1.Kafka) bool {
+	return kafka.Spec != nil && kafka.Spec.EntityOperator != nil && kafka.Spec.EntityOperator.TopicOperator != nil
+}
+
+// TopicOperator returns the objects of the topic operator that a Kafka asks for, none if it does not.
+func TopicOperator(in Input) []Object {
+	if !WantsTopicOperator(in.Kafka) {
+		return nil
+	}
+	c := &cluster{in}
+	return []Object{c.topicOperatorAccount(), c.topicOperatorRole(), c.topicOperatorBinding(), c.topicOperatorDeployment()}
+}
+
+func (c *cluster) entityTemplate() v1.EntityOperatorTemplate {
+	return value(c.Kafka.Spec.EntityOperator.Template, v1.EntityOperatorTemplate{})
+}
+
+func (c *cluster) topicOperatorMeta(name string, t *v1.ResourceTemplate) metav1.ObjectMeta {
+	return c.meta(name, c.labels("entity-operator", componentTopicOperator, c.Kafka), t)
+}
+
+func (c *cluster) topicOperatorAccount() *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		ObjectMeta: c.topicOperatorMeta(c.name("entity-operator"), c.entityTemplate().ServiceAccount),
+	}
+}
+
+// topicOperatorRole allows what the topic operator needs in the Kafka's namespace, and of Secrets only its own.
+func (c *cluster) topicOperatorRole() *rbacv1.Role {
+	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+	}
+	secrets := rule("", "secrets", "get", "list", "watch")
+	secrets.ResourceNames = []string{c.name("cluster-ca-cert"), c.name("entity-topic-operator-certs")}
+	return &rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role"},
+		ObjectMeta: c.topicOperatorMeta(c.name("entity-operator"), c.entityTemplate().EntityOperatorRole),
+		Rules: []rbacv1.PolicyRule{
+			rule("kafka.strimzi.io", "kafkatopics", "get", "list", "patch", "update", "watch"),
+			rule("kafka.strimzi.io", "kafkatopics/status", "get", "patch", "update"),
+			rule("events.k8s.io", "events", "create", "patch"),
+			secrets,
+		},
+	}
+}
+
+func (c *cluster) topicOperatorBinding() *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding"},
+		ObjectMeta: c.topicOperatorMeta(c.name("entity-topic-operator-role"), c.entityTemplate().TopicOperatorRoleBinding),
+		RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: c.name("entity-operator")},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: c.name("entity-operator"), Namespace: c.Kafka.Namespace}},
+	}
+}
+
+func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
+	t := value(c.entityTemplate().Pod, v1.PodTemplate{})
+	labels := c.labels("entity-operator", componentTopicOperator, c.Kafka)
+	selector := map[string]string{}
+	for _, key := range []string{"strimzi.io/cluster", "strimzi.io/kind", "strimzi.io/name"} {
+		selector[key] = labels[key]
+	}
+	pod := metav1.ObjectMeta{Labels: labels}
+	applyTemplate(&pod, &v1.ResourceTemplate{Metadata: t.Metadata})
+	deployment := &v1.ResourceTemplate{}
+	if d := c.entityTemplate().Deployment; d != nil {
+		deployment.Metadata = d.Metadata
+	}
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: c.topicOperatorMeta(c.name("entity-operator"), deployment),
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(1)),
+			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+			Selector: &metav1.LabelSelector{MatchLabels: selector},
+			Template: corev1.PodTemplateSpec{ObjectMeta: pod, Spec: corev1.PodSpec{
+				ServiceAccountName: c.name("entity-operator"), TerminationGracePeriodSeconds: new(value(t.TerminationGracePeriodSeconds, 30)),
+				SecurityContext: t.SecurityContext, Affinity: t.Affinity, Tolerations: t.Tolerations, TopologySpreadConstraints: t.TopologySpreadConstraints,
+				PriorityClassName: t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: t.HostAliases, EnableServiceLinks: t.EnableServiceLinks,
+				ImagePullSecrets: c.pullSecrets(t.ImagePullSecrets),
+				Containers:       []corev1.Container{c.topicOperatorContainer()},
+			}},
+		},
+	}
+}
+
+func (c *cluster) topicOperatorContainer() corev1.Container {
+	o := c.Kafka.Spec.EntityOperator.TopicOperator
+	t := value(c.entityTemplate().TopicOperatorContainer, v1.ContainerTemplate{})
+	image := o.Image
+	if image == "" {
+		image = c.Settings.TopicOperatorImage
+	}
+	namespace := o.WatchedNamespace
+	if namespace == "" {
+		namespace = c.Kafka.Namespace
+	}
+	env := []corev1.EnvVar{
+		{Name: "STRIMZI_NAMESPACE", Value: namespace},
+		{Name: "STRIMZI_CLUSTER_NAMESPACE", Value: c.Kafka.Namespace},
+		{Name: "STRIMZI_RESOURCE_LABELS", Value: "strimzi.io/cluster=" + c.Kafka.Name},
+		{Name: "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", Value: fmt.Sprintf("%s.%s.svc:%d", c.bootstrapService(), c.Kafka.Namespace, ReplicationPort)},
+		{Name: "STRIMZI_SECURITY_PROTOCOL", Value: "SSL"},
+		{Name: "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME", Value: c.name("cluster-ca-cert")},
+		{Name: "STRIMZI_TLS_SECRET_NAME", Value: c.name("entity-topic-operator-certs")},
+		{Name: "STRIMZI_TLS_KEY_NAME", Value: "entity-operator.key"},
+		{Name: "STRIMZI_TLS_CERT_NAME", Value: "entity-operator.crt"},
+	}
+	switch {
+	case o.ReconciliationIntervalMs != nil:
+		env = append(env, corev1.EnvVar{Name: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Value: fmt.Sprint(*o.ReconciliationIntervalMs)})
+	case o.ReconciliationIntervalSeconds != nil:
+		env = append(env, corev1.EnvVar{Name: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Value: fmt.Sprint(*o.ReconciliationIntervalSeconds * 1000)})
+	}
+	k := corev1.Container{
+		Name: "topic-operator", Image: image, ImagePullPolicy: c.pullPolicy(image),
+		Env:             append(env, environmentOf(t)...),
+		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
+		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
+		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
+		SecurityContext: t.SecurityContext, VolumeMounts: t.VolumeMounts,
+	}
+	if o.Resources != nil {
+		k.Resources = *o.Resources
+	}
+	return k
+}
+
+func httpProbe(p *v1.Probe, path string) *corev1.Probe {
+	out := probe(p)
+	out.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("healthcheck-to")}}
+	if p == nil || p.InitialDelaySeconds == nil {
+		out.InitialDelaySeconds = 10
+	}
+	return out
+}

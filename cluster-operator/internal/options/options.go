@@ -1,0 +1,110 @@
+// Package options reads the settings of the cluster-operator.
+package options
+
+//go:generate go test -run TestDocumentationIsUpToDate -update .
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/operator/election"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/operator/manager"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
+)
+
+// name is Strimzi's for the operator. Leases and the user agent carry it.
+const name = "strimzi-cluster-operator"
+
+// Options are all settings of the cluster-operator. Parse fills them.
+type Options struct {
+	// Namespaces are the watched ones.
+	Namespaces settings.Namespaces
+	// Selector chooses Kafka objects by their labels.
+	Selector settings.Selector
+	// Images maps each supported version of Kafka to its image.
+	Images map[string]string
+	// TopicOperatorImage is the image of the topic operators that Kafkas ask for.
+	TopicOperatorImage string
+	// PullPolicy and PullSecrets are for all pods; empty leaves them to Kubernetes and to templates.
+	PullPolicy  corev1.PullPolicy
+	PullSecrets []string
+	// RollerAccount is the roller's ServiceAccount, as namespace/name; empty if there is none to give rights to.
+	RollerAccount string
+	// DNSDomain is the Kubernetes cluster's.
+	DNSDomain string
+	// NetworkPolicies, DisruptionBudgets and PKCS12 tell whether these are made.
+	NetworkPolicies, DisruptionBudgets, PKCS12 bool
+	// OperatorNamespace and OperatorLabels select the operator's pods' namespace in network policies.
+	OperatorNamespace string
+	OperatorLabels    settings.Selector
+	// ExcludedLabels matches labels of users' objects that are not copied.
+	ExcludedLabels func(string) bool
+	// Interval is how often each Kafka is reconciled without an event.
+	Interval time.Duration
+	// OperationTimeout is how long nodes wait for addresses of load balancers at most.
+	OperationTimeout time.Duration
+	// Concurrency is how many Kafkas are reconciled at the same time.
+	Concurrency int
+	// PodSetsOnly runs the StrimziPodSet controller alone.
+	PodSetsOnly bool
+
+	Election election.Options
+	HTTP     manager.HTTP
+	Log      logging.Options
+}
+
+// DefaultVersion is the newest version that has an image.
+func (o Options) DefaultVersion() string {
+	newest := ""
+	for version := range o.Images {
+		if newest == "" || model.NewerVersion(version, newest) {
+			newest = version
+		}
+	}
+	return newest
+}
+
+// Parse reads the options from flags (without the program's name) and the environment. The strings are warnings, for the log.
+//
+// The error holds everything that is wrong. It is flag.ErrHelp or settings.ErrVersion if the command line asks for these; see Help.
+func Parse(args []string, env settings.Environment) (Options, []string, error) {
+	o := &Options{}
+	r, err := o.table().Parse(args, env)
+	if err != nil {
+		return Options{}, nil, err
+	}
+	home := r.Home(o.Namespaces)
+	if o.RollerAccount == "own" {
+		o.RollerAccount = home + "/roller"
+	}
+	if o.OperatorNamespace == "" {
+		o.OperatorNamespace = home
+	}
+	o.Election.Complete(r, name, home)
+	o.HTTP.Complete(r)
+	return *o, r.Warnings(), r.Err()
+}
+
+// Help returns the text of --help.
+func Help() string { return new(Options).table().Help() }
+
+// images reads STRIMZI_KAFKA_IMAGES: version=image, separated by white space.
+func images(text string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, entry := range strings.Fields(text) {
+		version, image, found := strings.Cut(entry, "=")
+		if !found || version == "" || image == "" {
+			return nil, fmt.Errorf("%q is not version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1", entry)
+		}
+		all[version] = image
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no image is named: use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1")
+	}
+	return all, nil
+}

@@ -1,0 +1,66 @@
+package options
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/kafka-operators/kafka-operators/operator/settings"
+	"github.com/kafka-operators/kafka-operators/operator/settings/settingstest"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables of settings in the documentation")
+
+func TestDocumentationIsUpToDate(t *testing.T) {
+	settingstest.CheckDocument(t, new(Options).table(), "../../../docs/cluster-operator/configuration.md", *update)
+}
+
+func parse(t *testing.T, variables map[string]string) (Options, error) {
+	t.Helper()
+	o, _, err := Parse(nil, settings.Environment{Lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }})
+	return o, err
+}
+
+func TestTheNewestVersionIsTheDefault(t *testing.T) {
+	o, err := parse(t, map[string]string{"STRIMZI_KAFKA_IMAGES": "4.9.0=a\n4.10.1=b\n 3.9.1=c"})
+	if err != nil || o.DefaultVersion() != "4.10.1" || o.Images["3.9.1"] != "c" {
+		t.Errorf("%v %v", o.Images, err)
+	}
+}
+
+func TestWrongSettingsAreReportedTogether(t *testing.T) {
+	_, err := parse(t, map[string]string{"STRIMZI_KAFKA_IMAGES": "4.3.1", "STRIMZI_OPERATION_TIMEOUT_MS": "soon", "STRIMZI_LABELS_EXCLUSION_PATTERN": "("})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"STRIMZI_KAFKA_IMAGES", "is not version=image", "STRIMZI_OPERATION_TIMEOUT_MS", "STRIMZI_LABELS_EXCLUSION_PATTERN"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %s", err, want)
+		}
+	}
+}
+
+func TestLabelsThatAreNotCopied(t *testing.T) {
+	for _, pattern := range []string{"", `(^app.kubernetes.io/(?!part-of).*|^kustomize.toolkit.fluxcd.io.*)`} {
+		variables := map[string]string{}
+		if pattern != "" {
+			variables["STRIMZI_LABELS_EXCLUSION_PATTERN"] = pattern
+		}
+		o, err := parse(t, variables)
+		if err != nil || !o.ExcludedLabels("app.kubernetes.io/name") || !o.ExcludedLabels("kustomize.toolkit.fluxcd.io/name") || o.ExcludedLabels("team") {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
+func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
+	for value, want := range map[string]string{"": "kafka/roller", "a/b": "a/b", "none": "none"} {
+		variables := map[string]string{"STRIMZI_NAMESPACE": "kafka"}
+		if value != "" {
+			variables["STRIMZI_ROLLER_SERVICE_ACCOUNT"] = value
+		}
+		if o, err := parse(t, variables); err != nil || o.RollerAccount != want {
+			t.Errorf("%q: %q, %v", value, o.RollerAccount, err)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package options
+
+import (
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kafka-operators/kafka-operators/operator/election"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/operator/manager"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
+)
+
+func (o *Options) table() settings.Table {
+	return settings.Table{
+		Program: "cluster-operator", Summary: "cluster-operator makes Kafka clusters from Kafka and KafkaNodePool objects.",
+		Hints: settings.CommonHints(),
+		Groups: []settings.Group{
+			{Title: "What is watched", Settings: o.scope()},
+			{Title: "Images", Settings: o.imageSettings()},
+			{Title: "What is made", Settings: o.made()},
+			{Title: "Time", Settings: o.times()},
+			{Title: "Replicas", Settings: election.Settings(&o.Election, name)},
+			{Title: "Observation", Settings: append(logging.Settings(&o.Log), manager.Settings(&o.HTTP)...)},
+			{Title: "Accepted without effect", Settings: withoutEffect()},
+		},
+	}
+}
+
+func (o *Options) scope() []settings.Setting {
+	return []settings.Setting{
+		{Env: "STRIMZI_NAMESPACE", Default: "*", Parse: settings.Into(&o.Namespaces, settings.ParseNamespaces),
+			Doc: "The namespaces whose Kafka objects are reconciled: one, several with commas between, or `*` for all."},
+		{Env: "STRIMZI_CUSTOM_RESOURCE_SELECTOR", DefaultDoc: "all", Parse: settings.Into(&o.Selector, settings.ParseSelector),
+			Doc: "Labels that a Kafka must carry, as `key=value` pairs with commas between."},
+		{Env: "STRIMZI_POD_SET_RECONCILIATION_ONLY", Default: "false", Boolean: true, Parse: settings.Into(&o.PodSetsOnly, settings.Bool),
+			Doc: "Whether only StrimziPodSets are reconciled: pods are made again, nothing else changes."},
+	}
+}
+
+func (o *Options) imageSettings() []settings.Setting {
+	return []settings.Setting{
+		{Env: "STRIMZI_KAFKA_IMAGES", Default: "4.3.1=docker.io/apache/kafka:4.3.1", Parse: settings.Into(&o.Images, images),
+			Doc: "The supported versions of Kafka and their images, as `version=image` separated by white space. A Kafka that names no version starts with the newest. " +
+				"A changed image restarts no node by itself."},
+		{Env: "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", Default: "kafka-operators/topic-operator:latest", Parse: settings.Into(&o.TopicOperatorImage, settings.Text),
+			Doc: "The image of the topic operators that Kafkas ask for."},
+		{Env: "STRIMZI_IMAGE_PULL_POLICY", DefaultDoc: "Kubernetes'", Parse: settings.Into(&o.PullPolicy, settings.Choice("pull policy", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)),
+			Doc: "The pull policy of all containers."},
+		{Env: "STRIMZI_IMAGE_PULL_SECRETS", DefaultDoc: "none", Parse: settings.Into(&o.PullSecrets, list),
+			Doc: "The Secrets for pulling images, with commas between, of pods whose template names none."},
+	}
+}
+
+func (o *Options) made() []settings.Setting {
+	return []settings.Setting{
+		{Env: "STRIMZI_NETWORK_POLICY_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.NetworkPolicies, settings.Bool),
+			Doc: "Whether NetworkPolicies are made."},
+		{Env: "STRIMZI_POD_DISRUPTION_BUDGET_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.DisruptionBudgets, settings.Bool),
+			Doc: "Whether PodDisruptionBudgets are made."},
+		{Env: "STRIMZI_PKCS12_KEYSTORE_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.PKCS12, settings.Bool),
+			Doc: "Whether the Secrets of CAs hold their certificates as PKCS #12 stores as well."},
+		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: "own", Added: true, Parse: settings.Into(&o.RollerAccount, settings.Text),
+			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. `own` is `roller` in the operator's own namespace; `none` makes no Roles."},
+		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Text),
+			Doc: "The namespace of the operator's pods, for NetworkPolicies."},
+		{Env: "STRIMZI_OPERATOR_NAMESPACE_LABELS", DefaultDoc: "none", Parse: settings.Into(&o.OperatorLabels, settings.ParseSelector),
+			Doc: "The labels that select that namespace in NetworkPolicies, as `key=value` pairs with commas between. Without, any namespace is let in."},
+		{Env: "STRIMZI_LABELS_EXCLUSION_PATTERN", Default: `^(app\.kubernetes\.io/.*|kustomize\.toolkit\.fluxcd\.io.*)`, Parse: settings.Into(&o.ExcludedLabels, pattern),
+			Doc: "A regular expression (RE2): labels of Kafka and KafkaNodePool objects that match are not copied to what is made."},
+		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, settings.Text),
+			Doc: "The DNS domain of the Kubernetes cluster."},
+	}
+}
+
+func (o *Options) times() []settings.Setting {
+	return []settings.Setting{
+		{Env: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Default: "120000", Parse: settings.Into(&o.Interval, settings.Millis(1)),
+			Doc: "How often each Kafka is reconciled without an event, in milliseconds. What somebody else changes or deletes is noticed at once."},
+		{Env: "STRIMZI_OPERATION_TIMEOUT_MS", Default: "300000", Parse: settings.Into(&o.OperationTimeout, settings.Millis(1)),
+			Doc: "How long a new node waits for the address of a load balancer, in milliseconds. Then it starts without that listener, and gets it later."},
+		{Env: "STRIMZI_OPERATIONS_THREAD_POOL_SIZE", Default: "10", Parse: settings.Into(&o.Concurrency, settings.Positive),
+			Doc: "How many Kafkas are reconciled at the same time."},
+	}
+}
+
+// withoutEffect returns variables that Strimzi's users set and that mean nothing here.
+func withoutEffect() []settings.Setting {
+	var all []settings.Setting
+	for _, s := range [][2]string{
+		{"STRIMZI_DEFAULT_USER_OPERATOR_IMAGE", "There is no user operator."},
+		{"STRIMZI_DEFAULT_KAFKA_INIT_IMAGE", "Nodes need no init container."},
+		{"STRIMZI_DEFAULT_KAFKA_EXPORTER_IMAGE", "Kafka Exporter is not supported."},
+		{"STRIMZI_DEFAULT_CRUISE_CONTROL_IMAGE", "Cruise Control is not supported."},
+		{"STRIMZI_FEATURE_GATES", "There are no feature gates."},
+		{"STRIMZI_POD_SET_CONTROLLER_WORK_QUEUE_SIZE", "The queue holds each StrimziPodSet at most once."},
+		{"STRIMZI_OPERATOR_NAME", "Logs and metrics carry the pod's name."},
+		{"STRIMZI_POD_SECURITY_PROVIDER_CLASS", "Use the templates' security contexts."},
+		{"STRIMZI_ENTITY_OPERATOR_WATCHED_NAMESPACE_ENABLED", "A topic operator may watch another namespace if its role allows that."},
+	} {
+		all = append(all, settings.Setting{Env: s[0], Parse: settings.Ignored, Doc: s[1]})
+	}
+	return all
+}
+
+func list(text string) ([]string, error) {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
+}
+
+func pattern(text string) (func(string) bool, error) {
+	if text == "" {
+		return nil, nil
+	}
+	// Strimzi's own default looks ahead, which RE2 does not; app.kubernetes.io/part-of is never copied here anyway.
+	text = strings.ReplaceAll(text, "(?!part-of)", "")
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	return re.MatchString, nil
+}

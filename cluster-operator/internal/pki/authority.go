@@ -1,0 +1,217 @@
+package pki
+
+import (
+	"crypto"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// authority is a CA as its two Secrets hold it.
+type authority struct {
+	kind   kind
+	config CAConfig
+
+	keySecret, certSecret *corev1.Secret // nil if absent
+
+	key    crypto.Signer // nil if missing
+	keyErr error         // why ca.key cannot be read
+	chain  []*x509.Certificate
+	// old are the certificates that were kept when a key was replaced, by the name of their entry.
+	old map[string]*x509.Certificate
+	// oldKeys are keys that were replaced and may still be needed, by the name of their entry.
+	oldKeys map[string]crypto.Signer
+
+	keyGeneration, certGeneration   int
+	hasKeyGeneration, hasGeneration bool
+
+	operation Operation
+	reason    string
+}
+
+// The common names of the CAs, which their key generations follow. Source: Strimzi.
+const (
+	clusterSubject = "cluster-ca"
+	clientsSubject = "clients-ca"
+)
+
+// kind is which CA it is.
+type kind struct {
+	title      string // in messages
+	constant   string // in messages of Strimzi
+	subject    string
+	keySecret  string
+	certSecret string
+}
+
+func clusterKind(cluster string) kind {
+	return kind{"Cluster CA", "CLUSTER_CA", clusterSubject, ClusterCAKeySecret(cluster), ClusterCACertSecret(cluster)}
+}
+
+func clientsKind(cluster string) kind {
+	return kind{"Clients CA", "CLIENTS_CA", clientsSubject, ClientsCAKeySecret(cluster), ClientsCACertSecret(cluster)}
+}
+
+// cert is the CA's current certificate; nil if there is none.
+func (a *authority) cert() *x509.Certificate {
+	if len(a.chain) == 0 {
+		return nil
+	}
+	return a.chain[0]
+}
+
+// current is what signs once all trust it.
+func (a *authority) current() pair { return pair{a.key, a.cert(), a.certGeneration} }
+
+// parseAuthority reads a CA's Secrets. The error is that they are unknown.
+func parseAuthority(in *Input, k kind, config CAConfig) (*authority, error) {
+	a := &authority{kind: k, config: config.withDefaults(), old: map[string]*x509.Certificate{}, oldKeys: map[string]crypto.Signer{}}
+	for name, secret := range map[string]**corev1.Secret{k.keySecret: &a.keySecret, k.certSecret: &a.certSecret} {
+		fact := in.fact(name)
+		if fact.State == Unknown {
+			return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates", in.Namespace, name), fact.Err}
+		}
+		*secret = fact.Secret
+	}
+	a.readKeys()
+	a.readCerts()
+	return a, nil
+}
+
+func (c CAConfig) withDefaults() CAConfig {
+	if c.ValidityDays <= 0 {
+		c.ValidityDays = 365
+	}
+	if c.RenewalDays <= 0 {
+		c.RenewalDays = 30
+	}
+	return c
+}
+
+// renewal is how long before they expire certificates are made again. It is shorter than their validity, so that a new one is not due at once.
+func (c CAConfig) renewal() time.Duration {
+	if c.RenewalDays >= c.ValidityDays {
+		return days(c.ValidityDays) / 3
+	}
+	return days(c.RenewalDays)
+}
+
+func (a *authority) readKeys() {
+	if a.keySecret == nil {
+		return
+	}
+	a.keyGeneration, a.hasKeyGeneration = generation(a.keySecret.Annotations, AnnotationCAKeyGeneration)
+	for name, data := range a.keySecret.Data {
+		if !strings.HasSuffix(name, suffixKey) {
+			continue
+		}
+		key, err := parseKey(data)
+		switch {
+		case name == entryKey:
+			a.key, a.keyErr = key, err
+		case err == nil:
+			a.oldKeys[name] = key
+		}
+	}
+}
+
+func (a *authority) readCerts() {
+	if a.certSecret == nil {
+		return
+	}
+	a.certGeneration, a.hasGeneration = generation(a.certSecret.Annotations, AnnotationCACertGeneration)
+	for name, data := range a.certSecret.Data {
+		if !strings.HasSuffix(name, suffixCert) {
+			continue
+		}
+		certs, err := parseCerts(data)
+		switch {
+		case err != nil:
+		case name == entryCert:
+			a.chain = certs
+		default:
+			a.old[name] = certs[0]
+		}
+	}
+}
+
+// generation reads a counter from annotations.
+func generation(annotations map[string]string, name string) (int, bool) {
+	n, err := strconv.Atoi(annotations[name])
+	return n, err == nil && n >= 0
+}
+
+// replaced are the old certificates of other keys than the current one, in a stable order.
+func (a *authority) replaced() []*x509.Certificate {
+	var certs []*x509.Certificate
+	for _, name := range slices.Sorted(maps.Keys(a.old)) {
+		if a.cert() == nil || !sameKey(a.old[name].PublicKey, a.cert().PublicKey) {
+			certs = append(certs, a.old[name])
+		}
+	}
+	return certs
+}
+
+// trusted are the certificates in the CA's Secret.
+func (a *authority) trusted() []*x509.Certificate {
+	certs := slices.Clone(a.chain)
+	for _, name := range slices.Sorted(maps.Keys(a.old)) {
+		certs = append(certs, a.old[name])
+	}
+	return certs
+}
+
+// keyOf is the old key of a certificate, if it was kept.
+func (a *authority) keyOf(cert *x509.Certificate) crypto.Signer {
+	for _, key := range a.oldKeys {
+		if sameKey(key.Public(), cert.PublicKey) {
+			return key
+		}
+	}
+	return nil
+}
+
+// retain keeps the current certificate beside the new one that follows, and its key if it is there.
+func (a *authority) retain() {
+	cert := a.cert()
+	if cert == nil {
+		return
+	}
+	name := a.retainedName(cert)
+	a.old[name+suffixCert] = cert
+	if a.key != nil && sameKey(a.key.Public(), cert.PublicKey) {
+		a.oldKeys[name+suffixKey] = a.key
+	}
+}
+
+// retainedName is the name under which a certificate is kept, without the suffix: a number is added where several expire in the same second.
+func (a *authority) retainedName(cert *x509.Certificate) string {
+	first := "ca-" + cert.NotAfter.UTC().Format(retainedLayout)
+	for name, n := first, 1; ; n++ {
+		other, key := a.old[name+suffixCert], a.oldKeys[name+suffixKey]
+		if (other == nil || other.Equal(cert)) && (key == nil || sameKey(key.Public(), cert.PublicKey)) {
+			return name
+		}
+		name = first + "-" + strconv.Itoa(n)
+	}
+}
+
+// isRetained reports whether an entry is one that a replacement kept: ca-<time>.crt, and no other that a user may have added.
+func isRetained(entry string) bool {
+	text, ok := strings.CutPrefix(entry, "ca-")
+	if !ok || len(text) < len(retainedLayout) {
+		return false
+	}
+	_, err := time.Parse(retainedLayout, text[:len(retainedLayout)])
+	return err == nil
+}
+
+func (a *authority) forced(secret *corev1.Secret, annotation string) bool {
+	return secret != nil && secret.Annotations[annotation] == "true"
+}

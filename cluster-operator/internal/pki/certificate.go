@@ -1,0 +1,220 @@
+package pki
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Use is what a key is for.
+type Use int
+
+// What a key is for.
+const (
+	ForCA Use = iota
+	ForLeaf
+)
+
+const (
+	caKeyBits = 4096
+	// clockSkew is by how much clocks of nodes may lag behind ours: a certificate that was made just now is valid for them too.
+	clockSkew = 5 * time.Minute
+)
+
+// GenerateKey makes a key of the kind that pki uses: RSA 4096 for CAs, as Strimzi, and ECDSA P-256 for the rest. It uses the system's secure randomness.
+func GenerateKey(use Use) (crypto.Signer, error) {
+	if use == ForCA {
+		return rsa.GenerateKey(rand.Reader, caKeyBits)
+	}
+	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+}
+
+// pair is a certificate with its key.
+type pair struct {
+	key  crypto.Signer
+	cert *x509.Certificate
+	// generation is that of the certificate, for annotations.
+	generation int
+}
+
+func serial(random io.Reader) (*big.Int, error) {
+	b := make([]byte, 19) // RFC 5280, 4.1.2.2: positive, at most 20 bytes
+	if _, err := io.ReadFull(random, b); err != nil {
+		return nil, fmt.Errorf("serial number: %w", err)
+	}
+	b[0] |= 0x40 // never zero, and always of the same length
+	b[0] &= 0x7f
+	return new(big.Int).SetBytes(b), nil
+}
+
+// makeCA makes a CA's certificate of its key.
+func makeCA(in *Input, subject []byte, key crypto.Signer, validity time.Duration) (*x509.Certificate, error) {
+	return sign(in, &x509.Certificate{
+		RawSubject:            subject,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
+	}, nil, key.Public(), key, validity)
+}
+
+// makeLeaf makes a certificate for a key, signed by a CA.
+func makeLeaf(in *Input, commonName string, sans []string, key crypto.PublicKey, ca pair, validity time.Duration) (*x509.Certificate, error) {
+	template := &x509.Certificate{
+		Subject:  pkix.Name{Organization: []string{organization}, CommonName: commonName},
+		KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	for _, san := range sans {
+		if address, err := netip.ParseAddr(san); err == nil {
+			template.IPAddresses = append(template.IPAddresses, address.AsSlice())
+		} else {
+			template.DNSNames = append(template.DNSNames, san)
+		}
+	}
+	return sign(in, template, ca.cert, key, ca.key, validity)
+}
+
+func sign(in *Input, template, parent *x509.Certificate, key crypto.PublicKey, signer crypto.Signer, validity time.Duration) (*x509.Certificate, error) {
+	number, err := serial(in.Rand)
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber = number
+	template.NotBefore, template.NotAfter = in.Now.Add(-clockSkew).UTC(), in.Now.Add(validity).UTC()
+	switch signer.Public().(type) {
+	case *rsa.PublicKey:
+		template.SignatureAlgorithm = x509.SHA512WithRSA
+	case *ecdsa.PublicKey:
+		template.SignatureAlgorithm = x509.ECDSAWithSHA512
+	}
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(in.Rand, template, parent, key, signer)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
+
+func encodeCerts(certs ...*x509.Certificate) []byte {
+	var out bytes.Buffer
+	for _, cert := range certs {
+		out.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}))
+	}
+	return out.Bytes()
+}
+
+func encodeKey(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// parseCerts reads one or more certificates in PEM.
+func parseCerts(text []byte) ([]*x509.Certificate, error) {
+	var certs []*x509.Certificate
+	for len(bytes.TrimSpace(text)) > 0 {
+		block, rest := pem.Decode(text)
+		if block == nil {
+			break
+		}
+		text = rest
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		certs = append(certs, cert)
+	}
+	if len(certs) == 0 {
+		return nil, errors.New("no certificate in PEM")
+	}
+	return certs, nil
+}
+
+// parseKey reads a private key in PEM: PKCS #8, or what OpenSSL wrote before.
+func parseKey(text []byte) (crypto.Signer, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("no private key in PEM")
+	}
+	var key any
+	var err error
+	switch block.Type {
+	case "RSA PRIVATE KEY":
+		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	case "EC PRIVATE KEY":
+		key, err = x509.ParseECPrivateKey(block.Bytes)
+	default:
+		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("a key of type %T cannot sign", key)
+	}
+	return signer, nil
+}
+
+// sameKey reports whether two public keys are the same.
+func sameKey(a, b crypto.PublicKey) bool {
+	equal, ok := a.(interface{ Equal(crypto.PublicKey) bool })
+	return ok && equal.Equal(b)
+}
+
+// signed reports whether a CA signed a certificate.
+func signed(ca, cert *x509.Certificate) bool {
+	return bytes.Equal(ca.RawSubject, cert.RawIssuer) && ca.CheckSignature(cert.SignatureAlgorithm, cert.RawTBSCertificate, cert.Signature) == nil
+}
+
+// sans are the alternative names of a certificate, sorted.
+func sansOf(cert *x509.Certificate) []string {
+	names := slices.Clone(cert.DNSNames)
+	for _, ip := range cert.IPAddresses {
+		if address, ok := netip.AddrFromSlice(ip); ok {
+			names = append(names, address.Unmap().String())
+		}
+	}
+	return normalSANs(names)
+}
+
+// normalSANs are names sorted, each once, with IP addresses in one spelling.
+func normalSANs(names []string) []string {
+	normal := make([]string, len(names))
+	for i, name := range names {
+		normal[i] = name
+		if address, err := netip.ParseAddr(name); err == nil {
+			normal[i] = address.Unmap().String()
+		}
+	}
+	slices.Sort(normal)
+	return slices.Compact(normal)
+}
+
+// thumbprint is the SHA-1 of a certificate in hex, as Strimzi writes it to pods.
+func thumbprint(cert *x509.Certificate) string {
+	sum := sha1.Sum(cert.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }

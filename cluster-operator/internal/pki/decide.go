@@ -1,0 +1,131 @@
+package pki
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// decide chooses what is done about a CA in this pass: the first that applies.
+func (a *authority) decide(in *Input, w *world, windows schedule) error {
+	if !a.config.Generate {
+		return a.decideSupplied(in)
+	}
+	replace := a.forced(a.keySecret, AnnotationForceReplace)
+	switch {
+	case a.key == nil && replace:
+		a.set(ReplaceKey, "the key is missing, and annotation "+AnnotationForceReplace+" asks for a new one")
+	case a.key == nil:
+		return a.decideMissingKey(in, w)
+	case a.cert() == nil:
+		a.set(RenewCert, "the certificate is missing or unreadable")
+	case !sameKey(a.key.Public(), a.cert().PublicKey) && a.keyOf(a.cert()) != nil:
+		a.set(ReplaceKey, "the replacement of the key was interrupted")
+	case !sameKey(a.key.Public(), a.cert().PublicKey) && !replace:
+		return &Error{Reason: ReasonCAKeyMismatch, Message: fmt.Sprintf(
+			"%s: %s in Secret %s/%s does not belong to %s in Secret %s. Nothing is changed. Restore the two Secrets from one backup; or annotate Secret %s with %s=true "+
+				"to make a new key, for which nodes are restarted twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert, a.kind.certSecret,
+			a.kind.keySecret, AnnotationForceReplace)}
+	case w.phase(a) != Settled:
+		a.set(None, "a replacement of the key is going on")
+	default:
+		a.decideMaintenance(in, windows, replace)
+	}
+	return nil
+}
+
+func (a *authority) set(operation Operation, reason string) {
+	a.operation, a.reason = operation, reason
+}
+
+// decideMissingKey makes a CA only where nothing hangs on an earlier one.
+func (a *authority) decideMissingKey(in *Input, w *world) error {
+	hanging, err := w.hanging(in, a)
+	if err != nil {
+		return err
+	}
+	if hanging == "" && a.keyErr == nil {
+		a.set(CreateCA, "there is none")
+		return nil
+	}
+	state := "holds no " + entryKey
+	if a.keySecret == nil {
+		state = "is missing"
+	} else if a.keyErr != nil {
+		state = "holds an unreadable " + entryKey + " (" + a.keyErr.Error() + ")"
+	}
+	if hanging != "" {
+		state += ", while " + hanging + " still hangs on the key"
+	}
+	way := "annotate it with"
+	if a.keySecret == nil {
+		way = fmt.Sprintf("create it without data, with the labels strimzi.io/kind=Kafka and strimzi.io/cluster=%s and the annotation", in.Cluster)
+	}
+	return &Error{Reason: ReasonCAKeyLost, Message: fmt.Sprintf(
+		"%s: Secret %s/%s %s. No new key is made. Restore the Secret from a backup; or %s %s=true to make a new key, for which nodes are restarted twice",
+		a.kind.title, in.Namespace, a.kind.keySecret, state, way, AnnotationForceReplace)}
+}
+
+// decideMaintenance deals with what users ask for and with what expires. It waits for a maintenance window.
+func (a *authority) decideMaintenance(in *Input, windows schedule, replace bool) {
+	notAfter := a.cert().NotAfter
+	operation, reason := None, "nothing is due"
+	switch {
+	case a.forced(a.certSecret, AnnotationForceRenew):
+		operation, reason = RenewCert, "annotation "+AnnotationForceRenew
+	case replace:
+		operation, reason = ReplaceKey, "annotation "+AnnotationForceReplace
+	case in.Now.After(a.due()) && a.config.ReplaceKey:
+		operation, reason = ReplaceKey, "the certificate expires at "+notAfter.Format(time.RFC3339)
+	case in.Now.After(a.due()):
+		operation, reason = RenewCert, "the certificate expires at "+notAfter.Format(time.RFC3339)
+	}
+	if operation != None && !windows.mayRenew(in.Now, notAfter) {
+		reason = fmt.Sprintf("%s (%s) waits for the next maintenance window", operation, reason)
+		operation = Postponed
+	}
+	a.set(operation, reason)
+}
+
+// due is when the current certificate is to be made again.
+func (a *authority) due() time.Time { return a.cert().NotAfter.Add(-a.config.renewal()) }
+
+// decideSupplied checks a CA that the user supplies. Source of the messages: Strimzi.
+func (a *authority) decideSupplied(in *Input) error {
+	fail := func(format string, args ...any) error {
+		return &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(format, args...)}
+	}
+	if a.keySecret == nil || a.certSecret == nil {
+		return fail("%s should not be generated, but the secrets were not found. Create Secrets %s and %s in namespace %s",
+			a.kind.title, a.kind.keySecret, a.kind.certSecret, in.Namespace)
+	}
+	if len(a.chain) == 0 {
+		return fail("Secret %s/%s for CA %s does not contain a readable %s", in.Namespace, a.kind.certSecret, a.kind.constant, entryCert)
+	}
+	for i := range a.chain[:len(a.chain)-1] {
+		if !signed(a.chain[i+1], a.chain[i]) {
+			return fail("Failed to validate User supplied %s cert chain in %s: certificate %d is not signed by the one after it", a.kind.title, entryCert, i+1)
+		}
+	}
+	if a.key == nil && a.kind.keySecret == ClusterCAKeySecret(in.Cluster) {
+		if a.keyErr != nil {
+			return fail("Secret %s/%s for CA %s holds an unreadable %s: %v", in.Namespace, a.kind.keySecret, a.kind.constant, entryKey, a.keyErr)
+		}
+		return fail("Secret %s/%s for CA %s does not contain %s", in.Namespace, a.kind.keySecret, a.kind.constant, entryKey)
+	}
+	if a.key != nil && !sameKey(a.key.Public(), a.cert().PublicKey) {
+		return fail("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert, a.kind.certSecret)
+	}
+	var missing []string
+	if !a.hasKeyGeneration {
+		missing = append(missing, AnnotationCAKeyGeneration+" on Secret "+a.kind.keySecret)
+	}
+	if !a.hasGeneration {
+		missing = append(missing, AnnotationCACertGeneration+" on Secret "+a.kind.certSecret)
+	}
+	if len(missing) > 0 {
+		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
+	}
+	a.set(Supplied, "the user supplies this CA")
+	return nil
+}

@@ -1,0 +1,108 @@
+package pki
+
+import (
+	"crypto"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// State is what is known about an object.
+type State int
+
+// What is known about an object. Unknown is the zero value: what nobody looked for is not taken for absent.
+const (
+	Unknown State = iota
+	Absent
+	Present
+)
+
+// Fact is one Secret as it was read.
+type Fact struct {
+	State  State
+	Secret *corev1.Secret // if Present
+	Err    error          // why Unknown, if somebody tried
+}
+
+// Found is the fact that a Secret exists.
+func Found(secret *corev1.Secret) Fact { return Fact{State: Present, Secret: secret} }
+
+// Missing is the fact that a Secret does not exist: the API server said so.
+func Missing() Fact { return Fact{State: Absent} }
+
+// Unread is the fact that a Secret could not be read.
+func Unread(err error) Fact { return Fact{State: Unknown, Err: err} }
+
+// CAConfig is what a user wants of a CA: spec.clusterCa or spec.clientsCa of a Kafka, with the defaults filled in.
+type CAConfig struct {
+	// Generate is false if the user supplies the CA: then its Secrets are only read.
+	Generate bool
+	// OwnerReference makes the Kafka own the CA's Secrets, so that they go with it.
+	OwnerReference bool
+	// ValidityDays is how long new certificates are valid; 0 stands for 365.
+	ValidityDays int
+	// RenewalDays is how long before they expire certificates are made again; 0 stands for 30.
+	RenewalDays int
+	// ReplaceKey makes a CA that expires get a new key, and not only a new certificate of the same key.
+	ReplaceKey bool
+}
+
+// Node is a node that needs a certificate.
+type Node struct {
+	// PodName names the pod, its Secret and the entries in it.
+	PodName string
+	// SANs are the DNS names and IP addresses that the certificate is for. Their order does not matter.
+	SANs []string
+	// Extra are further entries of the node's Secret, such as the certificates of listeners that users supply.
+	Extra map[string][]byte
+}
+
+// Pod is a pod of a node, as it exists or as a StrimziPodSet declares it: one of each where both exist.
+type Pod struct {
+	Name string
+	// Annotations are the pod's; only those with generations of CAs are read.
+	Annotations map[string]string
+}
+
+// Input is what Plan decides by.
+type Input struct {
+	Namespace string
+	Cluster   string // name of the Kafka
+	// Owner is a reference to the Kafka for the Secrets that go with it; nil leaves them without an owner.
+	Owner *metav1.OwnerReference
+	// Labels are put on all Secrets, beside those that pki knows.
+	Labels map[string]string
+
+	ClusterCA, ClientsCA CAConfig
+	// Windows are the times when certificates may be renewed, as Quartz cron expressions in GMT. None means always.
+	Windows []string
+	// PKCS12 adds the certificates of CAs as PKCS #12 stores: ca.p12, with its password in ca.password.
+	PKCS12 bool
+	// TopicOperator asks for the certificate of a topic operator.
+	TopicOperator bool
+
+	// Secrets are facts by name. One that is not in the map is Unknown.
+	Secrets map[string]Fact
+	Nodes   []Node
+	// Pods are all pods of nodes that exist, and all that StrimziPodSets declare, in all Kubernetes clusters.
+	Pods []Pod
+	// PodsKnown is false if some pods or StrimziPodSets could not be read. Then no certificate that may be needed is given up.
+	PodsKnown bool
+
+	Now time.Time
+	// Rand is the source of serial numbers and passwords.
+	Rand io.Reader
+	// NewKey makes keys; nil stands for GenerateKey.
+	NewKey func(Use) (crypto.Signer, error)
+}
+
+func (in *Input) fact(name string) Fact { return in.Secrets[name] }
+
+func (in *Input) newKey(use Use) (crypto.Signer, error) {
+	if in.NewKey != nil {
+		return in.NewKey(use)
+	}
+	return GenerateKey(use)
+}

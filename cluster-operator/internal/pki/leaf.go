@@ -1,0 +1,174 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+// leaf is a certificate that the cluster CA signs, in a Secret of its own.
+type leaf struct {
+	secretName string
+	entry      string // of the certificate, without .crt
+	commonName string
+	sans       []string
+	extra      map[string][]byte
+	component  component
+	pod        string // whose node it is; empty for those of operators
+
+	unknown bool           // the Secret could not be read
+	secret  *corev1.Secret // nil if absent
+	cert    *x509.Certificate
+	chain   []*x509.Certificate // what follows the certificate
+
+	// signers is what was found about signatures of cert: each takes a tenth of a millisecond, and is asked for several times.
+	signers map[*x509.Certificate]bool
+}
+
+// signedBy reports whether a CA signed the leaf's certificate.
+func (l *leaf) signedBy(ca *x509.Certificate) bool {
+	by, known := l.signers[ca]
+	if !known {
+		by = signed(ca, l.cert)
+		if l.signers == nil {
+			l.signers = map[*x509.Certificate]bool{}
+		}
+		l.signers[ca] = by
+	}
+	return by
+}
+
+// readLeaves reads the Secrets of all leaves that there should be. The error is that one is somebody else's.
+func readLeaves(in *Input) ([]*leaf, error) {
+	leaves := []*leaf{{
+		secretName: OperatorSecret(in.Cluster), entry: entryOperator, commonName: "cluster-operator", component: component{name: "strimzi", kind: "strimzi"},
+	}}
+	if in.TopicOperator {
+		leaves = append(leaves, &leaf{
+			secretName: TopicOperatorSecret(in.Cluster), entry: entryEntity, commonName: in.Cluster + "-entity-topic-operator",
+			component: component{name: in.Cluster + "-entity-operator", kind: "entity-topic-operator"},
+		})
+	}
+	for _, node := range in.Nodes {
+		leaves = append(leaves, &leaf{
+			secretName: node.PodName, entry: node.PodName, commonName: in.Cluster + "-kafka", sans: normalSANs(node.SANs), extra: node.Extra,
+			component: component{name: in.Cluster + "-kafka", kind: "kafka"}, pod: node.PodName,
+		})
+	}
+	for _, l := range leaves {
+		fact := in.fact(l.secretName)
+		l.unknown = fact.State == Unknown
+		if fact.State != Present {
+			continue
+		}
+		if err := ours(in, fact.Secret); err != nil {
+			return nil, err
+		}
+		l.read(fact.Secret)
+	}
+	return leaves, nil
+}
+
+// read takes over a certificate with its key. One that does not fit its key is as good as none: no node can serve it.
+func (l *leaf) read(secret *corev1.Secret) {
+	l.secret = secret
+	certs, err := parseCerts(secret.Data[l.entry+suffixCert])
+	if err != nil {
+		return
+	}
+	key, err := parseKey(secret.Data[l.entry+suffixKey])
+	if err != nil || !sameKey(key.Public(), certs[0].PublicKey) {
+		return
+	}
+	l.cert, l.chain = certs[0], certs[1:]
+}
+
+func (l *leaf) generation() (int, bool) {
+	if l.secret == nil {
+		return 0, false
+	}
+	return generation(l.secret.Annotations, core.AnnotationClusterCACertGeneration)
+}
+
+// issuer signs leaves in one pass.
+type issuer struct {
+	signer pair
+	// accepted are CAs whose leaves are left alone, beside the signer: all nodes that matter trust them.
+	accepted []*x509.Certificate
+	// frozen keeps what is accepted, whatever else is wrong with it: nodes would not trust a new one.
+	frozen  bool
+	config  CAConfig
+	windows schedule
+}
+
+// flaw says why a certificate is to be made again; empty if it is not.
+func (i issuer) flaw(l *leaf, now time.Time) string {
+	switch {
+	case l.cert == nil:
+		return "the certificate is missing or unreadable"
+	case !i.accepts(l):
+		return "another certificate of the CA signs by now"
+	case i.frozen:
+		return ""
+	case !slices.Equal(sansOf(l.cert), l.sans):
+		return "the names that it is for changed"
+	case l.cert.Subject.CommonName != l.commonName:
+		return "its subject changed"
+	case now.After(l.due(i.config)) && i.windows.mayRenew(now, l.cert.NotAfter):
+		return "it expires at " + l.cert.NotAfter.Format(time.RFC3339)
+	}
+	return ""
+}
+
+// accepts reports whether a leaf is of one of the CAs, and presents that CA's certificate.
+func (i issuer) accepts(l *leaf) bool {
+	for _, ca := range append([]*x509.Certificate{i.signer.cert}, i.accepted...) {
+		if l.signedBy(ca) {
+			return len(l.chain) > 0 && bytes.Equal(l.chain[0].Raw, ca.Raw)
+		}
+	}
+	return false
+}
+
+// due is when the certificate is to be made again.
+func (l *leaf) due(c CAConfig) time.Time { return l.cert.NotAfter.Add(-c.renewal()) }
+
+// desire is the leaf's Secret as it should be. The certificate is made if it has a flaw.
+func (i issuer) desire(in *Input, l *leaf, r *Result) (Desired, error) {
+	secret := base(in, l.secretName, l.secret, l.component, true)
+	cert, key := l.entry+suffixCert, l.entry+suffixKey
+	// The Secret holds nothing else, so that the entries of listeners that are gone go too.
+	secret.Data = map[string][]byte{cert: secret.Data[cert], key: secret.Data[key]}
+	flaw := i.flaw(l, in.Now)
+	generation, known := l.generation()
+	if flaw != "" {
+		private, err := in.newKey(ForLeaf)
+		if err != nil {
+			return Desired{}, fmt.Errorf("make a key for Secret %s: %w", l.secretName, err)
+		}
+		if l.cert, err = makeLeaf(in, l.commonName, l.sans, private.Public(), i.signer, days(i.config.ValidityDays)); err != nil {
+			return Desired{}, fmt.Errorf("make a certificate for Secret %s: %w", l.secretName, err)
+		}
+		l.chain, l.signers = []*x509.Certificate{i.signer.cert}, nil
+		if secret.Data[key], err = encodeKey(private); err != nil {
+			return Desired{}, fmt.Errorf("write a key for Secret %s: %w", l.secretName, err)
+		}
+		secret.Data[cert] = encodeCerts(l.cert, i.signer.cert)
+		generation, known = i.signer.generation, true
+		r.Decisions = append(r.Decisions, Decision{l.secretName, "make a certificate", flaw})
+	}
+	if !known || l.signedBy(i.signer.cert) {
+		generation = i.signer.generation
+	}
+	secret.Annotations[core.AnnotationClusterCACertGeneration] = strconv.Itoa(generation)
+	maps.Copy(secret.Data, l.extra)
+	return desired(secret, l.secret), nil
+}

@@ -1,0 +1,56 @@
+package pki
+
+// Annotations of Secrets. Those of pods are in package api/core/v1.
+const (
+	// AnnotationCACertGeneration counts the certificates of a CA, from 0; on the Secret that holds the certificate. Source: Strimzi.
+	AnnotationCACertGeneration = "strimzi.io/ca-cert-generation"
+	// AnnotationCAKeyGeneration counts the keys of a CA, from 0; on the Secret that holds the key. Source: Strimzi.
+	AnnotationCAKeyGeneration = "strimzi.io/ca-key-generation"
+	// AnnotationForceRenew asks for a new certificate of the same key when it is "true"; on the Secret that holds the certificate. Source: Strimzi.
+	AnnotationForceRenew = "strimzi.io/force-renew"
+	// AnnotationForceReplace asks for a new key when it is "true"; on the Secret that holds the key. Source: Strimzi.
+	AnnotationForceReplace = "strimzi.io/force-replace"
+	// AnnotationDistrustPending is "true" while a key that a user asked to replace is still trusted; on the Secret that holds the CA's key.
+	// Source: docs/decisions/certificates.md.
+	AnnotationDistrustPending = "kafka-operators.io/distrust-pending"
+	// AnnotationDistrustedKey is the newest key generation that no running node may trust any more; on the Secret that holds the CA's key, and on pods.
+	// Source: docs/decisions/certificates.md.
+	AnnotationDistrustedKey = "kafka-operators.io/distrusted-ca-key-generation"
+)
+
+// Entries of Secrets. Source: Strimzi.
+const (
+	entryKey       = "ca.key"
+	entryCert      = "ca.crt"
+	entryStore     = "ca.p12"
+	entryPassword  = "ca.password"
+	suffixCert     = ".crt"
+	suffixKey      = ".key"
+	organization   = "io.strimzi"
+	bundleCluster  = "cluster-ca.crt"
+	bundleClients  = "clients-ca.crt"
+	entryOperator  = "cluster-operator"
+	entryEntity    = "entity-operator"
+	retainedLayout = "2006-01-02T15-04-05Z"
+)
+
+// ClusterCAKeySecret names the Secret with the key of the cluster CA. It stays in the central Kubernetes cluster.
+func ClusterCAKeySecret(cluster string) string { return cluster + "-cluster-ca" }
+
+// ClusterCACertSecret names the Secret with the certificates of the cluster CA, which clients trust.
+func ClusterCACertSecret(cluster string) string { return cluster + "-cluster-ca-cert" }
+
+// ClientsCAKeySecret names the Secret with the key of the clients CA. It stays in the central Kubernetes cluster.
+func ClientsCAKeySecret(cluster string) string { return cluster + "-clients-ca" }
+
+// ClientsCACertSecret names the Secret with the certificates of the clients CA, which brokers trust.
+func ClientsCACertSecret(cluster string) string { return cluster + "-clients-ca-cert" }
+
+// TrustBundleSecret names the Secret with what nodes trust.
+func TrustBundleSecret(cluster string) string { return cluster + "-trustbundle" }
+
+// OperatorSecret names the Secret with the certificate by which the operators and the roller are known to nodes.
+func OperatorSecret(cluster string) string { return cluster + "-cluster-operator-certs" }
+
+// TopicOperatorSecret names the Secret with the certificate of the cluster's topic operator.
+func TopicOperatorSecret(cluster string) string { return cluster + "-entity-topic-operator-certs" }

@@ -1,0 +1,226 @@
+package pki
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+// Plan decides what the certificates of a Kafka cluster should be. The error, an *Error where a user or a later read can help, means that nothing may be
+// changed that depends on certificates: what runs keeps running.
+func Plan(in Input) (Result, error) {
+	windows, problems := parseSchedule(in.Windows)
+	r := Result{Problems: problems, PodAnnotations: map[string]map[string]string{}}
+	w, err := newWorld(&in)
+	if err != nil {
+		return Result{}, err
+	}
+	cluster, clusterErr := prepare(&in, clusterKind(in.Cluster), in.ClusterCA, w, windows)
+	clients, clientsErr := prepare(&in, clientsKind(in.Cluster), in.ClientsCA, w, windows)
+	if err := errors.Join(clusterErr, clientsErr); err != nil {
+		return Result{}, err
+	}
+	phase := w.phase(cluster)
+	// What the CA's own Secrets lost is taken before they are cleaned up.
+	former := w.former(cluster)
+	if phase == Settled {
+		former = nil
+	} else if cluster.config.Generate {
+		cluster.adopt(former)
+	}
+	if err := r.putCAs(&in, cluster, clients, phase, w.moved(cluster)); err != nil {
+		return Result{}, err
+	}
+	bundle := cluster.trusted()
+	for _, cert := range former {
+		if !hasKey(bundle, cert) {
+			bundle = append(bundle, cert)
+		}
+	}
+	r.TrustBundle = trustBundle(&in, cluster, clients, bundle)
+	r.ClusterCA, r.ClientsCA = cluster.state(phase, bundle), clients.state(Settled, clients.trusted())
+
+	i := issuer{signer: cluster.current(), config: cluster.config, windows: windows}
+	if phase == Distributing {
+		i.distribute(&r, cluster, former, w.leaves)
+	}
+	if err := r.putLeaves(&in, i, w, cluster, clients); err != nil {
+		return Result{}, err
+	}
+	r.schedule(&in, windows, w, cluster, clients)
+	return r, nil
+}
+
+// prepare reads a CA, decides about it and does what was decided.
+func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*authority, error) {
+	a, err := parseAuthority(in, k, config)
+	if err != nil {
+		return nil, err
+	}
+	if config.Generate {
+		for _, secret := range []*corev1.Secret{a.keySecret, a.certSecret} {
+			if secret == nil {
+				continue
+			}
+			if err := ours(in, secret); err != nil {
+				return nil, err
+			}
+		}
+		a.settleGenerations(w)
+	}
+	if err := a.decide(in, w, windows); err != nil {
+		return nil, err
+	}
+	if err := a.operate(in, w); err != nil {
+		return nil, err
+	}
+	if k.subject != clusterSubject || !w.unexplained(a) {
+		return a, nil
+	}
+	if !config.Generate {
+		return nil, &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(
+			"%s: the key in Secret %s/%s was replaced, and its annotation %s was not raised. Raise it, and %s on Secret %s, so that nodes trust both keys before one is used",
+			k.title, in.Namespace, k.keySecret, AnnotationCAKeyGeneration, AnnotationCACertGeneration, k.certSecret)}
+	}
+	a.keyGeneration = max(a.keyGeneration, w.seenKey(a)) + 1
+	a.certGeneration = max(a.certGeneration, w.seenCert(a)) + 1
+	a.set(ReplaceKey, "the Secrets hold another CA than the one that nodes hang on: somebody exchanged them")
+	return a, nil
+}
+
+// putCAs adds the Secrets of the CAs that are generated.
+func (r *Result) putCAs(in *Input, cluster, clients *authority, phase Phase, moved bool) error {
+	for _, a := range []*authority{cluster, clients} {
+		r.Problems = append(r.Problems, a.warn(in.Now)...)
+		if a.config.RenewalDays >= a.config.ValidityDays {
+			r.Problems = append(r.Problems, Problem{Warning, ReasonRenewal, fmt.Sprintf(
+				"%s: renewalDays (%d) is not less than validityDays (%d); a third of validityDays is used instead", a.kind.title, a.config.RenewalDays, a.config.ValidityDays)})
+		}
+		if a.operation != None && a.operation != Supplied {
+			r.Decisions = append(r.Decisions, Decision{a.kind.keySecret, string(a.operation), a.reason})
+		}
+		if !a.config.Generate {
+			continue
+		}
+		// The clients CA signs nothing that nodes serve: its old key is needed only until the new certificate is published.
+		settled := a.operation != ReplaceKey && (a == clients || phase == Settled && moved)
+		a.cleanUp(in, settled)
+		secrets, err := a.secrets(in, settled)
+		if err != nil {
+			return err
+		}
+		r.CAs = append(r.CAs, secrets...)
+	}
+	return nil
+}
+
+func (a *authority) state(phase Phase, trusted []*x509.Certificate) CAState {
+	return CAState{
+		Operation: a.operation, Reason: a.reason, Phase: phase, CertGeneration: a.certGeneration, KeyGeneration: a.keyGeneration,
+		CertPEM: encodeCerts(a.chain...), TrustPEM: encodeCerts(trusted...), NotAfter: a.cert().NotAfter,
+	}
+}
+
+func trustBundle(in *Input, cluster, clients *authority, trusted []*x509.Certificate) Desired {
+	name := TrustBundleSecret(in.Cluster)
+	existing := in.fact(name).Secret
+	secret := base(in, name, existing, component{name: "strimzi", kind: "trust-bundle"}, true)
+	secret.Annotations[core.AnnotationClusterCACertGeneration] = strconv.Itoa(cluster.certGeneration)
+	secret.Annotations[core.AnnotationClientsCACertGeneration] = strconv.Itoa(clients.certGeneration)
+	secret.Data = map[string][]byte{bundleCluster: encodeCerts(trusted...), bundleClients: encodeCerts(clients.trusted()...)}
+	return desired(secret, existing)
+}
+
+// distribute lets the old key sign while some nodes trust no other. Without it, what is there stays as it is.
+func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate, leaves []*leaf) {
+	i.accepted = append([]*x509.Certificate{a.cert()}, former...)
+	for _, cert := range slices.Backward(former) {
+		if key := a.keyOf(cert); key != nil {
+			i.signer = pair{key, cert, max(a.certGeneration-1, 0)}
+			return
+		}
+	}
+	i.frozen = true
+	for _, l := range leaves {
+		if flaw := i.flaw(l, time.Time{}); flaw != "" && !l.unknown {
+			r.Problems = append(r.Problems, Problem{Warning, ReasonOldKeyGone, fmt.Sprintf(
+				"Secret %s gets a certificate of the new CA (%s), which nodes trust only after they were restarted: the old CA's key is gone", l.secretName, flaw)})
+		}
+	}
+}
+
+// putLeaves adds the Secrets of leaves and what pods must carry.
+func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *authority) error {
+	distrusted := ""
+	for _, ca := range r.CAs {
+		if ca.Name == cluster.kind.keySecret {
+			distrusted = ca.Annotations[AnnotationDistrustedKey]
+		}
+	}
+	for _, l := range w.leaves {
+		if l.unknown { // neither made nor changed; nor is its pod
+			continue
+		}
+		secret, err := i.desire(in, l, r)
+		if err != nil {
+			return err
+		}
+		r.Leaves = append(r.Leaves, secret)
+		if l.pod == "" {
+			continue
+		}
+		annotations := map[string]string{
+			core.AnnotationClusterCACertGeneration: secret.Annotations[core.AnnotationClusterCACertGeneration],
+			core.AnnotationClusterCAKeyGeneration:  strconv.Itoa(cluster.keyGeneration),
+			core.AnnotationClientsCACertGeneration: strconv.Itoa(clients.certGeneration),
+			core.AnnotationServerCertHash:          thumbprint(l.cert),
+		}
+		if distrusted != "" {
+			maps.Copy(annotations, map[string]string{AnnotationDistrustedKey: distrusted})
+		}
+		r.PodAnnotations[l.pod] = annotations
+	}
+	return nil
+}
+
+// schedule finds when something is due next.
+func (r *Result) schedule(in *Input, windows schedule, w *world, cluster, clients *authority) {
+	consider := func(t time.Time) {
+		if r.Next.IsZero() || t.Before(r.Next) {
+			r.Next = t
+		}
+	}
+	due := func(at, notAfter time.Time) {
+		if at.After(in.Now) {
+			consider(at)
+			return
+		}
+		if next, ok := windows.next(in.Now.Add(time.Second)); ok {
+			consider(next)
+		}
+		if last := notAfter.Add(-lastChance); last.After(in.Now) && !windows.always {
+			consider(last)
+		}
+	}
+	for _, a := range []*authority{cluster, clients} {
+		switch {
+		case a.operation == Postponed:
+			due(in.Now, a.cert().NotAfter)
+		case a.config.Generate || a.due().After(in.Now):
+			due(a.due(), a.cert().NotAfter)
+		}
+	}
+	for _, l := range w.leaves {
+		if l.cert != nil {
+			due(l.due(cluster.config), l.cert.NotAfter)
+		}
+	}
+}

@@ -1,0 +1,482 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	cryptorand "crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"software.sslmate.com/src/go-pkcs12"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+func running(t *testing.T, change ...func(*sim)) *sim {
+	t.Helper()
+	s := newSim(3)
+	for _, c := range change {
+		c(s)
+	}
+	if err := s.converge(s.check); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func cert(t *testing.T, secret *corev1.Secret, entry string) *x509.Certificate {
+	t.Helper()
+	certs, err := parseCerts(secret.Data[entry])
+	if err != nil {
+		t.Fatalf("%s in Secret %s: %v", entry, secret.Name, err)
+	}
+	return certs[0]
+}
+
+// A new cluster gets the Secrets that Strimzi would make.
+func TestNewCluster(t *testing.T) {
+	g := NewWithT(t)
+	s := newSim(1)
+	s.in.NewKey = nil // the real ones
+	s.in.PKCS12 = true
+	s.in.Labels = map[string]string{"app.kubernetes.io/instance": "c", "strimzi.io/kind": "not mine"}
+	s.in.Nodes[0].Extra = map[string][]byte{"external-9094.crt": []byte("x")}
+	r, err := Plan(s.read())
+	g.Expect(err).NotTo(HaveOccurred())
+
+	var order []string
+	secrets := map[string]*corev1.Secret{}
+	for _, d := range append(append(r.CAs, r.TrustBundle), r.Leaves...) {
+		g.Expect(d.Change).To(Equal(Create))
+		g.Expect(d.Namespace).To(Equal("kafka"))
+		g.Expect(d.OwnerReferences).To(ConsistOf(HaveField("UID", BeEquivalentTo("u"))))
+		g.Expect(d.Labels).To(And(HaveKeyWithValue("strimzi.io/kind", "Kafka"), HaveKeyWithValue("strimzi.io/cluster", "c"), HaveKeyWithValue("app.kubernetes.io/instance", "c")))
+		order = append(order, d.Name)
+		secrets[d.Name] = d.Secret
+	}
+	g.Expect(order).To(Equal([]string{
+		"c-cluster-ca", "c-cluster-ca-cert", "c-clients-ca", "c-clients-ca-cert", "c-trustbundle", "c-cluster-operator-certs", "c-entity-topic-operator-certs", "c-p-0",
+	}))
+	g.Expect(secrets["c-cluster-ca"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-key-generation": "0"}))
+	g.Expect(secrets["c-clients-ca-cert"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-cert-generation": "0"}))
+	g.Expect(secrets["c-p-0"].Annotations).To(Equal(map[string]string{"strimzi.io/cluster-ca-cert-generation": "0"}))
+	g.Expect(secrets["c-p-0"].Labels).To(And(HaveKeyWithValue("strimzi.io/name", "c-kafka"), HaveKeyWithValue("strimzi.io/component-type", "kafka")))
+	g.Expect(secrets["c-trustbundle"].Data).To(And(HaveKey("cluster-ca.crt"), HaveKey("clients-ca.crt")))
+
+	ca := cert(t, secrets["c-cluster-ca-cert"], "ca.crt")
+	g.Expect(ca.Subject.String()).To(Equal("CN=cluster-ca v0,O=io.strimzi"))
+	g.Expect([]any{ca.IsCA, ca.MaxPathLen, ca.MaxPathLenZero, ca.KeyUsage, ca.SignatureAlgorithm, ca.PublicKey.(*rsa.PublicKey).N.BitLen()}).
+		To(Equal([]any{true, 0, true, x509.KeyUsageCertSign | x509.KeyUsageCRLSign, x509.SHA512WithRSA, 4096}))
+	g.Expect(ca.NotAfter).To(Equal(s.now.AddDate(0, 0, 365)))
+	g.Expect(cert(t, secrets["c-clients-ca-cert"], "ca.crt").Subject.String()).To(Equal("CN=clients-ca v0,O=io.strimzi"))
+
+	leaf := cert(t, secrets["c-p-0"], "c-p-0.crt")
+	g.Expect(leaf.Subject.String()).To(Equal("CN=c-kafka,O=io.strimzi"))
+	g.Expect(leaf.PublicKey).To(BeAssignableToTypeOf(&ecdsa.PublicKey{}))
+	g.Expect(sansOf(leaf)).To(Equal([]string{"10.0.0.0", "c-kafka-bootstrap", "c-p-0.c-kafka-brokers.kafka.svc"}))
+	g.Expect(leaf.ExtKeyUsage).To(BeEmpty())
+	g.Expect(string(secrets["c-p-0"].Data["c-p-0.key"])).To(HavePrefix("-----BEGIN PRIVATE KEY-----")) // PKCS #8, as Kafka wants it
+	g.Expect(secrets["c-p-0"].Data).To(HaveKeyWithValue("external-9094.crt", []byte("x")))
+	g.Expect(cert(t, secrets["c-cluster-operator-certs"], "cluster-operator.crt").Subject.String()).To(Equal("CN=cluster-operator,O=io.strimzi"))
+	g.Expect(cert(t, secrets["c-entity-topic-operator-certs"], "entity-operator.crt").Subject.String()).To(Equal("CN=c-entity-topic-operator,O=io.strimzi"))
+	g.Expect(verify(r.ClusterCA.TrustPEM, secrets["c-p-0"].Data["c-p-0.crt"], s.now)).To(Succeed())
+
+	store, err := pkcs12.DecodeTrustStore(secrets["c-cluster-ca-cert"].Data["ca.p12"], string(secrets["c-cluster-ca-cert"].Data["ca.password"]))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(store).To(HaveLen(1))
+	g.Expect(store[0].Equal(ca)).To(BeTrue())
+
+	g.Expect(r.PodAnnotations).To(HaveKeyWithValue("c-p-0", map[string]string{
+		"strimzi.io/cluster-ca-cert-generation": "0", "strimzi.io/cluster-ca-key-generation": "0", "strimzi.io/clients-ca-cert-generation": "0",
+		"strimzi.io/server-cert-hash": thumbprint(leaf),
+	}))
+	g.Expect(r.Next).To(Equal(s.now.AddDate(0, 0, 335)))
+	g.Expect(r.Problems).To(BeEmpty())
+}
+
+// What is as it should be is kept, byte for byte.
+func TestNothingToDo(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t, func(s *sim) { s.in.PKCS12 = true })
+	s.in.Rand = strings.NewReader("") // nothing random is needed
+	r, err := Plan(s.read())
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, d := range append(append(r.CAs, r.TrustBundle), r.Leaves...) {
+		g.Expect(d.Change).To(Equal(Keep), d.Name)
+	}
+	g.Expect(r.Decisions).To(BeEmpty())
+}
+
+// A key of a CA that is missing or unreadable is made again only where nothing hangs on it, or a user says so.
+func TestLostKey(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lose    func(*sim)
+		unknown []string
+		reason  string
+		says    string
+	}{
+		"key missing":                   {func(s *sim) { delete(s.secrets, "c-cluster-ca") }, nil, ReasonCAKeyLost, "create it without data"},
+		"clients key missing":           {func(s *sim) { delete(s.secrets, "c-clients-ca") }, nil, ReasonCAKeyLost, "Clients CA: Secret kafka/c-clients-ca is missing"},
+		"Secret emptied":                {func(s *sim) { s.secrets["c-cluster-ca"].Data = nil }, nil, ReasonCAKeyLost, "holds no ca.key"},
+		"key garbage":                   {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = []byte("x") }, nil, ReasonCAKeyLost, "annotate it with strimzi.io/force-replace=true"},
+		"key and certificate missing":   {func(s *sim) { delete(s.secrets, "c-cluster-ca"); delete(s.secrets, "c-cluster-ca-cert") }, nil, ReasonCAKeyLost, "pod c-p-0"},
+		"clients key and certificate":   {func(s *sim) { delete(s.secrets, "c-clients-ca"); delete(s.secrets, "c-clients-ca-cert") }, nil, ReasonCAKeyLost, "pod c-p-0"},
+		"all but pods":                  {func(s *sim) { clear(s.secrets) }, nil, ReasonCAKeyLost, "pod c-p-0"},
+		"all but what is declared":      {func(s *sim) { clear(s.secrets); clear(s.pods) }, nil, ReasonCAKeyLost, "pod c-p-0"},
+		"all but a node's certificate":  {func(s *sim) { keepOnly(s, "c-p-1") }, nil, ReasonCAKeyLost, "the certificate in Secret c-p-1"},
+		"all but the trust bundle":      {func(s *sim) { keepOnly(s, "c-trustbundle") }, nil, ReasonCAKeyLost, "Secret c-trustbundle"},
+		"all but the CA's certificate":  {func(s *sim) { keepOnly(s, "c-cluster-ca-cert") }, nil, ReasonCAKeyLost, "Secret c-cluster-ca-cert"},
+		"all, and pods unknown":         {func(s *sim) { keepOnly(s, "") }, []string{"pods"}, ReasonUnknown, "some pods could not be read"},
+		"all, and one node unknown":     {func(s *sim) { keepOnly(s, "") }, []string{"c-p-1"}, ReasonUnknown, "Secret c-p-1 could not be read"},
+		"key unknown":                   {func(*sim) {}, []string{"c-cluster-ca"}, ReasonUnknown, "Secret kafka/c-cluster-ca could not be read"},
+		"certificate unknown":           {func(*sim) {}, []string{"c-clients-ca-cert"}, ReasonUnknown, "timeout"},
+		"trust bundle unknown":          {func(*sim) {}, []string{"c-trustbundle"}, ReasonUnknown, "timeout"},
+		"key of another CA":             {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = s.secrets["c-clients-ca"].Data["ca.key"] }, nil, ReasonCAKeyMismatch, "Restore the two Secrets from one backup"},
+		"a Secret of somebody else":     {func(s *sim) { s.secrets["c-cluster-ca"].Labels = nil }, nil, ReasonForeign, "does not belong to Kafka c"},
+		"a node's name taken":           {func(s *sim) { s.secrets["c-p-1"].Labels["strimzi.io/cluster"] = "d" }, nil, ReasonForeign, "Secret kafka/c-p-1 exists"},
+		"the trust bundle's name taken": {func(s *sim) { s.secrets["c-trustbundle"].Labels = nil }, nil, ReasonForeign, "Secret kafka/c-trustbundle exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t)
+			tc.lose(s)
+			r, err := Plan(s.read(tc.unknown...))
+			var e *Error
+			g.Expect(errors.As(err, &e)).To(BeTrue(), "%v", err)
+			g.Expect(e.Reason).To(Equal(tc.reason), "%v", err)
+			g.Expect(err).To(MatchError(ContainSubstring(tc.says)))
+			g.Expect(r).To(Equal(Result{}))
+		})
+	}
+}
+
+func keepOnly(s *sim, name string) {
+	maps.DeleteFunc(s.secrets, func(n string, _ *corev1.Secret) bool { return n != name })
+	clear(s.pods)
+	clear(s.declared)
+}
+
+// The ways out of lost Secrets, and those that need nobody: nodes trust each other all the way.
+func TestRecovery(t *testing.T) {
+	asked := func(s *sim) {
+		s.secrets["c-cluster-ca"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Name: "c-cluster-ca", Labels: map[string]string{"strimzi.io/kind": "Kafka", "strimzi.io/cluster": "c"}, Annotations: map[string]string{AnnotationForceReplace: "true"},
+		}}
+	}
+	for name, tc := range map[string]struct {
+		lose  func(*sim)
+		rolls int
+	}{
+		"key lost, and a new one asked for":       {func(s *sim) { asked(s) }, 3},
+		"all of the CA lost, and a new one asked": {func(s *sim) { asked(s); delete(s.secrets, "c-cluster-ca-cert") }, 3},
+		"and the trust bundle too":                {func(s *sim) { asked(s); delete(s.secrets, "c-cluster-ca-cert"); delete(s.secrets, "c-trustbundle") }, 3},
+		"key of another CA, and a new one asked": {func(s *sim) {
+			s.secrets["c-cluster-ca"].Data["ca.key"] = s.secrets["c-clients-ca"].Data["ca.key"]
+			s.annotate("c-cluster-ca", AnnotationForceReplace)
+		}, 3},
+		"certificate of the CA deleted":         {func(s *sim) { delete(s.secrets, "c-cluster-ca-cert") }, 1},
+		"certificate of the CA garbage":         {func(s *sim) { s.secrets["c-cluster-ca-cert"].Data["ca.crt"] = []byte("x") }, 1},
+		"certificate of the clients CA deleted": {func(s *sim) { delete(s.secrets, "c-clients-ca-cert") }, 1},
+		"trust bundle deleted":                  {func(s *sim) { delete(s.secrets, "c-trustbundle") }, 0},
+		"generations deleted": {func(s *sim) {
+			s.secrets["c-cluster-ca"].Annotations = nil
+			s.secrets["c-cluster-ca-cert"].Annotations = nil
+		}, 0},
+		"generations of certificates deleted":      {func(s *sim) { s.secrets["c-p-0"].Annotations = nil; s.secrets["c-p-1"].Annotations = nil }, 0},
+		"labels of a CA edited":                    {func(s *sim) { s.secrets["c-cluster-ca"].Labels["strimzi.io/name"] = "x" }, 0},
+		"PKCS #12 stores":                          {func(s *sim) { s.in.PKCS12 = true }, 0},
+		"the operator's certificate deleted":       {func(s *sim) { delete(s.secrets, "c-cluster-operator-certs") }, 0},
+		"another CA in the Secrets":                {func(s *sim) { exchange(s, "") }, 2},
+		"another CA in the Secrets, from a backup": {func(s *sim) { exchange(s, "7") }, 2},
+		"renewed":                 {func(s *sim) { s.annotate("c-cluster-ca-cert", AnnotationForceRenew) }, 1},
+		"replaced on request":     {func(s *sim) { s.annotate("c-cluster-ca", AnnotationForceReplace) }, 3},
+		"renewed for it expires":  {func(s *sim) { s.now = s.now.AddDate(0, 0, 340) }, 1},
+		"replaced for it expires": {func(s *sim) { s.in.ClusterCA.ReplaceKey = true; s.now = s.now.AddDate(0, 0, 340) }, 2},
+		"clients CA renewed":      {func(s *sim) { s.annotate("c-clients-ca-cert", AnnotationForceRenew) }, 1},
+		"clients CA replaced":     {func(s *sim) { s.annotate("c-clients-ca", AnnotationForceReplace) }, 1},
+		"replaced while one that was before is not": {func(s *sim) {
+			s.annotate("c-cluster-ca", AnnotationForceReplace)
+			_ = s.pass(1, s.check)
+			s.annotate("c-cluster-ca", AnnotationForceReplace)
+		}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t)
+			tc.lose(s)
+			clear(s.verified)
+			// Clients read what the user broke until it is repaired; nodes do not.
+			trust := s.check
+			if s.check() != nil {
+				trust = s.checkNodes
+			}
+			g.Expect(s.converge(trust)).To(Succeed())
+			g.Expect(s.check()).To(Succeed())
+			g.Expect(s.checkClean()).To(Succeed())
+			for _, n := range s.in.Nodes {
+				g.Expect(s.restarts[n.PodName]).To(Equal(tc.rolls), "restarts of %s", n.PodName)
+			}
+		})
+	}
+}
+
+// exchange puts another CA into the Secrets, with or without another generation.
+func exchange(s *sim, generation string) {
+	other := newSim(1)
+	if err := other.converge(func() error { return nil }); err != nil {
+		panic(err)
+	}
+	for _, name := range []string{"c-cluster-ca", "c-cluster-ca-cert"} {
+		s.secrets[name].Data = other.secrets[name].Data
+	}
+	if generation != "" {
+		s.secrets["c-cluster-ca"].Annotations[AnnotationCAKeyGeneration] = generation
+		s.secrets["c-cluster-ca-cert"].Annotations[AnnotationCACertGeneration] = generation
+	}
+}
+
+// Phases of a replacement: who signs, what is trusted, what pods carry.
+func TestReplacementPhases(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t)
+	old := s.secrets["c-cluster-ca-cert"].Data["ca.crt"]
+	s.annotate("c-cluster-ca", AnnotationForceReplace)
+
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.ClusterCA).To(And(HaveField("Phase", Distributing), HaveField("Operation", ReplaceKey), HaveField("KeyGeneration", 1), HaveField("CertGeneration", 1)))
+	g.Expect(s.secrets["c-cluster-ca"].Annotations).NotTo(HaveKey(AnnotationForceReplace))
+	g.Expect(s.declared["c-p-0"]).To(And(HaveKeyWithValue(core.AnnotationClusterCAKeyGeneration, "1"), HaveKeyWithValue(core.AnnotationClusterCACertGeneration, "0")))
+	entry := "ca-" + cert(t, &corev1.Secret{Data: map[string][]byte{"x": old}}, "x").NotAfter.Format("2006-01-02T15-04-05Z") + ".crt"
+	g.Expect(s.secrets["c-cluster-ca-cert"].Data).To(HaveKeyWithValue(entry, old))
+
+	// A node that joins, and one whose names change, get certificates that all trust.
+	s.in.Nodes = append(s.in.Nodes, node(7))
+	s.in.Nodes[0].SANs = append(s.in.Nodes[0].SANs, "new.example.com")
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	for _, name := range []string{"c-p-7", "c-p-0"} {
+		g.Expect(verify(old, s.secrets[name].Data[name+".crt"], s.now)).To(Succeed(), name)
+	}
+
+	for len(s.outdated()) > 0 {
+		g.Expect(s.last.ClusterCA.Phase).To(Equal(Distributing))
+		s.roll(func(int) int { return 0 })
+		g.Expect(s.check()).To(Succeed())
+		g.Expect(s.pass(1000, s.check)).To(Succeed())
+		if s.last.ClusterCA.Phase == Switching {
+			break
+		}
+	}
+	g.Expect(s.last.ClusterCA.Phase).To(Equal(Switching))
+	g.Expect(verify(s.last.ClusterCA.CertPEM, s.secrets["c-p-0"].Data["c-p-0.crt"], s.now)).To(Succeed())
+	g.Expect(s.secrets["c-trustbundle"].Data["cluster-ca.crt"]).To(ContainSubstring(string(old)))
+
+	// A Kubernetes cluster that does not answer neither moves the replacement on, nor turns it back.
+	declared := maps.Clone(s.declared)
+	g.Expect(s.pass(1000, s.check, "pods")).To(Succeed())
+	g.Expect(s.declared).To(Equal(declared))
+
+	g.Expect(s.converge(s.check)).To(Succeed())
+	g.Expect(s.secrets["c-trustbundle"].Data["cluster-ca.crt"]).NotTo(ContainSubstring(string(old)))
+	g.Expect(s.secrets["c-cluster-ca"].Annotations).To(HaveKeyWithValue(AnnotationDistrustedKey, "0"))
+	g.Expect(s.pods["c-p-1"].annotations).To(HaveKeyWithValue(AnnotationDistrustedKey, "0"))
+	for _, pod := range s.pods {
+		g.Expect(verify(pod.trusts, old, s.now)).NotTo(Succeed())
+	}
+}
+
+// Windows: a CA that is due waits, what serves does not.
+func TestMaintenanceWindows(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t, func(s *sim) { s.in.Windows = []string{"* * 2 ? * SUN"} }) // now is a Sunday, 12:00
+	s.annotate("c-cluster-ca-cert", AnnotationForceRenew)
+	s.in.Nodes[1].SANs = append(s.in.Nodes[1].SANs, "other.example.com")
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.ClusterCA).To(And(HaveField("Operation", Postponed), HaveField("CertGeneration", 0)))
+	g.Expect(s.last.Problems).To(ConsistOf(HaveField("Reason", ReasonPostponed)))
+	g.Expect(s.last.Next).To(Equal(at("2026-11-29 02:00:00")))
+	g.Expect(s.secrets["c-cluster-ca-cert"].Annotations).To(HaveKey(AnnotationForceRenew))
+	g.Expect(s.outdated()).To(Equal([]string{"c-p-1"})) // for its names
+
+	s.now = s.last.Next
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.ClusterCA).To(And(HaveField("Operation", RenewCert), HaveField("CertGeneration", 1)))
+
+	g.Expect(s.converge(s.check)).To(Succeed())
+
+	s.in.Windows = []string{"* * 2 ? * SUN", "gibberish"}
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.Problems).To(ConsistOf(And(HaveField("Reason", ReasonWindow), HaveField("Message", ContainSubstring(`"gibberish" has 1 fields`)))))
+
+	// No window opens before it expires.
+	s.in.Windows = []string{"* * * 1 1 ? 2099"}
+	s.now = at("2027-11-27 02:00:00")
+	clear(s.verified)
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.ClusterCA).To(And(HaveField("Operation", RenewCert), HaveField("CertGeneration", 2)))
+}
+
+// Leaves that expire are made again with the CA untouched, and only those.
+func TestExpiringLeaf(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays = 1000 })
+	s.in.ClusterCA.ValidityDays = 100 // from now on
+	s.in.Nodes = append(s.in.Nodes, node(9))
+	g.Expect(s.converge(s.check)).To(Succeed())
+	s.now = s.now.AddDate(0, 0, 75)
+	clear(s.verified)
+	before := s.secrets["c-p-0"].Data["c-p-0.crt"]
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.Decisions).To(ConsistOf(HaveField("Object", "c-p-9")))
+	g.Expect(s.last.Decisions[0].String()).To(ContainSubstring("c-p-9: make a certificate: it expires at 2027-03-02"))
+	g.Expect(s.secrets["c-p-0"].Data["c-p-0.crt"]).To(Equal(before))
+}
+
+// Certificates that are due as soon as they are made would restart nodes for ever.
+func TestRenewalAsLongAsValidity(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays, s.in.ClusterCA.RenewalDays = 30, 30 })
+	g.Expect(s.last.Problems).To(ConsistOf(HaveField("Reason", ReasonRenewal)))
+	s.now = s.now.AddDate(0, 0, 1)
+	clear(s.verified)
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.Decisions).To(BeEmpty())
+}
+
+// The store is made again when certificates change, with the password that clients know.
+func TestStore(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t, func(s *sim) { s.in.PKCS12 = true })
+	before := s.secrets["c-cluster-ca-cert"].Data
+	s.annotate("c-cluster-ca", AnnotationForceReplace)
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	after := s.secrets["c-cluster-ca-cert"].Data
+	g.Expect(after["ca.password"]).To(Equal(before["ca.password"]))
+	store, err := pkcs12.DecodeTrustStore(after["ca.p12"], string(after["ca.password"]))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(store).To(HaveLen(2))
+}
+
+// supplied is a running cluster whose CAs are a user's.
+func supplied(t *testing.T) *sim {
+	s := running(t)
+	s.in.ClusterCA.Generate, s.in.ClientsCA.Generate = false, false
+	if err := s.converge(s.check); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSuppliedCA(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*sim)
+		says   string
+	}{
+		"no Secrets":        {func(s *sim) { delete(s.secrets, "c-cluster-ca-cert") }, "Cluster CA should not be generated, but the secrets were not found."},
+		"no clients Secret": {func(s *sim) { delete(s.secrets, "c-clients-ca") }, "Clients CA should not be generated, but the secrets were not found."},
+		"no key":            {func(s *sim) { delete(s.secrets["c-cluster-ca"].Data, "ca.key") }, "Secret kafka/c-cluster-ca for CA CLUSTER_CA does not contain ca.key"},
+		"key garbage":       {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = []byte("x") }, "holds an unreadable ca.key"},
+		"certificate":       {func(s *sim) { s.secrets["c-cluster-ca-cert"].Data["ca.crt"] = []byte("x") }, "does not contain a readable ca.crt"},
+		"chain": {func(s *sim) {
+			d := s.secrets["c-cluster-ca-cert"].Data
+			d["ca.crt"] = append(bytes.Clone(d["ca.crt"]), s.secrets["c-clients-ca-cert"].Data["ca.crt"]...)
+		}, "Failed to validate User supplied Cluster CA cert chain in ca.crt"},
+		"generation":               {func(s *sim) { s.secrets["c-cluster-ca"].Annotations = nil }, "annotation: strimzi.io/ca-key-generation on Secret c-cluster-ca"},
+		"exchanged, not announced": {func(s *sim) { exchange(s, "") }, "its annotation strimzi.io/ca-key-generation was not raised"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := supplied(t)
+			tc.change(s)
+			_, err := Plan(s.read())
+			g.Expect(err).To(MatchError(ContainSubstring(tc.says)))
+		})
+	}
+}
+
+// A user replaces the CA's key: with the old certificate kept as documented, or without. Nothing of the user's is written.
+func TestSuppliedCAReplaced(t *testing.T) {
+	for name, keep := range map[string]bool{"old certificate kept": true, "old certificate dropped": false} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := supplied(t)
+			old := s.secrets["c-cluster-ca-cert"].Data["ca.crt"]
+			exchange(s, "1")
+			if keep {
+				s.secrets["c-cluster-ca-cert"].Data["ca-2027-11-22T12-00-00Z.crt"] = old
+			}
+			version := s.secrets["c-cluster-ca"].ResourceVersion + s.secrets["c-cluster-ca-cert"].ResourceVersion
+			g.Expect(s.pass(1000, s.checkNodes)).To(Succeed())
+			g.Expect(s.last.CAs).To(BeEmpty())
+			g.Expect(s.last.ClusterCA.Phase).To(Equal(Distributing))
+
+			// A new node gets a certificate that not all trust: the old key is gone, and the user is told.
+			s.in.Nodes = append(s.in.Nodes, node(5))
+			s.in.Nodes[0].SANs = s.in.Nodes[0].SANs[:1]
+			before := s.secrets["c-p-0"].Data["c-p-0.crt"]
+			r, err := Plan(s.read())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(r.Problems).To(ContainElement(And(HaveField("Reason", ReasonOldKeyGone), HaveField("Message", ContainSubstring("Secret c-p-5")))))
+			s.in.Nodes = s.in.Nodes[:3]
+
+			g.Expect(s.converge(s.checkNodes)).To(Succeed())
+			g.Expect(s.secrets["c-p-0"].Data["c-p-0.crt"]).NotTo(Equal(before))
+			g.Expect(s.restarts["c-p-1"]).To(Equal(2))
+			g.Expect(s.secrets["c-cluster-ca"].ResourceVersion + s.secrets["c-cluster-ca-cert"].ResourceVersion).To(Equal(version))
+		})
+	}
+}
+
+// Somebody should hear of a CA that expires before it did.
+func TestExpiryWarnings(t *testing.T) {
+	g := NewWithT(t)
+	s := supplied(t)
+	for days, want := range map[int]string{300: "", 340: "which the user supplies, expires at 2027-11-22", 366: "expired at 2027-11-22"} {
+		s.now = at("2026-11-22 12:00:00").AddDate(0, 0, days)
+		r, err := Plan(s.read())
+		g.Expect(err).NotTo(HaveOccurred())
+		if want == "" {
+			g.Expect(r.Problems).To(BeEmpty())
+			continue
+		}
+		g.Expect(r.Problems).To(ContainElement(HaveField("Message", ContainSubstring(want))), fmt.Sprint(days))
+	}
+}
+
+func FuzzSecrets(f *testing.F) {
+	s := newSim(1)
+	if err := s.converge(s.check); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(s.secrets["c-cluster-ca"].Data["ca.key"], s.secrets["c-cluster-ca-cert"].Data["ca.crt"], "0", "c-p-0")
+	f.Add([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"), []byte(""), "-1", "c-cluster-ca")
+	f.Fuzz(func(t *testing.T, key, crt []byte, generation, name string) {
+		in := s.read()
+		in.Now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		in.Rand = cryptorand.Reader
+		for _, secret := range []string{"c-cluster-ca", "c-cluster-ca-cert", name} {
+			if in.Secrets[secret].State != Present {
+				continue
+			}
+			d := in.Secrets[secret].Secret
+			d.Annotations = map[string]string{AnnotationCAKeyGeneration: generation, AnnotationCACertGeneration: generation}
+			d.Data = map[string][]byte{"ca.key": key, "ca.crt": crt, "ca-2027-11-22T12-00-00Z.crt": crt, "ca-2027-11-22T12-00-00Z.key": key, name + ".crt": crt, name + ".key": key}
+		}
+		r, err := Plan(in)
+		if err != nil {
+			return
+		}
+		// Whatever was in the Secrets, what running nodes serve stays trusted.
+		if err := verify(r.TrustBundle.Data[bundleCluster], s.pods["c-p-0"].serves, in.Now); err != nil {
+			t.Errorf("a node is made to distrust another: %v", err)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package pki
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Change is what is to be done about a Secret.
+type Change string
+
+// What is to be done about a Secret.
+const (
+	// Keep: it is as it should be.
+	Keep Change = "Keep"
+	// Create it; if it exists by now, look again.
+	Create Change = "Create"
+	// Update it, if it still has this resourceVersion and uid; else look again.
+	Update Change = "Update"
+)
+
+// Desired is a Secret as it should be, and how it gets there.
+type Desired struct {
+	*corev1.Secret
+	Change Change
+}
+
+// Operation is what is done about a CA in one pass.
+type Operation string
+
+// What is done about a CA in one pass. Source: Strimzi, whose names these are.
+const (
+	None       Operation = "None"
+	CreateCA   Operation = "Create"
+	RenewCert  Operation = "RenewCert"
+	ReplaceKey Operation = "ReplaceKey"
+	Postponed  Operation = "Postponed"
+	Supplied   Operation = "Supplied" // by the user
+)
+
+// Phase is how far the replacement of a CA's key is.
+type Phase string
+
+// How far the replacement of a CA's key is.
+const (
+	// Settled: no replacement is going on.
+	Settled Phase = "Settled"
+	// Distributing: some running nodes may not trust the new key yet. The old one signs.
+	Distributing Phase = "Distributing"
+	// Switching: all nodes trust both keys. The new one signs; some nodes may still serve certificates of the old one.
+	Switching Phase = "Switching"
+)
+
+// CAState describes a CA after the pass.
+type CAState struct {
+	Operation      Operation
+	Reason         string // of the operation, for users
+	Phase          Phase
+	CertGeneration int
+	KeyGeneration  int
+	// CertPEM is the CA's current certificate: ca.crt.
+	CertPEM []byte
+	// TrustPEM are all certificates that clients should trust: the current one, and the old ones while nodes may serve certificates that they signed.
+	TrustPEM []byte
+	// NotAfter is when the current certificate expires.
+	NotAfter time.Time
+}
+
+// Severity says how bad a problem is.
+type Severity string
+
+// How bad a problem is. What Plan cannot do at all is an error and not a Problem.
+const (
+	// Warning: the cluster works, and somebody should know.
+	Warning Severity = "Warning"
+	// Failing: something needs a user before it goes on; the rest does.
+	Failing Severity = "Failing"
+)
+
+// Problem is something that a user should know.
+type Problem struct {
+	Severity Severity
+	Reason   string
+	Message  string
+}
+
+// Decision is something that Plan decided, with its reason, for logs and Events.
+type Decision struct {
+	Object string // name of the Secret
+	Action string
+	Reason string
+}
+
+func (d Decision) String() string { return fmt.Sprintf("%s: %s: %s", d.Object, d.Action, d.Reason) }
+
+// Result is what should be. It is applied in the order of its fields: CAs, TrustBundle (in each Kubernetes cluster), Leaves, and then StrimziPodSets with
+// PodAnnotations. If one write fails, those after it are left for the next pass: an annotation promises that the Secrets were there before the pod.
+type Result struct {
+	// CAs are the Secrets of generated CAs. They stay in the central Kubernetes cluster.
+	CAs []Desired
+	// TrustBundle is what nodes trust. Change is about the Secret that the facts hold; other Kubernetes clusters get the same content.
+	TrustBundle Desired
+	// Leaves are the Secrets of nodes, of the operator and of the topic operator.
+	Leaves []Desired
+	// PodAnnotations are the annotations that each node's pod must carry, by the pod's name. A pod that carries others must be restarted.
+	PodAnnotations map[string]map[string]string
+
+	ClusterCA, ClientsCA CAState
+	Decisions            []Decision
+	Problems             []Problem
+	// Next is when to look again though nothing changed: a certificate is due, or a window opens. Zero if nothing is due.
+	Next time.Time
+}
+
+// Reasons of errors and problems.
+const (
+	// ReasonUnknown: a Secret could not be read. Trying again helps.
+	ReasonUnknown = "SecretUnknown"
+	// ReasonCAKeyLost: the key of a CA is missing or unreadable, and certificates hang on it.
+	ReasonCAKeyLost = "CAKeyLost"
+	// ReasonCAKeyMismatch: the key and the certificate of a CA do not belong together.
+	ReasonCAKeyMismatch = "CAKeyMismatch"
+	// ReasonForeign: a Secret of a name that is needed belongs to somebody else.
+	ReasonForeign = "SecretNotOurs"
+	// ReasonSuppliedCA: a CA that the user supplies is missing or invalid. Source: Strimzi, whose messages are kept.
+	ReasonSuppliedCA = "InvalidResourceException"
+	// ReasonCAExpiring: a CA expires soon, and nothing renews it.
+	ReasonCAExpiring = "CertificateExpiring"
+	// ReasonPostponed: something waits for a maintenance window.
+	ReasonPostponed = "MaintenancePostponed"
+	// ReasonWindow: a maintenance window is not a Quartz cron expression.
+	ReasonWindow = "InvalidMaintenanceWindow"
+	// ReasonRenewal: renewalDays is not less than validityDays.
+	ReasonRenewal = "InvalidRenewalDays"
+	// ReasonOldKeyGone: certificates cannot be made with the old key while not all nodes trust the new one.
+	ReasonOldKeyGone = "OldCAKeyMissing"
+)
+
+// Error says why certificates cannot be decided about. Nothing may be changed that depends on them.
+type Error struct {
+	Reason  string
+	Message string
+	Err     error // what made a Secret unknown
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+// Unwrap is why a Secret could not be read.
+func (e *Error) Unwrap() error { return e.Err }

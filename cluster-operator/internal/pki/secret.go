@@ -1,0 +1,77 @@
+package pki
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	kafka "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// component is what a Secret belongs to, for its labels.
+type component struct{ name, kind string }
+
+// ours checks that a Secret of a name that we use is the Kafka cluster's. Nobody else's is ever written.
+func ours(in *Input, secret *corev1.Secret) error {
+	if secret.Labels[kafka.LabelCluster] == in.Cluster && secret.Labels[core.LabelKind] == core.KindKafka {
+		return nil
+	}
+	return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(
+		"Secret %s/%s exists and does not belong to Kafka %s: it lacks the labels %s=%s and %s=%s. Delete or rename it, or add the labels",
+		in.Namespace, secret.Name, in.Cluster, core.LabelKind, core.KindKafka, kafka.LabelCluster, in.Cluster)}
+}
+
+// base is a Secret as it exists, or a new one, with labels and owner as they should be.
+func base(in *Input, name string, existing *corev1.Secret, c component, owned bool) *corev1.Secret {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: in.Namespace}, Type: corev1.SecretTypeOpaque}
+	if existing != nil {
+		secret = existing.DeepCopy()
+	}
+	secret.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
+	for _, m := range []*map[string]string{&secret.Labels, &secret.Annotations} {
+		if *m == nil {
+			*m = map[string]string{}
+		}
+	}
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	maps.Copy(secret.Labels, in.Labels)
+	maps.Copy(secret.Labels, map[string]string{
+		core.LabelKind: core.KindKafka, kafka.LabelCluster: in.Cluster, core.LabelName: c.name, core.LabelComponentType: c.kind,
+	})
+	own(in, secret, owned)
+	return secret
+}
+
+// own makes the Kafka an owner of a Secret, or no owner. Other owners stay.
+func own(in *Input, secret *corev1.Secret, owned bool) {
+	if in.Owner == nil {
+		return
+	}
+	secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == in.Owner.UID })
+	if owned {
+		secret.OwnerReferences = append(secret.OwnerReferences, *in.Owner)
+	}
+	if len(secret.OwnerReferences) == 0 {
+		secret.OwnerReferences = nil
+	}
+}
+
+// desired compares a Secret with the one that exists.
+func desired(secret, existing *corev1.Secret) Desired {
+	if existing == nil {
+		return Desired{secret, Create}
+	}
+	same := equality.Semantic.DeepEqual(secret.Labels, existing.Labels) && equality.Semantic.DeepEqual(secret.Annotations, existing.Annotations) &&
+		equality.Semantic.DeepEqual(secret.Data, existing.Data) && equality.Semantic.DeepEqual(secret.OwnerReferences, existing.OwnerReferences)
+	if same {
+		return Desired{secret, Keep}
+	}
+	return Desired{secret, Update}
+}

@@ -1,0 +1,46 @@
+package pki
+
+import (
+	"encoding/base64"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// putStore writes the certificates of a CA as a PKCS #12 store that Java takes as a truststore. It is made again only if they changed: each encoding differs.
+func putStore(in *Input, data map[string][]byte, changed bool) error {
+	if !in.PKCS12 {
+		return nil
+	}
+	password := string(data[entryPassword])
+	if len(data[entryStore]) > 0 && password != "" && !changed {
+		return nil
+	}
+	if password == "" {
+		random := make([]byte, 18)
+		if _, err := io.ReadFull(in.Rand, random); err != nil {
+			return err
+		}
+		password = base64.RawURLEncoding.EncodeToString(random)
+	}
+	var entries []pkcs12.TrustStoreEntry
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		if !strings.HasSuffix(name, suffixCert) {
+			continue
+		}
+		certs, err := parseCerts(data[name])
+		if err != nil {
+			continue // putCerts removed what does not decode
+		}
+		entries = append(entries, pkcs12.TrustStoreEntry{Cert: certs[0], FriendlyName: name})
+	}
+	store, err := pkcs12.Modern2023.WithRand(in.Rand).EncodeTrustStoreEntries(entries, password)
+	if err != nil {
+		return err
+	}
+	data[entryStore], data[entryPassword] = store, []byte(password)
+	return nil
+}

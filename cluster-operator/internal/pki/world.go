@@ -1,0 +1,178 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/x509"
+	"fmt"
+	"strings"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+// world is what exists beside the CAs themselves.
+type world struct {
+	pods      []Pod
+	podsKnown bool
+	leaves    []*leaf
+	// trusted is the cluster CA's part of the trust bundle as it was read, and hasBundle whether there is one.
+	trusted   []*x509.Certificate
+	hasBundle bool
+}
+
+// newWorld reads what hangs on the CAs. The error is that a Secret is unknown, or is somebody else's.
+func newWorld(in *Input) (*world, error) {
+	w := &world{pods: in.Pods, podsKnown: in.PodsKnown}
+	name := TrustBundleSecret(in.Cluster)
+	bundle := in.fact(name)
+	if bundle.State == Unknown {
+		return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates", in.Namespace, name), bundle.Err}
+	}
+	if bundle.State == Present {
+		if err := ours(in, bundle.Secret); err != nil {
+			return nil, err
+		}
+		w.hasBundle = true
+		// What cannot be read was trusted by nobody: Kafka does not start with it.
+		w.trusted, _ = parseCerts(bundle.Secret.Data[bundleCluster])
+	}
+	var err error
+	w.leaves, err = readLeaves(in)
+	return w, err
+}
+
+// seen is the highest value of a generation on pods and on the Secrets of leaves; -1 if there is none.
+func (w *world) seen(annotation string) int {
+	highest := -1
+	for _, pod := range w.pods {
+		if n, ok := generation(pod.Annotations, annotation); ok {
+			highest = max(highest, n)
+		}
+	}
+	if annotation == core.AnnotationClusterCACertGeneration {
+		for _, l := range w.leaves {
+			if n, ok := l.generation(); ok {
+				highest = max(highest, n)
+			}
+		}
+	}
+	return highest
+}
+
+// all reports whether it is known that each pod, and each pod that is declared, has a generation.
+func (w *world) all(annotation string, want int) bool {
+	if !w.podsKnown {
+		return false
+	}
+	for _, pod := range w.pods {
+		if n, ok := generation(pod.Annotations, annotation); !ok || n != want {
+			return false
+		}
+	}
+	return true
+}
+
+// trustsCurrent reports whether all running nodes trust the current key of the cluster CA.
+func (w *world) trustsCurrent(a *authority) bool {
+	return w.all(core.AnnotationClusterCAKeyGeneration, a.keyGeneration)
+}
+
+// servesCurrent reports whether all running nodes serve certificates of the current key of the cluster CA, and none can start with another.
+func (w *world) servesCurrent(a *authority) bool {
+	for _, l := range w.leaves {
+		if l.unknown || l.cert != nil && (a.cert() == nil || !l.signedBy(a.cert())) {
+			return false
+		}
+	}
+	return w.all(core.AnnotationClusterCACertGeneration, a.certGeneration)
+}
+
+// moved reports whether all running nodes have left earlier keys of the cluster CA behind.
+func (w *world) moved(a *authority) bool { return w.trustsCurrent(a) && w.servesCurrent(a) }
+
+// former are certificates of other keys than the current one that nodes may still hang on: those that the CA's Secret keeps, and, in case that Secret was
+// lost or restored from a backup, those that the trust bundle and the chains of leaves hold while nodes have not moved to the current one.
+func (w *world) former(a *authority) []*x509.Certificate {
+	certs := a.replaced()
+	if a.kind.subject != clusterSubject || w.moved(a) {
+		return certs
+	}
+	candidates := w.trusted
+	for _, l := range w.leaves {
+		candidates = append(candidates[:len(candidates):len(candidates)], l.chain...)
+	}
+	for _, cert := range candidates {
+		if cert.IsCA && !hasKey(a.chain, cert) && !hasKey(certs, cert) {
+			certs = append(certs, cert)
+		}
+	}
+	return certs
+}
+
+// hasKey reports whether one of the certificates is of the same CA and key.
+func hasKey(certs []*x509.Certificate, cert *x509.Certificate) bool {
+	for _, c := range certs {
+		if bytes.Equal(c.RawSubject, cert.RawSubject) && sameKey(c.PublicKey, cert.PublicKey) {
+			return true
+		}
+	}
+	return false
+}
+
+// phase is how far the replacement of the key is. The clients CA has none: nodes serve nothing that it signed.
+func (w *world) phase(a *authority) Phase {
+	switch {
+	case a.kind.subject != clusterSubject || len(w.former(a)) == 0:
+		return Settled
+	case !w.trustsCurrent(a):
+		return Distributing
+	case !w.servesCurrent(a):
+		return Switching
+	}
+	return Settled
+}
+
+// unexplained reports whether leaves hang on a CA that nodes trust and that the CA's Secrets do not know, though their generations say that it is the
+// current one: somebody exchanged the CA and left the generations alone.
+func (w *world) unexplained(a *authority) bool {
+	for _, l := range w.leaves {
+		n, ok := l.generation()
+		if l.cert == nil || !ok || n != a.certGeneration || a.cert() == nil || l.signedBy(a.cert()) {
+			continue
+		}
+		for _, cert := range w.trusted {
+			if l.signedBy(cert) && !hasKey(a.trusted(), cert) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hanging names what hangs on a CA whose key is missing; empty if it is known that nothing does.
+func (w *world) hanging(in *Input, a *authority) (string, error) {
+	if !w.podsKnown {
+		return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
+			"%s: Secret %s/%s is missing, and no new key is made while some pods could not be read", a.kind.title, in.Namespace, a.kind.keySecret)}
+	}
+	var found []string
+	if len(a.chain)+len(a.old) > 0 {
+		found = append(found, "Secret "+a.kind.certSecret)
+	}
+	if len(w.pods) > 0 {
+		found = append(found, "pod "+w.pods[0].Name)
+	}
+	if w.hasBundle {
+		found = append(found, "Secret "+TrustBundleSecret(in.Cluster))
+	}
+	for _, l := range w.leaves {
+		if l.unknown && a.kind.subject == clusterSubject {
+			return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
+				"%s: Secret %s/%s is missing, and no new key is made while Secret %s could not be read", a.kind.title, in.Namespace, a.kind.keySecret, l.secretName)}
+		}
+		if l.cert != nil && a.kind.subject == clusterSubject {
+			found = append(found, "the certificate in Secret "+l.secretName)
+			break
+		}
+	}
+	return strings.Join(found, ", "), nil
+}

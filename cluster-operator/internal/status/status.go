@@ -1,0 +1,188 @@
+// Package status turns what a pass found and did into the status of a Kafka and of its pools. It is pure.
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// Problem is something that a user should know.
+type Problem struct {
+	// Reason is a word in CamelCase, and Message says what happened, to what, and what to do.
+	Reason, Message string
+	// Stalled reports that nothing changes until a user does something.
+	Stalled bool
+}
+
+// Input is what a pass found and did.
+type Input struct {
+	Kafka *v1.Kafka
+	// Failure ended the pass; nil if it went through.
+	Failure *Problem
+	// Warnings are shown beside Ready.
+	Warnings []Problem
+	// Pending are nodes that this version of the operator would change, and does not: docs/decisions/upgrades-restart-nothing.md.
+	Pending []string
+
+	// The rest is what the pass learned; nil and empty where it did not come so far, and then the status stays as it was.
+	Topology *topology.Topology
+	Sets     []*podset.StrimziPodSet
+	// SetsChanged reports that this pass changed a StrimziPodSet, so that what Sets say of nodes is over.
+	SetsChanged bool
+	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
+	TopicOperatorNotReady bool
+	Endpoints             *model.Endpoints
+	ClusterCA             string
+	ClusterID             string
+
+	Version, MetadataVersion, OperatorVersion string
+	Now                                       time.Time
+}
+
+// Conditions that a Kafka has beside Ready and Warning.
+const (
+	// Stalled is True if nothing changes until a user does something, as kstatus has it.
+	Stalled = "Stalled"
+	// UpdatesPending is True if a newer operator would make nodes differently, and waits for a reason to restart them.
+	UpdatesPending = "UpdatesPending"
+)
+
+// Of returns the status of a Kafka.
+func Of(in Input) v1.KafkaStatus {
+	s := *in.Kafka.Status.DeepCopy()
+	s.ObservedGeneration = in.Kafka.Generation
+	if in.ClusterID != "" {
+		s.ClusterID = in.ClusterID
+	}
+	if in.Topology != nil {
+		s.KafkaNodePools = nil
+		for _, p := range in.Topology.Pools {
+			s.KafkaNodePools = append(s.KafkaNodePools, v1.UsedNodePool{Name: p.Name})
+		}
+	}
+	if in.Endpoints != nil {
+		s.Listeners = listeners(in)
+	}
+	ready := readiness(in)
+	conditions := []v1.Condition{ready}
+	if in.Failure != nil && in.Failure.Stalled {
+		conditions = append(conditions, v1.Condition{Type: Stalled, Status: v1.ConditionTrue, Reason: in.Failure.Reason, Message: in.Failure.Message})
+	}
+	if len(in.Pending) > 0 {
+		conditions = append(conditions, v1.Condition{Type: UpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded", Message: fmt.Sprintf(
+			"this version of the operator would change %s; annotate the StrimziPodSets with strimzi.io/manual-rolling-update: \"true\" to apply that now",
+			strings.Join(in.Pending, ", "))})
+	}
+	for _, w := range in.Warnings {
+		conditions = append(conditions, v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: w.Reason, Message: w.Message})
+	}
+	s.Conditions = Stamp(conditions, in.Kafka.Status.Conditions, in.Now)
+	if ready.Status == v1.ConditionTrue {
+		s.KafkaVersion, s.KafkaMetadataVersion, s.OperatorLastSuccessfulVersion = in.Version, in.MetadataVersion, in.OperatorVersion
+	}
+	return s
+}
+
+// Converged reports whether all nodes are as they should be.
+func Converged(in Input) bool { return readiness(in).Status == v1.ConditionTrue }
+
+// readiness says whether the Kafka is as its user wants it, in every node.
+func readiness(in Input) v1.Condition {
+	no := func(reason, message string) v1.Condition {
+		return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionFalse, Reason: reason, Message: message}
+	}
+	if in.Failure != nil {
+		return no(in.Failure.Reason, in.Failure.Message)
+	}
+	if in.Topology == nil {
+		return no("Creating", "Kafka cluster is being deployed")
+	}
+	nodes := len(in.Topology.Nodes())
+	var listed, current, ready int
+	for _, set := range in.Sets {
+		listed += len(set.Spec.Pods)
+		if set.Status.ObservedGeneration == set.Generation {
+			current += int(set.Status.CurrentPods)
+			ready += int(set.Status.ReadyPods)
+		}
+	}
+	switch {
+	case listed < nodes || ready < nodes && in.Kafka.Status.KafkaVersion == "":
+		return no("Creating", fmt.Sprintf("Kafka cluster is being deployed: %d of %d nodes are ready", ready, nodes))
+	case current < nodes || in.SetsChanged:
+		return no("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready", current, nodes, ready))
+	case ready < nodes:
+		return no("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready", ready, nodes))
+	}
+	if in.TopicOperatorNotReady {
+		return no("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not", in.Kafka.Name))
+	}
+	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
+}
+
+// order is the order in which listeners are listed. Source: Strimzi.
+var order = []v1.ListenerType{v1.ListenerInternal, v1.ListenerLoadBalancer, v1.ListenerNodePort, v1.ListenerRoute, v1.ListenerTLSRoute, v1.ListenerIngress,
+	v1.ListenerClusterIP}
+
+func listeners(in Input) []v1.ListenerStatus {
+	var list []v1.ListenerStatus
+	sorted := slices.Clone(in.Kafka.Spec.Kafka.Listeners)
+	slices.SortStableFunc(sorted, func(a, b v1.Listener) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
+	for _, l := range sorted {
+		status := v1.ListenerStatus{Name: l.Name}
+		var servers []string
+		for _, e := range in.Endpoints.Bootstrap[l.Name] {
+			status.Addresses = append(status.Addresses, v1.ListenerAddress{Host: e.Host, Port: e.Port})
+			servers = append(servers, e.String())
+		}
+		slices.Sort(servers)
+		status.BootstrapServers = strings.Join(slices.Compact(servers), ",")
+		if l.TLS && in.ClusterCA != "" {
+			status.Certificates = []string{in.ClusterCA}
+		}
+		list = append(list, status)
+	}
+	return list
+}
+
+// Stamp sets when each condition last changed its status.
+func Stamp(conditions, before []v1.Condition, now time.Time) []v1.Condition {
+	for i := range conditions {
+		c := &conditions[i]
+		c.LastTransitionTime = now.UTC().Format(time.RFC3339Nano)
+		for _, b := range before {
+			if b.Type == c.Type && b.Status == c.Status && b.Reason == c.Reason && (c.Type != v1.ConditionWarning || b.Message == c.Message) {
+				c.LastTransitionTime = b.LastTransitionTime
+			}
+		}
+	}
+	return conditions
+}
+
+// Paused returns the status of a Kafka whose reconciliation is paused.
+func Paused(kafka *v1.Kafka, now time.Time) v1.KafkaStatus {
+	s := *kafka.Status.DeepCopy()
+	s.Conditions = Stamp([]v1.Condition{{Type: v1.ConditionReconciliationPaused, Status: v1.ConditionTrue}}, kafka.Status.Conditions, now)
+	return s
+}
+
+// Pool returns the status of a KafkaNodePool.
+func Pool(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string) v1.KafkaNodePoolStatus {
+	s := *pool.Status.DeepCopy()
+	s.ObservedGeneration, s.ClusterID = pool.Generation, clusterID
+	s.NodeIDs, s.Roles = nil, pool.Spec.Roles
+	for _, n := range p.Nodes {
+		s.NodeIDs = append(s.NodeIDs, n.ID)
+	}
+	s.Replicas = int32(len(p.Nodes)) //nolint:gosec // node ids have 31 bits
+	s.LabelSelector = fmt.Sprintf("%s=%s,%s=%s,%s=%s,%s=%s", v1.LabelCluster, cluster, podset.LabelKind, podset.KindKafka,
+		podset.LabelName, cluster+"-kafka", podset.LabelPoolName, p.Name)
+	return s
+}

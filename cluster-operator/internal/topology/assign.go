@@ -1,0 +1,209 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Input is what the nodes follow from.
+type Input struct {
+	// Namespace and Name are those of the Kafka object.
+	Namespace, Name string
+	// Pools are the KafkaNodePools that there are, in any order.
+	Pools []PoolSpec
+	// Running are the nodes that StrimziPodSets list, whether or not their pools still exist.
+	Running []Node
+	// Volumes are the PersistentVolumeClaims of nodes, of those that are gone as well.
+	Volumes []Volume
+	// Replicas is how many replicas of partitions each broker holds. A broker that is missing here, or all of them while
+	// Kafka did not answer, hold an unknown number.
+	Replicas map[int32]int
+	// Force lets brokers go whatever they hold: annotation strimzi.io/skip-broker-scaledown-check.
+	Force bool
+}
+
+// PoolSpec is what a user wants of one pool.
+type PoolSpec struct {
+	// Name is that of the KafkaNodePool.
+	Name string
+	// Cluster names the Kubernetes cluster that the nodes are to run in; "" is the one of the Kafka object.
+	Cluster string
+	// Replicas is how many nodes there are to be.
+	Replicas int32
+	// Roles are the roles of these.
+	Roles Roles
+	// Known are the ids in the pool's status, which is lost when the object is made again.
+	Known []int32
+	// NextIDs and RemoveIDs are the annotations strimzi.io/next-node-ids and strimzi.io/remove-node-ids as written.
+	NextIDs, RemoveIDs string
+}
+
+// Volume is a PersistentVolumeClaim of a node.
+type Volume struct {
+	// Node is the node's id.
+	Node int32
+	// Pool names the pool that it belonged to.
+	Pool string
+}
+
+// Assign gives each pool its nodes. Ids that run, ids in a status, and ids whose volumes exist belong to their pool, in
+// this order, and are never given to another one.
+//
+// It fails if two pools claim one id; nothing may be changed then.
+func Assign(in Input) (Topology, error) {
+	in.Pools = slices.SortedFunc(slices.Values(in.Pools), func(a, b PoolSpec) int { return cmp.Compare(a.Name, b.Name) })
+	a := assignment{Input: in, owner: map[int32]string{}, running: map[int32]Node{}}
+	if err := a.claim(); err != nil {
+		return Topology{}, err
+	}
+	a.result = Topology{Namespace: in.Namespace, Name: in.Name}
+	for _, spec := range in.Pools {
+		a.result.Pools = append(a.result.Pools, a.pool(spec))
+	}
+	a.removedPools()
+	slices.SortFunc(a.result.Pools, func(x, y Pool) int { return cmp.Compare(x.Name, y.Name) })
+	return a.result, nil
+}
+
+type assignment struct {
+	Input
+	// owner maps each id that is taken to its pool.
+	owner   map[int32]string
+	running map[int32]Node
+	result  Topology
+}
+
+// claim notes which ids are taken.
+func (a *assignment) claim() error {
+	for _, n := range a.Running {
+		if other, taken := a.owner[n.ID]; taken && other != n.Pool {
+			return fmt.Errorf("Found duplicate node ID %d in node pool %s", n.ID, n.Pool) //nolint:staticcheck // Strimzi's message
+		}
+		a.owner[n.ID], a.running[n.ID] = n.Pool, n
+	}
+	for _, p := range a.Pools {
+		for _, id := range p.Known {
+			if other, taken := a.owner[id]; taken && other != p.Name {
+				return fmt.Errorf("Found duplicate node ID %d in node pool %s", id, p.Name) //nolint:staticcheck // Strimzi's message
+			}
+			a.owner[id] = p.Name
+		}
+	}
+	for _, v := range a.Volumes {
+		if _, taken := a.owner[v.Node]; !taken {
+			a.owner[v.Node] = v.Pool
+		}
+	}
+	return nil
+}
+
+// pool gives a pool the nodes that it is to have, and those that it has and can't let go yet.
+func (a *assignment) pool(spec PoolSpec) Pool {
+	current := a.current(spec)
+	wanted := a.scale(spec, current)
+	p := Pool{Name: spec.Name, Cluster: spec.Cluster}
+	for _, id := range wanted {
+		p.Nodes = append(p.Nodes, Node{ID: id, Pool: spec.Name, Roles: spec.Roles})
+	}
+	a.keepRoles(spec, p.Nodes)
+	p.Nodes = append(p.Nodes, a.leaving(spec.Name, "Scale-down of", func(id int32) bool { return slices.Contains(wanted, id) })...)
+	slices.SortFunc(p.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
+	return p
+}
+
+// current returns the ids that the pool has, in ascending order. Where none is known, volumes tell which it had.
+func (a *assignment) current(spec PoolSpec) []int32 {
+	var current []int32
+	for _, n := range a.Running {
+		if n.Pool == spec.Name {
+			current = append(current, n.ID)
+		}
+	}
+	current = append(current, spec.Known...)
+	slices.Sort(current)
+	return slices.Compact(current)
+}
+
+// scale returns the ids that the pool is to have.
+func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
+	wanted := slices.Clone(current)
+	if missing := int(spec.Replicas) - len(current); missing > 0 && a.mayJoin(spec, missing) {
+		next := a.annotation(spec, "next", spec.NextIDs)
+		for range missing {
+			id := a.newID(spec.Name, wanted, next)
+			a.owner[id] = spec.Name
+			wanted = append(wanted, id)
+		}
+	}
+	if surplus := len(current) - int(spec.Replicas); surplus > 0 {
+		remove := a.annotation(spec, "remove", spec.RemoveIDs)
+		for range surplus {
+			id, found := remove.first(func(id int32) bool { return slices.Contains(wanted, id) })
+			if !found {
+				id = slices.Max(wanted)
+			}
+			wanted = slices.DeleteFunc(wanted, func(w int32) bool { return w == id })
+		}
+	}
+	return wanted
+}
+
+// mayJoin reports whether nodes can be added to a pool. Voters are fixed once controllers run: with two sets of voters in use, two majorities
+// could elect a leader each.
+func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
+	formed := slices.ContainsFunc(a.Running, func(n Node) bool { return n.Roles.Controller })
+	if !spec.Roles.Controller || !formed {
+		return true
+	}
+	a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf("Scale-up of KafkaNodePool %s by %d is blocked: "+
+		"the voters of the controller quorum can't change while the cluster runs. Add brokers in a pool without the controller role", spec.Name, missing)})
+	return false
+}
+
+// newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free.
+func (a *assignment) newID(pool string, taken []int32, next ids) int32 {
+	free := func(id int32) bool {
+		owner, owned := a.owner[id]
+		return !slices.Contains(taken, id) && (!owned || owner == pool)
+	}
+	if id, found := next.first(free); found {
+		return id
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.owner)) {
+		if a.owner[id] == pool && free(id) {
+			return id
+		}
+	}
+	for id := int32(0); ; id++ {
+		if free(id) {
+			return id
+		}
+	}
+}
+
+func (a *assignment) annotation(spec PoolSpec, which, text string) ids {
+	list, err := parseIDs(text)
+	if err != nil {
+		a.result.Notes = append(a.result.Notes, fmt.Sprintf("Invalid annotation strimzi.io/%s-node-ids on KafkaNodePool %s with value %s", which, spec.Name, text))
+	}
+	return list
+}
+
+// removedPools keeps the nodes of pools that are gone until nothing depends on them.
+func (a *assignment) removedPools() {
+	gone := map[string]bool{}
+	for _, n := range a.Running {
+		if !slices.ContainsFunc(a.Pools, func(p PoolSpec) bool { return p.Name == n.Pool }) {
+			gone[n.Pool] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		nodes := a.leaving(name, "Removal of", func(int32) bool { return false })
+		if len(nodes) > 0 {
+			slices.SortFunc(nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
+			a.result.Pools = append(a.result.Pools, Pool{Name: name, Nodes: nodes, Removed: true})
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package topology
+
+import (
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+var (
+	broker     = Roles{Broker: true}
+	controller = Roles{Controller: true}
+	combined   = Roles{Broker: true, Controller: true}
+)
+
+// pool is a pool of brokers.
+func pool(name string, replicas int32, known ...int32) PoolSpec {
+	return PoolSpec{Name: name, Replicas: replicas, Roles: broker, Known: known}
+}
+
+func (p PoolSpec) next(ids string) PoolSpec   { p.NextIDs = ids; return p }
+func (p PoolSpec) remove(ids string) PoolSpec { p.RemoveIDs = ids; return p }
+func (p PoolSpec) as(r Roles) PoolSpec        { p.Roles = r; return p }
+
+func nodes(pool string, roles Roles, ids ...int32) []Node {
+	var list []Node
+	for _, id := range ids {
+		list = append(list, Node{ID: id, Pool: pool, Roles: roles})
+	}
+	return list
+}
+
+// wanted returns the ids of each pool, those that are leaving not included.
+func wanted(t Topology) map[string][]int32 {
+	byPool := map[string][]int32{}
+	for _, n := range t.Nodes() {
+		if !n.Leaving {
+			byPool[n.Pool] = append(byPool[n.Pool], n.ID)
+		}
+	}
+	return byPool
+}
+
+func TestIDs(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   Input
+		want map[string][]int32
+	}{
+		"new pools are served by name": {
+			in:   Input{Pools: []PoolSpec{pool("controller", 3).as(controller), pool("broker", 3)}},
+			want: map[string][]int32{"broker": {0, 1, 2}, "controller": {3, 4, 5}},
+		},
+		"a pool grows into gaps": {
+			in:   Input{Pools: []PoolSpec{pool("a", 5, 0, 1, 2), pool("b", 2, 4, 5)}},
+			want: map[string][]int32{"a": {0, 1, 2, 3, 6}, "b": {4, 5}},
+		},
+		"next ids are used first": {
+			in:   Input{Pools: []PoolSpec{pool("a", 5, 0, 1, 2).next("[10-12]")}},
+			want: map[string][]int32{"a": {0, 1, 2, 10, 11}},
+		},
+		"next ids count down": {
+			in:   Input{Pools: []PoolSpec{pool("a", 2).next("[50-30]")}},
+			want: map[string][]int32{"a": {49, 50}},
+		},
+		"the highest ids go first": {
+			in:   Input{Pools: []PoolSpec{pool("a", 3, 0, 1, 2, 10, 11)}},
+			want: map[string][]int32{"a": {0, 1, 2}},
+		},
+		"ids to remove that the pool does not have are skipped": {
+			in:   Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2).remove("[7,0]")}},
+			want: map[string][]int32{"a": {1, 2}},
+		},
+		"next ids that are in use are skipped": {
+			in:   Input{Pools: []PoolSpec{pool("a", 4, 0, 1, 2).next("[2,1,0]")}},
+			want: map[string][]int32{"a": {0, 1, 2, 3}},
+		},
+		"an id that is given up is free only next time": {
+			in:   Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2), pool("b", 4, 3, 4, 5)}},
+			want: map[string][]int32{"a": {0, 1}, "b": {3, 4, 5, 6}},
+		},
+		"a pool of high ids grows into low ones": {
+			in:   Input{Pools: []PoolSpec{pool("a", 3, 1000, 1001)}},
+			want: map[string][]int32{"a": {0, 1000, 1001}},
+		},
+		"a lost status is read from the nodes that run": {
+			in:   Input{Pools: []PoolSpec{pool("a", 3)}, Running: nodes("a", broker, 3, 4, 5)},
+			want: map[string][]int32{"a": {3, 4, 5}},
+		},
+		"a pool that is made again gets the ids of its volumes": {
+			in:   Input{Pools: []PoolSpec{pool("a", 3)}, Volumes: []Volume{{3, "a"}, {4, "a"}, {5, "a"}}},
+			want: map[string][]int32{"a": {3, 4, 5}},
+		},
+		"an id with a volume of another pool is not free": {
+			in:   Input{Pools: []PoolSpec{pool("b", 2)}, Volumes: []Volume{{0, "a"}}},
+			want: map[string][]int32{"b": {1, 2}},
+		},
+		"not even if the user names it": {
+			in:   Input{Pools: []PoolSpec{pool("b", 1).next("[0]")}, Volumes: []Volume{{0, "a"}}},
+			want: map[string][]int32{"b": {1}},
+		},
+		"a range that can't be read is as good as none": {
+			in:   Input{Pools: []PoolSpec{pool("a", 1).next("10-12")}},
+			want: map[string][]int32{"a": {0}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got, err := Assign(c.in)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(wanted(got)).To(Equal(c.want))
+		})
+	}
+}
+
+func TestDuplicateIDsFail(t *testing.T) {
+	g := NewWithT(t)
+	_, err := Assign(Input{Pools: []PoolSpec{pool("a", 1, 4), pool("b", 1, 4)}})
+	g.Expect(err).To(MatchError("Found duplicate node ID 4 in node pool b"))
+}
+
+func TestNodesThatAreNeededStay(t *testing.T) {
+	for name, c := range map[string]struct {
+		in    Input
+		stays []int32
+		why   string
+	}{
+		"a broker that holds replicas": {
+			in:    Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2), Replicas: map[int32]int{0: 5, 1: 5, 2: 7}},
+			stays: []int32{2}, why: "broker 2 holds 7 replicas of partitions",
+		},
+		"a broker while Kafka does not answer": {
+			in:    Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2)},
+			stays: []int32{2}, why: "it is unknown which partitions broker 2 holds",
+		},
+		"an empty broker goes": {
+			in: Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2), Replicas: map[int32]int{2: 0}},
+		},
+		"a broker whose data may go": {
+			in: Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2), Force: true},
+		},
+		"all brokers of a pool that was deleted": {
+			in:    Input{Running: nodes("a", broker, 0, 1), Replicas: map[int32]int{0: 1, 1: 1}},
+			stays: []int32{0, 1}, why: "Removal of KafkaNodePool a is blocked",
+		},
+		"those of them that hold replicas": {
+			in:    Input{Running: nodes("a", broker, 0, 1), Replicas: map[int32]int{0: 1, 1: 0}},
+			stays: []int32{0}, why: "broker 0 holds 1 replicas",
+		},
+		"a voter, even if the data may go": {
+			in:    Input{Running: nodes("a", controller, 0), Force: true},
+			stays: []int32{0}, why: "the voters of the controller quorum can't change while the cluster runs (nodes 0)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got, err := Assign(c.in)
+			g.Expect(err).NotTo(HaveOccurred())
+			var stays []int32
+			for _, n := range got.Nodes() {
+				if n.Leaving {
+					stays = append(stays, n.ID)
+				}
+			}
+			g.Expect(stays).To(Equal(c.stays))
+			if c.why == "" {
+				g.Expect(got.Blocked).To(BeEmpty())
+				return
+			}
+			g.Expect(got.Blocked).To(HaveLen(1))
+			g.Expect(got.Blocked[0].Nodes).To(Equal(c.stays))
+			g.Expect(got.Blocked[0].Message).To(ContainSubstring(c.why))
+		})
+	}
+}
+
+func TestRolesThatCannotChangeStay(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to, got Roles
+		replicas      map[int32]int
+	}{
+		"a voter can't become a broker":         {from: combined, to: broker, got: combined},
+		"a broker can't become a voter":         {from: broker, to: combined, got: broker},
+		"a broker with replicas stays a broker": {from: combined, to: controller, got: combined, replicas: map[int32]int{0: 1}},
+		"an empty broker can stop being one":    {from: combined, to: controller, got: controller, replicas: map[int32]int{0: 0}},
+		"an unknown broker stays one":           {from: combined, to: controller, got: combined},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got, err := Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(c.to)}, Running: nodes("a", c.from, 0), Replicas: c.replicas})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got.Nodes()[0].Roles).To(Equal(c.got))
+			if c.got != c.to {
+				g.Expect(got.Blocked).NotTo(BeEmpty())
+			} else {
+				g.Expect(got.Blocked).To(BeEmpty())
+			}
+		})
+	}
+}
+
+func TestVotersAreFixedOnceTheyRun(t *testing.T) {
+	g := NewWithT(t)
+	got, err := Assign(Input{Pools: []PoolSpec{pool("a", 5, 0, 1, 2).as(combined)}, Running: nodes("a", combined, 0, 1, 2)})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(wanted(got)).To(Equal(map[string][]int32{"a": {0, 1, 2}}))
+	g.Expect(got.Blocked).To(HaveLen(1))
+
+	// Ids in a status were voters from the start, though their pods are not there yet.
+	got, err = Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(combined), pool("b", 2, 1, 2).as(combined)}, Running: nodes("a", combined, 0)})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(wanted(got)).To(Equal(map[string][]int32{"a": {0}, "b": {1, 2}}))
+	g.Expect(got.Blocked).To(BeEmpty())
+}
+
+// TestAnyHistoryKeepsIDs edits pools at random, loses statuses, and lets Kafka be silent: no id changes its pool while it runs or its
+// volume exists, and no node with replicas goes.
+func TestAnyHistoryKeepsIDs(t *testing.T) {
+	for seed := range int64(300) {
+		r := rand.New(rand.NewSource(seed))
+		in := Input{Namespace: "ns", Name: "my-cluster", Replicas: map[int32]int{}}
+		volumes := map[Volume]bool{}
+		pools := map[string]*PoolSpec{}
+		for step := range 60 {
+			name := string(rune('a' + r.Intn(3)))
+			if p := pools[name]; p == nil {
+				pools[name] = &PoolSpec{Name: name, Replicas: int32(r.Intn(5)), Roles: broker, NextIDs: []string{"", "[3-0]", "[7]", "x"}[r.Intn(4)]}
+			} else if r.Intn(6) == 0 {
+				delete(pools, name)
+			} else {
+				p.Replicas = int32(r.Intn(5))
+				p.RemoveIDs = []string{"", "[0-2]"}[r.Intn(2)]
+			}
+			in.Pools, in.Volumes = nil, slices.Collect(maps.Keys(volumes))
+			for _, p := range pools {
+				if r.Intn(5) == 0 {
+					p.Known = nil
+				}
+				in.Pools = append(in.Pools, *p)
+			}
+			in.Replicas = map[int32]int{}
+			for _, n := range in.Running {
+				if r.Intn(3) > 0 {
+					in.Replicas[n.ID] = r.Intn(2)
+				}
+			}
+			got, err := Assign(in)
+			if err != nil {
+				if strings.Contains(err.Error(), "duplicate") && step > 0 {
+					t.Fatalf("seed %d, step %d: %v", seed, step, err)
+				}
+				t.Fatal(err)
+			}
+			for _, n := range in.Running {
+				stays := slices.ContainsFunc(got.Nodes(), func(m Node) bool { return m.ID == n.ID && m.Pool == n.Pool })
+				if replicas, known := in.Replicas[n.ID]; !stays && (!known || replicas > 0) {
+					t.Fatalf("seed %d, step %d: node %d of pool %s goes with %d replicas (known: %v)", seed, step, n.ID, n.Pool, replicas, known)
+				}
+			}
+			seen := map[int32]bool{}
+			for _, n := range got.Nodes() {
+				if seen[n.ID] {
+					t.Fatalf("seed %d, step %d: id %d is given twice", seed, step, n.ID)
+				}
+				seen[n.ID] = true
+				for v := range volumes {
+					if v.Node == n.ID && v.Pool != n.Pool {
+						t.Fatalf("seed %d, step %d: id %d goes to pool %s, and pool %s has its volume", seed, step, n.ID, n.Pool, v.Pool)
+					}
+				}
+				volumes[Volume{n.ID, n.Pool}] = true
+			}
+			in.Running = got.Nodes()
+			for i := range in.Running {
+				in.Running[i].Leaving = false
+			}
+			for _, p := range got.Pools {
+				if spec := pools[p.Name]; spec != nil {
+					spec.Known = nil
+					for _, n := range p.Nodes {
+						spec.Known = append(spec.Known, n.ID)
+					}
+				}
+			}
+		}
+	}
+}
+
+func FuzzIDs(f *testing.F) {
+	for _, text := range []string{"", "[]", "[0,1, 10-20,50-30]", "[99999999999]", "[2147483647-0]", "[a]", "0-1", "[-1]"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := parseIDs(text)
+		if err != nil {
+			return
+		}
+		tries := 0
+		if id, found := list.first(func(int32) bool { tries++; return tries > 100 }); found && id < 0 {
+			t.Errorf("%q has the id %d", text, id)
+		}
+	})
+}

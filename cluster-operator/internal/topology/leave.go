@@ -1,0 +1,95 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// leaving returns the nodes of a pool that run, are not wanted, and can't go yet.
+func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node {
+	var stay []Node
+	var reasons []string
+	var voters []string
+	for _, n := range a.Running {
+		if n.Pool != pool || wanted(n.ID) {
+			continue
+		}
+		why := a.needed(n)
+		if why == "" && !n.Roles.Controller {
+			continue
+		}
+		n.Leaving = true
+		stay = append(stay, n)
+		if n.Roles.Controller {
+			voters = append(voters, fmt.Sprint(n.ID))
+		} else {
+			reasons = append(reasons, why)
+		}
+	}
+	if len(voters) > 0 {
+		reasons = append(reasons, fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (nodes %s)", strings.Join(voters, ", ")))
+	}
+	if len(stay) > 0 {
+		a.block(pool, stay, fmt.Sprintf("%s KafkaNodePool %s is blocked: %s", what, pool, strings.Join(reasons, "; ")))
+	}
+	return stay
+}
+
+// needed returns why a broker can't be stopped for good, or "".
+func (a *assignment) needed(n Node) string {
+	if a.Force || !n.Roles.Broker {
+		return ""
+	}
+	return a.holds(n.ID)
+}
+
+// holds returns what keeps a broker from losing its role, or "".
+func (a *assignment) holds(id int32) string {
+	replicas, known := a.Replicas[id]
+	switch {
+	case !known:
+		return fmt.Sprintf("it is unknown which partitions broker %d holds, because Kafka did not answer", id)
+	case replicas > 0:
+		return fmt.Sprintf("broker %d holds %d replicas of partitions: move them to other brokers first, "+
+			"or annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if their data may go", id, replicas)
+	}
+	return ""
+}
+
+// keepRoles gives nodes that run their present roles where a change of these is not safe.
+func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
+	var kept []Node
+	var reasons []string
+	for i := range nodes {
+		n := &nodes[i]
+		present, runs := a.running[n.ID]
+		if !runs || present.Roles == spec.Roles {
+			continue
+		}
+		why := ""
+		switch {
+		case present.Roles.Controller != spec.Roles.Controller:
+			why = fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (node %d)", n.ID)
+		case present.Roles.Broker && !spec.Roles.Broker && !a.Force:
+			why = a.holds(n.ID)
+		}
+		if why != "" {
+			n.Roles = present.Roles
+			kept = append(kept, *n)
+			reasons = append(reasons, why)
+		}
+	}
+	if len(kept) > 0 {
+		a.block(spec.Name, kept, fmt.Sprintf("Change of the roles of KafkaNodePool %s is blocked: %s", spec.Name, strings.Join(reasons, "; ")))
+	}
+}
+
+func (a *assignment) block(pool string, nodes []Node, message string) {
+	b := Blocked{Pool: pool, Message: message}
+	for _, n := range nodes {
+		b.Nodes = append(b.Nodes, n.ID)
+	}
+	slices.Sort(b.Nodes)
+	a.result.Blocked = append(a.result.Blocked, b)
+}

@@ -1,0 +1,99 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Roles are what a node does. Source: process.roles (KIP-500).
+type Roles struct {
+	Controller, Broker bool
+}
+
+// String returns the roles as process.roles has them.
+func (r Roles) String() string {
+	var roles []string
+	if r.Broker {
+		roles = append(roles, "broker")
+	}
+	if r.Controller {
+		roles = append(roles, "controller")
+	}
+	return strings.Join(roles, ",")
+}
+
+// Node is one Kafka node.
+type Node struct {
+	// ID is the node.id, unique in the Kafka cluster.
+	ID int32
+	// Pool names the KafkaNodePool that the node belongs to.
+	Pool string
+	// Roles are the roles that the node has, which differ from its pool's while a change of roles is blocked.
+	Roles Roles
+	// Leaving reports that the node is not wanted any more. It runs until Leave allows it to go.
+	Leaving bool
+}
+
+// Pool is a group of nodes that are alike.
+type Pool struct {
+	// Name is that of the KafkaNodePool.
+	Name string
+	// Cluster names the Kubernetes cluster that the nodes run in; "" is the one of the Kafka object.
+	Cluster string
+	// Nodes are the nodes in ascending order of their ids, those that are leaving included.
+	Nodes []Node
+	// Removed reports that the KafkaNodePool is gone while nodes of it still run.
+	Removed bool
+}
+
+// Topology is all nodes of one Kafka cluster.
+type Topology struct {
+	// Namespace and Name are those of the Kafka object.
+	Namespace, Name string
+	// Pools are sorted by name.
+	Pools []Pool
+	// Blocked are the changes that wait, and what each waits for.
+	Blocked []Blocked
+	// Notes are remarks on input that was ignored, such as a range that can't be read.
+	Notes []string
+}
+
+// Blocked is a change that waits.
+type Blocked struct {
+	// Pool names the pool that was changed.
+	Pool string
+	// Nodes are the nodes that stay as they are meanwhile.
+	Nodes []int32
+	// Message says what waits, for what, and what the user can do.
+	Message string
+}
+
+// Nodes returns all nodes in ascending order of their ids.
+func (t Topology) Nodes() []Node {
+	var nodes []Node
+	for _, p := range t.Pools {
+		nodes = append(nodes, p.Nodes...)
+	}
+	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+	return nodes
+}
+
+// Controllers returns the nodes with the controller role, in ascending order of their ids.
+func (t Topology) Controllers() []Node {
+	return slices.DeleteFunc(t.Nodes(), func(n Node) bool { return !n.Roles.Controller })
+}
+
+// Brokers returns the nodes with the broker role, in ascending order of their ids.
+func (t Topology) Brokers() []Node {
+	return slices.DeleteFunc(t.Nodes(), func(n Node) bool { return !n.Roles.Broker })
+}
+
+// PodName returns the name of a node's pod.
+func (t Topology) PodName(n Node) string {
+	return fmt.Sprintf("%s-%s-%d", t.Name, n.Pool, n.ID)
+}
+
+// PodSetName returns the name of a pool's StrimziPodSet.
+func (t Topology) PodSetName(pool string) string { return t.Name + "-" + pool }

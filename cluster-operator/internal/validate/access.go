@@ -1,0 +1,53 @@
+package validate
+
+import (
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// Validity and renewal of certificates where the user says nothing. Source: Strimzi.
+const (
+	defaultValidityDays = 365
+	defaultRenewalDays  = 30
+)
+
+// authorities checks who may do what, and how certificates are renewed.
+func (f *findings) authorities() {
+	f.authorization()
+	f.renewal(".spec.clusterCa", f.Kafka.Spec.ClusterCa)
+	f.renewal(".spec.clientsCa", f.Kafka.Spec.ClientsCa)
+}
+
+func (f *findings) renewal(path string, ca *v1.CertificateAuthority) {
+	if ca == nil || !or(ca.GenerateCertificateAuthority, true) {
+		return
+	}
+	validity, renewal := or(ca.ValidityDays, defaultValidityDays), or(ca.RenewalDays, defaultRenewalDays)
+	if renewal >= validity {
+		f.invalid("RenewalTooLong", "%s.renewalDays is %d and validityDays is %d: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays",
+			path, renewal, validity)
+	}
+}
+
+// authorization refuses what would leave a cluster open to anybody if it was ignored.
+func (f *findings) authorization() {
+	a := f.cluster().Authorization
+	if a == nil {
+		return
+	}
+	switch a.Type {
+	case v1.AuthorizationOPA, v1.AuthorizationKeycloak:
+		f.fail("AuthorizationRemoved", v1.ReasonUnsupportedField, "authorization is of type %s, which v1 does not have and this operator does not support: "+
+			"use type custom, with an authorizerClass that is in the image or in a volume", a.Type)
+	case v1.AuthorizationCustom:
+		if a.AuthorizerClass == "" {
+			f.invalid("AuthorizerMissing", "authorization of type custom needs an authorizerClass")
+		}
+	}
+	for _, user := range a.SuperUsers {
+		if user == "" || strings.ContainsAny(user, ";\n\r") {
+			f.invalid("SuperUser", "%q is no super user: give one principal to each item of superUsers, such as CN=admin", user)
+		}
+	}
+}

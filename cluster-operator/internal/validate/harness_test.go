@@ -1,0 +1,148 @@
+package validate
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// good is a cluster of which nothing is to be said.
+const good = `
+kafka:
+  metadata: {namespace: ns, name: c}
+  spec:
+    kafka:
+      version: 4.3.1
+      metadataVersion: 4.3-IV0
+      listeners:
+        - {name: tls, port: 9093, type: internal, tls: true}
+      config: {default.replication.factor: 3, min.insync.replicas: 2}
+pools:
+  broker:
+    metadata: {namespace: ns, name: broker, labels: {strimzi.io/cluster: c}}
+    spec: {replicas: 3, roles: [broker], storage: {type: persistent-claim, size: 10Gi}}
+  controller:
+    metadata: {namespace: ns, name: controller, labels: {strimzi.io/cluster: c}}
+    spec: {replicas: 3, roles: [controller], storage: {type: persistent-claim, size: 10Gi}}
+`
+
+// world holds the objects of a test, by the names of their fields in YAML.
+type world struct {
+	Kafka *v1.Kafka                    `json:"kafka"`
+	Pools map[string]*v1.KafkaNodePool `json:"pools"`
+}
+
+// input is the good cluster with changes: maps are merged, everything else is replaced, and what is null is removed.
+func input(t *testing.T, changes string) Input {
+	t.Helper()
+	g := NewWithT(t)
+	var objects, changed map[string]any
+	g.Expect(yaml.Unmarshal([]byte(good), &objects)).To(Succeed())
+	g.Expect(yaml.Unmarshal([]byte(changes), &changed)).To(Succeed())
+	merge(objects, changed)
+	text, err := json.Marshal(objects)
+	g.Expect(err).NotTo(HaveOccurred())
+	var w world
+	g.Expect(json.Unmarshal(text, &w)).To(Succeed())
+	return Input{
+		Kafka: w.Kafka, Pools: slices.Collect(maps.Values(w.Pools)), Versions: []string{"3.9.1", "4.2.0", "4.2.1", "4.3.0", "4.3.1"}, Version: "4.3.1",
+		Brokers: []int32{0, 1, 2},
+	}
+}
+
+func merge(into, changes map[string]any) {
+	for key, value := range changes {
+		inner, isMap := value.(map[string]any)
+		existing, wasMap := into[key].(map[string]any)
+		switch {
+		case value == nil:
+			delete(into, key)
+		case isMap && wasMap:
+			merge(existing, inner)
+		default:
+			into[key] = value
+		}
+	}
+}
+
+// wrong is a manifest with one thing that is wrong, and what its user reads.
+type wrong struct {
+	name string
+	// changes make the good cluster wrong.
+	changes string
+	// facts change what else is known.
+	facts func(*Input)
+
+	code            Code
+	reason, message string
+}
+
+// The reasons are literal, because alerts are written with them.
+const (
+	invalidResource      = "InvalidResourceException"
+	invalidConfiguration = "InvalidConfigurationException"
+	upgrade              = "KafkaUpgradeException"
+)
+
+// expectErrors holds each manifest to the one error that it is to have.
+func expectErrors(t *testing.T, cases []wrong) {
+	t.Helper()
+	each(t, cases, func(r Result) []Problem { return r.Errors })
+}
+
+// expectWarnings holds each manifest to its warning, and to no error.
+func expectWarnings(t *testing.T, cases []wrong) {
+	t.Helper()
+	each(t, cases, func(r Result) []Problem {
+		if len(r.Errors) > 0 {
+			t.Errorf("errors: %v", r.Errors)
+		}
+		return r.Warnings
+	})
+}
+
+func each(t *testing.T, cases []wrong, found func(Result) []Problem) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			in := input(t, c.changes)
+			if c.facts != nil {
+				c.facts(&in)
+			}
+			reason := c.reason
+			if reason == "" {
+				reason = invalidResource
+			}
+			NewWithT(t).Expect(found(Validate(in))).To(Equal([]Problem{{Code: c.code, Reason: reason, Message: c.message}}))
+		})
+	}
+}
+
+func TestNothingIsToBeSaidOfAGoodCluster(t *testing.T) {
+	g := NewWithT(t)
+	in := input(t, "")
+	g.Expect(Validate(in)).To(Equal(Result{}))
+	in.Brokers, in.Version = nil, ""
+	g.Expect(Validate(in)).To(Equal(Result{}))
+}
+
+func TestFailure(t *testing.T) {
+	g := NewWithT(t)
+	_, failed := Result{Warnings: []Problem{{Message: "w"}}}.Failure()
+	g.Expect(failed).To(BeFalse())
+	all, failed := Result{Errors: []Problem{{"A", "R", "one"}, {"B", "S", "two"}}}.Failure()
+	g.Expect(failed).To(BeTrue())
+	g.Expect(all).To(Equal(Problem{"A", "R", "one; two"}))
+}
+
+func TestAKafkaWithoutASpecIsReported(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(Validate(Input{Kafka: &v1.Kafka{}}).Errors).To(Equal([]Problem{{"SpecMissing", invalidResource, "The required field .spec is missing"}}))
+	g.Expect(Validate(Input{}).Errors).To(HaveLen(1))
+}

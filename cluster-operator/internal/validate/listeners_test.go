@@ -1,0 +1,196 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// listening is a change of the listeners to these.
+func listening(listeners ...string) string {
+	return fmt.Sprintf(`kafka: {spec: {kafka: {listeners: [%s]}}}`, strings.Join(listeners, ", "))
+}
+
+func badListener(what string) string { return "Listener configuration is not valid: [" + what + "]" }
+
+func TestWrongListeners(t *testing.T) {
+	expectErrors(t, []wrong{
+		{name: "listeners empty", changes: listening(), code: "ListenersMissing", message: "The required field .spec.kafka.listeners is missing"},
+		{name: "name twice", changes: listening(`{name: a, port: 9092, type: internal, tls: false}`, `{name: a, port: 9093, type: internal, tls: false}`), code: "ListenerNameTwice",
+			message: badListener("every listener needs to have a unique name")},
+		{name: "port twice", changes: listening(`{name: a, port: 9092, type: internal, tls: false}`, `{name: b, port: 9092, type: internal, tls: false}`), code: "ListenerPortTwice",
+			message: badListener("every listener needs to have a unique port number")},
+		{name: "name", changes: listening(`{name: My-Listener, port: 9092, type: internal, tls: false}`), code: "ListenerName",
+			message: badListener("listener names [My-Listener] are invalid and do not match the pattern ^[a-z0-9]{1,11}$")},
+		{name: "name too long", changes: listening(`{name: abcdefghijkl, port: 9092, type: internal, tls: false}`), code: "ListenerName",
+			message: badListener("listener names [abcdefghijkl] are invalid and do not match the pattern ^[a-z0-9]{1,11}$")},
+		{name: "port of the replication", changes: listening(`{name: a, port: 9091, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 9091 is forbidden and cannot be used")},
+		{name: "port of metrics", changes: listening(`{name: a, port: 9404, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 9404 is forbidden and cannot be used")},
+		{name: "port of JMX", changes: listening(`{name: a, port: 9999, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 9999 is forbidden and cannot be used")},
+		{name: "port too high", changes: listening(`{name: a, port: 70000, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 70000 is forbidden and cannot be used")},
+		{name: "auth tls, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, authentication: {type: tls}}`), code: "AuthenticationNeedsTLS",
+			message: badListener("listener a cannot use tls type authentication with disabled TLS encryption")},
+		{name: "certificate, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: k}}}`),
+			code: "CertificateNeedsTLS", message: badListener("listener a cannot configure custom TLS certificate with disabled TLS encryption")},
+		{name: "certificate without a Secret", changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: "", certificate: c, key: k}}}`),
+			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty secret name in the brokerCertChainAndKey")},
+		{name: "certificate without a key", changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: ""}}}`),
+			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty key in the brokerCertChainAndKey")},
+		{name: "certificate without a certificate", changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: "", key: k}}}`),
+			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty certificate in the brokerCertChainAndKey")},
+		{name: "oauth", changes: listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: oauth, clientId: a}}`), code: "OAuth", reason: "UnsupportedField",
+			message: "listener a has authentication of type oauth, which v1 does not have and this operator does not support: use type custom, with what clients' tokens need in listenerConfig"},
+	})
+}
+
+func TestWrongListenersToTheOutside(t *testing.T) {
+	const ingress = `name: a, port: 9094, type: ingress, tls: true`
+	expectErrors(t, []wrong{
+		{name: "ingress: tls false", changes: listening(`{name: a, port: 9092, type: ingress, tls: false, configuration: {bootstrap: {host: a}, hostTemplate: "{nodeId}.b"}}`),
+			code: "ListenerNeedsTLS", message: badListener("listener a is Route or Ingress type listener and requires enabled TLS encryption")},
+		{name: "ingress: no bootstrap host", changes: listening(`{` + ingress + `, configuration: {hostTemplate: "{nodeId}.b"}}`), code: "BootstrapHostMissing",
+			message: badListener("listener a is missing a bootstrap host property which is required for Ingress based listeners")},
+		{name: "ingress: a broker without a host", changes: listening(`{` + ingress + `, configuration: {bootstrap: {host: a}, brokers: [{broker: 0, host: b}, {broker: 1, host: c}]}}`),
+			code: "BrokerHostMissing", message: badListener("listener a is missing a broker host property for broker with ID 2 which is required for Ingress based listeners")},
+		{name: "ingress: no brokers", changes: listening(`{` + ingress + `, configuration: {bootstrap: {host: a}}}`), code: "BrokerHostsMissing",
+			message: badListener("listener a is missing a broker configuration with host properties which are required for Ingress based listeners")},
+		{name: "ingress: no configuration", changes: listening(`{` + ingress + `}`), code: "HostsMissing",
+			message: badListener("listener a is missing a configuration with host properties which are required for Ingress based listeners")},
+		{name: "route without the API", changes: listening(`{name: a, port: 9092, type: route, tls: true}`), code: "RouteUnsupported",
+			message: "The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster c using routes is not possible."},
+		{name: "tlsroute", changes: listening(`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}, hostTemplate: "{nodeId}.b", parentRefs: [{name: g}]}}`),
+			code: "TLSRouteUnsupported", reason: "UnsupportedField", message: "listener a is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress"},
+	})
+}
+
+// What is not supported at all is still checked as Strimzi does, beside the error that says so.
+func TestWrongRoutes(t *testing.T) {
+	for name, c := range map[string]struct{ listener, message string }{
+		"route: tls false":       {`{name: a, port: 9092, type: route, tls: false}`, "listener a is Route or Ingress type listener and requires enabled TLS encryption"},
+		"tlsroute: tls false":    {`{name: a, port: 9092, type: tlsroute, tls: false}`, "listener a is TLSRoute type listener and requires enabled TLS encryption"},
+		"tlsroute: no parents":   {`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}}}`, "listener a is missing a parent references property which is required for TLSRoute based listeners"},
+		"tlsroute: no bootstrap": {`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {}}`, "listener a is missing a bootstrap host property which is required for TLSRoute based listeners"},
+		"tlsroute: no hosts":     {`{name: a, port: 9092, type: tlsroute, tls: true}`, "listener a is missing a configuration with host properties which are required for TLSRoute based listeners"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(Validate(input(t, listening(c.listener))).Errors).To(ContainElement(HaveField("Message", badListener(c.message))))
+		})
+	}
+}
+
+func TestWrongCertificatesOfListeners(t *testing.T) {
+	own := listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: tls.crt, key: tls.key}}}`)
+	secret := func(keys ...string) func(*Input) {
+		return func(in *Input) { in.Secrets = map[string][]string{"s": keys} }
+	}
+	expectErrors(t, []wrong{
+		{name: "no Secret", changes: own, facts: secret(), code: "CertificateSecretMissing",
+			message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]"},
+		{name: "no certificate in it", changes: own, facts: secret("tls.key"), code: "CertificateMissing",
+			message: "Failed to process Secrets with custom certificates: [Secret s does not contain certificate under the key tls.crt.]"},
+		{name: "no key in it", changes: own, facts: secret("tls.crt"), code: "CertificateKeyMissing",
+			message: "Failed to process Secrets with custom certificates: [Secret s does not contain custom certificate private key under the key tls.key.]"},
+	})
+	g := NewWithT(t)
+	unread := input(t, own)
+	g.Expect(Validate(unread)).To(Equal(Result{}), "a Secret that was not read is not judged")
+}
+
+// settings are all that only some types of listeners have, by Strimzi's names and in its words.
+var settings = []struct{ name, yaml, types, because string }{
+	{"useServiceDnsDomain", `useServiceDnsDomain: true`, "internal cluster-ip", "it is not internal or cluster-ip listener"},
+	{"createBootstrapService", `createBootstrapService: false`, "loadbalancer", "it is not load balancer listener"},
+	{"ipFamilyPolicy", `ipFamilyPolicy: SingleStack`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
+	{"ipFamilies", `ipFamilies: [IPv4]`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
+	{"publishNotReadyAddresses", `publishNotReadyAddresses: true`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
+	{"class", `class: a`, "ingress loadbalancer", "it is not an Ingress or LoadBalancer based listener"},
+	{"externalTrafficPolicy", `externalTrafficPolicy: Local`, "loadbalancer nodeport", "it is not LoadBalancer or NodePort based listener"},
+	{"loadBalancerSourceRanges", `loadBalancerSourceRanges: [10.0.0.0/8]`, "loadbalancer", "it is not LoadBalancer based listener"},
+	{"finalizers", `finalizers: [a]`, "loadbalancer", "it is not LoadBalancer based listener"},
+	{"allocateLoadBalancerNodePorts", `allocateLoadBalancerNodePorts: true`, "loadbalancer", "it is not LoadBalancer based listener"},
+	{"bootstrap.loadBalancerIP", `bootstrap: {loadBalancerIP: 10.0.0.1}`, "loadbalancer", "it is not LoadBalancer based listener"},
+	{"brokers[].loadBalancerIP", `brokers: [{broker: 0, loadBalancerIP: 10.0.0.1}]`, "loadbalancer", "it is not LoadBalancer based listener"},
+	{"preferredAddressType", `preferredNodePortAddressType: Hostname`, "nodeport", "it is not NodePort based listener"},
+	{"bootstrap.externalIPs", `bootstrap: {externalIPs: [10.0.0.1]}`, "nodeport", "it is not NodePort based listener"},
+	{"brokers[].externalIPs", `brokers: [{broker: 0, externalIPs: [10.0.0.1]}]`, "nodeport", "it is not NodePort based listener"},
+	{"bootstrap.nodePort", `bootstrap: {nodePort: 32000}`, "nodeport loadbalancer", "it is not NodePort based listener"},
+	{"brokers[].nodePort", `brokers: [{broker: 0, nodePort: 32000}]`, "nodeport loadbalancer", "it is not NodePort based listener"},
+	{"hostTemplate", `hostTemplate: a`, "ingress", "it is not TLSRoute, Route, or Ingress based listener"},
+	{"bootstrap.host", `bootstrap: {host: a}`, "ingress", "it is not TLSRoute, Route, or Ingress based listener"},
+	{"brokers[].host", `brokers: [{broker: 0, host: a}]`, "ingress", "it is not TLSRoute, Route, or Ingress based listener"},
+	{"parentRefs", `parentRefs: [{name: a}]`, "", "it is not TLSRoute based listener"},
+	{"perBrokerLabelsTemplate", `perBrokerLabelsTemplate: {a: b}`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, Route, Ingress or ClusterIP based listener"},
+	{"perBrokerAnnotationsTemplate", `perBrokerAnnotationsTemplate: {a: b}`, "cluster-ip nodeport loadbalancer ingress",
+		"it is not LoadBalancer, NodePort, Route, Ingress or ClusterIP based listener"},
+	{"bootstrap.labels", `bootstrap: {labels: {a: b}}`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
+	{"bootstrap.annotations", `bootstrap: {annotations: {a: b}}`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
+	{"brokers[].labels", `brokers: [{broker: 0, labels: {a: b}}]`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
+	{"brokers[].annotations", `brokers: [{broker: 0, annotations: {a: b}}]`, "cluster-ip nodeport loadbalancer ingress",
+		"it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
+}
+
+// Each setting on each type of listener is either legal, or refused in Strimzi's words.
+func TestSettingsOfOtherListeners(t *testing.T) {
+	for _, s := range settings {
+		for _, kind := range []string{"internal", "cluster-ip", "nodeport", "loadbalancer", "ingress"} {
+			t.Run(s.name+" of "+kind, func(t *testing.T) {
+				g := NewWithT(t)
+				got := Validate(input(t, listening(fmt.Sprintf(`{name: l, port: 9094, type: %s, tls: true, configuration: {%s}}`, kind, s.yaml))))
+				refused := Problem{"FieldMisplaced", invalidResource, badListener(fmt.Sprintf("listener l cannot configure %s because %s", s.name, s.because))}
+				if slices.Contains(strings.Fields(s.types), kind) {
+					g.Expect(got.Errors).NotTo(ContainElement(refused))
+				} else {
+					g.Expect(got.Errors).To(ContainElement(refused))
+				}
+			})
+		}
+	}
+}
+
+func TestPortTemplates(t *testing.T) {
+	for template, good := range map[string]bool{
+		"9000 + {nodeId}": true, "9000+{nodeId}*(2+1)": true, "(((9))) * 1000": true, "{nodeId}": false, "9000 / {nodeId}": false, "9000 +": false,
+		"({nodeId}": false, "65535 + {nodeId}": false, "port": false, "9000 - 9000": false, "99999999999999999999": false, "-1 + 9000": false,
+		"1000000000 * 1000000000 * 1000000000": false, strings.Repeat("(", 1000): false, "9000 + {id}": false,
+	} {
+		t.Run(template, func(t *testing.T) {
+			got := Validate(input(t, listening(fmt.Sprintf(`{name: l, port: 9094, type: cluster-ip, tls: false, configuration: {advertisedPortTemplate: %q}}`, template)))).Errors
+			if good {
+				NewWithT(t).Expect(got).To(BeEmpty())
+			} else {
+				NewWithT(t).Expect(got).To(HaveExactElements(And(HaveField("Reason", invalidConfiguration), HaveField("Message", HavePrefix("Invalid advertised port template: "+template)))))
+			}
+		})
+	}
+}
+
+func TestUnusedBrokers(t *testing.T) {
+	expectWarnings(t, []wrong{
+		{name: "unknown id in brokers[]", changes: listening(`{name: l, port: 9094, type: nodeport, tls: false, configuration: {brokers: [{broker: 0}, {broker: 7}, {broker: 8}]}}`),
+			code: "UnusedBrokers", reason: invalidConfiguration, message: "Listener l contains configuration for brokers with IDs [7, 8] that are currently not used"},
+	})
+}
+
+func TestTheHostsOfUnknownBrokersAreNotAskedFor(t *testing.T) {
+	in := input(t, listening(`{name: a, port: 9094, type: ingress, tls: true, configuration: {bootstrap: {host: a}, brokers: [{broker: 0, host: b}]}}`))
+	in.Brokers = nil
+	NewWithT(t).Expect(Validate(in).Errors).To(BeEmpty())
+}
+
+func TestReferences(t *testing.T) {
+	g := NewWithT(t)
+	in := input(t, `kafka: {spec: {kafka: {
+  metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}},
+  logging: {type: external, valueFrom: {configMapKeyRef: {name: m, key: l}}},
+  listeners: [{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: k}}}]}}}`)
+	configMaps, secrets := References(in.Kafka)
+	g.Expect(configMaps).To(Equal([]string{"m"}))
+	g.Expect(secrets).To(Equal([]string{"s"}))
+	configMaps, secrets = References(&v1.Kafka{})
+	g.Expect(append(configMaps, secrets...)).To(BeEmpty())
+}

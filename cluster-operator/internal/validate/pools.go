@@ -1,0 +1,134 @@
+package validate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// dnsLabel is what names of Services and hosts are made of.
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+// maxLabel is how long the name of a host, or the value of a label, can be.
+const maxLabel = 63
+
+// names checks what the names of objects make of the names of pods and Services, and the labels that are copied to them.
+func (f *findings) names() {
+	if !dnsLabel.MatchString(f.Kafka.Name) {
+		f.invalid("NameInvalid", "The name of Kafka %s is part of the names of Services and hosts: use lower-case letters, digits and '-' only, without dots", f.key())
+	}
+	f.ownLabels("Kafka", f.Kafka.Name, f.Kafka.Labels)
+	for _, p := range f.Pools {
+		f.ownLabels("KafkaNodePool", p.Name, p.Labels)
+		if !dnsLabel.MatchString(p.Name) {
+			f.invalid("NameInvalid", "The name of KafkaNodePool %s/%s is part of the names of hosts: use lower-case letters, digits and '-' only, without dots", p.Namespace, p.Name)
+		}
+		// Ids have up to 10 digits, and most have few: what will not do for three is refused.
+		if pod := fmt.Sprintf("%s-%s-100", f.Kafka.Name, p.Name); len(pod) > maxLabel {
+			f.invalid("NameTooLong", "The names of the pods of KafkaNodePool %s would have %d characters (%s), and hosts can have %d: use a shorter name for the Kafka or the KafkaNodePool",
+				p.Name, len(pod), pod, maxLabel)
+		}
+	}
+}
+
+func (f *findings) ownLabels(kind, name string, labels map[string]string) {
+	for key := range labels {
+		if strings.HasPrefix(key, "strimzi.io/") && key != v1.LabelCluster {
+			f.invalid("ReservedLabel", "Labels starting with strimzi.io/ are not allowed in Custom Resources, such labels should be removed. (%s %s)", kind, name)
+			return
+		}
+	}
+}
+
+// key is the Kafka object's namespace and name.
+func (f *findings) key() string { return f.Kafka.Namespace + "/" + f.Kafka.Name }
+
+// pools checks that the pools make a cluster.
+func (f *findings) pools() {
+	if len(f.Pools) == 0 {
+		f.fail("NoPools", v1.ReasonInvalidConfiguration, "No KafkaNodePools found for Kafka cluster %s", f.Kafka.Name)
+		return
+	}
+	nodes := 0
+	for _, p := range f.Pools {
+		nodes += int(p.Spec.Replicas)
+	}
+	if nodes == 0 {
+		f.invalid("NoReplicas", "KafkaNodePools are enabled, but KafkaNodePools for Kafka cluster %s either don't exist or have 0 replicas. "+
+			"Please make sure at least one KafkaNodePool resource exists, is in the same namespace as the Kafka resource, has at least one replica, "+
+			"and has the strimzi.io/cluster label set to the name of the Kafka resource.", f.Kafka.Name)
+		return
+	}
+	var wrong []Problem
+	add := func(code Code, format string, args ...any) {
+		wrong = append(wrong, Problem{Code: code, Message: fmt.Sprintf(format, args...)})
+	}
+	if f.count(v1.RoleController) == 0 {
+		add("NoController", "At least one KafkaNodePool with the controller role and at least one replica is required when KRaft mode is enabled")
+	}
+	if f.count(v1.RoleBroker) == 0 {
+		add("NoBroker", "At least one KafkaNodePool with the broker role and at least one replica is required when KRaft mode is enabled")
+	}
+	for _, p := range f.Pools {
+		if len(p.Spec.Roles) == 0 {
+			add("NoRoles", "KafkaNodePool %s has no role defined in .spec.roles", p.Name)
+		}
+		if f.severalDisks(p) {
+			add("DisksNeedMetadata", "Using more than one disk in a JBOD storage in KRaft mode is supported only with Apache Kafka 3.7.0 or newer and metadata version 3.7-IV2 or newer "+
+				"(in KafkaNodePool %s)", p.Name)
+		}
+	}
+	for _, w := range wrong {
+		f.invalid(w.Code, "The Kafka cluster %s is invalid: [%s]", f.Kafka.Name, w.Message)
+	}
+}
+
+// severalDisks reports whether a pool has brokers with several volumes, which the metadata version does not allow yet.
+func (f *findings) severalDisks(p *v1.KafkaNodePool) bool {
+	if !slices.Contains(p.Spec.Roles, v1.RoleBroker) || len(p.Spec.Storage.Volumes) < 2 {
+		return false
+	}
+	metadata, known := f.metadataWanted()
+	oldest, err := kafka.ParseMetadataVersion(jbodMetadata)
+	return known && err == nil && metadata < oldest
+}
+
+// resources checks CPU and memory of the pools and of the topic operator.
+func (f *findings) resources() {
+	for _, p := range f.Pools {
+		f.resource("KafkaNodePool.spec.resources", p.Spec.Resources)
+	}
+	f.resource(".spec.kafka.resources", f.cluster().Resources)
+	if e := f.Kafka.Spec.EntityOperator; e != nil && e.TopicOperator != nil {
+		f.resource(".spec.entityOperator.topicOperator.resources", e.TopicOperator.Resources)
+	}
+}
+
+func (f *findings) resource(path string, r *corev1.ResourceRequirements) {
+	if r == nil {
+		return
+	}
+	var wrong []string
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		request, requested := r.Requests[name]
+		limit, limited := r.Limits[name]
+		if requested && request.Sign() <= 0 {
+			wrong = append(wrong, fmt.Sprintf("%s %s request must be > zero", path, name))
+		}
+		if limited && limit.Sign() <= 0 {
+			wrong = append(wrong, fmt.Sprintf("%s %s limit must be > zero", path, name))
+		}
+		if requested && limited && request.Cmp(limit) > 0 {
+			wrong = append(wrong, fmt.Sprintf("%s %s request must be <= limit", path, name))
+		}
+	}
+	if len(wrong) > 0 {
+		f.invalid("ResourcesInvalid", "[%s]", strings.Join(wrong, ", "))
+	}
+}

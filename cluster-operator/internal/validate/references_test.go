@@ -1,0 +1,63 @@
+package validate
+
+import "testing"
+
+func configMap(name string, data map[string]string) func(*Input) {
+	return func(in *Input) { in.ConfigMaps = map[string]map[string]string{name: data} }
+}
+
+func TestWrongMetrics(t *testing.T) {
+	exporter := `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}}}}}`
+	expectErrors(t, []wrong{
+		{name: "no reference", changes: `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {}}}}}`, code: "MetricsReference",
+			message: "Metrics configuration is invalid: [ConfigMap reference is missing]"},
+		{name: "reference without a name", changes: `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {key: k}}}}}}`, code: "MetricsReference",
+			message: "Metrics configuration is invalid: [Name of the ConfigMap with metrics configuration is missing]"},
+		{name: "ConfigMap absent", changes: exporter, facts: configMap("m", nil), code: "MetricsConfigMap", reason: invalidConfiguration, message: "ConfigMap m does not exist"},
+		{name: "key absent", changes: exporter, facts: configMap("m", map[string]string{}), code: "MetricsConfigMap", reason: invalidConfiguration,
+			message: "ConfigMap m does not contain specified key k"},
+		{name: "not YAML", changes: exporter, facts: configMap("m", map[string]string{"k": "a: [1"}), code: "MetricsYAML", reason: invalidConfiguration,
+			message: "Failed to parse metrics configuration (ConfigMap m, key k: yaml: line 1: did not find expected ',' or ']')"},
+		{name: "allowList []", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: []}}}}}`, code: "MetricsAllowList",
+			message: "Metrics configuration is invalid: [Allowlist should contain at least one element]"},
+		{name: "bad regex", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: ["kafka_(.*", "a.*"]}}}}}`, code: "MetricsAllowList",
+			message: "Metrics configuration is invalid: [Invalid regex: kafka_(.*, missing closing )]"},
+	})
+}
+
+func TestWrongLogging(t *testing.T) {
+	external := `kafka: {spec: {kafka: {logging: {type: external, valueFrom: {configMapKeyRef: {name: m, key: k}}}}}}`
+	expectErrors(t, []wrong{
+		{name: "no reference", changes: `kafka: {spec: {kafka: {logging: {type: external}}}}`, code: "LoggingReference",
+			message: "Logging configuration is invalid: [Config Map reference is missing]"},
+		{name: "reference without a key", changes: `kafka: {spec: {kafka: {logging: {type: external, valueFrom: {configMapKeyRef: {name: m}}}}}}`, code: "LoggingReference",
+			message: "Logging configuration is invalid: [Name of the Config Map with logging configuration is missing]"},
+		{name: "ConfigMap absent", changes: external, facts: configMap("m", nil), code: "LoggingConfigMap",
+			message: "ConfigMap m with external logging configuration does not exist or doesn't contain the configuration under the k key."},
+		{name: "key absent", changes: external, facts: configMap("m", map[string]string{"other": "a"}), code: "LoggingConfigMap",
+			message: "ConfigMap m with external logging configuration does not exist or doesn't contain the configuration under the k key."},
+	})
+}
+
+func TestWrongAccess(t *testing.T) {
+	authorization := func(name, yaml string, code Code, reason, message string) wrong {
+		return wrong{name: name, changes: `kafka: {spec: {kafka: {authorization: ` + yaml + `}}}`, code: code, reason: reason, message: message}
+	}
+	const removed = ", which v1 does not have and this operator does not support: use type custom, with an authorizerClass that is in the image or in a volume"
+	expectErrors(t, []wrong{
+		authorization("opa", `{type: opa, url: "http://opa"}`, "AuthorizationRemoved", "UnsupportedField", "authorization is of type opa"+removed),
+		authorization("keycloak", `{type: keycloak, clientId: a}`, "AuthorizationRemoved", "UnsupportedField", "authorization is of type keycloak"+removed),
+		authorization("custom without a class", `{type: custom}`, "AuthorizerMissing", "", "authorization of type custom needs an authorizerClass"),
+		authorization("two super users in one", `{type: simple, superUsers: ["CN=a;User:CN=b"]}`, "SuperUser", "",
+			`"CN=a;User:CN=b" is no super user: give one principal to each item of superUsers, such as CN=admin`),
+		authorization("an empty super user", `{type: simple, superUsers: [""]}`, "SuperUser", "", `"" is no super user: give one principal to each item of superUsers, such as CN=admin`),
+		{name: "renewal as long as the validity", changes: `kafka: {spec: {clusterCa: {validityDays: 30}}}`, code: "RenewalTooLong",
+			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays"},
+		{name: "renewal longer than the validity", changes: `kafka: {spec: {clientsCa: {renewalDays: 400}}}`, code: "RenewalTooLong",
+			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays"},
+	})
+	in := input(t, `kafka: {spec: {clusterCa: {generateCertificateAuthority: false, renewalDays: 400}}}`)
+	if got := Validate(in); len(got.Errors) > 0 {
+		t.Errorf("what the operator does not renew is not judged: %v", got.Errors)
+	}
+}

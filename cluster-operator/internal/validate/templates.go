@@ -1,0 +1,120 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+var volumeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// takenVolumes are the names of the volumes that the operator puts into pods of nodes, and of those that Strimzi does.
+var takenVolumes = []string{
+	"strimzi-tmp", "kafka-metrics-and-logging", "certificates", "placement", "data", "ready-files", "rack-volume", "kube-api-access", "tmp",
+}
+
+// dataVolume is the name of a volume of jbod.
+var dataVolume = regexp.MustCompile(`^data-[0-9]+$`)
+
+// templates checks what the user adds to generated objects. A pool's template counts instead of the Kafka object's, key by key.
+func (f *findings) templates() {
+	for _, t := range []any{f.cluster().Template, or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template} {
+		f.metadata("Kafka "+f.Kafka.Name, reflect.ValueOf(t))
+	}
+	own := or(f.cluster().Template, v1.KafkaClusterTemplate{})
+	for _, p := range f.Pools {
+		f.metadata("KafkaNodePool "+p.Name, reflect.ValueOf(p.Spec.Template))
+		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
+		pod, container := t.Pod, t.KafkaContainer
+		if pod == nil {
+			pod = own.Pod
+		}
+		if container == nil {
+			container = own.KafkaContainer
+		}
+		f.podVolumes(p.Name, or(pod, v1.PodTemplate{}), or(container, v1.ContainerTemplate{}))
+	}
+}
+
+var metadataTemplate = reflect.TypeFor[*v1.MetadataTemplate]()
+
+// metadata looks for labels and annotations that are not for users to set, in all parts of a template.
+func (f *findings) metadata(of string, t reflect.Value) {
+	if t.Kind() != reflect.Pointer || t.IsNil() {
+		return
+	}
+	if t.Type() == metadataTemplate {
+		m, _ := t.Interface().(*v1.MetadataTemplate)
+		var reserved []string
+		for _, key := range slices.Concat(slices.Sorted(maps.Keys(m.Labels)), slices.Sorted(maps.Keys(m.Annotations))) {
+			if strings.HasPrefix(key, "strimzi.io/") {
+				reserved = append(reserved, key)
+			}
+		}
+		if len(reserved) > 0 {
+			f.invalid("TemplateReserved", "User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)", strings.Join(reserved, ", "), of)
+		}
+		return
+	}
+	if t = t.Elem(); t.Kind() != reflect.Struct || !strings.HasSuffix(t.Type().PkgPath(), "/api/kafka/v1") {
+		return
+	}
+	for i := range t.NumField() {
+		f.metadata(of, t.Field(i))
+	}
+}
+
+// podVolumes checks a pool's additional volumes, and where its Kafka container mounts them.
+func (f *findings) podVolumes(pool string, pod v1.PodTemplate, container v1.ContainerTemplate) {
+	var names []string
+	for _, v := range pod.Volumes {
+		names = append(names, v.Name)
+		f.sources(pool, v.Name, v.Secret != nil, v.ConfigMap != nil, v.EmptyDir != nil, v.PersistentVolumeClaim != nil, v.CSI != nil, v.Image != nil)
+	}
+	for _, v := range pod.TemplatedVolumes {
+		names = append(names, v.Name)
+		f.sources(pool, v.Name, v.Secret != nil, v.ConfigMap != nil, v.PersistentVolumeClaim != nil)
+	}
+	var bad, twice []string
+	for i, name := range names {
+		switch {
+		case !volumeName.MatchString(name):
+			bad = append(bad, name)
+		case slices.Contains(names[:i], name), slices.Contains(takenVolumes, name), dataVolume.MatchString(name):
+			twice = append(twice, name)
+		}
+	}
+	if len(bad) > 0 {
+		f.invalid("VolumeName", "Volume names [%s] are invalid and do not match the pattern %s (KafkaNodePool %s)", strings.Join(bad, ", "), volumeName, pool)
+	}
+	if len(twice) > 0 {
+		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (KafkaNodePool %s)", strings.Join(twice, ", "), pool)
+	}
+	for _, m := range container.VolumeMounts {
+		if clean := path.Clean(m.MountPath); clean != "/mnt" && !strings.HasPrefix(clean, "/mnt/") {
+			f.invalid("MountPath", "Forbidden path found in additional volumes. Should start with /mnt (%s of volume %s, KafkaNodePool %s)", m.MountPath, m.Name, pool)
+		}
+		if !slices.Contains(names, m.Name) {
+			f.invalid("MountOfNothing", "The Kafka container of KafkaNodePool %s mounts a volume %s, which is not in the volumes of the pod's template", pool, m.Name)
+		}
+	}
+}
+
+func (f *findings) sources(pool, name string, set ...bool) {
+	if n := len(slices.DeleteFunc(set, func(set bool) bool { return !set })); n != 1 {
+		f.invalid("VolumeSource", "Volume %s in the template of KafkaNodePool %s has %s: give it one", name, pool, plural(n))
+	}
+}
+
+func plural(n int) string {
+	if n == 0 {
+		return "no source"
+	}
+	return fmt.Sprintf("%d sources", n)
+}

@@ -1,0 +1,62 @@
+package validate
+
+import (
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestWrongTemplates(t *testing.T) {
+	pod := func(volumes string) string {
+		return fmt.Sprintf(`pools: {broker: {spec: {template: {pod: {volumes: [%s]}}}}}`, volumes)
+	}
+	mount := func(volumes, mounts string) string {
+		return fmt.Sprintf(`pools: {broker: {spec: {template: {pod: {volumes: [%s]}, kafkaContainer: {volumeMounts: [%s]}}}}}`, volumes, mounts)
+	}
+	const pattern = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+	reserved := func(name, changes, keys, of string) wrong {
+		return wrong{name: name, changes: changes, code: "TemplateReserved",
+			message: fmt.Sprintf("User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)", keys, of)}
+	}
+	expectErrors(t, []wrong{
+		reserved("label of ours on pods", `kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {strimzi.io/name: a, team: b}}}}}}}`, "strimzi.io/name", "Kafka c"),
+		reserved("annotation of ours on a Service", `kafka: {spec: {kafka: {template: {bootstrapService: {metadata: {annotations: {strimzi.io/discovery: a}}}}}}}`, "strimzi.io/discovery", "Kafka c"),
+		reserved("label of ours on a Deployment", `kafka: {spec: {entityOperator: {template: {deployment: {metadata: {labels: {strimzi.io/kind: a}}}}}}}`, "strimzi.io/kind", "Kafka c"),
+		reserved("label of ours in a pool", `pools: {broker: {spec: {template: {podSet: {metadata: {labels: {strimzi.io/a: b}, annotations: {strimzi.io/c: d}}}}}}}`,
+			"strimzi.io/a, strimzi.io/c", "KafkaNodePool broker"),
+		{name: "volume name", changes: pod(`{name: My_Volume, emptyDir: {}}`), code: "VolumeName",
+			message: "Volume names [My_Volume] are invalid and do not match the pattern " + pattern + " (KafkaNodePool broker)"},
+		{name: "volume without a name", changes: pod(`{emptyDir: {}}`), code: "VolumeName", message: "Volume names [] are invalid and do not match the pattern " + pattern + " (KafkaNodePool broker)"},
+		{name: "volume name twice", changes: pod(`{name: a, emptyDir: {}}, {name: a, emptyDir: {}}`), code: "VolumeNameTwice",
+			message: "Duplicate volume names found in additional volumes: [a] (KafkaNodePool broker)"},
+		{name: "volume name taken", changes: pod(`{name: strimzi-tmp, emptyDir: {}}`), code: "VolumeNameTwice",
+			message: "Duplicate volume names found in additional volumes: [strimzi-tmp] (KafkaNodePool broker)"},
+		{name: "volume name of data", changes: pod(`{name: data-3, emptyDir: {}}`), code: "VolumeNameTwice",
+			message: "Duplicate volume names found in additional volumes: [data-3] (KafkaNodePool broker)"},
+		{name: "volume without a source", changes: pod(`{name: a}`), code: "VolumeSource", message: "Volume a in the template of KafkaNodePool broker has no source: give it one"},
+		{name: "volume with two sources", changes: pod(`{name: a, emptyDir: {}, secret: {secretName: s}}`), code: "VolumeSource",
+			message: "Volume a in the template of KafkaNodePool broker has 2 sources: give it one"},
+		{name: "templated volume without a source", changes: `pools: {broker: {spec: {template: {pod: {templatedVolumes: [{name: a}]}}}}}`, code: "VolumeSource",
+			message: "Volume a in the template of KafkaNodePool broker has no source: give it one"},
+		{name: "mount outside /mnt", changes: mount(`{name: a, emptyDir: {}}`, `{name: a, mountPath: /opt/kafka}`), code: "MountPath",
+			message: "Forbidden path found in additional volumes. Should start with /mnt (/opt/kafka of volume a, KafkaNodePool broker)"},
+		{name: "mount out of /mnt", changes: mount(`{name: a, emptyDir: {}}`, `{name: a, mountPath: /mnt/../etc}`), code: "MountPath",
+			message: "Forbidden path found in additional volumes. Should start with /mnt (/mnt/../etc of volume a, KafkaNodePool broker)"},
+		{name: "mount beside /mnt", changes: mount(`{name: a, emptyDir: {}}`, `{name: a, mountPath: /mnt2}`), code: "MountPath",
+			message: "Forbidden path found in additional volumes. Should start with /mnt (/mnt2 of volume a, KafkaNodePool broker)"},
+		{name: "mount of nothing", changes: mount(`{name: a, emptyDir: {}}`, `{name: b, mountPath: /mnt/b}`), code: "MountOfNothing",
+			message: "The Kafka container of KafkaNodePool broker mounts a volume b, which is not in the volumes of the pod's template"},
+		{name: "a pool's template without the volumes that the Kafka object's container mounts", changes: `
+kafka: {spec: {kafka: {template: {pod: {volumes: [{name: a, emptyDir: {}}]}, kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}]}}}}}
+pools: {broker: {spec: {template: {pod: {priorityClassName: high}}}}}`, code: "MountOfNothing",
+			message: "The Kafka container of KafkaNodePool broker mounts a volume a, which is not in the volumes of the pod's template"},
+	})
+}
+
+func TestGoodTemplates(t *testing.T) {
+	got := Validate(input(t, `
+kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {app.kubernetes.io/name: a}}, volumes: [{name: a, emptyDir: {}}], templatedVolumes: [{name: b, secret: {secretName: "s-{nodeId}"}}]},
+  kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt}]}}}}}`))
+	NewWithT(t).Expect(got).To(Equal(Result{}))
+}

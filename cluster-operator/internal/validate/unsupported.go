@@ -1,0 +1,125 @@
+package validate
+
+import (
+	"fmt"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// unsupportedField is a field that users of Strimzi have in their manifests and this operator does nothing about.
+type unsupportedField struct {
+	path string
+	set  bool
+	// instead is what the user can do, or what happens.
+	instead string
+}
+
+// unsupported names what is in the objects and has no effect.
+func (f *findings) unsupported() {
+	for _, field := range f.unsupportedOfKafka() {
+		f.ignored(fmt.Sprintf("Kafka(%s)", f.key()), field)
+	}
+	for i, l := range f.cluster().Listeners {
+		f.unsupportedListener(i, l)
+	}
+	for _, p := range f.Pools {
+		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
+		for _, field := range []unsupportedField{
+			{"spec.template.initContainer", t.InitContainer != nil, "nodes have no init container"},
+			{"spec.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
+		} {
+			f.ignored(fmt.Sprintf("KafkaNodePool(%s/%s)", p.Namespace, p.Name), field)
+		}
+	}
+}
+
+func (f *findings) ignored(resource string, field unsupportedField) {
+	if field.set {
+		f.warn("UnsupportedField", v1.ReasonUnsupportedField, "Resource %s contains the field %s, which is not supported and has no effect: %s", resource, field.path, field.instead)
+	}
+}
+
+func (f *findings) unsupportedOfKafka() []unsupportedField {
+	spec, c := f.Kafka.Spec, f.cluster()
+	t := or(c.Template, v1.KafkaClusterTemplate{})
+	e := or(spec.EntityOperator, v1.EntityOperatorSpec{})
+	to := or(e.TopicOperator, v1.EntityTopicOperatorSpec{})
+	return []unsupportedField{
+		{"spec.cruiseControl", spec.CruiseControl != nil, "no Cruise Control is run"},
+		{"spec.kafkaExporter", spec.KafkaExporter != nil, "no Kafka Exporter is run"},
+		{"spec.kafka.tieredStorage", c.TieredStorage != nil, "configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"},
+		{"spec.kafka.jmxOptions", c.JmxOptions != nil, "JMX is not opened"},
+		{"spec.kafka.metricsConfig", c.MetricsConfig != nil, "nodes have no exporter of metrics"},
+		{"spec.kafka.quotas", c.Quotas != nil, "set quotas by Kafka's own tools"},
+		{"spec.kafka.brokerRackInitImage", c.BrokerRackInitImage != "", "nodes have no init container"},
+		{"spec.kafka.template.initContainer", t.InitContainer != nil, "nodes have no init container"},
+		{"spec.kafka.template.externalBootstrapRoute", t.ExternalBootstrapRoute != nil, "no Routes are made"},
+		{"spec.kafka.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
+		{"spec.kafka.template.jmxSecret", t.JmxSecret != nil, "JMX is not opened"},
+		{"spec.kafka.template.clusterRoleBinding", t.ClusterRoleBinding != nil, "nodes need no rights in the whole Kubernetes cluster"},
+		{"spec.entityOperator.userOperator", e.UserOperator != nil, "no user operator is run"},
+		{"spec.entityOperator.topicOperator.logging", to.Logging != nil, "set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"},
+		{"spec.entityOperator.topicOperator.jvmOptions", to.JvmOptions != nil, "the topic operator is not written in Java"},
+		{"metadata.annotations." + v1.AnnotationInternalClusterSecurity, f.Kafka.Annotations[v1.AnnotationInternalClusterSecurity] != "", "nodes always use TLS among themselves"},
+	}
+}
+
+// unsupportedListener refuses listeners that clients could not reach, and names what of the others has no effect.
+func (f *findings) unsupportedListener(i int, l v1.Listener) {
+	switch l.Type {
+	case v1.ListenerRoute:
+		f.invalid("RouteUnsupported", "The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster %s using routes is not possible.", f.Kafka.Name)
+	case v1.ListenerTLSRoute:
+		f.fail("TLSRouteUnsupported", v1.ReasonUnsupportedField, "listener %s is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress", l.Name)
+	}
+	if a := l.Authentication; a != nil && len(a.Secrets) > 0 {
+		f.ignored(fmt.Sprintf("Kafka(%s)", f.key()), unsupportedField{
+			fmt.Sprintf("spec.kafka.listeners[%d].authentication.secrets", i), true, "mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts",
+		})
+	}
+}
+
+// deprecated names what only older manifests have.
+func (f *findings) deprecated() {
+	spec, c := f.Kafka.Spec, f.cluster()
+	t := or(c.Template, v1.KafkaClusterTemplate{})
+	e := or(spec.EntityOperator, v1.EntityOperatorSpec{})
+	to := or(e.TopicOperator, v1.EntityTopicOperatorSpec{})
+	for _, l := range c.Listeners {
+		if l.Type == v1.ListenerIngress {
+			f.warn("IngressDeprecated", v1.ReasonDeprecatedObjects, "ingress type listeners are deprecated.")
+			break
+		}
+	}
+	for _, field := range []struct {
+		name, path string
+		set        bool
+		instead    string
+	}{
+		{"zookeeper", "spec.zookeeper", spec.Zookeeper != nil, "and is ignored"},
+		{"jmxTrans", "spec.jmxTrans", spec.JmxTrans != nil, "and is ignored"},
+		{"replicas", "spec.kafka.replicas", c.Replicas != nil, "and is ignored: KafkaNodePools say how many nodes there are"},
+		{"storage", "spec.kafka.storage", c.Storage != nil, "and is ignored: KafkaNodePools say what storage nodes have"},
+		{"resources", "spec.kafka.resources", c.Resources != nil, "and should now be configured in the KafkaNodePools"},
+		{"statefulset", "spec.kafka.template.statefulset", t.Statefulset != nil, "and is ignored"},
+		{"tlsSidecar", "spec.entityOperator.tlsSidecar", e.TLSSidecar != nil, "and is ignored"},
+		{"reconciliationIntervalSeconds", "spec.entityOperator.topicOperator.reconciliationIntervalSeconds", to.ReconciliationIntervalSeconds != nil,
+			"and should now be configured as reconciliationIntervalMs"},
+		{"zookeeperSessionTimeoutSeconds", "spec.entityOperator.topicOperator.zookeeperSessionTimeoutSeconds", to.ZookeeperSessionTimeoutSeconds != nil, "and is ignored"},
+		{"topicMetadataMaxAttempts", "spec.entityOperator.topicOperator.topicMetadataMaxAttempts", to.TopicMetadataMaxAttempts != nil, "and is ignored"},
+	} {
+		if field.set {
+			f.warn("DeprecatedField", v1.ReasonDeprecatedFields, "In resource Kafka(%s) in API version %s the %s property at path %s has been deprecated %s.",
+				f.key(), v1.GroupVersion, field.name, field.path, field.instead)
+		}
+	}
+	for _, p := range f.Pools {
+		for _, v := range volumes(p.Spec.Storage) {
+			if len(v.Overrides) > 0 {
+				f.warn("DeprecatedField", v1.ReasonDeprecatedFields, "In resource KafkaNodePool(%s/%s) in API version %s the overrides property at path spec.storage has been deprecated "+
+					"and should now be configured by one KafkaNodePool for each storage class.", p.Namespace, p.Name, v1.GroupVersion)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// Input is what is validated, and the facts that it is held against.
+type Input struct {
+	// Kafka is the user's object.
+	Kafka *v1.Kafka
+	// Pools are the KafkaNodePools that belong to it, with the storage that their nodes are made with.
+	Pools []*v1.KafkaNodePool
+
+	// Versions are the versions of Kafka that the operator has images for, and Version is the one that is wanted where the Kafka object names none.
+	Versions []string
+	Version  string
+	// Running is what runs now; nil if nothing does.
+	Running *Running
+
+	// Brokers are the ids of the brokers; nil as long as they are not known.
+	Brokers []int32
+
+	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here was not
+	// read, and is not judged.
+	ConfigMaps map[string]map[string]string
+	// Secrets holds the keys of the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here
+	// was not read, and is not judged.
+	Secrets map[string][]string
+}
+
+// Running is what runs now.
+type Running struct {
+	// Versions are those of Kafka that pods run, by their annotation strimzi.io/kafka-version.
+	Versions []string
+	// Unannotated: there are pods without that annotation.
+	Unannotated bool
+	// MetadataVersion is that of the cluster; empty if it is not known.
+	MetadataVersion string
+}
+
+// Code identifies a rule.
+type Code string
+
+// Problem is one finding.
+type Problem struct {
+	Code Code
+	// Reason and Message are those of the condition.
+	Reason, Message string
+}
+
+// Result is all that was found.
+type Result struct {
+	// Errors forbid to make or change anything.
+	Errors []Problem
+	// Warnings are reported beside Ready.
+	Warnings []Problem
+}
+
+// Failure is all errors as one condition shows them: in Strimzi's words, where it has some for several. There is none without errors.
+func (r Result) Failure() (Problem, bool) {
+	if len(r.Errors) == 0 {
+		return Problem{}, false
+	}
+	var messages []string
+	for _, e := range r.Errors {
+		messages = append(messages, e.Message)
+	}
+	return Problem{Code: r.Errors[0].Code, Reason: r.Errors[0].Reason, Message: strings.Join(messages, "; ")}, true
+}
+
+// Validate holds objects against all rules. Its result depends on nothing but its input, in its order as well.
+func Validate(in Input) Result {
+	if in.Kafka == nil || in.Kafka.Spec == nil {
+		return Result{Errors: []Problem{{Code: "SpecMissing", Reason: v1.ReasonInvalidResource, Message: "The required field .spec is missing"}}}
+	}
+	in.Pools = slices.SortedFunc(slices.Values(in.Pools), func(a, b *v1.KafkaNodePool) int { return cmp.Compare(a.Name, b.Name) })
+	in.Pools = slices.DeleteFunc(in.Pools, func(p *v1.KafkaNodePool) bool { return p.Spec == nil })
+	f := &findings{Input: in}
+	for _, rule := range []func(){
+		f.names, f.versions, f.pools, f.resources, f.storages, f.listeners, f.config, f.quotas, f.metrics, f.logging, f.authorities, f.templates, f.windows,
+		f.advice, f.deprecated, f.unsupported,
+	} {
+		rule()
+	}
+	return f.Result
+}
+
+// findings are collected by the rules.
+type findings struct {
+	Input
+	Result
+}
+
+func (f *findings) fail(code Code, reason, format string, args ...any) {
+	f.Errors = append(f.Errors, Problem{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+// invalid is fail for what can't be as it is, which most errors are about.
+func (f *findings) invalid(code Code, format string, args ...any) {
+	f.fail(code, v1.ReasonInvalidResource, format, args...)
+}
+
+func (f *findings) warn(code Code, reason, format string, args ...any) {
+	f.Warnings = append(f.Warnings, Problem{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+// cluster is the part of the Kafka object that is about nodes.
+func (f *findings) cluster() *v1.KafkaClusterSpec { return &f.Kafka.Spec.Kafka }
+
+// version is the version of Kafka that is wanted.
+func (f *findings) version() string { return cmp.Or(f.cluster().Version, f.Version) }
+
+// count is how many nodes with a role the pools ask for.
+func (f *findings) count(role v1.ProcessRole) int {
+	n := 0
+	for _, p := range f.Pools {
+		if slices.Contains(p.Spec.Roles, role) {
+			n += int(p.Spec.Replicas)
+		}
+	}
+	return n
+}
+
+// or is what a pointer points to, or what is meant without one.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

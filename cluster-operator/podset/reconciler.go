@@ -1,0 +1,216 @@
+package podset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	kafka "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+const (
+	kind = "StrimziPodSet"
+	// recheck is when to look again at what no event may announce, and soon is when the cache will have caught up.
+	recheck = 10 * time.Second
+	soon    = 100 * time.Millisecond
+)
+
+// Reconciler makes the pods of the StrimziPodSets of one Kubernetes cluster what the sets say. Only one may run at a time: under leader election.
+type Reconciler struct {
+	// Client reads from the cache that [Reconciler.SetupWithManager] watches, and writes.
+	Client client.Client
+	// Live reads from the API server: what allows a write is read there right before it.
+	Live client.Reader
+	// Recorder, if set, gets an Event for each pod that is created, adopted or deleted.
+	Recorder Recorder
+	// Follows chooses the sets whose pods are made; nil chooses all but those that Strimzi's own operator made and follows.
+	Follows func(*core.StrimziPodSet) bool
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Recorder records Events; *events.Recorder of module operator is one.
+type Recorder interface {
+	Normal(regarding runtime.Object, reason, action, note string)
+}
+
+// Strimzi's operator puts this label on the sets that it follows itself.
+const (
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	strimzi        = "strimzi-cluster-operator"
+)
+
+func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
+	if r.Follows != nil {
+		return r.Follows(set)
+	}
+	return set.Labels[labelManagedBy] != strimzi
+}
+
+// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	var set core.StrimziPodSet
+	if err := r.Client.Get(ctx, request.NamespacedName, &set); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if set.DeletionTimestamp != nil || !r.follows(&set) {
+		return reconcile.Result{}, nil // if it is being deleted, its pods are the garbage collector's
+	}
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return reconcile.Result{}, err
+	}
+	d, err := Decide(&set, pods.Items, r.Now())
+	if err != nil {
+		// Trying again does not make a pod of it: a change of the spec does.
+		if reported := r.report(ctx, &set, nil, err); reported != nil {
+			return reconcile.Result{}, errors.Join(err, reported)
+		}
+		return reconcile.Result{}, reconcile.TerminalError(err)
+	}
+	var result reconcile.Result
+	if !isPaused(&set) {
+		result, err = r.carryOut(ctx, &set, &d)
+	}
+	if !d.CheckAt.IsZero() {
+		result.RequeueAfter = soonest(result.RequeueAfter, max(d.CheckAt.Sub(r.Now()), time.Second))
+	}
+	failed := err
+	for _, problem := range d.Problems {
+		failed = errors.Join(failed, errors.New(problem))
+	}
+	reported := r.report(ctx, &set, &d, failed)
+	if apierrors.IsConflict(reported) {
+		result.RequeueAfter, reported = soon, nil // no event announces that the cache has the status
+	}
+	return result, errors.Join(err, reported)
+}
+
+// soonest is the shorter of two times, of which 0 is none.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return cmp.Or(a, b)
+	}
+	return min(a, b)
+}
+
+func isPaused(set *core.StrimziPodSet) bool {
+	return set.Annotations[kafka.AnnotationPauseReconciliation] == "true"
+}
+
+// carryOut does what was decided, as far as the set still says so. One pod that fails does not keep the others waiting.
+func (r *Reconciler) carryOut(ctx context.Context, set *core.StrimziPodSet, d *Decision) (reconcile.Result, error) {
+	if len(d.Create)+len(d.Adopt)+len(d.Delete) == 0 {
+		return reconcile.Result{}, nil
+	}
+	if same, err := r.confirm(ctx, set); err != nil || !same {
+		return reconcile.Result{RequeueAfter: soon}, err // the cache lags behind
+	}
+	var errs []error
+	var result reconcile.Result
+	add := func(err error) {
+		if apierrors.IsConflict(err) { // the pod changed since it was read
+			result.RequeueAfter = soon
+			return
+		}
+		errs = append(errs, err)
+	}
+	for _, pod := range d.Adopt {
+		add(r.adopt(ctx, set, pod))
+	}
+	for _, deletion := range d.Delete {
+		add(r.remove(ctx, set, deletion))
+	}
+	for _, pod := range d.Create {
+		problem, err := r.create(ctx, set, pod)
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return reconcile.Result{}, errors.Join(errs...) // nothing can be created any more
+		}
+		if problem != "" {
+			d.Problems = append(d.Problems, problem)
+			result.RequeueAfter = soonest(result.RequeueAfter, recheck) // the pod may be one that the cache does not watch
+		}
+		errs = append(errs, err)
+	}
+	return result, errors.Join(errs...)
+}
+
+// confirm reports whether the set is, right now, the one that was decided about.
+func (r *Reconciler) confirm(ctx context.Context, set *core.StrimziPodSet) (bool, error) {
+	var live core.StrimziPodSet
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(set), &live); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return live.UID == set.UID && live.Generation == set.Generation && live.DeletionTimestamp == nil && !isPaused(&live), nil
+}
+
+// create makes a pod. If its name is taken, by a pod that the cache does not know, the problem says by whom.
+func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod) (problem string, err error) {
+	err = r.Client.Create(ctx, pod)
+	if apierrors.IsAlreadyExists(err) {
+		var live corev1.Pod
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live); err != nil {
+			return "", client.IgnoreNotFound(err)
+		}
+		if owns(set, &live) || metav1.GetControllerOf(&live) == nil && selects(set, &live) {
+			return "", nil // the cache will know it in a moment
+		}
+		return foreign(set, &live), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("create pod %s: %w", pod.Name, err)
+	}
+	r.tell(ctx, set, pod, "PodCreated", "Create", "Created pod "+pod.Name)
+	return "", nil
+}
+
+// adopt makes the set the controller of a pod, if nobody else became it meanwhile.
+func (r *Reconciler) adopt(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod) error {
+	changed := pod.DeepCopy()
+	changed.OwnerReferences = append(changed.OwnerReferences, ownerReference(set))
+	err := r.Client.Patch(ctx, changed, client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("adopt pod %s: %w", pod.Name, err)
+	}
+	r.tell(ctx, set, pod, "PodAdopted", "Adopt", "Adopted pod "+pod.Name)
+	return nil
+}
+
+// remove deletes a pod, if it is still as it was when it was decided about.
+func (r *Reconciler) remove(ctx context.Context, set *core.StrimziPodSet, d Deletion) error {
+	pod := d.Pod
+	err := r.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
+	}
+	r.tell(ctx, set, pod, "PodDeleted", "Delete", fmt.Sprintf("Deleted pod %s: %s", pod.Name, d.Reason))
+	return nil
+}
+
+func (r *Reconciler) tell(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod, reason, action, note string) {
+	logf.FromContext(ctx).Info(note, "pod", pod.Name, "uid", pod.UID)
+	if r.Recorder != nil {
+		r.Recorder.Normal(set, reason, action, note)
+	}
+}

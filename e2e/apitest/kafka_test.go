@@ -1,0 +1,224 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// clusterCRDs are the kinds that a Kafka cluster is declared by, with what kubectl is to show.
+var clusterCRDs = map[string]struct {
+	short   string
+	columns []string
+	scale   bool
+}{
+	"kafkas.kafka.strimzi.io": {short: "k", columns: []string{
+		`Ready .status.conditions[?(@.type=="Ready")].status`, `Warnings .status.conditions[?(@.type=="Warning")].status`,
+		"Kafka version .status.kafkaVersion", "Metadata version .status.kafkaMetadataVersion",
+	}},
+	"kafkanodepools.kafka.strimzi.io": {short: "knp", scale: true, columns: []string{
+		"Desired replicas .spec.replicas", "Roles .status.roles", "NodeIds .status.nodeIds",
+	}},
+}
+
+// TestClusterCRDs looks at how the server took the kinds: names, versions, one schema for both, the columns, no defaults.
+func TestClusterCRDs(t *testing.T) {
+	s := needServer(t)
+	for name, want := range clusterCRDs {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := s.client.Get(t.Context(), client.ObjectKey{Name: name}, crd); err != nil {
+			t.Fatal(err)
+		}
+		for _, condition := range crd.Status.Conditions {
+			if condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue {
+				t.Errorf("%s: the server complains of the schema: %s", name, condition.Message)
+			}
+		}
+		if got := crd.Spec.Names; !slices.Equal(got.ShortNames, []string{want.short}) || !slices.Equal(got.Categories, []string{"strimzi"}) {
+			t.Errorf("%s: names = %+v", name, got)
+		}
+		if len(crd.Spec.Versions) != 2 {
+			t.Fatalf("%s: there are %d versions", name, len(crd.Spec.Versions))
+		}
+		for _, version := range crd.Spec.Versions {
+			if !version.Served || version.Storage != (version.Name == "v1") || version.Subresources == nil || version.Subresources.Status == nil {
+				t.Errorf("%s %s: served %t, stored %t, subresources %+v", name, version.Name, version.Served, version.Storage, version.Subresources)
+			}
+			if got := version.Subresources.Scale != nil; got != want.scale {
+				t.Errorf("%s %s: scaled: %t", name, version.Name, got)
+			}
+			var columns []string
+			for _, c := range version.AdditionalPrinterColumns {
+				columns = append(columns, c.Name+" "+c.JSONPath)
+			}
+			if !slices.Equal(columns, want.columns) {
+				t.Errorf("%s %s: columns = %v", name, version.Name, columns)
+			}
+			same(t, name+" "+version.Name, crd.Spec.Versions[0].Schema, version.Schema)
+		}
+		if field := defaulted(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, ""); field != "" {
+			t.Errorf("%s: %s has a default, which the server would write into users' objects", name, field)
+		}
+	}
+}
+
+// defaulted is the path of a field with a default; empty if there is none.
+func defaulted(schema *apiextensionsv1.JSONSchemaProps, path string) string {
+	if schema.Default != nil {
+		return path
+	}
+	for name := range schema.Properties {
+		property := schema.Properties[name]
+		if found := defaulted(&property, path+"."+name); found != "" {
+			return found
+		}
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		return defaulted(schema.Items.Schema, path+"[]")
+	}
+	return ""
+}
+
+// listener is what the cases below need and don't look at.
+const listener = `"listeners":[{"name":"plain","port":9092,"type":"internal","tls":false}]`
+
+// TestInvalidKafka writes what no Kafka can be; the message has to name the field.
+func TestInvalidKafka(t *testing.T) {
+	s := needServer(t)
+	kafka := func(fields string) string { return fmt.Sprintf(`{"kafka":{%s,%s}}`, listener, fields) }
+	listeners := func(fields string) string { return fmt.Sprintf(`{"kafka":{"listeners":[{%s}]}}`, fields) }
+	refuse(t, s, "Kafka", []refusal{
+		{"no kafka", `{}`, `spec.kafka: Required value`},
+		{"no listeners", `{"kafka":{}}`, `spec.kafka.listeners: Required value`},
+		{"listeners empty", `{"kafka":{"listeners":[]}}`, `spec.kafka.listeners in body should have at least 1 items`},
+		{"unknown field", kafka(`"kafkaVersion":"4.3.1"`), `unknown field "spec.kafka.kafkaVersion"`},
+		{"unknown field in an authentication", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"authentication":{"type":"tls","kind":"x"}`), `unknown field "spec.kafka.listeners[0].authentication.kind"`},
+		{"version as a number", kafka(`"version":4.3`), `spec.kafka.version in body must be of type string: "number"`},
+		{"config as a list", kafka(`"config":[]`), `spec.kafka.config in body must be of type object: "array"`},
+		{"listener without a name", listeners(`"port":9092,"type":"internal","tls":true`), `spec.kafka.listeners[0].name: Required value`},
+		{"listener without a port", listeners(`"name":"a","type":"internal","tls":true`), `spec.kafka.listeners[0].port: Required value`},
+		{"listener without a type", listeners(`"name":"a","port":9092,"tls":true`), `spec.kafka.listeners[0].type: Required value`},
+		{"listener without tls", listeners(`"name":"a","port":9092,"type":"internal"`), `spec.kafka.listeners[0].tls: Required value`},
+		{"listener's name", listeners(`"name":"a-b","port":9092,"type":"internal","tls":true`), `spec.kafka.listeners[0].name in body should match '^[a-z0-9]{1,11}$'`},
+		{"listener's port", listeners(`"name":"a","port":9091,"type":"internal","tls":true`), `spec.kafka.listeners[0].port in body should be greater than or equal to 9092`},
+		{"listener's type", listeners(`"name":"a","port":9092,"type":"external","tls":true`), `Unsupported value: "external": supported values: "internal", "route"`},
+		{"authentication's type", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"authentication":{"type":"plain"}`), `Unsupported value: "plain": supported values: "tls", "scram-sha-512", "custom", "oauth"`},
+		{"half a certificate", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"configuration":{"brokerCertChainAndKey":{"secretName":"a","key":"b"}}`),
+			`spec.kafka.listeners[0].configuration.brokerCertChainAndKey.certificate: Required value`},
+		{"broker without an id", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"configuration":{"brokers":[{"host":"a"}]}`),
+			`spec.kafka.listeners[0].configuration.brokers[0].broker: Required value`},
+		{"traffic policy", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"configuration":{"externalTrafficPolicy":"local"}`), `Unsupported value: "local": supported values: "Local", "Cluster"`},
+		{"authorization without a type", kafka(`"authorization":{"superUsers":["CN=a"]}`), `spec.kafka.authorization.type: Required value`},
+		{"superUsers spelled wrong", kafka(`"authorization":{"type":"simple","superusers":["CN=a"]}`), `unknown field "spec.kafka.authorization.superusers"`},
+		{"rack without its label", kafka(`"rack":{}`), `spec.kafka.rack: Invalid value: topologyKey property is required`},
+		{"rack of type topology-label without its label", kafka(`"rack":{"type":"topology-label","envVarName":"A"}`), `topologyKey property is required`},
+		{"rack with an empty label", kafka(`"rack":{"topologyKey":""}`), `topologyKey property is required`},
+		{"rack without its variable", kafka(`"rack":{"type":"environment-variable","topologyKey":"a"}`), `spec.kafka.rack: Invalid value: envVarName property is required`},
+		{"metrics without a reference", kafka(`"metricsConfig":{"type":"jmxPrometheusExporter"}`), `spec.kafka.metricsConfig: Invalid value: valueFrom property is required`},
+		{"heap", kafka(`"jvmOptions":{"-Xmx":"2Gi"}`), `spec.kafka.jvmOptions.-Xmx in body should match '^[0-9]+[mMgG]?$'`},
+		{"-XX as a boolean", kafka(`"jvmOptions":{"-XX":{"UseG1GC":true}}`), `spec.kafka.jvmOptions.-XX.UseG1GC in body must be of type string: "boolean"`},
+		{"probe", kafka(`"readinessProbe":{"timeoutSeconds":0}`), `spec.kafka.readinessProbe.timeoutSeconds in body should be greater than or equal to 1`},
+		{"logging's type", kafka(`"logging":{"type":"file"}`), `Unsupported value: "file": supported values: "inline", "external"`},
+		{"ratio", kafka(`"quotas":{"type":"strimzi","minAvailableRatioPerVolume":1.5}`), `should be less than or equal to 1`},
+		{"disruption budget", kafka(`"template":{"podDisruptionBudget":{"maxUnavailable":-1}}`), `maxUnavailable in body should be greater than or equal to 0`},
+		{"variable with two values", kafka(`"template":{"kafkaContainer":{"env":[{"name":"a","value":"b","valueFrom":{"secretKeyRef":{"name":"a","key":"b"}}}]}}`), `value and valueFrom exclude each other`},
+		{"variable of nowhere", kafka(`"template":{"kafkaContainer":{"env":[{"name":"a","valueFrom":{}}]}}`), `one of secretKeyRef and configMapKeyRef is required`},
+		{"validityDays", fmt.Sprintf(`{"kafka":{%s},"clusterCa":{"validityDays":0}}`, listener), `spec.clusterCa.validityDays in body should be greater than or equal to 1`},
+		{"expiration policy", fmt.Sprintf(`{"kafka":{%s},"clusterCa":{"certificateExpirationPolicy":"renew"}}`, listener), `Unsupported value: "renew": supported values: "renew-certificate", "replace-key"`},
+		{"windows as text", fmt.Sprintf(`{"kafka":{%s},"maintenanceTimeWindows":"* * 0-1 * * ?"}`, listener), `spec.maintenanceTimeWindows in body must be of type array: "string"`},
+	})
+}
+
+// TestInvalidKafkaNodePool writes what no pool can be; the message has to name the field.
+func TestInvalidKafkaNodePool(t *testing.T) {
+	s := needServer(t)
+	refuse(t, s, "KafkaNodePool", []refusal{
+		{"no replicas", `{"roles":["broker"],"storage":{"type":"ephemeral"}}`, `spec.replicas: Required value`},
+		{"no roles", `{"replicas":1,"storage":{"type":"ephemeral"}}`, `spec.roles: Required value`},
+		{"no storage", `{"replicas":1,"roles":["broker"]}`, `spec.storage: Required value`},
+		{"negative replicas", `{"replicas":-1,"roles":["broker"],"storage":{"type":"ephemeral"}}`, `spec.replicas in body should be greater than or equal to 0`},
+		{"unknown role", `{"replicas":1,"roles":["zookeeper"],"storage":{"type":"ephemeral"}}`, `Unsupported value: "zookeeper": supported values: "controller", "broker"`},
+		{"storage without a type", `{"replicas":1,"roles":["broker"],"storage":{"size":"1Gi"}}`, `spec.storage.type: Required value`},
+		{"unknown storage", `{"replicas":1,"roles":["broker"],"storage":{"type":"hostPath"}}`, `Unsupported value: "hostPath": supported values: "ephemeral", "persistent-claim", "jbod"`},
+		{"jbod in jbod", `{"replicas":1,"roles":["broker"],"storage":{"type":"jbod","volumes":[{"id":0,"type":"jbod"}]}}`, `Unsupported value: "jbod": supported values: "ephemeral", "persistent-claim"`},
+		{"negative id", `{"replicas":1,"roles":["broker"],"storage":{"type":"jbod","volumes":[{"id":-1,"type":"ephemeral"}]}}`, `spec.storage.volumes[0].id in body should be greater than or equal to 0`},
+		{"kraftMetadata", `{"replicas":1,"roles":["broker"],"storage":{"type":"ephemeral","kraftMetadata":"mine"}}`, `Unsupported value: "mine": supported values: "shared"`},
+		{"sizeLimit", `{"replicas":1,"roles":["broker"],"storage":{"type":"ephemeral","sizeLimit":"much"}}`, `spec.storage.sizeLimit in body should match`},
+		{"unknown field", `{"replicas":1,"roles":["broker"],"storage":{"type":"ephemeral","deleteclaim":true}}`, `unknown field "spec.storage.deleteclaim"`},
+	})
+}
+
+// refusal is a spec that the server refuses, and a part of its answer.
+type refusal struct{ name, spec, want string }
+
+func refuse(t *testing.T, s *server, kind string, cases []refusal) {
+	t.Helper()
+	for _, tc := range cases {
+		for _, version := range versions {
+			t.Run(tc.name+"/"+version.Version, func(t *testing.T) {
+				object := decode(t, fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"a","namespace":"default"},"spec":%s}`, version, kind, tc.spec))
+				if err := client.NewDryRunClient(s.strict()).Create(t.Context(), object); err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, want %q", err, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// TestScalePool scales a pool as kubectl and autoscalers do.
+func TestScalePool(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	pool := &kafkav1.KafkaNodePool{Spec: &kafkav1.KafkaNodePoolSpec{
+		Replicas: 3, Roles: []kafkav1.ProcessRole{kafkav1.RoleBroker}, Storage: kafkav1.Storage{Type: kafkav1.StorageEphemeral},
+	}}
+	pool.Namespace, pool.Name = s.namespace(ctx, t), "broker"
+	if err := s.strict().Create(ctx, pool); err != nil {
+		t.Fatal(err)
+	}
+	pool.Status = kafkav1.KafkaNodePoolStatus{Replicas: 3, LabelSelector: "strimzi.io/cluster=my-cluster,strimzi.io/pool-name=broker"}
+	if err := s.strict().Status().Update(ctx, pool); err != nil {
+		t.Fatal(err)
+	}
+	scale := &autoscalingv1.Scale{}
+	if err := s.client.SubResource("scale").Get(ctx, pool, scale); err != nil {
+		t.Fatal(err)
+	}
+	if scale.Spec.Replicas != 3 || scale.Status.Replicas != 3 || scale.Status.Selector != pool.Status.LabelSelector {
+		t.Errorf("the scale is %+v", scale)
+	}
+	scale.Spec.Replicas = 0
+	if err := s.client.SubResource("scale").Update(ctx, pool, client.WithSubResourceBody(scale)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Get(ctx, client.ObjectKeyFromObject(pool), pool); err != nil {
+		t.Fatal(err)
+	}
+	if pool.Spec.Replicas != 0 {
+		t.Errorf("the pool has %d replicas", pool.Spec.Replicas)
+	}
+}
+
+// TestWhatIsNotSupportedIsStored: what the operator does not do is there for it to be named.
+func TestWhatIsNotSupportedIsStored(t *testing.T) {
+	s := needServer(t)
+	ctx := t.Context()
+	object := decode(t, fmt.Sprintf(`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka","metadata":{"name":"a"},"spec":{"kafka":{%s},"cruiseControl":{"a":{"b":[1,"c"]}}}}`, listener))
+	object.SetNamespace(s.namespace(ctx, t))
+	if err := s.strict().Create(ctx, object); err != nil {
+		t.Fatal(err)
+	}
+	kafka := &kafkav1.Kafka{}
+	if err := s.client.Get(ctx, client.ObjectKeyFromObject(object), kafka); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "cruiseControl", json.RawMessage(`{"a":{"b":[1,"c"]}}`), kafka.Spec.CruiseControl)
+}

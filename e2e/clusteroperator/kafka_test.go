@@ -1,0 +1,186 @@
+//go:build linux
+
+package clusteroperator
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+// cluster is a Kafka of testdata in a namespace.
+type cluster struct {
+	namespace, name, manifest string
+	nodes                     int
+}
+
+func (k *cluster) path() string { return filepath.Join("testdata", k.manifest) }
+
+// apply applies the manifest and returns how long it takes until the Kafka is Ready.
+func (k *cluster) apply() time.Duration {
+	GinkgoHelper()
+	began := time.Now()
+	kubectl("apply", "--server-side", "-n", k.namespace, "-f", k.path())
+	k.ready()
+	return time.Since(began)
+}
+
+// ready waits until the Kafka is Ready as its object is now.
+func (k *cluster) ready() {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		found := k.object(g)
+		g.Expect(found.Status.ObservedGeneration).To(Equal(found.Generation))
+		g.Expect(conditions(found.Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady, HavePrefix("True")))
+		g.Expect(k.readyPods(g)).To(HaveLen(k.nodes))
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+}
+
+func (k *cluster) object(g Gomega) *v1.Kafka {
+	found := &v1.Kafka{}
+	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: k.name}, found)).To(Succeed())
+	return found
+}
+
+// conditions are the status, the reason and the message of each condition, by its type.
+func conditions(list []v1.Condition) map[string]string {
+	all := map[string]string{}
+	for _, c := range list {
+		all[c.Type] += strings.TrimSpace(strings.Join([]string{c.Status, c.Reason, c.Message}, " ")) + "\n"
+	}
+	return all
+}
+
+// pods are the Kafka's nodes.
+func (k *cluster) pods(g Gomega) []corev1.Pod {
+	var pods corev1.PodList
+	g.Expect(k8s.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{v1.LabelCluster: k.name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
+	return pods.Items
+}
+
+// readyPods are the uids of the nodes that are ready, by name.
+func (k *cluster) readyPods(g Gomega) map[string]types.UID {
+	uids := map[string]types.UID{}
+	for _, pod := range k.pods(g) {
+		if pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}) {
+			uids[pod.Name] = pod.UID
+		}
+	}
+	return uids
+}
+
+// outside is how somebody outside of the Kubernetes cluster reaches the Kafka: at the addresses that its status names, trusting its CA alone.
+func (k *cluster) outside() (addresses []string, authority []byte) {
+	GinkgoHelper()
+	for _, l := range k.object(Default).Status.Listeners {
+		if l.Name == "external" {
+			addresses = strings.Split(l.BootstrapServers, ",")
+		}
+	}
+	Expect(addresses).NotTo(BeEmpty())
+	var secret corev1.Secret
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: k.name + "-cluster-ca-cert"}, &secret)).To(Succeed())
+	Expect(secret.Data).To(HaveKey("ca.crt"))
+	return addresses, secret.Data["ca.crt"]
+}
+
+// records are the options for writing to and reading a topic from outside.
+func (k *cluster) records(topic string) traffic.Options {
+	GinkgoHelper()
+	addresses, authority := k.outside()
+	trusted := x509.NewCertPool()
+	Expect(trusted.AppendCertsFromPEM(authority)).To(BeTrue())
+	return traffic.Options{
+		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}, Topic: topic, Group: topic + "-readers",
+	}
+}
+
+// admin is a client of the brokers from outside.
+func (k *cluster) admin() *saramakafka.Admin {
+	GinkgoHelper()
+	return connect(k.outside())
+}
+
+func connect(addresses []string, authority []byte) *saramakafka.Admin {
+	GinkgoHelper()
+	admin, err := saramakafka.New(kafka.Config{
+		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 10 * time.Second, Dial: lab.DialContext, TLS: &kafka.TLS{TrustedCertificates: authority},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(admin.Close)
+	return admin
+}
+
+// write writes and reads for as long as something is done, at least so many records, and returns the values that were acknowledged.
+func (k *cluster) write(topic string, least int, during func()) []string {
+	GinkgoHelper()
+	flow, err := traffic.Start(ctx, k.records(topic))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { flow.Stop(ended()) })
+	Eventually(func() int { return flow.Progress().Read }).Should(BeNumerically(">", 0), "it flows")
+	during()
+	Eventually(func() int { return flow.Progress().Acknowledged }).Should(BeNumerically(">=", least))
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	report := flow.Stop(limited)
+	Expect(report.Err()).NotTo(HaveOccurred())
+	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways, fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
+		len(report.Acknowledged), report.Longest.Round(time.Millisecond)))
+	return report.Acknowledged
+}
+
+// holds proves that each of these values is in the topic once.
+func (k *cluster) holds(topic string, values []string) {
+	GinkgoHelper()
+	Expect(values).NotTo(BeEmpty())
+	Eventually(func(g Gomega) {
+		limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		there, err := traffic.ReadAll(limited, k.records(topic))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(there).To(HaveLen(len(values)))
+		for _, value := range values {
+			g.Expect(there).To(HaveKeyWithValue(value, 1))
+		}
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+}
+
+// inSync waits until all replicas of all partitions are.
+func (k *cluster) inSync(admin *saramakafka.Admin) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		topics, err := admin.ListTopics(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, t := range topics {
+			for _, p := range t.Partitions {
+				g.Expect(p.ISR).To(ConsistOf(p.Replicas), "%s-%d", t.Name, p.Index)
+			}
+		}
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+}
+
+// ended is a context that has ended.
+func ended() context.Context {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	return over
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package clusteroperator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+)
+
+// The shared parts. They are there once BeforeSuite is through.
+var (
+	// ctx is the suite's; nothing outlives it.
+	ctx context.Context
+	// lab is one cluster of one node, home.
+	lab  *realnodes.Lab
+	home *realnodes.Cluster
+	// k8s is an administrator's client, without a cache.
+	k8s client.WithWatch
+)
+
+// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as well.
+const patience = 4 * time.Minute
+
+// operatorNamespace is where the cluster-operator and the roller run.
+const operatorNamespace = "kafka-operators"
+
+func TestClusterOperatorOnNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real nodes take longer than -short allows")
+	}
+	if err := realnodes.Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	RegisterFailHandler(Fail)
+	log.SetLogger(GinkgoLogr)
+	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "the cluster-operator on real nodes")
+}
+
+var _ = BeforeSuite(func() {
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	images := buildImages(GinkgoT().TempDir())
+	began := time.Now()
+	var err error
+	lab, err = realnodes.Start(ctx, realnodes.Options{Images: images, Log: GinkgoWriter})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
+	AddReportEntry("start of a Kubernetes cluster", ReportEntryVisibilityAlways, time.Since(began).Round(time.Millisecond).String())
+	home = lab.Clusters()[0]
+	scheme := clientgoscheme.Scheme
+	Expect(v1.AddToScheme(scheme)).To(Succeed())
+	Expect(podset.AddToScheme(scheme)).To(Succeed())
+	k8s, err = client.NewWithWatch(home.RESTConfig(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	kubectl("apply", "--server-side", "-k", filepath.Join("testdata", "operators"))
+	Eventually(func() error { // kubectl fails while there is no condition at all
+		_, err := home.Kubectl(ctx, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+		return err
+	}).Should(Succeed())
+	for _, name := range []string{"cluster-operator", "roller"} {
+		deployed(operatorNamespace, name)
+	}
+})
+
+// buildImages makes the images of the three Deployments as the Dockerfile does, and returns their archives.
+func buildImages(dir string) []string {
+	GinkgoHelper()
+	root, err := operatorproc.RepositoryPath()
+	Expect(err).NotTo(HaveOccurred())
+	var archives []string
+	for _, name := range []string{"cluster-operator", "topic-operator", "roller"} {
+		program, archive := filepath.Join(dir, name), filepath.Join(dir, name+".tar")
+		Expect(image.BuildProgram(ctx, program, root, "./"+name+"/cmd")).To(Succeed())
+		Expect(image.Image{
+			Name:   "clusteroperator.test/" + name + ":e2e",
+			Files:  []image.File{{Path: "/operator", Source: program}},
+			Config: image.Config{Entrypoint: []string{"/operator"}, User: "65532:65532"},
+		}.Write(archive)).To(Succeed())
+		archives = append(archives, archive)
+	}
+	return archives
+}
+
+// deployed waits until all replicas of a Deployment are ready.
+func deployed(namespace, name string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var found appsv1.Deployment
+		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &found)).To(Succeed())
+		g.Expect(found.Status.ObservedGeneration).To(Equal(found.Generation))
+		g.Expect(found.Status.ReadyReplicas).To(Equal(*found.Spec.Replicas))
+		g.Expect(found.Status.UpdatedReplicas).To(Equal(*found.Spec.Replicas))
+	}).Should(Succeed(), func() string { return said(namespace) })
+}
+
+// kubectl runs kubectl as an administrator.
+func kubectl(args ...string) string {
+	GinkgoHelper()
+	out, err := home.Kubectl(ctx, args...)
+	Expect(err).NotTo(HaveOccurred())
+	return out
+}
+
+// createNamespace makes a namespace that is gone with the specs around it.
+func createNamespace(name string) {
+	GinkgoHelper()
+	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+	DeferCleanup(func() { kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false") })
+}
+
+// said is what Kubernetes and the pods of a namespace tell, and the cluster-operator, for a failure's message.
+func said(namespace string) string {
+	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	text := ""
+	for _, args := range [][]string{
+		{"get", "kafka,kafkanodepool,kafkatopic,strimzipodset,pods,pvc,services", "-n", namespace, "-o", "wide"},
+		{"get", "kafka", "-n", namespace, "-o", "jsonpath={.items[*].status}"},
+		{"get", "events", "-n", namespace, "--sort-by=.lastTimestamp"},
+		{"logs", "-n", namespace, "-l", v1.LabelCluster, "--all-containers", "--prefix", "--tail=25"},
+		{"logs", "-n", operatorNamespace, "-l", "app.kubernetes.io/name=roller", "--prefix", "--tail=25"},
+		{"logs", "-n", operatorNamespace, "-l", "app.kubernetes.io/name=cluster-operator", "--prefix", "--tail=40"},
+	} {
+		out, err := home.Kubectl(limited, args...)
+		text += out + "\n"
+		if err != nil {
+			text += err.Error() + "\n"
+		}
+	}
+	return text
+}

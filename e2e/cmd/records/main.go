@@ -1,0 +1,61 @@
+// Command records writes records to a topic and reads them, as a client that knows nothing of who runs the Kafka, and prints each second how many. It is
+// what the demo of the cluster operator watches.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "records: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	bootstrap := flag.String("bootstrap", "localhost:9093", "a broker's address")
+	topic := flag.String("topic", "orders", "the topic, which exists")
+	authority := flag.String("ca", "ca.crt", "the file with the certificate of the CA that the brokers' certificates are of")
+	flag.Parse()
+	trusted := x509.NewCertPool()
+	certificate, err := os.ReadFile(*authority)
+	if err != nil {
+		return err
+	}
+	if !trusted.AppendCertsFromPEM(certificate) {
+		return fmt.Errorf("%s holds no certificate", *authority)
+	}
+	flow, err := traffic.Start(ctx, traffic.Options{
+		Bootstrap: []string{*bootstrap}, TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
+		Topic: *topic, Group: *topic + "-readers", Every: 50 * time.Millisecond,
+	})
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			p := flow.Progress()
+			fmt.Printf("%d records acknowledged by all replicas, %d refused, %d read\n", p.Acknowledged, p.Refused, p.Read)
+		}
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return flow.Stop(limited).Err()
+}

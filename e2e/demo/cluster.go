@@ -1,0 +1,259 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+)
+
+const (
+	// operatorsNamespace is where config/default installs the operators.
+	operatorsNamespace = "kafka-operators"
+	// clusterNamespace is where the Kafka of the cluster operator's demo is, clusterName its name, and kubernetes the cluster's.
+	clusterNamespace = "kafka"
+	clusterName      = "my-cluster"
+	kubernetes       = "c1"
+	// clusterPatience bounds each wait of the story.
+	clusterPatience = 5 * time.Minute
+)
+
+// onNodes is the demonstration of the cluster operator on a real Kubernetes cluster. It is held by the command nodes (e2e/cmd/nodes).
+type onNodes struct {
+	*Demo
+	nodes   string // the program
+	kubectl string
+	config  string // kubectl's configuration
+	k8s     client.Client
+	began   time.Time
+}
+
+// newOnNodes keeps its things in a folder of its own.
+func newOnNodes(d *Demo) *onNodes {
+	own := *d
+	own.dir = filepath.Join(d.root, ".demo-cluster")
+	return &onNodes{Demo: &own, nodes: own.path("nodes")}
+}
+
+// environment has the program that holds the Kubernetes cluster hold this one, and no other.
+func (o *onNodes) environment() []string {
+	return append(os.Environ(), "NODES_SOCKET="+o.path("socket"))
+}
+
+// Cluster shows the cluster operator at work: a real Kubernetes cluster, the three operators, a Kafka of three nodes that is written to all the time, a
+// rolling change, and a pod that is killed. It leaves everything running.
+func (d *Demo) Cluster(ctx context.Context) error {
+	o := newOnNodes(d)
+	d.tell.section("Preparations (the first time takes some minutes)")
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return err
+	}
+	archives, err := o.build(ctx)
+	if err != nil {
+		return err
+	}
+	d.tell.section("A Kubernetes cluster, with the cluster operator and the roller")
+	o.began = time.Now()
+	if err := o.up(ctx, archives); err != nil {
+		return errors.Join(err, o.problem(ctx))
+	}
+	for _, chapter := range []func(context.Context) error{o.applied, o.topics, o.used, o.rolled, o.killed} {
+		if err := chapter(ctx); err != nil {
+			return errors.Join(err, o.problem(ctx))
+		}
+	}
+	o.howToGoOn()
+	return nil
+}
+
+// ClusterDown ends the demonstration of the cluster operator. It is fine if nothing runs.
+func (d *Demo) ClusterDown(ctx context.Context) error {
+	o := newOnNodes(d)
+	if _, err := os.Stat(o.nodes); err != nil {
+		d.tell.say("The demo does not run.")
+		return nil
+	}
+	if _, err := o.run(ctx, "status"); err == nil {
+		if _, err := o.run(ctx, "down"); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(o.dir); err != nil {
+		return err
+	}
+	d.tell.say("The demo is over; nothing of it is left.")
+	return nil
+}
+
+// build makes the program that holds the Kubernetes cluster, and the images, whose archives it returns.
+func (o *onNodes) build(ctx context.Context) ([]string, error) {
+	if err := image.BuildProgram(ctx, o.nodes, o.root, "./e2e/cmd/nodes"); err != nil {
+		return nil, err
+	}
+	if _, err := o.run(ctx, "status"); err == nil {
+		return nil, errors.New("the demo is running already: make demo-cluster-down ends it")
+	}
+	var archives []string
+	for _, name := range []string{"cluster-operator", "topic-operator", "roller", "records"} {
+		folder := "./" + name + "/cmd"
+		if name == "records" {
+			folder = "./e2e/cmd/records"
+		}
+		began, program, archive := time.Now(), o.path(name), o.path(name+".tar")
+		if err := image.BuildProgram(ctx, program, o.root, folder); err != nil {
+			return nil, err
+		}
+		made := image.Image{
+			Name: "demo.test/" + name + ":demo", Files: []image.File{{Path: "/operator", Source: program}},
+			Config: image.Config{Entrypoint: []string{"/operator"}, User: "65532:65532"},
+		}
+		if err := made.Write(archive); err != nil {
+			return nil, err
+		}
+		archives = append(archives, archive)
+		o.tell.quote(name + " is built, in " + seconds(time.Since(began)))
+	}
+	return archives, nil
+}
+
+// up starts the Kubernetes cluster, and installs the operators.
+func (o *onNodes) up(ctx context.Context, archives []string) error {
+	cmd := exec.CommandContext(ctx, o.nodes, "up", "-clusters", "1")
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.root, o.environment(), io.Discard, o.tell
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("nodes up: %w", err)
+	}
+	for _, archive := range archives {
+		if _, err := o.run(ctx, "load", archive); err != nil {
+			return err
+		}
+	}
+	answer, err := o.run(ctx, "kubeconfig", kubernetes)
+	if err != nil {
+		return err
+	}
+	o.kubectl, o.config, _ = strings.Cut(strings.TrimSpace(answer), "\n")
+	if err := o.connect(); err != nil {
+		return err
+	}
+	if err := o.show(ctx, "get", "nodes"); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"apply", "--server-side", "-k", "e2e/demo/cluster/operators"},
+		{"wait", established, "crd", "--all", "--timeout=60s"},
+		{"create", "namespace", clusterNamespace},
+	} {
+		if _, err := o.quiet(ctx, args...); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"cluster-operator", "roller"} {
+		if err := o.show(ctx, "rollout", "status", "deployment/"+name, "-n", operatorsNamespace, "--timeout=2m"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *onNodes) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", o.config)
+	if err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	o.k8s, err = client.New(config, client.Options{Scheme: scheme})
+	return err
+}
+
+// run runs the program that holds the Kubernetes cluster.
+func (o *onNodes) run(ctx context.Context, args ...string) (string, error) {
+	var out, problem bytes.Buffer
+	cmd := exec.CommandContext(ctx, o.nodes, args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.root, o.environment(), &out, &problem
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", shellLine(append([]string{"nodes"}, args...)), err, strings.TrimSpace(problem.String()))
+	}
+	return out.String(), nil
+}
+
+// show runs kubectl, and shows both the command and what it prints.
+func (o *onNodes) show(ctx context.Context, args ...string) error {
+	o.tell.say("$ kubectl %s", shellLine(args))
+	out, err := o.quiet(ctx, args...)
+	o.tell.quote(out)
+	o.tell.say("")
+	return err
+}
+
+func (o *onNodes) quiet(ctx context.Context, args ...string) (string, error) {
+	return runKubectl(ctx, o.kubectl, o.root, o.config, o.path("kube-cache"), args)
+}
+
+// runKubectl runs kubectl in a folder, and returns what it prints.
+func runKubectl(ctx context.Context, program, dir, config, cache string, args []string) (string, error) {
+	var out, problem bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &problem
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+config, "KUBECACHEDIR="+cache)
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("kubectl %s: %w: %s", shellLine(args), err, strings.TrimSpace(problem.String()))
+	}
+	return out.String(), nil
+}
+
+// problem shows what the operators and nodes say, where the story failed. The Kubernetes cluster stays, so that one can look.
+func (o *onNodes) problem(ctx context.Context) error {
+	if o.kubectl == "" || ctx.Err() != nil {
+		return nil
+	}
+	for _, args := range [][]string{
+		{"get", "kafka,kafkanodepool,kafkatopic,strimzipodset,pods,pvc", "-n", clusterNamespace},
+		{"logs", "-n", operatorsNamespace, "-l", "app.kubernetes.io/name=cluster-operator", "--tail=15"},
+	} {
+		out, err := o.quiet(ctx, args...)
+		o.tell.quote(lastLines(out, 40))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// howToGoOn says what can be done with what runs.
+func (o *onNodes) howToGoOn() {
+	o.tell.section("Go on playing")
+	path := ""
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		path = " PATH=$PATH:" + filepath.Dir(o.kubectl)
+	}
+	o.tell.say("    export KUBECONFIG=%s%s", o.config, path)
+	for _, line := range [][2]string{
+		{"kubectl get kafka,kafkanodepool,kafkatopic,strimzipodset,pods -n kafka", "what there is"},
+		{"kubectl logs -f -n kafka deploy/records", "records that are written and read"},
+		{"kubectl logs -f -n kafka-operators deploy/cluster-operator", "what the cluster operator does"},
+		{"kubectl exec -n kafka-operators deploy/roller -- /operator plan --namespace=kafka --cluster=my-cluster", "what would be restarted, and why"},
+		{"kubectl edit kafka my-cluster -n kafka", "change something"},
+		{"kubectl delete service my-cluster-kafka-bootstrap -n kafka", "break something"},
+	} {
+		o.tell.say("    %-76s # %s", line[0], line[1])
+	}
+	o.tell.say("\nFrom the start of the Kubernetes cluster to here it took %s. To end it all: make demo-cluster-down", seconds(time.Since(o.began)))
+}

@@ -1,0 +1,213 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+func (o *onNodes) applied(ctx context.Context) error {
+	o.tell.section("A Kafka of three nodes, each broker and controller, with TLS and volumes")
+	began := time.Now()
+	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", "e2e/demo/cluster/kafka.yaml"); err != nil {
+		return err
+	}
+	shown := ""
+	err := o.await(ctx, "the Kafka is Ready", func(ctx context.Context) (bool, error) {
+		var kafka v1.Kafka
+		if err := o.k8s.Get(ctx, client.ObjectKey{Namespace: clusterNamespace, Name: clusterName}, &kafka); err != nil {
+			return false, err
+		}
+		for _, c := range kafka.Status.Conditions {
+			if c.Type != v1.ConditionReady {
+				continue
+			}
+			if text := strings.TrimSpace("Ready=" + c.Status + " " + c.Message); text != shown {
+				shown = text
+				o.event(began, text)
+			}
+			return c.Status == v1.ConditionTrue && kafka.Status.ObservedGeneration == kafka.Generation, nil
+		}
+		return false, nil
+	})
+	if err != nil {
+		return err
+	}
+	o.tell.say("")
+	return o.show(ctx, "get", "kafka,kafkanodepool,strimzipodset,pods,pvc", "-n", clusterNamespace)
+}
+
+func (o *onNodes) topics(ctx context.Context) error {
+	o.tell.section("Topics, which the Kafka's own topic operator makes")
+	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", "e2e/demo/cluster/topics.yaml"); err != nil {
+		return err
+	}
+	if _, err := o.quiet(ctx, "wait", "--for=condition=Ready", "kafkatopic", "--all", "-n", clusterNamespace, "--timeout=2m"); err != nil {
+		return err
+	}
+	return o.show(ctx, "get", "kafkatopic", "-n", clusterNamespace)
+}
+
+func (o *onNodes) used(ctx context.Context) error {
+	o.tell.section("A producer and a consumer, over TLS")
+	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", "e2e/demo/cluster/records.yaml"); err != nil {
+		return err
+	}
+	err := o.await(ctx, "records are read", func(ctx context.Context) (bool, error) {
+		read, err := o.read(ctx)
+		return read > 0, err
+	})
+	if err != nil {
+		return err
+	}
+	return o.show(ctx, "logs", "-n", clusterNamespace, "deploy/records", "--tail=1")
+}
+
+// read returns how many records were read, as the last line of the log says. A record that was refused is an error.
+func (o *onNodes) read(ctx context.Context) (int, error) {
+	out, err := o.quiet(ctx, "logs", "-n", clusterNamespace, "deploy/records", "--tail=1")
+	if err != nil {
+		return 0, err
+	}
+	var acknowledged, refused, read int
+	if _, err := fmt.Sscanf(out, "%d records acknowledged by all replicas, %d refused, %d read", &acknowledged, &refused, &read); err != nil {
+		return 0, fmt.Errorf("%q: %w", out, err)
+	}
+	if refused > 0 {
+		return read, fmt.Errorf("%d records were refused", refused)
+	}
+	return read, nil
+}
+
+func (o *onNodes) rolled(ctx context.Context) error {
+	o.tell.section("A change that needs restarts: the roller takes one node at a time")
+	return o.watched(ctx, 3, func() error {
+		return o.show(ctx, "patch", "kafka", clusterName, "-n", clusterNamespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
+	})
+}
+
+func (o *onNodes) killed(ctx context.Context) error {
+	o.tell.section("A pod is killed")
+	return o.watched(ctx, 1, func() error {
+		return o.show(ctx, "delete", "pod", clusterName+"-combined-1", "-n", clusterNamespace, "--grace-period=0", "--force", "--wait=false")
+	})
+}
+
+// node is what the story shows of a node.
+type node struct {
+	uid   string
+	state string
+}
+
+// watched does something, and shows what becomes of the nodes until so many of them were made again and all are ready, and that records flow on.
+func (o *onNodes) watched(ctx context.Context, anew int, do func() error) error {
+	before, err := o.pods(ctx)
+	if err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	began, seen := time.Now(), maps.Clone(before)
+	err = o.await(ctx, "all nodes are ready again", func(ctx context.Context) (bool, error) {
+		now, err := o.pods(ctx)
+		if err != nil {
+			return false, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(before)) {
+			if now[name] != seen[name] {
+				o.event(began, name+" is "+now[name].state)
+			}
+		}
+		seen = now
+		again := 0
+		for name, n := range before {
+			if now[name].state != ready {
+				return false, nil
+			}
+			if now[name].uid != n.uid {
+				again++
+			}
+		}
+		return again >= anew, nil
+	})
+	if err != nil {
+		return err
+	}
+	read, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	err = o.await(ctx, "records flow on", func(ctx context.Context) (bool, error) {
+		later, err := o.read(ctx)
+		return later > read, err
+	})
+	if err != nil {
+		return err
+	}
+	o.tell.say("")
+	return o.show(ctx, "logs", "-n", clusterNamespace, "deploy/records", "--tail=1")
+}
+
+// ready is the state of a node that serves.
+const ready = "ready"
+
+// pods returns the state of each node that there is, by name; the others are away.
+func (o *onNodes) pods(ctx context.Context) (map[string]node, error) {
+	var pods corev1.PodList
+	err := o.k8s.List(ctx, &pods, client.InNamespace(clusterNamespace), client.MatchingLabels{v1.LabelCluster: clusterName}, client.HasLabels{podset.LabelPoolName})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]node{}
+	for id := range 3 {
+		all[fmt.Sprintf("%s-combined-%d", clusterName, id)] = node{state: "away"}
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		state := "starting"
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				state = ready
+			}
+		}
+		if pod.DeletionTimestamp != nil {
+			state = "stopping"
+		}
+		all[pod.Name] = node{uid: string(pod.UID), state: state}
+	}
+	return all, nil
+}
+
+// event shows something, and when it was.
+func (o *onNodes) event(began time.Time, text string) {
+	o.tell.say("    after %5.1f s  %s", time.Since(began).Seconds(), text)
+}
+
+// await polls until a condition holds. An error is shown only if the condition never does.
+func (o *onNodes) await(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
+	const pause = 200 * time.Millisecond
+	limited, cancel := context.WithTimeout(ctx, clusterPatience)
+	defer cancel()
+	for {
+		ok, err := condition(limited)
+		if err == nil && ok {
+			return nil
+		}
+		select {
+		case <-limited.Done():
+			return errors.Join(fmt.Errorf("not within %v: %s", clusterPatience, what), err, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}

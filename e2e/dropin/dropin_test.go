@@ -1,0 +1,235 @@
+// Package dropin_test exchanges the image of Strimzi's Topic Operators, and nothing else.
+package dropin_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
+)
+
+// deployment is how Strimzi starts its image: arguments, variables and rights, and nothing else.
+type deployment struct {
+	args  []string
+	env   map[string]string
+	rules []rbacv1.PolicyRule
+}
+
+const startScript = "/opt/strimzi/bin/topic_operator_run.sh"
+
+var allOfTopics = rbacv1.PolicyRule{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics"},
+	Verbs: []string{"get", "list", "watch", "create", "patch", "update", "delete"}}
+
+var deployments = map[string]deployment{
+	// packaging/install/topic-operator of Strimzi: 02-Role, 05-Deployment. The Role allows neither Leases nor Events nor Secrets.
+	"standalone": {
+		args: []string{startScript},
+		env: map[string]string{
+			"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster", "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "120000",
+			"STRIMZI_LOG_LEVEL": "INFO", "STRIMZI_TLS_ENABLED": "false",
+		},
+		rules: []rbacv1.PolicyRule{
+			allOfTopics,
+			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/status"}, Verbs: []string{"get", "patch", "update"}},
+			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/finalizers"}, Verbs: []string{"update"}},
+		},
+	},
+	// What Strimzi's cluster operator gives the container in the Entity Operator's pod, without TLS, which needs Kafka's certificates. It hands on
+	// its own feature gates, and the settings of a Cruise Control that is there.
+	"entity operator": {
+		args: []string{startScript},
+		env: map[string]string{
+			"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster", "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "120000",
+			"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_ENABLED": "true", "STRIMZI_GC_LOG_ENABLED": "false", "STRIMZI_FEATURE_GATES": "+ServerSideApplyPhase1,-UseConnectBuildWithBuildah",
+			"STRIMZI_CRUISE_CONTROL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_RACK_ENABLED": "false", "STRIMZI_CRUISE_CONTROL_HOSTNAME": "my-cluster-cruise-control.kafka.svc",
+			"STRIMZI_CRUISE_CONTROL_PORT": "9090", "STRIMZI_CRUISE_CONTROL_SSL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_AUTH_ENABLED": "true",
+			"STRIMZI_CRUISE_CONTROL_CRT_FILE_PATH": "/etc/eto-cc-api/none.crt", "STRIMZI_CRUISE_CONTROL_API_USER_PATH": "/etc/none", "STRIMZI_CRUISE_CONTROL_API_PASS_PATH": "/etc/none",
+			"STRIMZI_JAVA_OPTS": "-Xmx128m",
+		},
+		rules: []rbacv1.PolicyRule{
+			allOfTopics,
+			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/status"}, Verbs: []string{"get", "patch", "update"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create"}},
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "delete", "patch", "update"}},
+		},
+	},
+}
+
+// Only the image is exchanged: the program runs with what Strimzi gives its own, makes a topic, and ends well.
+func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
+	server, admin := startServer(t)
+	program, err := operatorproc.Build(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(brokers.Close)
+	for name, d := range deployments {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "dropin-"}}
+			g.Expect(admin.Create(t.Context(), ns)).To(Succeed())
+			p := startProgram(t, program, server, admin, ns.Name, brokers.Bootstrap(), d)
+
+			kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: ns.Name, Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &v1.KafkaTopicSpec{}}
+			g.Expect(admin.Create(t.Context(), kt)).To(Succeed())
+			g.Eventually(func() string {
+				_ = admin.Get(t.Context(), client.ObjectKeyFromObject(kt), kt) // not read is not ready
+				return kt.Status.TopicID
+			}, time.Minute).ShouldNot(BeEmpty(), p.log.String)
+			g.Eventually(func() int { return p.status("/ready") }, time.Minute).Should(Equal(http.StatusOK), p.log.String)
+			g.Expect(p.status("/healthy")).To(Equal(http.StatusOK))
+			g.Expect(p.log.String()).To(ContainSubstring("Leader election is off: run one replica only"))
+			g.Expect(p.log.String()).To(ContainSubstring("Kubernetes Events are off: the operator has no right to create them"))
+			g.Expect(p.log.String()).NotTo(ContainSubstring("level=ERROR"))
+
+			g.Expect(admin.Delete(t.Context(), ns)).To(Succeed())
+			g.Expect(p.end()).To(Succeed(), p.log.String)
+			g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(kt), kt)).To(Succeed())
+			g.Expect(kt.Finalizers).To(BeEmpty(), p.log.String)
+			g.Expect(p.log.String()).To(ContainSubstring("Released a KafkaTopic because its namespace is being deleted; its topic stays in Kafka"))
+		})
+	}
+}
+
+func startServer(t *testing.T) (*envtest.Environment, client.Client) {
+	t.Helper()
+	root, err := assets.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binaries := os.Getenv("KUBEBUILDER_ASSETS")
+	if binaries == "" {
+		if binaries, err = assets.Dir(t.Context(), "controlplane", os.Stderr); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatalf("there is no API server: %v", err)
+			}
+			t.Skipf("there is no API server: %v", err)
+		}
+	}
+	server := &envtest.Environment{BinaryAssetsDirectory: binaries, CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true,
+		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
+	config, err := server.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop() }) // it ends with the process at the latest
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := v1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, c
+}
+
+// program is a running operator.
+type program struct {
+	cmd     *exec.Cmd
+	address string
+	log     *output
+	ended   chan error
+}
+
+// output is a log that is read while it is written.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func startProgram(t *testing.T, binary string, server *envtest.Environment, admin client.Client, namespace string, bootstrap []string, d deployment) *program {
+	t.Helper()
+	g := NewWithT(t)
+	user, err := server.AddUser(envtest.User{Name: "operator-of-" + namespace}, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "strimzi-topic-operator"}
+	g.Expect(admin.Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: d.rules})).To(Succeed())
+	g.Expect(admin.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator-of-" + namespace}}})).To(Succeed())
+	kubeconfig, err := user.KubeConfig()
+	g.Expect(err).NotTo(HaveOccurred())
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	g.Expect(os.WriteFile(file, kubeconfig, 0o600)).To(Succeed())
+	ports, err := freeport.Take(1)
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { freeport.Release(ports) })
+
+	p := &program{address: fmt.Sprintf("127.0.0.1:%d", ports[0]), log: &output{}, ended: make(chan error, 1)}
+	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary, d.args...)
+	// A pod has the address of its own, and the kubeconfig stands for the service account.
+	p.cmd.Env = []string{"KUBECONFIG=" + file, "POD_NAMESPACE=" + namespace, "STRIMZI_HTTP_ADDRESS=" + p.address, "STRIMZI_NAMESPACE=" + namespace,
+		"STRIMZI_KAFKA_BOOTSTRAP_SERVERS=" + strings.Join(bootstrap, ",")}
+	for name, value := range d.env {
+		p.cmd.Env = append(p.cmd.Env, name+"="+value)
+	}
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	g.Expect(p.cmd.Start()).To(Succeed())
+	go func() { p.ended <- p.cmd.Wait() }()
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended
+	return p
+}
+
+func (p *program) status(path string) int {
+	response, err := http.Get("http://" + p.address + path)
+	if err != nil {
+		return 0
+	}
+	_ = response.Body.Close() // not read
+	return response.StatusCode
+}
+
+// end asks the program to end, as the kubelet does, and waits for Kubernetes' usual grace period at most.
+func (p *program) end() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case err := <-p.ended:
+		return err
+	case <-time.After(30 * time.Second):
+		return fmt.Errorf("the program still runs after 30 s")
+	}
+}

@@ -1,0 +1,249 @@
+// Package traffic writes records to a Kafka and reads them, as clients have it by default: acks=all, idempotent, two minutes for each record,
+// and a consumer in a group. What became of each record is in the [Report].
+package traffic
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo" //nolint:depguard // the port has no records, and a test that none is lost has to write and read some
+)
+
+// Options say where the records go.
+type Options struct {
+	// Bootstrap are the addresses of brokers.
+	Bootstrap []string
+	// Dial, if set, opens the connections.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS, if set, is the brokers' TLS as a client knows it. The brokers' names are verified: those that they advertise.
+	TLS *tls.Config
+	// Topic is the topic, which exists, and Group the consumer's group.
+	Topic, Group string
+	// Every is the time from one record to the next, 5 ms if not set.
+	Every time.Duration
+}
+
+// Traffic is a producer and a consumer at work.
+type Traffic struct {
+	stop     context.CancelFunc
+	stopped  sync.Once
+	written  sync.WaitGroup
+	consumer *kgo.Client
+
+	mu     sync.Mutex
+	report Report
+	places map[string]map[string]bool // where each record was read, by its value
+}
+
+// Report is what became of the records. A consumer may read a record twice; it must not be in two places.
+type Report struct {
+	// Acknowledged are the values of the records that were acknowledged, and Refused the errors of the others.
+	Acknowledged []string
+	Refused      []error
+	// Read counts the different records that were read, and Failures are the consumer's errors.
+	Read     int
+	Failures []error
+	// Lost are acknowledged records that were not read, and Doubled those that are in several places.
+	Lost, Doubled []string
+	// Longest is the longest time from the sending of a record to its acknowledgement.
+	Longest time.Duration
+}
+
+// Err returns what is wrong: a record that was refused, lost or doubled, or a consumer that failed.
+func (r Report) Err() error {
+	errs := append([]error{}, r.Refused...)
+	errs = append(errs, r.Failures...)
+	if len(r.Lost) > 0 || len(r.Doubled) > 0 {
+		errs = append(errs, fmt.Errorf("of %d acknowledged records, %d are lost and %d are there twice", len(r.Acknowledged), len(r.Lost), len(r.Doubled)))
+	}
+	return errors.Join(errs...)
+}
+
+// Start begins to write and to read. Stop ends it.
+func Start(ctx context.Context, o Options) (*Traffic, error) {
+	if o.Every == 0 {
+		o.Every = 5 * time.Millisecond
+	}
+	producer, err := connect(o, kgo.DefaultProduceTopic(o.Topic), kgo.RecordDeliveryTimeout(2*time.Minute))
+	if err != nil {
+		return nil, err
+	}
+	consumer, err := connect(o, kgo.ConsumeTopics(o.Topic), kgo.ConsumerGroup(o.Group), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if err != nil {
+		producer.Close()
+		return nil, err
+	}
+	t := &Traffic{consumer: consumer, places: map[string]map[string]bool{}}
+	// What is under way when the context ends is still answered.
+	writing, stop := context.WithCancel(ctx)
+	t.stop = stop
+	t.written.Go(func() { t.write(writing, context.WithoutCancel(ctx), producer, o.Every) })
+	go t.read()
+	return t, nil
+}
+
+// connect makes a client, which connects when it has something to do.
+func connect(o Options, opts ...kgo.Opt) (*kgo.Client, error) {
+	opts = append(opts, kgo.SeedBrokers(o.Bootstrap...))
+	dial := o.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	return kgo.NewClient(append(opts, kgo.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil || o.TLS == nil {
+			return conn, err
+		}
+		return handshake(ctx, conn, o.TLS, address)
+	}))...)
+}
+
+func handshake(ctx context.Context, conn net.Conn, config *tls.Config, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err == nil {
+		config = config.Clone()
+		config.ServerName = host
+		secured := tls.Client(conn, config)
+		if err = secured.HandshakeContext(ctx); err == nil {
+			return secured, nil
+		}
+	}
+	return nil, errors.Join(err, conn.Close())
+}
+
+// write writes until the end, and waits for all answers.
+func (t *Traffic) write(writing, ctx context.Context, producer *kgo.Client, every time.Duration) {
+	defer producer.Close()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 0; writing.Err() == nil; n++ {
+		value, began := strconv.Itoa(n), time.Now()
+		producer.Produce(ctx, &kgo.Record{Value: []byte(value)}, func(_ *kgo.Record, err error) { t.answered(value, time.Since(began), err) })
+		select {
+		case <-writing.Done():
+		case <-tick.C:
+		}
+	}
+	_ = producer.Flush(ctx) // each record's own error is reported
+}
+
+func (t *Traffic) answered(value string, took time.Duration, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.report.Refused = append(t.report.Refused, err)
+		return
+	}
+	t.report.Acknowledged = append(t.report.Acknowledged, value)
+	t.report.Longest = max(t.report.Longest, took)
+}
+
+// read reads until the consumer is closed.
+func (t *Traffic) read() {
+	for {
+		fetches := t.consumer.PollFetches(context.Background())
+		if fetches.IsClientClosed() {
+			return
+		}
+		t.mu.Lock()
+		fetches.EachError(func(topic string, partition int32, err error) {
+			t.report.Failures = append(t.report.Failures, fmt.Errorf("%s-%d: %w", topic, partition, err))
+		})
+		fetches.EachRecord(func(r *kgo.Record) {
+			value := string(r.Value)
+			if t.places[value] == nil {
+				t.places[value] = map[string]bool{}
+			}
+			t.places[value][fmt.Sprintf("%d@%d", r.Offset, r.Partition)] = true
+		})
+		t.mu.Unlock()
+	}
+}
+
+// Progress counts the records so far.
+type Progress struct{ Acknowledged, Refused, Read int }
+
+// Progress returns what became of the records so far.
+func (t *Traffic) Progress() Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Progress{Acknowledged: len(t.report.Acknowledged), Refused: len(t.report.Refused), Read: len(t.places)}
+}
+
+// Stop ends the writing, waits until each record is answered and each acknowledged one is read, or until the context ends, and reports. Called again it
+// returns the same report.
+func (t *Traffic) Stop(ctx context.Context) Report {
+	t.stopped.Do(func() { t.finish(ctx) })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.report
+}
+
+func (t *Traffic) finish(ctx context.Context) {
+	t.stop()
+	t.written.Wait()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for len(t.missing()) > 0 && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	t.consumer.Close()
+	lost := t.missing()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Lost, t.report.Read = lost, len(t.places)
+	for value, places := range t.places {
+		if len(places) > 1 {
+			t.report.Doubled = append(t.report.Doubled, value)
+		}
+	}
+}
+
+// missing are acknowledged records that were not read yet.
+func (t *Traffic) missing() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var missing []string
+	for _, value := range t.report.Acknowledged {
+		if len(t.places[value]) == 0 {
+			missing = append(missing, value)
+		}
+	}
+	return missing
+}
+
+// ReadAll reads a topic from its start to its end, and returns how often each value is in it. Options.Group and Options.Every have no effect.
+func ReadAll(ctx context.Context, o Options) (map[string]int, error) {
+	reader, err := connect(o, kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	left, err := ends(ctx, reader, o.Topic)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]int{}
+	for len(left) > 0 {
+		fetches := reader.PollFetches(ctx)
+		if err := errors.Join(fetches.Err(), ctx.Err()); err != nil {
+			return nil, fmt.Errorf("read %s, of which partitions %v are left: %w", o.Topic, left, err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			values[string(r.Value)]++
+			if r.Offset+1 >= left[r.Partition] {
+				delete(left, r.Partition)
+			}
+		})
+	}
+	return values, nil
+}

@@ -1,0 +1,86 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// SupportedFeatures are the features of Kafka 4.3, and at which levels its nodes can run them.
+func SupportedFeatures() map[string]kafka.FeatureRange {
+	return map[string]kafka.FeatureRange{
+		"eligible.leader.replicas.version": {Min: 0, Max: 1},
+		"group.version":                    {Min: 0, Max: 1},
+		"kraft.version":                    {Min: 0, Max: 1},
+		kafka.FeatureMetadataVersion:       {Min: 7, Max: 30},
+		"share.version":                    {Min: 0, Max: 1},
+		"streams.version":                  {Min: 0, Max: 1},
+		"transaction.version":              {Min: 0, Max: 2},
+	}
+}
+
+// Features are the levels of a new cluster of Kafka 4.3 whose quorum is static: the highest, and no kraft.version.
+func Features() map[string]int16 {
+	out := map[string]int16{}
+	for name, supported := range SupportedFeatures() {
+		out[name] = supported.Max
+	}
+	delete(out, "kraft.version")
+	return out
+}
+
+// metadataChanges are the levels of metadata.version that changed the metadata (didMetadataChange in Kafka's MetadataVersion): from none of them a
+// cluster can go back.
+var metadataChanges = []int16{8, 11, 13, 14, 15, 17, 23, 30}
+
+// FeaturesAfter returns the levels after updates, as FeatureControlManager of the controller computes them. It leaves out that a level may need another
+// one of another feature.
+func FeaturesAfter(present map[string]int16, updates map[string]kafka.FeatureUpdate, controller int32) (map[string]int16, error) {
+	after := maps.Clone(present)
+	for _, name := range slices.Sorted(maps.Keys(updates)) {
+		update := updates[name]
+		if why := refuseFeature(name, present[name], update, controller); why != "" {
+			return nil, kafka.NewError(kafka.CodeInvalidUpdateVersion, "The update failed for all features since the following feature had an error: "+why)
+		}
+		after[name] = update.Level
+		if update.Level == 0 {
+			delete(after, name)
+		}
+	}
+	return after, nil
+}
+
+// refuseFeature says why the controller refuses an update; empty: it does not.
+func refuseFeature(name string, present int16, update kafka.FeatureUpdate, controller int32) string {
+	supported, known := SupportedFeatures()[name]
+	lost := slices.ContainsFunc(metadataChanges, func(changed int16) bool { return update.Level < changed && changed <= present })
+	invalid := fmt.Sprintf("Invalid update version %d for feature %s. ", update.Level, name)
+	switch {
+	case update.Level < 0:
+		return invalid + "A feature version cannot be less than 0."
+	case !known && update.Level == 0:
+		return invalid + fmt.Sprintf("Feature %s not found.", name)
+	case !known:
+		return invalid + fmt.Sprintf("Local controller %d does not support this feature.", controller)
+	case update.Level < supported.Min || update.Level > supported.Max:
+		return invalid + fmt.Sprintf("Local controller %d only supports versions %d-%d", controller, supported.Min, supported.Max)
+	case update.Level < present && !update.Downgrade:
+		return invalid + "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade."
+	case update.Level > present && update.Downgrade:
+		return invalid + "Can't downgrade to a newer version."
+	case name == kafka.FeatureMetadataVersion && lost:
+		return strings.Join([]string{
+			fmt.Sprintf("Unsupported metadata.version downgrade from %d to %d.", present, update.Level),
+			"Refusing to perform the requested downgrade because it might delete metadata information.",
+		}, " ")
+	}
+	return ""
+}
+
+// UnregisteredBroker is how the controller refuses to unregister a broker that is not registered.
+func UnregisteredBroker(id int32) error {
+	return kafka.NewError(kafka.CodeBrokerIDNotRegistered, fmt.Sprintf("Broker ID %d is not currently registered", id))
+}

@@ -1,0 +1,69 @@
+// Package build says which build of a program runs: for --version, the log and the metric kafka_operators_build_info.
+package build
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// version is set by the linker: -ldflags '-X github.com/kafka-operators/kafka-operators/operator/build.version=1.2.3'.
+var version string
+
+// Info describes a build.
+type Info struct {
+	// Version is the release, such as 1.2.3; devel for a build that is none.
+	Version string
+	// Revision is the commit, with "-dirty" for one with changes; unknown where the build does not record it.
+	Revision string
+	// Go is the version of the compiler, Platform is GOOS/GOARCH.
+	Go, Platform string
+}
+
+// Current returns the build of the running program.
+func Current() Info {
+	recorded, _ := debug.ReadBuildInfo()
+	return describe(version, recorded)
+}
+
+func describe(version string, recorded *debug.BuildInfo) Info {
+	i := Info{Version: version, Revision: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if i.Version == "" {
+		i.Version = "devel"
+	}
+	if recorded == nil {
+		return i
+	}
+	dirty := false
+	for _, s := range recorded.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			i.Revision = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	if dirty {
+		i.Revision += "-dirty"
+	}
+	return i
+}
+
+// String returns the build in one line.
+func (i Info) String() string {
+	return fmt.Sprintf("%s (revision %s, %s, %s)", i.Version, i.Revision, i.Go, i.Platform)
+}
+
+// Register adds the metric kafka_operators_build_info, which is always 1, with the build in its labels.
+func Register(registry prometheus.Registerer, program string) {
+	i := Current()
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "kafka_operators_build_info", Help: "Always 1; the labels describe the build",
+		ConstLabels: prometheus.Labels{"program": program, "version": i.Version, "revision": i.Revision, "go_version": i.Go}})
+	g.Set(1)
+	if err := registry.Register(g); err != nil && !errors.As(err, new(prometheus.AlreadyRegisteredError)) {
+		panic(err) // a label or name that Prometheus does not allow
+	}
+}

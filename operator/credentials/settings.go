@@ -1,0 +1,176 @@
+package credentials
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
+)
+
+// The variables that more than one place names.
+const (
+	envBootstrap      = "STRIMZI_KAFKA_BOOTSTRAP_SERVERS"
+	envNamespace      = "STRIMZI_CLUSTER_NAMESPACE"
+	envClientID       = "STRIMZI_CLIENT_ID"
+	envProtocol       = "STRIMZI_SECURITY_PROTOCOL"
+	envTrustSecret    = "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME"
+	envIdentitySecret = "STRIMZI_TLS_SECRET_NAME"
+	envKeyEntry       = "STRIMZI_TLS_KEY_NAME"
+	envCertEntry      = "STRIMZI_TLS_CERT_NAME"
+	envCAFile         = "STRIMZI_TLS_CA_FILE"
+	envCertFile       = "STRIMZI_TLS_CERT_FILE"
+	envKeyFile        = "STRIMZI_TLS_KEY_FILE"
+	envSASLEnabled    = "STRIMZI_SASL_ENABLED"
+	envSASLMechanism  = "STRIMZI_SASL_MECHANISM"
+	envSASLUsername   = "STRIMZI_SASL_USERNAME"
+	envSASLPassword   = "STRIMZI_SASL_PASSWORD"
+	envSASLSecret     = "STRIMZI_SASL_SECRET_NAME"
+	envPasswordFile   = "STRIMZI_SASL_PASSWORD_FILE"
+	envSASLCustom     = "STRIMZI_SASL_CUSTOM_CONFIG_JSON"
+)
+
+// Files are paths to what Secrets hold otherwise. An empty path is none. A file overrides a Secret.
+type Files struct {
+	// CA holds the certificates to trust (PEM), Cert and Key the program's own certificate and its key.
+	CA, Cert, Key string
+	// Password holds the password, or the client's secret for OAUTHBEARER.
+	Password string
+}
+
+// Settings are the settings of the connection to Kafka. Make them with NewSettings, put Groups into a table, read the table, and call
+// Complete; Result and Files are valid then, if the reading has no error.
+type Settings struct {
+	// Result says how to reach Kafka.
+	Result credentials.Settings
+	// Files are set only with Program.Files.
+	Files Files
+
+	program     Program
+	saslEnabled bool
+	mechanism   string
+	custom      credentials.Masked
+}
+
+// Program is what differs between programs.
+type Program struct {
+	// ClientID is the default client id; a random part is added to it.
+	ClientID string
+	// BootstrapOptional is for programs that know Kafka's address from elsewhere.
+	BootstrapOptional bool
+	// Files adds settings for files beside those for Secrets, for programs that read them.
+	Files bool
+}
+
+// NewSettings returns the settings for a program.
+func NewSettings(p Program) *Settings { return &Settings{program: p} }
+
+// Groups returns the settings for a table.
+func (s *Settings) Groups() []settings.Group {
+	return []settings.Group{
+		{Title: "Kafka", Settings: s.connection()},
+		{Title: "Certificates", Settings: s.certificates()},
+		{Title: "Login", Settings: s.login()},
+	}
+}
+
+// Namespace returns the setting for the namespace of all Secrets, for a table.
+func (s *Settings) Namespace() settings.Setting {
+	return settings.Setting{Env: envNamespace, DefaultDoc: "the operator's namespace", Parse: settings.Into(&s.Result.SecretNamespace, settings.Namespace),
+		Doc: "The namespace of all Secrets named below. Unset: the namespace the operator runs in, else the first one watched, else `default`."}
+}
+
+func (s *Settings) connection() []settings.Setting {
+	r := &s.Result
+	return []settings.Setting{
+		{Env: envBootstrap, Mandatory: !s.program.BootstrapOptional, Parse: settings.Into(&r.Bootstrap, settings.Bootstrap),
+			Doc: "Addresses of one or more brokers, as `host:port` with commas between."},
+		{Env: envClientID, DefaultDoc: s.program.ClientID + "-`<uuid>`", Parse: settings.Into(&r.ClientID, settings.Text),
+			Doc: "The client id, which brokers log and apply quotas to. Unset: a new one at each start."},
+		{Env: envProtocol, DefaultDoc: "derived", Parse: settings.Into(&r.Protocol, credentials.ParseProtocol),
+			Doc: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if a certificate is named, with login if " +
+				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the start."},
+	}
+}
+
+func (s *Settings) certificates() []settings.Setting {
+	tls := &s.Result.TLS
+	all := []settings.Setting{
+		{Env: envTrustSecret, DefaultDoc: "none", Parse: settings.Into(&tls.TrustSecret, settings.Name),
+			Doc: "A Secret, all `.crt` entries of which (PEM) are authorities that may sign the brokers' certificates. Followed while running."},
+		{Env: envIdentitySecret, DefaultDoc: "none", Parse: settings.Into(&tls.IdentitySecret, settings.Name),
+			Doc: "A Secret with the operator's own key and certificate (PEM), for mTLS. Followed while running."},
+		{Env: envKeyEntry, DefaultDoc: "tls.key", Parse: settings.Into(&tls.KeyEntry, settings.Text),
+			Doc: "The entry with the key. The default is ours and holds only if `STRIMZI_TLS_CERT_NAME` is unset too."},
+		{Env: envCertEntry, DefaultDoc: "tls.crt", Parse: settings.Into(&tls.CertEntry, settings.Text),
+			Doc: "The entry with the certificate and its chain. The default is ours and holds only if `STRIMZI_TLS_KEY_NAME` is unset too."},
+		{Env: "STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM", Default: "HTTPS", EmptyCounts: true,
+			Parse: settings.Into(&tls.SkipHostnameVerification, credentials.ParseEndpointAlgorithm),
+			Doc:   "`HTTPS` compares the brokers' certificates with their host names. Set to the empty string it does not; the chain is verified nevertheless."},
+	}
+	if !s.program.Files {
+		return all
+	}
+	file := func(env string, place *string, doc string) settings.Setting {
+		return settings.Setting{Env: env, DefaultDoc: "none", Added: true, Parse: settings.Into(place, settings.Text), Doc: doc}
+	}
+	return append(all,
+		file(envCAFile, &s.Files.CA, "A file with authorities (PEM), instead of a Secret."),
+		file(envCertFile, &s.Files.Cert, "A file with the program's own certificate and its chain (PEM), instead of a Secret."),
+		file(envKeyFile, &s.Files.Key, "A file with the key of that certificate (PEM)."))
+}
+
+func (s *Settings) login() []settings.Setting {
+	sasl := &s.Result.SASL
+	all := []settings.Setting{
+		{Env: envSASLEnabled, Default: "false", Boolean: true, Parse: settings.Into(&s.saslEnabled, settings.Bool),
+			Doc: "Whether the operator logs in."},
+		{Env: envSASLMechanism, DefaultDoc: "none", Parse: settings.Into(&s.mechanism, settings.Text),
+			Doc: "`plain`, `scram-sha-256` or `scram-sha-512`. For OAUTHBEARER use `STRIMZI_SASL_CUSTOM_CONFIG_JSON`."},
+		{Env: envSASLUsername, DefaultDoc: "none", Parse: settings.Into(&sasl.Username, settings.Text), Doc: "The user's name."},
+		{Env: envSASLPassword, DefaultDoc: "none", Secret: true, Parse: settings.Into(&sasl.Password, settings.Secret),
+			Doc: "The user's password. It is read at start only: prefer `STRIMZI_SASL_SECRET_NAME`."},
+		{Env: envSASLSecret, DefaultDoc: "none", Added: true, Parse: settings.Into(&sasl.Secret, settings.Name),
+			Doc: "A Secret with the entries `username` and `password`, or `client-id` and `client-secret` for OAUTHBEARER. Followed while running. " +
+				"The Secret of a KafkaUser, which has no `username`, works together with `STRIMZI_SASL_USERNAME`."},
+		{Env: envSASLCustom, DefaultDoc: "none", Secret: true, Parse: settings.Into(&s.custom, settings.Secret),
+			Doc: "Kafka client properties as a JSON object, all keys beginning with `sasl.`; see below. It replaces mechanism, user and password above."},
+	}
+	if !s.program.Files {
+		return all
+	}
+	return append(all, settings.Setting{Env: envPasswordFile, DefaultDoc: "none", Added: true, Parse: settings.Into(&s.Files.Password, settings.Text),
+		Doc: "A file with the password, or the client's secret for OAUTHBEARER."})
+}
+
+// Complete derives what was not given, and checks what belongs together. home is the namespace that the program runs in.
+func (s *Settings) Complete(r *settings.Reading, home string) {
+	r.Derive(envNamespace, &s.Result.SecretNamespace, home)
+	r.Derive(envClientID, &s.Result.ClientID, s.program.ClientID+"-"+uuid())
+	s.completeTLS(r)
+	s.completeLogin(r)
+	s.completeProtocol(r)
+	s.warnOfClearText(r)
+}
+
+// WithPassword returns the result with the password, or the client's secret for OAUTHBEARER, that Files.Password holds.
+func (s *Settings) WithPassword(content []byte) credentials.Settings {
+	result := s.Result
+	secret := credentials.Conceal(credentials.Line(content))
+	if result.SASL.OAuth == nil {
+		result.SASL.Password = secret
+		return result
+	}
+	oauth := *result.SASL.OAuth
+	oauth.ClientSecret = secret
+	result.SASL.OAuth = &oauth
+	return result
+}
+
+// uuid returns a random UUID (version 4).
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

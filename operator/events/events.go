@@ -1,0 +1,124 @@
+// Package events writes Kubernetes Events without blocking the reconciler: they wait in a bounded queue and leave at a bounded rate, warnings
+// first, so that a bulk change does not load the API server with Events about itself.
+package events
+
+import (
+	"context"
+	"strings"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientevents "k8s.io/client-go/tools/events"
+)
+
+// Event types, as Kubernetes names them.
+const (
+	normal  = "Normal"
+	warning = "Warning"
+)
+
+// Limits bound what Events may cost.
+type Limits struct {
+	// PerSecond and Burst bound the rate. A lone Event leaves at once; a burst of thousands takes longer.
+	PerSecond float64
+	Burst     int
+	// Waiting is how many Events of each type may wait. Further ones are dropped, and counted.
+	Waiting int
+}
+
+// DefaultLimits cost an API server a few per cent of a core at the most.
+var DefaultLimits = Limits{PerSecond: 25, Burst: 50, Waiting: 10_000}
+
+type event struct {
+	regarding      runtime.Object
+	kind           string
+	reason, action string
+	note           string
+}
+
+// Recorder takes Events from any number of goroutines.
+type Recorder struct {
+	sink     clientevents.EventRecorder
+	limiter  *rate.Limiter
+	normal   chan event
+	warnings chan event
+	dropped  func()
+}
+
+// New returns a Recorder in front of sink, such as a manager's GetEventRecorder. It calls dropped for each Event that finds the queue full.
+// Events leave while Start runs; add the Recorder to a manager.
+func New(sink clientevents.EventRecorder, limits Limits, dropped func()) *Recorder {
+	return &Recorder{
+		sink:     sink,
+		limiter:  rate.NewLimiter(rate.Limit(limits.PerSecond), limits.Burst),
+		normal:   make(chan event, limits.Waiting),
+		warnings: make(chan event, limits.Waiting),
+		dropped:  dropped,
+	}
+}
+
+// Normal records something done. It never blocks.
+func (r *Recorder) Normal(regarding runtime.Object, reason, action, note string) {
+	r.put(r.normal, event{regarding, normal, reason, action, note})
+}
+
+// Warning records something rejected, failed or lost. It never blocks.
+func (r *Recorder) Warning(regarding runtime.Object, reason, action, note string) {
+	r.put(r.warnings, event{regarding, warning, reason, action, note})
+}
+
+// longestNote is how many bytes the API server accepts as an Event's note (events.k8s.io/v1).
+const longestNote = 1024
+
+// Note returns a text that the API server accepts as an Event's note: valid UTF-8, cut between characters where it is too long.
+func Note(note string) string {
+	const more = "..."
+	note = strings.ToValidUTF8(note, "?")
+	if len(note) <= longestNote {
+		return note
+	}
+	return strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
+}
+
+func (r *Recorder) put(line chan event, e event) {
+	e.note = Note(e.note)
+	select {
+	case line <- e:
+	default:
+		r.dropped()
+	}
+}
+
+// Start sends waiting Events until ctx ends. Events that still wait then are dropped: they are best effort, and conditions hold the state.
+func (r *Recorder) Start(ctx context.Context) error {
+	for {
+		if err := r.limiter.Wait(ctx); err != nil {
+			return nil //nolint:nilerr // the context's end is the ordinary way to stop
+		}
+		e, ok := r.next(ctx)
+		if !ok {
+			return nil
+		}
+		r.sink.Eventf(e.regarding, nil, e.kind, e.reason, e.action, "%s", e.note)
+	}
+}
+
+// NeedLeaderElection is false: a replica that was the leader may still have Events to send.
+func (r *Recorder) NeedLeaderElection() bool { return false }
+
+// next returns the next Event, warnings first.
+func (r *Recorder) next(ctx context.Context) (event, bool) {
+	select {
+	case e := <-r.warnings:
+		return e, true
+	default:
+	}
+	select {
+	case e := <-r.warnings:
+		return e, true
+	case e := <-r.normal:
+		return e, true
+	case <-ctx.Done():
+		return event{}, false
+	}
+}

@@ -1,0 +1,56 @@
+package settings
+
+import (
+	"flag"
+	"io"
+	"strings"
+)
+
+// text is the value of a flag, unparsed: Read parses it, so that one wrong flag does not hide the next.
+type text struct {
+	value   string
+	times   int
+	boolean bool
+}
+
+// String returns the text. It is part of flag.Value.
+func (t *text) String() string { return t.value }
+
+// Set stores the text. It is part of flag.Value.
+func (t *text) Set(value string) error {
+	t.value = value
+	t.times++
+	return nil
+}
+
+// IsBoolFlag reports whether the flag may stand without a value.
+func (t *text) IsBoolFlag() bool { return t.boolean }
+
+// FlagSet returns the flags of the settings, for [Table.Read] once they are parsed. A cobra command takes them with
+// cmd.Flags().AddGoFlagSet. Secret settings have no flag.
+func (t Table) FlagSet() *flag.FlagSet {
+	set := flag.NewFlagSet(t.Program, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	t.each(func(s Setting) {
+		if !s.Secret {
+			set.Var(&text{boolean: s.Boolean}, s.FlagName(), strings.ReplaceAll(s.Doc, "`", ""))
+		}
+	})
+	return set
+}
+
+// flagText returns the text that a flag was given.
+func flagText(set *flag.FlagSet, s Setting) (value string, times int) {
+	if set == nil || s.Secret {
+		return "", 0
+	}
+	f := set.Lookup(s.FlagName())
+	if f == nil {
+		return "", 0
+	}
+	given, ok := f.Value.(*text)
+	if !ok {
+		return "", 0
+	}
+	return given.value, given.times
+}

@@ -1,0 +1,79 @@
+package settings
+
+import "strings"
+
+// Prefix is what the variables of all settings begin with.
+const Prefix = "STRIMZI_"
+
+// Table is all settings of one program.
+type Table struct {
+	// Program is the name of the program, and Summary what it does in one sentence, for --help.
+	Program, Summary string
+	// Groups are the settings, by topic.
+	Groups []Group
+	// Hints says, for variables that people set and that the program does not read, what to do about them. See [CommonHints].
+	Hints map[string]string
+	// Subcommands are the usage texts of the program's subcommands, for --help.
+	Subcommands []string
+}
+
+// Group is a part of a Table, with a heading in the documentation.
+type Group struct {
+	Title    string
+	Settings []Setting
+}
+
+// Setting is one row of a Table.
+type Setting struct {
+	// Env is the name of the variable. It begins with Prefix.
+	Env string
+	// Flag is the name of the flag, if it does not follow from Env.
+	Flag string
+	// Default is the text to parse where no value is given. Parse reads it too, so the documented default is the real one.
+	Default string
+	// DefaultDoc is what the documentation shows instead of Default, where the default depends on something else.
+	DefaultDoc string
+	// Doc is what the setting means, in whole sentences. Backquotes mark literals.
+	Doc string
+	// Parse writes the value to its place. See [Into].
+	Parse Parser
+	// Mandatory settings have no default.
+	Mandatory bool
+	// Secret settings have no flag, because other users of a machine can read command lines, and are masked wherever they are printed.
+	Secret bool
+	// Added marks settings that Strimzi's operators do not have.
+	Added bool
+	// EmptyCounts is for settings to which the empty text is a value. For all others an empty variable counts as not set, because that is
+	// how templates write a setting that they leave alone.
+	EmptyCounts bool
+	// Boolean settings have a flag that needs no value.
+	Boolean bool
+}
+
+// FlagName returns the name of the flag, without dashes: STRIMZI_MAX_BATCH_SIZE has the flag max-batch-size.
+func (s Setting) FlagName() string {
+	if s.Flag != "" {
+		return s.Flag
+	}
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.Env, Prefix)), "_", "-")
+}
+
+// defaultText returns the default as the documentation shows it.
+func (s Setting) defaultText() string {
+	switch {
+	case s.Mandatory:
+		return "none, mandatory"
+	case s.DefaultDoc != "":
+		return s.DefaultDoc
+	}
+	return s.Default
+}
+
+// each calls f with each setting, in order.
+func (t Table) each(f func(Setting)) {
+	for _, g := range t.Groups {
+		for _, s := range g.Settings {
+			f(s)
+		}
+	}
+}

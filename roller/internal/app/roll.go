@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/internal/connection"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
+	"github.com/kafka-operators/kafka-operators/roller/internal/lease"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// roll is the roll of one Kafka cluster.
+type roll struct {
+	*engine.Engine
+	cluster    types.NamespacedName
+	world      *world
+	connection *connection.Connection
+	observer   *observe.Observer
+	journal    *journal.Journal
+	// ended is called at the end.
+	ended func()
+}
+
+// newRoll puts it together. Nobody is asked anything yet.
+func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter) *roll {
+	log := w.log.WithValues("namespace", cluster.Namespace, "cluster", cluster.Name)
+	kafka := w.options.Kafka
+	if kafka.SecretNamespace == "" {
+		kafka.SecretNamespace = cluster.Namespace
+	}
+	r := &roll{
+		cluster: cluster, world: w, journal: journal.New(w.home, w.home, cluster.Namespace, cluster.Name), ended: func() {},
+		connection: &connection.Connection{
+			Namespace: cluster.Namespace, Cluster: cluster.Name, Kafka: kafka, Controllers: w.options.Controllers, Timeout: w.options.Timeout, Secrets: w.home, Log: log,
+		},
+	}
+	act := &actuate.Actuator{Namespace: cluster.Namespace, Place: w.clientOf}
+	r.observer = &observe.Observer{
+		Namespace: cluster.Namespace, Cluster: cluster.Name, Unnamed: w.options.Cluster == "", Lasting: w.options.StuckAfter, Timeout: w.options.Timeout, Recall: observe.DefaultRecall, Sources: w.sources,
+		Connect: func(ctx context.Context, places []observe.Place) (*observe.Kafka, error) {
+			k, err := r.connection.Connect(ctx, places, time.Now())
+			if err == nil {
+				act.Brokers, act.Controllers = r.connection.Writers()
+			}
+			return k, err
+		},
+		Prober: &observe.Logs{Namespace: cluster.Namespace, Place: w.logsOf},
+	}
+	r.Engine = &engine.Engine{
+		Observe: r.observer.Observe, Glance: r.observer.Glance, Verify: r.observer.Verify, Woken: w.options.Command == "run", Journal: r.journal, Act: act, Policy: w.policy, Reports: reports, Log: log,
+		Lock: &lease.Lease{
+			Client: w.home, Namespace: cluster.Namespace, Cluster: cluster.Name, Identity: w.identity, Now: time.Now,
+			Elected: w.options.Command == "run" && w.options.LeaderElection && w.options.Cluster != "",
+		},
+	}
+	return r
+}
+
+// Close gives the lease back, and ends the connections to Kafka.
+func (r *roll) Close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+	defer cancel()
+	r.Engine.Close(ctx)
+	r.connection.Close()
+	r.ended()
+}
+
+// glance observes once, and returns it with the progress and the policy, for those who only want to look.
+func (r *roll) glance(ctx context.Context) (roller.Snapshot, roller.Progress, roller.Policy, error) {
+	progress, paused, err := r.journal.Load(ctx)
+	if err != nil {
+		return roller.Snapshot{}, roller.Progress{}, roller.Policy{}, err
+	}
+	s := r.observer.Observe(ctx)
+	policy := r.world.policy(s.At)
+	policy.Paused = paused
+	if len(s.Nodes) == 0 {
+		err = errors.Join(fmt.Errorf("no node of Kafka cluster %q was found in namespace %q: are its pods labelled strimzi.io/cluster=%s, and strimzi.io/broker-role or strimzi.io/controller-role?",
+			r.cluster.Name, r.cluster.Namespace, r.cluster.Name), r.world.unread(ctx, r.cluster))
+	}
+	return s, progress, policy, err
+}
+
+// policy is that of the moment.
+func (w *world) policy(now time.Time) roller.Policy {
+	p := w.options.Policy
+	p.Closed = w.options.Windows.Closed(now)
+	return p
+}
+
+func (w *world) clientOf(id string) (client.Client, error) {
+	p, err := w.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return p.client()
+}
+
+func (w *world) logsOf(id string) (kubernetes.Interface, error) {
+	p, err := w.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return p.logs()
+}

@@ -1,0 +1,170 @@
+// Package connection reaches one Kafka cluster: by addresses and credentials that the user gives, or by those that follow from its name
+// (docs/decisions/who-rolls.md). Credentials and addresses that change are taken up while it is in use.
+package connection
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+const (
+	// nodeTimeout is how long a single node of Kafka may take to answer: one that is being restarted must not hold up the look at the others.
+	nodeTimeout = 3 * time.Second
+	// recheck is how old credentials may be before they are read again.
+	recheck = 30 * time.Second
+)
+
+// Connection is the clients of one Kafka cluster. It is not safe for concurrent use.
+type Connection struct {
+	Namespace, Cluster string
+	// Kafka says how to reach the brokers. Without bootstrap addresses they, and the Secrets, follow from the name of the cluster.
+	Kafka options.KafkaOptions
+	// Controllers are their addresses. Empty: they follow from the name of the cluster if those of the brokers do, else they can't be reached.
+	Controllers []string
+	// Timeout bounds one call of Kafka.
+	Timeout time.Duration
+	// Secrets asks the API server.
+	Secrets client.Reader
+	Log     logr.Logger
+
+	brokers     *saramakafka.Admin
+	controllers *saramakafka.Controllers
+	inForce     target
+	read        time.Time
+	problem     string
+}
+
+// target is what a client is made with.
+type target struct {
+	protocol               credentials.SecurityProtocol
+	bootstrap, controllers []string
+	material               credentials.Material
+}
+
+func (t target) equal(o target) bool {
+	return t.protocol == o.protocol && t.material == o.material && slices.Equal(t.bootstrap, o.bootstrap) && slices.Equal(t.controllers, o.controllers)
+}
+
+// Connect returns the clients for the Kafka cluster whose pods are in these places. Nothing is asked of Kafka. An error before the first success means that
+// there are none; after it, what can't be read or used leaves the last good ones in force, and is logged once.
+func (c *Connection) Connect(ctx context.Context, places []observe.Place, now time.Time) (*observe.Kafka, error) {
+	err := c.refresh(ctx, places, now)
+	switch {
+	case c.brokers == nil && err != nil:
+		return nil, err
+	case err != nil && c.problem != err.Error():
+		c.problem = err.Error()
+		c.Log.Error(err, "Addresses or credentials for Kafka can't be used as they are now; the last good ones stay in force")
+	case err == nil:
+		c.problem = ""
+	}
+	k := &observe.Kafka{Brokers: c.brokers}
+	if c.controllers != nil {
+		k.Controllers = c.controllers
+	}
+	return k, nil
+}
+
+// Writers are those that change configurations; the second one is nil where the controllers can't be reached.
+func (c *Connection) Writers() (brokers, controllers kafka.ConfigWriter) {
+	if c.controllers != nil {
+		controllers = c.controllers
+	}
+	return c.brokers, controllers
+}
+
+// Close ends all connections.
+func (c *Connection) Close() {
+	if c.brokers != nil {
+		c.brokers.Close()
+	}
+	if c.controllers != nil {
+		c.controllers.Close()
+	}
+}
+
+// refresh takes up what has changed.
+func (c *Connection) refresh(ctx context.Context, places []observe.Place, now time.Time) error {
+	next := target{bootstrap: c.Kafka.Bootstrap, controllers: c.Controllers}
+	if c.conventional() {
+		next.bootstrap = bootstrap(c.Namespace, c.Cluster)
+		if len(next.controllers) == 0 {
+			next.controllers = c.controllersOf(places)
+		}
+	}
+	if c.brokers != nil && now.Sub(c.read) < recheck && slices.Equal(next.controllers, c.inForce.controllers) {
+		return nil
+	}
+	settings, material, err := c.credentials(ctx)
+	if err != nil {
+		return fmt.Errorf("the credentials for Kafka can't be read: %w", err)
+	}
+	next.protocol, next.material = settings.Protocol, material
+	if c.brokers != nil && next.equal(c.inForce) {
+		c.read = now
+		return nil
+	}
+	if err := c.use(next, settings); err != nil {
+		return err
+	}
+	if c.inForce.bootstrap != nil && (next.protocol != c.inForce.protocol || next.material != c.inForce.material) {
+		c.Log.Info("The changed credentials for Kafka are in use")
+	}
+	c.inForce, c.read = next, now
+	return nil
+}
+
+// conventional reports whether addresses and Secrets follow from the name of the cluster.
+func (c *Connection) conventional() bool { return len(c.Kafka.Bootstrap) == 0 }
+
+// controllersOf are the addresses by convention. While a Kubernetes cluster can't be read, those that were known stay.
+func (c *Connection) controllersOf(places []observe.Place) []string {
+	known := controllers(c.Namespace, c.Cluster, places)
+	if slices.ContainsFunc(places, func(p observe.Place) bool { return p.Err != nil }) {
+		known = append(known, c.inForce.controllers...)
+		slices.Sort(known)
+		known = slices.Compact(known)
+	}
+	return known
+}
+
+// use makes the clients, or has those there are use something else.
+func (c *Connection) use(t target, settings credentials.Settings) error {
+	config := credentials.KafkaConfig(settings, t.material)
+	config.NodeTimeout, config.RequestTimeout, config.Bootstrap = nodeTimeout, c.Timeout, t.bootstrap
+	if err := c.useBrokers(config); err != nil {
+		return err
+	}
+	config.Bootstrap = t.controllers
+	return c.useControllers(config)
+}
+
+func (c *Connection) useBrokers(config kafka.Config) (err error) {
+	if c.brokers != nil {
+		return c.brokers.Reconfigure(config)
+	}
+	c.brokers, err = saramakafka.New(config)
+	return err
+}
+
+func (c *Connection) useControllers(config kafka.Config) (err error) {
+	switch {
+	case len(config.Bootstrap) == 0:
+		return nil
+	case c.controllers != nil:
+		return c.controllers.Reconfigure(config)
+	}
+	c.controllers, err = saramakafka.NewControllers(config)
+	return err
+}

@@ -1,0 +1,75 @@
+package connection
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// The ports by which a cluster operator reaches brokers and controllers, and the entries of its Secret. Source: Strimzi; docs/decisions/who-rolls.md.
+const (
+	brokersPort     = "9091"
+	controllersPort = "9090"
+
+	certificateEntry = "cluster-operator.crt"
+	keyEntry         = "cluster-operator.key"
+)
+
+// service is the headless Service of a Kafka cluster's nodes.
+func service(namespace, cluster string) string {
+	return cluster + "-kafka-brokers." + namespace + ".svc"
+}
+
+// bootstrap is where the brokers of a Kafka cluster are asked.
+func bootstrap(namespace, cluster string) []string {
+	return []string{net.JoinHostPort(service(namespace, cluster), brokersPort)}
+}
+
+// controllers are the addresses of the controllers that the pod sets list. One in another Kubernetes cluster is where its configuration says.
+func controllers(namespace, cluster string, places []observe.Place) []string {
+	var addresses []string
+	for i := range places {
+		for _, set := range places[i].Sets {
+			for p := range set.Pods {
+				if address := controller(namespace, cluster, &places[i], &set.Pods[p]); address != "" {
+					addresses = append(addresses, address)
+				}
+			}
+		}
+	}
+	slices.Sort(addresses)
+	return slices.Compact(addresses)
+}
+
+// controller is the address of one; empty: it is no controller, or nobody says where it is.
+func controller(namespace, cluster string, place *observe.Place, pod *corev1.Pod) string {
+	switch {
+	case pod.Labels[podset.LabelControllerRole] != "true":
+		return ""
+	case place.ID == "":
+		return net.JoinHostPort(pod.Name+"."+service(namespace, cluster), controllersPort)
+	}
+	for listener := range strings.SplitSeq(observe.Properties(place.Properties[pod.Name])["advertised.listeners"], ",") {
+		_, address, _ := strings.Cut(strings.TrimSpace(listener), "://")
+		if _, port, err := net.SplitHostPort(address); err == nil && port == controllersPort {
+			return address
+		}
+	}
+	return ""
+}
+
+// tls are the settings of mTLS with the Secrets of a Kafka cluster.
+func tls(namespace, cluster string) credentials.Settings {
+	return credentials.Settings{
+		Protocol: credentials.ProtocolSSL, SecretNamespace: namespace,
+		TLS: credentials.TLS{
+			TrustSecret: cluster + "-cluster-ca-cert", IdentitySecret: cluster + "-cluster-operator-certs", CertEntry: certificateEntry, KeyEntry: keyEntry,
+		},
+	}
+}

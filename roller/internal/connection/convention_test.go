@@ -1,0 +1,170 @@
+package connection
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func setOf(roles map[string]string) observe.PodSet {
+	var set observe.PodSet
+	for name, controller := range roles {
+		set.Pods = append(set.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{podset.LabelControllerRole: controller}}})
+	}
+	return set
+}
+
+func TestAddressesByConvention(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(bootstrap("kafka", "my-cluster")).To(Equal([]string{"my-cluster-kafka-brokers.kafka.svc:9091"}))
+	places := []observe.Place{
+		{Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-c-1": "true", "my-cluster-b-2": "false"}), setOf(map[string]string{"my-cluster-c-0": "true"})}},
+		{ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-e-7": "true", "my-cluster-e-8": "true"})}, Properties: map[string]string{
+			"my-cluster-e-7": "advertised.listeners=REPLICATION-9091://e7.example.com:9091, CONTROLPLANE-9090://e7.example.com:9090\n",
+			"my-cluster-e-8": "node.id=8\n", // it does not say
+		}},
+	}
+	g.Expect(controllers("kafka", "my-cluster", places)).To(Equal([]string{
+		"e7.example.com:9090", "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090", "my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
+	}))
+}
+
+// pair is a certificate, which signs itself, with its key, in PEM.
+func pair(t *testing.T) (authority, certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: noon, NotAfter: noon.AddDate(10, 0, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return certificate, certificate, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
+}
+
+// conventional is a connection without addresses, to a cluster with these Secrets.
+func conventional(secrets ...client.Object) *Connection {
+	return &Connection{
+		Namespace: "kafka", Cluster: "my-cluster", Kafka: options.KafkaOptions{Settings: credentials.Settings{Protocol: credentials.ProtocolPlaintext}},
+		Timeout: time.Second, Secrets: fake.NewClientBuilder().WithObjects(secrets...).Build(), Log: logr.Discard(),
+	}
+}
+
+func TestCredentialsByConvention(t *testing.T) {
+	g := NewWithT(t)
+	authority, certificate, key := pair(t)
+	ca := secretOf("my-cluster-cluster-ca-cert", "ca.crt", authority, "ca-2026-11-21T12-00-00Z.crt", authority, "ca.p12", "no PEM")
+	own := secretOf("my-cluster-cluster-operator-certs", "cluster-operator.crt", certificate, "cluster-operator.key", key)
+
+	settings, m, err := conventional(ca, own).credentials(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	config := credentials.KafkaConfig(settings, m)
+	g.Expect(strings.Count(string(config.TLS.TrustedCertificates), authority)).To(Equal(2), "all that end in .crt")
+	g.Expect(string(config.TLS.Certificate)).To(Equal(certificate))
+	g.Expect(string(config.TLS.Key)).To(Equal(key))
+
+	settings, _, err = conventional().credentials(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(settings.Protocol).To(Equal(credentials.ProtocolPlaintext), "without both, the settings count")
+
+	_, _, err = conventional(ca).credentials(t.Context())
+	g.Expect(err).To(MatchError("Secret my-cluster-cluster-operator-certs in namespace kafka with certificates was configured but is missing."))
+
+	forbidden := conventional()
+	forbidden.Secrets = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, k client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, k.Name, nil)
+		},
+	}).Build()
+	_, _, err = forbidden.credentials(t.Context())
+	g.Expect(err).To(MatchError(ContainSubstring("get must be allowed")), "what can't be read is not absent")
+}
+
+// Addresses and Secrets that change are taken up; what can't be used leaves what there was.
+func TestAConnectionFollowsItsCluster(t *testing.T) {
+	g := NewWithT(t)
+	authority, certificate, key := pair(t)
+	c := conventional()
+	defer c.Close()
+	one := []observe.Place{{Sets: []observe.PodSet{setOf(map[string]string{"c-0": "true"})}}}
+	k, err := c.Connect(t.Context(), one, noon)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(k.Controllers).NotTo(BeNil())
+	first := c.inForce
+	g.Expect(first.protocol).To(Equal(credentials.ProtocolPlaintext))
+
+	c.Secrets = fake.NewClientBuilder().WithObjects(
+		secretOf("my-cluster-cluster-ca-cert", "ca.crt", authority), secretOf("my-cluster-cluster-operator-certs", "cluster-operator.crt", certificate, "cluster-operator.key", key),
+	).Build()
+	_, err = c.Connect(t.Context(), one, noon.Add(recheck-1))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.inForce.equal(first)).To(BeTrue(), "they are not read at each look")
+	_, err = c.Connect(t.Context(), one, noon.Add(recheck))
+	g.Expect(err).NotTo(HaveOccurred())
+	second := c.inForce
+	g.Expect(second.protocol).To(Equal(credentials.ProtocolSSL))
+
+	two := []observe.Place{{Sets: []observe.PodSet{setOf(map[string]string{"c-0": "true", "c-1": "true"})}}}
+	_, err = c.Connect(t.Context(), two, noon.Add(recheck+1))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.inForce.controllers).To(HaveLen(2), "a controller that is new is asked at once")
+
+	c.Secrets = fake.NewClientBuilder().WithObjects(secretOf("my-cluster-cluster-ca-cert", "ca.crt", "no PEM")).Build()
+	_, err = c.Connect(t.Context(), two, noon.Add(time.Hour))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.problem).To(ContainSubstring("my-cluster-cluster-operator-certs"))
+	g.Expect(c.inForce.material).To(Equal(second.material))
+
+	_, err = conventional(secretOf("my-cluster-cluster-ca-cert", "ca.crt", authority)).Connect(t.Context(), one, noon)
+	g.Expect(err).To(HaveOccurred(), "there are no last good ones")
+}
+
+// A Kubernetes cluster that can't be read takes none of its controllers away.
+func TestControllersOfAPlaceThatCannotBeReadStay(t *testing.T) {
+	g := NewWithT(t)
+	c := conventional()
+	defer c.Close()
+	home := observe.Place{Sets: []observe.PodSet{setOf(map[string]string{"c-0": "true"})}}
+	east := observe.Place{
+		ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"c-1": "true"})}, Properties: map[string]string{"c-1": "advertised.listeners=CONTROLPLANE-9090://c1:9090"},
+	}
+	_, err := c.Connect(t.Context(), []observe.Place{home, east}, noon)
+	g.Expect(err).NotTo(HaveOccurred())
+	known := c.inForce.controllers
+	g.Expect(known).To(HaveLen(2))
+	_, err = c.Connect(t.Context(), []observe.Place{home, {ID: "east", Err: net.ErrClosed}}, noon.Add(time.Hour))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.inForce.controllers).To(Equal(known))
+}

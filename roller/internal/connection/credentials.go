@@ -1,0 +1,75 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+)
+
+// credentials are those of the moment. By convention the Secrets of the Kafka cluster win; only where neither of them exists, the settings count.
+func (c *Connection) credentials(ctx context.Context) (credentials.Settings, credentials.Material, error) {
+	if c.conventional() {
+		settings := tls(c.Namespace, c.Cluster)
+		secrets, err := readSecrets(ctx, c.Secrets, settings)
+		if err != nil {
+			return credentials.Settings{}, credentials.Material{}, err
+		}
+		if len(secrets) > 0 {
+			settings.ClientID = c.Kafka.ClientID
+			m, err := credentials.Read(settings, secrets)
+			return settings, m, err
+		}
+	}
+	return material(ctx, c.Secrets, c.Kafka)
+}
+
+// material reads the Secrets and files that the options name, and returns the settings with the password that is in a file. What is wrong or missing is told all
+// at once.
+func material(ctx context.Context, secrets client.Reader, o options.KafkaOptions) (credentials.Settings, credentials.Material, error) {
+	var errs []error
+	file := func(name string) []byte {
+		if name == "" {
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		errs = append(errs, err)
+		return data
+	}
+	settings := o.Settings
+	if o.PasswordFile != "" {
+		settings = o.WithPassword(file(o.PasswordFile))
+	}
+	entries, err := readSecrets(ctx, secrets, settings)
+	errs = append(errs, err)
+	trust, certificate, key := file(o.CAFile), file(o.CertFile), file(o.KeyFile)
+	if err := errors.Join(errs...); err != nil {
+		return credentials.Settings{}, credentials.Material{}, err
+	}
+	m, err := credentials.Read(settings, entries)
+	return settings, m.WithFiles(trust, certificate, key), err
+}
+
+// readSecrets reads those that the settings name and that exist.
+func readSecrets(ctx context.Context, secrets client.Reader, settings credentials.Settings) (credentials.Secrets, error) {
+	entries := credentials.Secrets{}
+	var errs []error
+	for _, name := range settings.SecretNames() {
+		secret := &corev1.Secret{}
+		err := secrets.Get(ctx, client.ObjectKey{Namespace: settings.SecretNamespace, Name: name}, secret)
+		switch {
+		case err == nil:
+			entries[name] = secret.Data
+		case !apierrors.IsNotFound(err):
+			errs = append(errs, fmt.Errorf("reading Secret %s in namespace %s (get must be allowed): %w", name, settings.SecretNamespace, err))
+		}
+	}
+	return entries, errors.Join(errs...)
+}

@@ -1,0 +1,283 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// world is a reconciler between a real API server and rolls that only count.
+type world struct {
+	*WithT
+	t         *testing.T
+	namespace string
+	mu        sync.Mutex
+	looks     map[string]int
+	open      map[string]bool
+	hangs     map[string]bool
+	overlap   bool
+	cache     cache.Cache
+}
+
+// stub is the roll of one Kafka cluster.
+type stub struct {
+	w    *world
+	name string
+	busy sync.Mutex
+}
+
+// Look implements controller.Roll.
+func (s *stub) Look(ctx context.Context) (roller.Decision, error) {
+	if !s.busy.TryLock() {
+		s.w.overlap = true
+	} else {
+		defer s.busy.Unlock()
+	}
+	s.w.mu.Lock()
+	s.w.looks[s.name]++
+	hangs := s.w.hangs[s.name]
+	s.w.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return roller.Decision{}, context.Cause(ctx)
+	}
+	return roller.Decision{}, nil
+}
+
+// Close implements controller.Roll.
+func (s *stub) Close(context.Context) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	delete(s.w.open, s.name)
+}
+
+func begin(t *testing.T, namespace, named string) *world {
+	needServer(t)
+	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, open: map[string]bool{}, hangs: map[string]bool{}}
+	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
+		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: observe.Trim},
+		Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.cache = mgr.GetCache()
+	r := &controller.Reconciler{
+		Sources: func() []observe.Source { return []observe.Source{{Cache: mgr.GetCache()}} }, Interval: time.Hour, Deadline: time.Minute, Named: named != "",
+		Events: func(string) events.EventRecorder { return mgr.GetEventRecorder("roller") },
+		New: func(cluster types.NamespacedName) controller.Roll {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.open[cluster.Name] = true
+			return &stub{w: w, name: cluster.Name}
+		},
+	}
+	w.Expect(r.AddTo(mgr, controller.NewWake(mgr), types.NamespacedName{Namespace: namespace, Name: named})).To(Succeed())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		w.Expect(<-ended).To(Succeed())
+		r.Close(context.Background())
+		w.Expect(w.isOpen("")).To(BeFalse())
+		w.Expect(w.overlap).To(BeFalse(), "a roll is used by one at a time")
+	})
+	return w
+}
+
+func (w *world) create(objects ...client.Object) {
+	w.t.Helper()
+	for _, o := range objects {
+		w.Expect(k8s.Create(w.t.Context(), o)).To(Succeed())
+	}
+}
+
+func (w *world) looked(cluster string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.looks[cluster]
+}
+
+// isOpen reports whether the roll of this cluster, or of any, is in use.
+func (w *world) isOpen(cluster string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open[cluster] || cluster == "" && len(w.open) > 0
+}
+
+// quiet waits until the looks that events so far lead to are over.
+func (w *world) quiet(cluster string) int {
+	last, since := w.looked(cluster), time.Now()
+	w.Eventually(func() bool {
+		if now := w.looked(cluster); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > 1500*time.Millisecond
+	}).Should(BeTrue())
+	return last
+}
+
+func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
+	w := begin(t, "watches", "")
+	set, pod := setOf(t, "watches", "mine"), node("watches", "mine-kafka-0", "mine")
+	configuration := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-kafka-0", "mine"), Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}}
+	progress := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-roller", "mine")}
+	progress.Labels[podset.LabelManagedBy] = journal.ManagedBy
+	w.create(set)
+	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
+	w.create(pod, configuration, progress)
+	for _, c := range []struct {
+		name   string
+		object client.Object
+		change func()
+		status bool
+		wakes  bool
+	}{
+		{"a pod gets ready", pod, func() {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}, true, true},
+		{"a pod is annotated", pod, func() { pod.Annotations = map[string]string{podset.AnnotationHold: "x"} }, false, true},
+		{"a configuration changes", configuration, func() { configuration.Data[podset.ConfigMapServerConfig] = "a=2" }, false, true},
+		{"a set changes", set, func() {
+			desired := node("watches", "mine-kafka-0", "mine")
+			desired.Annotations = map[string]string{podset.AnnotationRevision: "2"}
+			w.Expect(set.SetDesiredPods([]corev1.Pod{*desired})).To(Succeed())
+		}, false, true},
+		{"a set is paused", set, func() { set.Annotations["strimzi.io/pause-reconciliation"] = "true" }, false, true},
+		{"a set's status changes", set, func() { set.Status.ReadyPods = 1 }, true, false},
+		{"the roller writes its journal", progress, func() { progress.Data = map[string]string{"progress": "{}"} }, false, false},
+		{"somebody pauses the roller", progress, func() { progress.Annotations = map[string]string{"strimzi.io/pause-reconciliation": "true"} }, false, true},
+	} {
+		before := w.quiet("mine")
+		w.Expect(k8s.Get(t.Context(), client.ObjectKeyFromObject(c.object), c.object)).To(Succeed())
+		c.change()
+		if c.status {
+			w.Expect(k8s.Status().Update(t.Context(), c.object)).To(Succeed(), c.name)
+		} else {
+			w.Expect(k8s.Update(t.Context(), c.object)).To(Succeed(), c.name)
+		}
+		if c.wakes {
+			w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", before), c.name)
+		} else {
+			w.Consistently(func() int { return w.looked("mine") }, "1s").Should(Equal(before), c.name)
+		}
+	}
+}
+
+// A Kafka cluster whose look hangs takes nothing from the others, however many there are of it.
+func TestAClusterThatHangsSlowsNoOther(t *testing.T) {
+	w := begin(t, "hangs", "")
+	names := []string{"stuck-a", "stuck-b", "stuck-c", "stuck-d", "stuck-e"}
+	for _, name := range names {
+		w.hangs[name] = true
+		w.create(setOf(t, "hangs", name))
+	}
+	for _, name := range names {
+		w.Eventually(func() int { return w.looked(name) }).Should(Equal(1))
+	}
+	w.create(setOf(t, "hangs", "mine"))
+	w.Eventually(func() int { return w.looked("mine") }, 5*time.Second).Should(Equal(1))
+	w.create(node("hangs", "mine-kafka-0", "mine"))
+	w.Eventually(func() int { return w.looked("mine") }, 5*time.Second).Should(Equal(2))
+	for _, name := range names {
+		w.Expect(w.looked(name)).To(Equal(1), "it is still in its first look")
+	}
+}
+
+// Nobody is rolled who did not ask for it, and nobody is kept who is gone (docs/decisions/who-rolls.md).
+func TestWhoIsServed(t *testing.T) {
+	w := begin(t, "served", "")
+	set := setOf(t, "served", "mine")
+	set.Annotations = nil
+	w.create(set)
+	alone := func() []string {
+		var all eventsv1.EventList
+		w.Expect(k8s.List(t.Context(), &all, client.InNamespace("served"))).To(Succeed())
+		var notes []string
+		for _, e := range all.Items {
+			if e.Reason == "LeftAlone" && e.Regarding.UID == set.UID {
+				notes = append(notes, e.Note)
+			}
+		}
+		return notes
+	}
+	w.Eventually(alone).Should(ConsistOf("The roller leaves Kafka cluster mine alone: StrimziPodSet mine-kafka is not annotated with kafka-operators.io/rolled-by=roller, so that somebody else is taken to restart its pods"))
+	w.create(node("served", "mine-kafka-0", "mine"))
+	w.Consistently(func() int { return w.looked("mine") }, "1500ms").Should(BeZero())
+	w.Expect(alone()).To(HaveLen(1), "it is said once")
+
+	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
+	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
+	w.Expect(w.isOpen("mine")).To(BeTrue())
+
+	set.Annotations = nil
+	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
+	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse(), "it is let go at once")
+	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
+	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeTrue())
+	w.Expect(k8s.Delete(t.Context(), set)).To(Succeed())
+	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse(), "its connections are closed")
+}
+
+// A cluster that was named is looked at without annotations, and without a pod set; one that Strimzi rolls is not.
+func TestANamedCluster(t *testing.T) {
+	w := begin(t, "named", "mine")
+	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
+	set := setOf(t, "named", "mine")
+	set.Annotations = nil
+	w.create(set)
+	before := w.looked("mine")
+	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", before))
+	set.Labels[podset.LabelManagedBy] = podset.ManagedByStrimzi
+	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
+	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse())
+}
+
+// What a glance reads from the caches is what the API server says, page by page.
+func TestCachesAreReadAsTheAPIServerIs(t *testing.T) {
+	w := begin(t, "cached", "")
+	w.create(setOf(t, "cached", "mine"), &corev1.ConfigMap{ObjectMeta: metadata("cached", "mine-kafka-0", "mine"), Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}})
+	const pods = 201 // more than a page
+	for id := range pods {
+		w.create(node("cached", fmt.Sprintf("mine-kafka-%d", id), "mine"))
+	}
+	w.Eventually(func(g Gomega) {
+		served, held := observe.ReadPlace(t.Context(), "", k8s, "cached", "mine"), observe.ReadCache(t.Context(), "", w.cache, "cached", "mine")
+		g.Expect(served.Err).NotTo(HaveOccurred())
+		g.Expect(held.Err).NotTo(HaveOccurred())
+		g.Expect(served.Pods).To(HaveLen(pods))
+		byName := func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) }
+		slices.SortFunc(served.Pods, byName)
+		slices.SortFunc(held.Pods, byName)
+		g.Expect(held.Properties).To(Equal(served.Properties))
+		g.Expect(held.Sets).To(HaveLen(1))
+		g.Expect(held.Sets[0].Pods[0].Labels).To(Equal(served.Sets[0].Pods[0].Labels))
+		for i := range served.Pods {
+			g.Expect(held.Pods[i].UID).To(Equal(served.Pods[i].UID))
+		}
+	}).Should(Succeed())
+}

@@ -1,0 +1,113 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
+)
+
+// env has the API server of all tests of this package, and k8s an administrator's client; without one, missing says why.
+var (
+	env     *envtest.Environment
+	k8s     client.Client
+	missing error
+	scheme  = runtime.NewScheme()
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
+	// What has to come comes soon, but the machine may be busy.
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(10 * time.Millisecond)
+	if missing = startServer(); missing != nil {
+		return m.Run()
+	}
+	defer func() {
+		if err := env.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
+		}
+	}()
+	return m.Run()
+}
+
+func startServer() error {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	root, err := assets.Root()
+	if err != nil {
+		return err
+	}
+	binaries := os.Getenv("KUBEBUILDER_ASSETS")
+	if binaries == "" {
+		if binaries, err = assets.Dir(context.Background(), "controlplane", os.Stderr); err != nil {
+			return err
+		}
+	}
+	started := &envtest.Environment{
+		BinaryAssetsDirectory: binaries, CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true,
+		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
+	}
+	config, err := started.Start()
+	if err != nil {
+		return err
+	}
+	env = started
+	k8s, err = client.New(config, client.Options{Scheme: scheme})
+	return err
+}
+
+// needServer skips a test where there is no API server; not in CI.
+func needServer(t *testing.T) {
+	t.Helper()
+	switch {
+	case missing == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal(missing)
+	default:
+		t.Skip(missing)
+	}
+}
+
+// metadata is that of an object of a Kafka cluster.
+func metadata(namespace, name, cluster string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{v1.LabelCluster: cluster}}
+}
+
+// node is a pod of a broker.
+func node(namespace, name, cluster string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metadata(namespace, name, cluster), Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: podset.ContainerKafka, Image: "kafka"}}}}
+	pod.Labels[podset.LabelBrokerRole] = "true"
+	return pod
+}
+
+// setOf is a StrimziPodSet that is left to the roller.
+func setOf(t *testing.T, namespace, cluster string) *podset.StrimziPodSet {
+	t.Helper()
+	set := &podset.StrimziPodSet{ObjectMeta: metadata(namespace, cluster+"-kafka", cluster)}
+	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	if err := set.SetDesiredPods([]corev1.Pod{*node(namespace, cluster+"-kafka-0", cluster)}); err != nil {
+		t.Fatal(err)
+	}
+	return set
+}

@@ -1,0 +1,185 @@
+package controller
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
+)
+
+const (
+	// workers is how many Kafka clusters are looked at at the same time. One that hangs takes a worker for as long as a look may take, and no more than memory.
+	workers = 200
+	// calm is how long after an event to look: a pod that starts changes several times a second.
+	calm = 500 * time.Millisecond
+	// The pauses after looks that failed.
+	firstPause, longestPause = time.Second, 30 * time.Second
+)
+
+// Wake brings what changes in other Kubernetes clusters to the reconciler.
+type Wake struct {
+	changes chan event.GenericEvent
+	elected <-chan struct{}
+}
+
+// NewWake returns a Wake for the controller of this manager.
+func NewWake(mgr manager.Manager) *Wake {
+	return &Wake{changes: make(chan event.GenericEvent), elected: mgr.Elected()}
+}
+
+// AddTo adds the controller to a manager. A cluster that was named is looked at whether or not it has pod sets.
+func (r *Reconciler) AddTo(mgr manager.Manager, wake *Wake, named types.NamespacedName) error {
+	c, err := controller.New("roller", mgr, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: workers,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstPause, longestPause),
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.Watch(source.Channel(wake.changes, soon())); err != nil {
+		return err
+	}
+	for _, kind := range kinds() {
+		if err := c.Watch(source.Kind(mgr.GetCache(), kind, soon(), relevant{})); err != nil {
+			return err
+		}
+	}
+	return c.Watch(source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		if r.Named {
+			q.Add(reconcile.Request{NamespacedName: named})
+		}
+		r.begin(ctx, q)
+		return nil
+	}))
+}
+
+// begin enqueues the Kafka clusters of all pod sets that are known already, in all Kubernetes clusters. What becomes known later comes by itself.
+func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for _, source := range r.Sources() {
+		var sets podset.StrimziPodSetList
+		if source.ID == "" || source.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy) != nil {
+			continue
+		}
+		for i := range sets.Items {
+			if key, has := keyOf(&sets.Items[i]); has {
+				q.Add(reconcile.Request{NamespacedName: key})
+			}
+		}
+	}
+}
+
+// kinds are those whose objects say how a Kafka cluster is, and what it is to be.
+func kinds() []client.Object {
+	return []client.Object{&podset.StrimziPodSet{}, &corev1.Pod{}, &corev1.ConfigMap{}}
+}
+
+// Follow wakes the reconciler for what changes in another Kubernetes cluster, until ctx ends. While this process does not lead there is nobody to wake.
+func (w *Wake) Follow(ctx context.Context, in cache.Cache) error {
+	tell := func(o any) {
+		select {
+		case <-w.elected:
+		default:
+			return
+		}
+		if gone, is := o.(toolscache.DeletedFinalStateUnknown); is {
+			o = gone.Obj
+		}
+		object, is := o.(client.Object)
+		if !is {
+			return
+		}
+		select {
+		case w.changes <- event.GenericEvent{Object: object}:
+		case <-ctx.Done():
+		}
+	}
+	update := func(before, after any) {
+		a, isA := before.(client.Object)
+		b, isB := after.(client.Object)
+		if !isA || !isB || (relevant{}).Update(event.UpdateEvent{ObjectOld: a, ObjectNew: b}) {
+			tell(after)
+		}
+	}
+	for _, kind := range kinds() {
+		informer, err := in.GetInformer(ctx, kind)
+		if err != nil {
+			return err
+		}
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: update, DeleteFunc: tell}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyOf is the Kafka cluster of an object; false: it has none.
+func keyOf(o client.Object) (types.NamespacedName, bool) {
+	cluster := o.GetLabels()[v1.LabelCluster]
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: cluster}, cluster != ""
+}
+
+// soon enqueues the Kafka cluster of an object. What happens shortly after is seen in the same look.
+func soon() handler.EventHandler {
+	add := func(o client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		if key, has := keyOf(o); has {
+			q.AddAfter(reconcile.Request{NamespacedName: key}, calm)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			add(e.Object, q)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			add(e.ObjectNew, q)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			add(e.Object, q)
+		},
+		GenericFunc: func(_ context.Context, e event.GenericEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			add(e.Object, q)
+		},
+	}
+}
+
+// relevant leaves out what the roller writes itself, and what whoever makes the pods reports.
+type relevant struct{}
+
+// Create implements predicate.Predicate.
+func (relevant) Create(event.CreateEvent) bool { return true }
+
+// Delete implements predicate.Predicate.
+func (relevant) Delete(event.DeleteEvent) bool { return true }
+
+// Generic implements predicate.Predicate.
+func (relevant) Generic(event.GenericEvent) bool { return true }
+
+// Update implements predicate.Predicate.
+func (relevant) Update(e event.UpdateEvent) bool {
+	_, isSet := e.ObjectNew.(*podset.StrimziPodSet)
+	if isSet || e.ObjectNew.GetLabels()[podset.LabelManagedBy] == journal.ManagedBy {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || !sameMetadata(e.ObjectOld, e.ObjectNew)
+	}
+	return true
+}
+
+// sameMetadata reports whether two versions of an object have the same labels and annotations, and are both deleted or not.
+func sameMetadata(a, b client.Object) bool {
+	return maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) &&
+		(a.GetDeletionTimestamp() == nil) == (b.GetDeletionTimestamp() == nil)
+}

@@ -1,0 +1,135 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+)
+
+// While another roller works on the cluster, this one shows how things are, and neither stores nor does anything.
+func TestNothingIsDoneWhileAnotherRollerWorks(t *testing.T) {
+	b := newBench(t)
+	b.held = fmt.Errorf("%w: x", engine.ErrHeld)
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(b.saves).To(BeZero())
+	b.Expect(b.reports).To(Equal(1))
+	b.Expect(d.Nodes[0].Blocks).To(ContainElement(roller.Block{Rule: roller.RulePaused, Why: b.held.Error()}))
+	b.Expect(d.Again).To(BeNumerically(">", 0))
+	b.held = errors.New("the API server is away")
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).To(MatchError(b.held), "nobody knows who works")
+	b.held = nil
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveLen(1))
+}
+
+// A process that slept between its decision and the deletion does nothing: another one may have begun to work, and what was seen is old.
+func TestWhoWakesUpDoesNotAct(t *testing.T) {
+	b := newBench(t)
+	b.lost = errors.New("another roller, x, works on this Kafka cluster")
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(b.stored.Restarts).To(BeEmpty(), "it is known not to have begun")
+
+	b.lost, b.now = nil, func() time.Time { return b.snapshot.At.Add(6 * time.Second) }
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(b.stored.Restarts).To(BeEmpty())
+
+	b.now = func() time.Time { return b.snapshot.At.Add(5 * time.Second) }
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveLen(1))
+}
+
+// The members of a batch go one after another, each on facts that were seen after the last one went (docs/decisions/two-rollers.md).
+func TestOneNodeIsStoppedALook(t *testing.T) {
+	b := newBench(t)
+	b.engine.Policy = func(time.Time) roller.Policy {
+		p := roller.DefaultPolicy()
+		p.MaxUnavailable = 3
+		return p
+	}
+	for n := 1; n <= 3; n++ {
+		d, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		b.Expect(b.did).To(HaveLen(n))
+		b.Expect(b.stored.Restarts).To(HaveLen(n))
+		b.Expect(d.Again).To(BeNumerically("<=", 2*time.Second))
+	}
+}
+
+// A pod that can't be deleted keeps no other one of its batch.
+func TestARefusedDeletionKeepsNoOther(t *testing.T) {
+	b := newBench(t)
+	b.engine.Policy = func(time.Time) roller.Policy {
+		p := roller.DefaultPolicy()
+		p.MaxUnavailable = 3
+		return p
+	}
+	b.result, b.err = actuate.NotDone, errors.New("forbidden")
+	for n := range roller.NodeID(3) {
+		_, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		b.Expect(b.did).To(HaveLen(int(n) + 1))
+		b.Expect(b.did[n].Node).To(Equal(n))
+		b.Expect(b.stored.Denied).To(HaveKey(n), "it is asked for again later")
+	}
+}
+
+// The lock is held from the first look that finds something to do to the last one, so that nobody else works in between.
+func TestTheLockIsGivenBackWhenAllIsDone(t *testing.T) {
+	b := newBench(t)
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.released).To(BeZero())
+	for i := range b.snapshot.Nodes {
+		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}), roller.Known("second")
+	}
+	b.snapshot.At = noon.Add(time.Hour)
+	for range 2 {
+		d, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		b.Expect(d.Phase).To(Equal(roller.PhaseDone))
+	}
+	b.Expect(b.released).To(Equal(1), "once")
+}
+
+// What turns out to be to be done to a node that nobody looked at closely waits for the next look.
+func TestOnlyWhatWasVerifiedIsDone(t *testing.T) {
+	b := newBench(t)
+	other := b.snapshot
+	other.Nodes = slices.Clone(other.Nodes)
+	other.Nodes[0].Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"}) // it was restarted meanwhile
+	glanced := b.snapshot
+	b.engine.Glance = func(context.Context) roller.Snapshot { return glanced }
+	var asked [][]roller.NodeID
+	b.engine.Verify = func(_ context.Context, nodes []roller.NodeID) roller.Snapshot {
+		asked = append(asked, nodes)
+		return other
+	}
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(b.stored.Restarts).To(BeEmpty())
+	b.Expect(d.Again).To(BeNumerically("<", time.Second))
+	glanced = other
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(ConsistOf(HaveField("Node", roller.NodeID(1))))
+	b.Expect(asked).To(Equal([][]roller.NodeID{{0}, {1}}))
+}

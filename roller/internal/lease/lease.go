@@ -1,0 +1,142 @@
+// Package lease keeps two rollers from working on one Kafka cluster: whoever works on it holds its Lease (docs/decisions/two-rollers.md).
+package lease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+)
+
+// duration is how long a Lease is held without being renewed. A look that takes longer than that does nothing any more.
+const duration = 30 * time.Second
+
+// Name is that of the Lease of a Kafka cluster, in the namespace of its pods.
+func Name(cluster string) string { return cluster + "-roller-leader" }
+
+// Lease is the Lease of one Kafka cluster. It is not safe for concurrent use.
+type Lease struct {
+	// Client asks the API server, and no cache.
+	Client             client.Client
+	Namespace, Cluster string
+	// Identity tells this process from all others.
+	Identity string
+	// Elected: the same Lease elects the leader among the replicas of a Deployment, so that it is not given back here.
+	Elected bool
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// HeldError says who holds a Lease.
+type HeldError struct {
+	Lease, Holder string
+	// Until is when it expires unless it is renewed.
+	Until time.Time
+}
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%v: %s holds Lease %s until %s at least", engine.ErrHeld, e.Holder, e.Lease, e.Until.UTC().Format(time.TimeOnly))
+}
+
+// Is makes it an engine.ErrHeld.
+func (e *HeldError) Is(target error) bool { return target == engine.ErrHeld }
+
+// Acquire takes the Lease, or renews it. It fails with a HeldError while somebody else has it.
+func (l *Lease) Acquire(ctx context.Context) error {
+	now := l.Now()
+	stored, err := l.get(ctx)
+	if apierrors.IsNotFound(err) {
+		next := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Namespace: l.Namespace, Name: Name(l.Cluster), Labels: map[string]string{v1.LabelCluster: l.Cluster},
+		}}
+		l.take(next, now)
+		return l.wrap("made", l.Client.Create(ctx, next))
+	}
+	if err != nil {
+		return l.wrap("read", err)
+	}
+	until, holder := held(stored)
+	switch {
+	case holder != "" && holder != l.Identity && now.Before(until):
+		return l.heldBy(holder, until)
+	case holder == l.Identity && until.Sub(now) > duration*2/3:
+		return nil
+	case holder == l.Identity && l.Elected && now.Before(until):
+		return nil
+	}
+	l.take(stored, now)
+	return l.wrap("taken", l.Client.Update(ctx, stored))
+}
+
+// Verify returns nil if the Lease is ours at this moment.
+func (l *Lease) Verify(ctx context.Context) error {
+	stored, err := l.get(ctx)
+	if err != nil {
+		return l.wrap("read", err)
+	}
+	until, holder := held(stored)
+	switch {
+	case holder != l.Identity:
+		return l.heldBy(holder, until)
+	case !l.Now().Before(until):
+		return fmt.Errorf("Lease %s/%s has expired", l.Namespace, Name(l.Cluster))
+	}
+	return nil
+}
+
+// Release gives the Lease back if it is ours.
+func (l *Lease) Release(ctx context.Context) error {
+	if l.Elected {
+		return nil
+	}
+	stored, err := l.get(ctx)
+	if _, holder := held(stored); err != nil || holder != l.Identity {
+		return client.IgnoreNotFound(err)
+	}
+	nobody := ""
+	stored.Spec.HolderIdentity = &nobody
+	return l.wrap("given back", l.Client.Update(ctx, stored))
+}
+
+func (l *Lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
+	stored := &coordinationv1.Lease{}
+	return stored, l.Client.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: Name(l.Cluster)}, stored)
+}
+
+// take makes the Lease ours in memory.
+func (l *Lease) take(lease *coordinationv1.Lease, now time.Time) {
+	at := metav1.NewMicroTime(now)
+	if _, holder := held(lease); holder != l.Identity {
+		lease.Spec.AcquireTime = &at
+	}
+	seconds := int32(duration.Seconds())
+	lease.Spec.HolderIdentity, lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = &l.Identity, &at, &seconds
+}
+
+// held is who holds the Lease, and until when; empty: nobody does.
+func held(lease *coordinationv1.Lease) (until time.Time, holder string) {
+	spec := lease.Spec
+	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return time.Time{}, ""
+	}
+	return spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second), *spec.HolderIdentity
+}
+
+func (l *Lease) heldBy(holder string, until time.Time) error {
+	return &HeldError{Lease: l.Namespace + "/" + Name(l.Cluster), Holder: holder, Until: until}
+}
+
+func (l *Lease) wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("Lease %s/%s, which keeps two rollers from working on one Kafka cluster, can't be %s: %w", l.Namespace, Name(l.Cluster), what, err)
+}

@@ -1,0 +1,68 @@
+package lease_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/lease"
+)
+
+func TestTwoRollersExcludeEachOther(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	k8s := fake.NewClientBuilder().Build()
+	of := func(identity string) *lease.Lease {
+		return &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: identity, Now: func() time.Time { return now }}
+	}
+	deployment, command := of("deployment"), of("command")
+	version := func() string {
+		var stored coordinationv1.Lease
+		g.Expect(k8s.Get(t.Context(), client.ObjectKey{Namespace: "kafka", Name: "my-cluster-roller-leader"}, &stored)).To(Succeed())
+		return stored.ResourceVersion
+	}
+	g.Expect(deployment.Verify(t.Context())).NotTo(Succeed(), "nobody has it")
+	g.Expect(deployment.Acquire(t.Context())).To(Succeed())
+	g.Expect(deployment.Verify(t.Context())).To(Succeed())
+	var held *lease.HeldError
+	g.Expect(errors.As(command.Acquire(t.Context()), &held)).To(BeTrue())
+	g.Expect(held.Holder).To(Equal("deployment"))
+	g.Expect(command.Verify(t.Context())).NotTo(Succeed())
+	g.Expect(command.Release(t.Context())).To(Succeed(), "what is somebody else's is left alone")
+	g.Expect(deployment.Verify(t.Context())).To(Succeed())
+
+	written := version()
+	now = now.Add(5 * time.Second)
+	g.Expect(deployment.Acquire(t.Context())).To(Succeed())
+	g.Expect(version()).To(Equal(written), "it is renewed now and then, and not at each look")
+	now = now.Add(15 * time.Second)
+	g.Expect(deployment.Acquire(t.Context())).To(Succeed())
+	g.Expect(version()).NotTo(Equal(written))
+
+	now = now.Add(time.Minute)
+	g.Expect(deployment.Verify(t.Context())).To(MatchError(ContainSubstring("has expired")), "who slept does not act")
+	g.Expect(command.Acquire(t.Context())).To(Succeed())
+	g.Expect(deployment.Verify(t.Context())).To(MatchError(ContainSubstring("another roller works on this Kafka cluster: command holds Lease kafka/my-cluster-roller-leader")))
+	g.Expect(command.Release(t.Context())).To(Succeed())
+	g.Expect(deployment.Acquire(t.Context())).To(Succeed(), "at once")
+}
+
+// The Lease by which replicas elect a leader is the election's to renew and to give back.
+func TestTheLeaseOfAnElectionIsLeftToIt(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	k8s := fake.NewClientBuilder().Build()
+	l := &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: "replica", Elected: true, Now: func() time.Time { return now }}
+	g.Expect(l.Acquire(t.Context())).To(Succeed())
+	now = now.Add(29 * time.Second)
+	g.Expect(l.Acquire(t.Context())).To(Succeed())
+	g.Expect(l.Release(t.Context())).To(Succeed())
+	g.Expect(l.Verify(t.Context())).To(Succeed())
+	now = now.Add(2 * time.Second)
+	g.Expect(l.Verify(t.Context())).NotTo(Succeed())
+}

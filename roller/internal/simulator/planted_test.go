@@ -1,0 +1,143 @@
+package simulator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// planted are faults that rollers had, or could have: each is planted between the world and the core, or between the core and what is done, so that the core
+// decides as one with that fault would. breaks is the beginning of what the oracle must find.
+var planted = []struct {
+	name   string
+	breaks []string
+	decide decider
+}{
+	{"an unknown log recovery is none", []string{"unknown: node", "node"}, seeing(func(n *roller.Node) {
+		if !n.Recovery.IsKnown() {
+			n.Recovery = roller.Known[*roller.Recovery](nil)
+		}
+	})},
+	{"an unknown revision is the right one", []string{"unknown: all is done"}, seeing(func(n *roller.Node) {
+		if !n.Revision.IsKnown() {
+			n.Revision = roller.Known(roller.Revision{})
+		}
+	})},
+	{"whoever is not seen is not there", []string{"unknown: all is done", "instance", "ruling R6", "ruling R8", "voters", "node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
+	{"a broker that does not answer is in sync", []string{"ruling R6"}, seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
+	{"a pod that somebody else deletes stays", []string{"ruling R6", "quorum check"}, seeing(func(n *roller.Node) { n.Terminating = false })},
+	{"a sidecar that crashes makes a node stuck", []string{"ruling R6", "quorum check", "node", "voters"}, seeing(func(n *roller.Node) {
+		if n.Sidecar != "" {
+			n.Ready, n.Stuck = roller.Known(false), roller.Known(n.Sidecar)
+		}
+	})},
+	{"facts do not age", []string{"old facts"}, with(nil, func(d *roller.Decision) {
+		for i := range d.Actions {
+			d.Actions[i].Until = time.Time{}
+		}
+	})},
+	{"a restart follows on changes of configurations", []string{"old facts"}, with(nil, func(d *roller.Decision) {
+		if n := len(d.Actions); n > 1 && d.Actions[0].Kind == roller.ActionRestart {
+			d.Actions = append(d.Actions[1:n:n], d.Actions[0])
+		}
+		for i := range d.Actions {
+			d.Actions[i].Until = time.Time{}
+		}
+	})},
+	{"silence is evidence although nobody answers", []string{"node"}, with(func(s *roller.Snapshot) {
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; !n.Answers.Or(true) && s.At.Sub(n.Silent) > 2*time.Minute {
+				n.Failing = "it does not answer"
+			}
+		}
+	}, nil)},
+	{"a lost cluster is left alone", []string{"termination"}, with(func(s *roller.Snapshot) {
+		for i := range s.Nodes {
+			s.Nodes[i].Failing = ""
+		}
+		if q, known := s.Quorum.Get(); known && q.Leader < 0 {
+			s.Quorum = roller.Unknown[roller.Quorum]("there is no leader")
+		}
+	}, nil)},
+	{"a lost cluster is restarted at once", []string{"one at a time", "voters", "quorum check", "ruling", "order"}, func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		p = p.Clone()
+		for id := range p.Failing {
+			p.Failing[id] = time.Time{}.Add(time.Second)
+		}
+		if !p.Leaderless.IsZero() {
+			p.Leaderless = time.Time{}.Add(time.Second)
+		}
+		return roller.Step(s, p, policy)
+	}},
+	{"a failed node on hold is waited for", []string{"termination"}, seeing(func(n *roller.Node) { n.Hold = "" })},
+	{"only who is told of is out of service", []string{"termination"}, with(func(s *roller.Snapshot) {
+		for i := range s.Nodes { // unready nodes are always as if they had just become so, where nobody tells
+			if n := &s.Nodes[i]; !n.Fenced.IsKnown() && !n.Ready.Or(true) {
+				n.ReadyChanged = s.At
+			}
+		}
+	}, nil)},
+	{"all requests are one", []string{"termination"}, seeing(func(n *roller.Node) {
+		for i := range n.Requests {
+			n.Requests = append([]roller.Reason(nil), n.Requests...)
+			n.Requests[i].Mark = "pod"
+		}
+	})},
+}
+
+// with is a roller that sees something else, or does something else with what it decided.
+func with(see func(*roller.Snapshot), do func(*roller.Decision)) decider {
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		other := *s
+		other.Nodes = append([]roller.Node(nil), s.Nodes...)
+		if see != nil {
+			see(&other)
+		}
+		d := roller.Step(&other, p, policy)
+		if do != nil {
+			do(&d)
+		}
+		return d
+	}
+}
+
+// seeing is with, for each node.
+func seeing(see func(*roller.Node)) decider {
+	return with(func(s *roller.Snapshot) {
+		for i := range s.Nodes {
+			see(&s.Nodes[i])
+		}
+	}, nil)
+}
+
+// The oracle finds each planted fault, and nothing in the same histories without it.
+func TestTheOracleFindsPlantedFaults(t *testing.T) {
+	const most = 3000
+	for _, fault := range planted {
+		t.Run(fault.name, func(t *testing.T) {
+			for seed := range uint64(most) {
+				h := RandomHistory(seed)
+				broken := h.play(fault.decide, nil).Broken
+				if !begins(broken, fault.breaks) {
+					continue
+				}
+				if without := h.Play(nil).Broken; without != "" {
+					t.Fatalf("history %d breaks a rule without the fault, too: %s", seed, without)
+				}
+				t.Logf("history %d: %s", seed, broken)
+				return
+			}
+			t.Errorf("not found in %d histories", most)
+		})
+	}
+}
+
+func begins(text string, with []string) bool {
+	for _, w := range with {
+		if len(text) >= len(w) && text[:len(w)] == w {
+			return true
+		}
+	}
+	return false
+}

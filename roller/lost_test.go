@@ -1,0 +1,103 @@
+package roller_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// lose makes all nodes refuse everybody from now on, until they are started anew.
+func (sc *scene) lose(why string) {
+	for i := range sc.s.Nodes {
+		n := &sc.s.Nodes[i]
+		n.Failing, n.Answers, n.Silent = why, roller.Known(false), sc.s.At
+		n.Config = roller.Unknown[brokerconfig.Config](why)
+	}
+	sc.s.Topics, sc.s.Quorum = roller.Unknown[[]roller.Topic](why), roller.Unknown[roller.Quorum](why)
+	left := len(sc.s.Nodes)
+	sc.after = func(n *roller.Node) {
+		n.Failing, n.Answers, n.Silent, n.Config = "", roller.Known(true), time.Time{}, roller.Known(brokerconfig.Config{})
+		if left--; left == 0 {
+			sc.topics().led(3)
+		}
+	}
+}
+
+// All certificates have expired: nobody can ask anything, and only restarts help. They come after patience, controllers first, one at a time, reported as forced.
+func TestExpiredCertificates(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
+	sc.lose("its certificate has expired")
+	for range 299 {
+		sc.Expect(sc.step().Actions).To(BeEmpty())
+	}
+	var gaps []time.Duration
+	last := noon
+	for range 3600 {
+		for _, a := range sc.step().Actions {
+			sc.Expect(a.Forced).To(ContainSubstring("its certificate has expired"))
+			gaps, last = append(gaps, sc.s.At.Sub(last)), sc.s.At
+		}
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(3, 4, 5, 0, 1)))
+	for _, gap := range gaps {
+		sc.Expect(gap).To(BeNumerically(">=", sc.policy.Patience), "one at a time: nobody can tell whether the last one is back")
+	}
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+}
+
+// A timeout is no evidence: the roller may have lost its network.
+func TestTimeoutsAreNoEvidence(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
+	sc.lose("")
+	sc.Expect(sc.roll()).To(BeEmpty())
+	for i := range sc.s.Nodes {
+		sc.current(sc.s.Nodes[i].ID)
+	}
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.last.Phase).NotTo(Equal(roller.PhaseDone))
+}
+
+// A node that is up to date would end the same way.
+func TestAnExpiredCertificateThatARestartDoesNotReplace(t *testing.T) {
+	sc := newScene(t).with(controller, 3, 4, 5).led(3).current(3, 4, 5)
+	sc.lose("its certificate has expired")
+	sc.Expect(sc.roll()).To(BeEmpty())
+}
+
+// The controllers live, and find no leader.
+func TestAQuorumThatFindsNoLeader(t *testing.T) {
+	for _, roles := range []roller.Roles{controller, combined} {
+		sc := newScene(t).with(roles, 3, 4, 5).with(broker, 0).led(-1)
+		sc.after = func(*roller.Node) {
+			if len(sc.restarts) == 2 {
+				sc.led(3)
+			}
+		}
+		for range 299 {
+			sc.Expect(sc.step().Actions).To(BeEmpty())
+			sc.Expect(sc.blocked(3)).To(ContainElement(roller.RuleQuorum))
+		}
+		for len(sc.restarts) < 2 {
+			for _, a := range sc.step().Actions {
+				sc.Expect(a.Forced).To(Equal("the controllers have found no leader since 12:00:00 UTC"))
+			}
+			sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically("<", time.Hour))
+		}
+		sc.Expect(sc.roll()).To(ContainElements(ids(3, 4, 5, 0)))
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	}
+}
+
+// Where most controllers are gone there is no leader to be found: the ones that live are left alone.
+func TestAQuorumWithoutItsNodes(t *testing.T) {
+	sc := newScene(t).with(controller, 3, 4, 5).led(-1).current(4, 5)
+	for _, id := range ids(4, 5) {
+		sc.node(id).Instance, sc.node(id).Ready = roller.Known(""), roller.Known(false)
+	}
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.blocked(3)).To(ContainElement(roller.RuleQuorum))
+}

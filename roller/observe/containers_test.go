@@ -1,0 +1,171 @@
+package observe_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+func runs(name string, ready bool, since time.Time) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, Ready: ready, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: since}}}}
+}
+
+func waits(name, reason string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
+}
+
+// Only the container of Kafka tells whether a node serves. What is wrong with others is reported.
+func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
+	hourAgo, momentAgo := noon.Add(-time.Hour), noon.Add(-time.Second)
+	for _, c := range []struct {
+		name           string
+		podReady       bool
+		init, all      []corev1.ContainerStatus
+		ready          bool
+		since          time.Time
+		stuck, sidecar string
+	}{
+		{"all are well", true, nil, []corev1.ContainerStatus{runs("kafka", true, hourAgo), runs("sidecar", true, hourAgo)}, true, noon.Add(-time.Minute), "", ""},
+		{
+			"a sidecar crashes", false, nil, []corev1.ContainerStatus{runs("kafka", true, hourAgo), waits("sidecar", "CrashLoopBackOff")},
+			true, hourAgo, "", "its container sidecar does not run: CrashLoopBackOff",
+		},
+		{
+			"a sidecar among the init containers crashes", false, []corev1.ContainerStatus{waits("proxy", "CrashLoopBackOff")}, []corev1.ContainerStatus{runs("kafka", true, hourAgo)},
+			true, hourAgo, "", "its container proxy does not run: CrashLoopBackOff",
+		},
+		{
+			"an init container crashes, so that Kafka does not start", false, []corev1.ContainerStatus{waits("init", "CrashLoopBackOff")}, []corev1.ContainerStatus{waits("kafka", "PodInitializing")},
+			false, noon.Add(-time.Minute), "CrashLoopBackOff", "its container init does not run: CrashLoopBackOff",
+		},
+		{
+			"Kafka has just ended beside a sidecar that crashes", false, nil,
+			[]corev1.ContainerStatus{{Name: "kafka", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Time{Time: momentAgo}}}}, waits("sidecar", "CrashLoopBackOff")},
+			false, momentAgo, "", "its container sidecar does not run: CrashLoopBackOff",
+		},
+		{"Kafka crashes", false, nil, []corev1.ContainerStatus{waits("kafka", "CrashLoopBackOff"), runs("sidecar", true, hourAgo)}, false, noon.Add(-time.Minute), "CrashLoopBackOff", ""},
+		{
+			"Kafka was started anew just now, in a pod that a sidecar had made unready before", false, nil,
+			[]corev1.ContainerStatus{runs("kafka", false, momentAgo), waits("sidecar", "CrashLoopBackOff")}, false, momentAgo, "", "its container sidecar does not run: CrashLoopBackOff",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := pod(0, func(p *corev1.Pod) {
+				p.Status.InitContainerStatuses, p.Status.ContainerStatuses = c.init, c.all
+				if !c.podReady {
+					p.Status.Conditions[0].Status = corev1.ConditionFalse
+				}
+			})
+			n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{p}})).Nodes[0]
+			g.Expect(n.Ready).To(Equal(roller.Known(c.ready)))
+			g.Expect(n.ReadyChanged).To(Equal(c.since))
+			g.Expect(n.Stuck).To(Equal(roller.Known(c.stuck)))
+			g.Expect(n.Sidecar).To(Equal(c.sidecar))
+		})
+	}
+}
+
+// A request that is written on a pod is that pod's: the next one can be asked again. One that each new pod brings along is one request.
+func TestRequestsOfPods(t *testing.T) {
+	g := NewWithT(t)
+	asked := annotated(podset.AnnotationManualRollingUpdate, "true")
+	mark := func(p corev1.Pod, desired corev1.Pod) string {
+		requests := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{p}, Sets: []observe.PodSet{set(desired)}})).Nodes[0].Requests
+		g.Expect(requests).To(HaveLen(1))
+		return requests[0].Mark
+	}
+	another := func(p *corev1.Pod) { p.UID = "another" }
+	g.Expect(mark(pod(3, asked), pod(3))).NotTo(Equal(mark(pod(3, asked, another), pod(3))))
+	g.Expect(mark(pod(3, asked), pod(3, asked))).To(Equal(mark(pod(3, asked, another), pod(3, asked))))
+}
+
+// What is known of a node without a word from it: the configuration that it is to have, and when somebody deleted its pod.
+func TestWhatIsKnownOfASilentNode(t *testing.T) {
+	g := NewWithT(t)
+	grace := int64(30)
+	p := pod(3, func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: noon.Add(20 * time.Second)}, &grace
+	})
+	s := seen(observe.Place{Pods: []corev1.Pod{p}, Properties: map[string]string{"my-cluster-kafka-3": "controller.quorum.fetch.timeout.ms=9000\n"}})
+	n := observe.Assemble(s).Nodes[0]
+	g.Expect(n.Desired.Or(nil)).To(Equal(map[string]string{"controller.quorum.fetch.timeout.ms": "9000"}))
+	g.Expect(n.Deleted).To(Equal(noon.Add(-10 * time.Second)))
+	s.Places = append(s.Places, observe.Place{ID: "east", Err: fmt.Errorf("away")})
+	g.Expect(observe.Assemble(s).Unread).To(Equal("cluster east can't be read: away"))
+}
+
+// refuser is a Kafka whose nodes answer with an error.
+type refuser struct {
+	*memory.Client
+	err error
+}
+
+func (r *refuser) DescribeNodeConfigs(_ context.Context, nodes []int32, _ []string) (map[int32]kafka.ConfigResult, error) {
+	out := map[int32]kafka.ConfigResult{}
+	for _, id := range nodes {
+		out[id] = kafka.ConfigResult{Err: r.err}
+	}
+	return out, nil
+}
+
+// What is evidence that nobody can connect to a node, and what is only about us.
+func TestEvidence(t *testing.T) {
+	tls := func(message string) error {
+		return &kafka.Error{Code: kafka.CodeTransport, Name: "SslAuthenticationException", Class: kafka.ClassAuthentication, Message: "SSL handshake failed: " + message}
+	}
+	for name, c := range map[string]struct {
+		err     error
+		answers bool
+		failing string
+	}{
+		"a timeout":                       {kafka.NewTransportError("broker 0 does not answer", context.DeadlineExceeded), false, ""},
+		"connection refused":              {kafka.NewTransportError("broker 0 does not answer", fmt.Errorf("dial: %w", syscall.ECONNREFUSED)), false, "it refuses connections"},
+		"a TLS alert":                     {tls("remote error: tls: unknown certificate authority"), false, "it refuses TLS: SSL handshake failed: remote error: tls: unknown certificate authority"},
+		"an expired certificate":          {tls("x509: certificate has expired or is not yet valid"), false, "its certificate has expired: SSL handshake failed: x509: certificate has expired or is not yet valid"},
+		"a certificate we do not trust":   {tls("x509: certificate signed by unknown authority"), true, ""},
+		"a password that is wrong":        {&kafka.Error{Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication}, true, ""},
+		"a right that we do not have yet": {kafka.NewError(29, ""), true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			k := &observe.Kafka{Brokers: &refuser{memory.New(memory.Options{Brokers: 1}).Client("", nil), c.err}}
+			answer := k.Read(t.Context(), []roller.NodeID{0}, nil).Nodes[0]
+			g.Expect(answer.Answers).To(Equal(c.answers))
+			g.Expect(answer.Failing).To(Equal(c.failing))
+		})
+	}
+}
+
+// mute is somebody who never answers about the quorum.
+type mute struct{ *memory.Client }
+
+func (m *mute) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
+	<-ctx.Done()
+	return kafka.Quorum{}, ctx.Err()
+}
+
+// Controllers that can't be reached leave time to ask the brokers.
+func TestControllersThatCannotBeReachedLeaveTime(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	client := memory.New(memory.Options{Brokers: 1}).Client("", nil)
+	k := &observe.Kafka{Brokers: client, Controllers: &mute{client}}
+	facts := k.Read(ctx, []roller.NodeID{0}, nil)
+	g.Expect(ctx.Err()).NotTo(HaveOccurred())
+	g.Expect(facts.Quorum.IsKnown()).To(BeTrue())
+	g.Expect(facts.Topics.IsKnown()).To(BeTrue())
+}

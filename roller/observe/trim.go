@@ -1,0 +1,65 @@
+package observe
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+// Trim drops from pods, StrimziPodSets and ConfigMaps what an observation does not read. It is a transform of caches: what such a cache holds must never be
+// written back.
+func Trim(object any) (any, error) {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		pod := trimmedPod(o)
+		return &pod, nil
+	case *podset.StrimziPodSet:
+		o.ManagedFields = nil
+		return o, trimSpec(o)
+	case *corev1.ConfigMap:
+		o.ManagedFields, o.BinaryData = nil, nil
+		data := map[string]string{}
+		for _, key := range []string{podset.ConfigMapServerConfig, podset.ConfigMapClusterID} {
+			if text, ok := o.Data[key]; ok {
+				data[key] = text
+			}
+		}
+		o.Data = data
+		return o, nil
+	}
+	return object, nil
+}
+
+// trimmedPod is a pod with its metadata and what its status says of its containers.
+func trimmedPod(in *corev1.Pod) corev1.Pod {
+	out := corev1.Pod{ObjectMeta: in.ObjectMeta, Status: corev1.PodStatus{
+		Phase: in.Status.Phase, Conditions: in.Status.Conditions,
+		InitContainerStatuses: in.Status.InitContainerStatuses, ContainerStatuses: in.Status.ContainerStatuses,
+	}}
+	out.ManagedFields = nil
+	out.Spec.NodeName = in.Spec.NodeName
+	return out
+}
+
+// trimSpec leaves names, labels and annotations of the pods in the spec. What is no pod stays: it is an error to whoever reads it.
+func trimSpec(set *podset.StrimziPodSet) error {
+	if set.Spec == nil {
+		return nil
+	}
+	for i := range set.Spec.Pods {
+		var in metav1.PartialObjectMetadata
+		if json.Unmarshal(set.Spec.Pods[i].Raw, &in) != nil {
+			continue
+		}
+		text, err := json.Marshal(metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: in.Name, Labels: in.Labels, Annotations: in.Annotations}})
+		if err != nil {
+			return err
+		}
+		set.Spec.Pods[i] = runtime.RawExtension{Raw: text}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package observe_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// What a cache holds is read as the objects themselves are, and is a fraction of their size.
+func TestTrimmedObjectsAreReadAsWhole(t *testing.T) {
+	g := NewWithT(t)
+	bulk := strings.Repeat("x", 10_000)
+	metadata := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{
+			Namespace: "ns", Name: name, UID: "set", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
+		}
+	}
+	live := pod(0, waiting("CrashLoopBackOff", 0))
+	live.Namespace, live.Labels[v1.LabelCluster] = "ns", "my-cluster"
+	live.Spec.Containers = []corev1.Container{{Name: "kafka", Command: []string{bulk}}}
+	desired := live
+	desired.Annotations = map[string]string{podset.AnnotationRevision: "r2", podset.AnnotationHold: "true"}
+	set := &podset.StrimziPodSet{ObjectMeta: metadata("my-cluster-kafka")}
+	g.Expect(set.SetDesiredPods([]corev1.Pod{desired})).To(Succeed())
+	config := &corev1.ConfigMap{ObjectMeta: metadata(live.Name), Data: map[string]string{"server.config": "a=b", "cluster.id": "id\n", "log4j2.properties": bulk}}
+
+	scheme := runtime.NewScheme()
+	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
+	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	whole, trimmed := fake.NewClientBuilder().WithScheme(scheme), fake.NewClientBuilder().WithScheme(scheme)
+	for _, object := range []client.Object{&live, set, config} {
+		whole.WithObjects(object.DeepCopyObject().(client.Object))
+		less, err := observe.Trim(object.DeepCopyObject())
+		g.Expect(err).NotTo(HaveOccurred())
+		text, err := json.Marshal(less)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(len(text)).To(BeNumerically("<", 2000))
+		trimmed.WithObjects(less.(client.Object))
+	}
+	want := observe.ReadPlace(t.Context(), "", whole.Build(), "ns", "my-cluster")
+	got := observe.ReadCache(t.Context(), "", trimmed.Build(), "ns", "my-cluster")
+	g.Expect(want.Err).NotTo(HaveOccurred())
+	g.Expect(observe.Assemble(seen(got))).To(Equal(observe.Assemble(seen(want))))
+	g.Expect(want.Pods).To(HaveLen(1))
+	g.Expect(want.ClusterIDs).To(HaveKeyWithValue(live.Name, "id"))
+}
+
+// Whoever marks its sets as rolled by the roller turns the annotation into another revision itself.
+func TestAnAnnotatedSetThatIsMarkedAsksForNothing(t *testing.T) {
+	g := NewWithT(t)
+	scheme := runtime.NewScheme()
+	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
+	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	for _, marked := range []bool{false, true} {
+		set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "my-cluster-kafka", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
+			Annotations: map[string]string{podset.AnnotationManualRollingUpdate: "true"},
+		}}
+		if marked {
+			set.Annotations[podset.AnnotationRolledBy] = podset.RolledByRoller
+		}
+		place := observe.ReadPlace(t.Context(), "", fake.NewClientBuilder().WithScheme(scheme).WithObjects(set).Build(), "ns", "my-cluster")
+		g.Expect(place.Err).NotTo(HaveOccurred())
+		g.Expect(place.Sets[0].Manual).To(Equal(!marked))
+	}
+}

@@ -1,0 +1,91 @@
+package roller
+
+import (
+	"slices"
+	"time"
+)
+
+// wayOut says why a node is restarted although a check of the data or the quorum would keep it, or can't be made (docs/decisions/lost-clusters.md); empty: it is
+// not. Some clusters can only be repaired by the restart that a check blocks: those whose certificates have expired, or whose controllers live and find no
+// leader. There must be positive evidence for as long as patience lasts, and the node must be out of date: else it would end the same way.
+func (r *round) wayOut(a *Assessment) string {
+	if !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind != PodUnresponsive }) {
+		return ""
+	}
+	long := func(since time.Time, noted bool) bool { return noted && r.s.At.Sub(since) >= r.policy.Patience }
+	since, failing := r.progress.Failing[a.Node]
+	switch {
+	case a.node.Failing != "" && long(since, failing):
+		return "it can serve nobody since " + clock(since) + ": " + a.node.Failing
+	case !a.Roles.Controller || !long(r.progress.Leaderless, !r.progress.Leaderless.IsZero()):
+	case r.leaderless() && (r.enough(a) || a.node.dead()):
+		return "the controllers have found no leader since " + clock(r.progress.Leaderless)
+	case r.noneReady():
+		return "no controller has been ready since " + clock(r.progress.Leaderless) + ", and nobody can tell of a quorum"
+	}
+	return ""
+}
+
+// noneReady reports whether Kubernetes finds no controller ready, and nobody tells of a quorum.
+func (r *round) noneReady() bool {
+	return r.controllers > 0 && !r.s.Quorum.IsKnown() && r.s.Unread == "" && !slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return a.Roles.Controller && a.node.Ready.Or(true) })
+}
+
+// leaderless reports whether the controllers that answer know of no leader.
+func (r *round) leaderless() bool {
+	q, known := r.s.Quorum.Get()
+	return known && q.Leader < 0
+}
+
+// enough reports whether so many others live that they could find a leader without this one. Those that were restarted may only wait for it.
+func (r *round) enough(a *Assessment) bool {
+	live := 0
+	for _, other := range r.nodes {
+		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() && (other.Roles.Broker && other.stage.underWay() || !n.dead()) {
+			live++
+		}
+	}
+	return live >= min(r.controllers/2+1, r.controllers-1)
+}
+
+// unwatched is how long nobody may have looked at evidence that is to count as lasting.
+const unwatched = time.Minute
+
+// witness notes since when there is evidence of such failures. What can't be seen is neither evidence nor the end of it.
+func (r *round) witness() {
+	p := &r.progress
+	if r.s.At.Sub(p.Witnessed) > unwatched {
+		clear(p.Failing)
+		p.Leaderless = time.Time{}
+	}
+	for _, a := range r.nodes {
+		_, noted := p.Failing[a.Node]
+		switch {
+		case a.node.Failing == "" && a.node.Answers.IsKnown():
+			delete(p.Failing, a.Node)
+		case a.node.Failing != "" && !noted:
+			p.Failing[a.Node] = r.s.At
+		}
+	}
+	switch {
+	case r.leaderless(), r.noneReady():
+		if p.Leaderless.IsZero() {
+			p.Leaderless = r.s.At
+		}
+	case r.s.Quorum.IsKnown():
+		p.Leaderless = time.Time{}
+	}
+	if p.Witnessed = r.s.At; len(p.Failing) == 0 && p.Leaderless.IsZero() {
+		p.Witnessed = time.Time{}
+	}
+}
+
+// alone keeps a node that is restarted against a check, or without one, from going beside another one. One that did not come back is not waited for.
+func (r *round) alone(a, b *Assessment) {
+	for _, other := range r.away {
+		if other != a && (other.stage != stageFailed && other.stage != stageStalled || slices.Contains(r.chosen, other)) {
+			b.block(RuleLimit, "nodes that are restarted without all checks go one at a time, and node %d %s", other.Node, r.doing(other))
+			return
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/operator/election"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/batch"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/controller"
+)
+
+// identify gives a replica that takes part in an election a name of its own.
+func identify(o *election.Options) {
+	if !o.Enabled || o.Identity != "" {
+		return
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = name
+	}
+	o.Identity = host + "_" + rand.Text()
+}
+
+// gathering is how long a question about the Lease waits for others: those of one batch of changes are asked at the same moment.
+const gathering = 2 * time.Millisecond
+
+// leads returns how to find out whether this replica holds the Lease: by reading it. A replica that was suspended believes that it leads until it has run
+// for a while.
+func leads(ctx context.Context, api client.Reader, o election.Options) func(context.Context) error {
+	if !o.Enabled {
+		return nil
+	}
+	var questions atomic.Int64 // tells questions apart, so that they travel together
+	live := batch.New(ctx, func(n int64) int64 { return n }, func(ctx context.Context, asked []int64) ([]batch.Result[struct{}], error) {
+		return make([]batch.Result[struct{}], len(asked)), holdsLease(ctx, api, o)
+	}, batch.Options{Linger: gathering})
+	return func(ctx context.Context) error {
+		_, err := live.Do(ctx, questions.Add(1))
+		return err
+	}
+}
+
+func holdsLease(ctx context.Context, api client.Reader, o election.Options) error {
+	lease := &coordinationv1.Lease{}
+	if err := api.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, lease); err != nil {
+		return fmt.Errorf("read the Lease %s/%s before a change in Kafka: %w", o.Namespace, o.Name, err)
+	}
+	holder := lease.Spec.HolderIdentity
+	switch {
+	case holder == nil || *holder == "":
+		return errors.Join(controller.ErrNotLeader, fmt.Errorf("nobody holds the Lease %s/%s", o.Namespace, o.Name))
+	case *holder != o.Identity:
+		return errors.Join(controller.ErrNotLeader, fmt.Errorf("the Lease %s/%s is held by '%s'", o.Namespace, o.Name, *holder))
+	}
+	return nil
+}

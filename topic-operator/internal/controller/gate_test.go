@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// meanwhile runs f once, while a change of this kind waits for Kafka.
+func (w *world) meanwhile(call string, f func()) {
+	w.kafka.waiting(func(c, _ string) {
+		if c == call {
+			w.kafka.waiting(nil)
+			f()
+		}
+	})
+}
+
+// What the API server accepted before the call wins, however long the call had to wait (docs/decisions/facts-at-the-call.md).
+func TestADeletionThatIsNotWantedAnyMoreWhenKafkaIsThereIsNotMade(t *testing.T) {
+	for name, c := range map[string]struct {
+		do    func(w *world)
+		stays bool
+	}{
+		"unmanaged by annotation": {do: func(w *world) { w.update("a", annotation(v1.AnnotationManaged, "false")) }},
+		"unmanaged by spec":       {do: func(w *world) { w.update("a", abandon) }},
+		"a new claimant":          {do: func(w *world) { w.create("b", named("a")) }},
+		"not selected any more":   {do: func(w *world) { w.update("a", noLabel(v1.LabelCluster)) }, stays: true},
+		"of another cluster":      {do: func(w *world) { w.status("a", func(s *v1.KafkaTopicStatus) { s.ClusterID = otherID }) }, stays: true},
+		"let go by hand":          {do: func(w *world) { w.update("a", finalizers()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, onlySelected)
+			w.ready("a", selected)
+			w.r.options.Selects = func(labels map[string]string) bool { return labels[v1.LabelCluster] != "" || labels["b"] != "" }
+			w.delete("a")
+			w.meanwhile(deleteCall, func() {
+				c.do(w)
+				if name == "a new claimant" {
+					w.update("b", label("b", "yes"))
+				}
+			})
+			w.pass("a")
+			w.Expect(w.kafka.get("a")).NotTo(BeNil())
+			w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
+			w.Expect(w.exists("a")).To(Equal(c.stays))
+			if c.stays {
+				w.update("a", finalizers())
+			}
+		})
+	}
+}
+
+func TestAChangeThatIsNotWantedAnyMoreWhenKafkaIsThereIsNotMade(t *testing.T) {
+	for name, do := range map[string]func(w *world){
+		"unmanaged": func(w *world) { w.update("a", abandon) },
+		"paused":    func(w *world) { w.update("a", pause) },
+		"deleted":   func(w *world) { w.delete("a") },
+		"claimed":   func(w *world) { w.create("b", named("a")) },
+	} {
+		for call, change := range map[string]change{alterCall: config("k", `1`), increaseCall: partitions(3)} {
+			t.Run(name+" before "+call, func(t *testing.T) {
+				w := newWorld(t)
+				w.ready("a", partitions(1))
+				w.update("a", change)
+				w.meanwhile(call, func() { do(w) })
+				w.pass("a")
+				w.Expect(w.kafka.asks(call, "")()).To(BeZero())
+				if t := w.kafka.get("a"); t != nil {
+					w.Expect(t.Config).NotTo(HaveKey("k"))
+				}
+			})
+		}
+	}
+}
+
+func TestWhatIsChangedIsWhatIsWantedWhenKafkaIsThere(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.update("a", config("k", `1`))
+	w.meanwhile(alterCall, func() { w.update("a", config("k", `2`)) })
+	w.pass("a")
+	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "2"}))
+	w.Expect(w.kafka.asks(alterCall, "")()).To(Equal(1))
+	w.Expect(w.get("a")).To(beReady())
+}
+
+func TestAReplicaThatLeadsNoMoreChangesNothing(t *testing.T) {
+	var leads error
+	w := newWorld(t, func(s *setup) { s.Leads = func(context.Context) error { return leads } })
+	w.ready("a")
+	w.ready("b")
+	w.update("b", config("k", `1`))
+	w.delete("a")
+	for _, why := range []error{ErrNotLeader, errors.New("no answer")} {
+		leads = why
+		_, _ = w.tryPass(t.Context(), "a")
+		_, _ = w.tryPass(t.Context(), "b")
+		w.Expect(w.kafka.get("a")).NotTo(BeNil())
+		w.Expect(w.kafka.config("b")).To(BeEmpty())
+	}
+	leads = nil
+	w.pass("a")
+	w.pass("b")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.config("b")).To(Equal(map[string]string{"k": "1"}))
+}
+
+func TestAChangeWhoseCallerLeftIsNotMade(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.delete("a")
+	ctx, leave := context.WithCancel(t.Context())
+	w.meanwhile(deleteCall, leave)
+	_, err := w.tryPass(ctx, "a")
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+// There is no object left to tell it on, but for the log and an Event.
+func TestWithoutFinalizersATopicThatIsClaimedMeanwhileStaysAndIsToldOf(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	w.create("a")
+	w.pass("a")
+	w.clock.step(settle)
+	w.vanish("a")
+	w.meanwhile(deleteCall, func() { w.create("b", named("a")) })
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+	w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("Topic 'a' stays in Kafka: it is also managed by " + w.ns + "/b")))
+	w.pass("a")
+	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
+}

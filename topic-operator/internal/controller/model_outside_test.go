@@ -1,0 +1,112 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// What else happens to operators and objects from outside: other replicas, other finalizers, other CustomResourceDefinitions, tools, and Kafka itself.
+
+// usurp has another replica take the lease, while the one that had it is in the middle of a pass, and goes on.
+func (w *model) usurp(s modelStep) {
+	o := w.operators[s.who%2]
+	w.tell("another replica takes over from %s", o.process)
+	w.start(o, w.relist(o, s.arg), true)
+}
+
+// hold has somebody else's finalizer come or go.
+func (w *model) hold(s modelStep) {
+	w.user(s, "holds or lets go", func(kt *v1.KafkaTopic) {
+		rest := slices.DeleteFunc(slices.Clone(kt.Finalizers), func(f string) bool { return f == foreignFinalizer })
+		if len(rest) == len(kt.Finalizers) && kt.DeletionTimestamp == nil {
+			rest = append(rest, foreignFinalizer)
+		}
+		kt.Finalizers = rest
+	})
+}
+
+// throttle has a user name a throttle, or name it no longer.
+func (w *model) throttle(s modelStep) {
+	w.user(s, "throttles or not", func(kt *v1.KafkaTopic) {
+		config := maps.Clone(kt.Spec.Config)
+		if _, named := config[throttleKey]; named {
+			delete(config, throttleKey)
+		} else if config == nil {
+			config = map[string]v1.ConfigValue{throttleKey: v1.StringConfigValue("*")}
+		} else {
+			config[throttleKey] = v1.StringConfigValue("*")
+		}
+		kt.Spec.Config = config
+	})
+	if kt := w.server.objects[modelKeys[s.key]]; kt != nil {
+		if _, named := kt.Spec.Config[throttleKey]; named {
+			w.throttled[kt.UID] = true
+		}
+	}
+}
+
+// slow has a tool that moves partitions throttle a topic, or take its throttle away.
+func (w *model) slow(s modelStep) {
+	at, name := s.who%2, topicName(s)
+	t := w.topicOf(at, name)
+	if t == nil {
+		return
+	}
+	change := kafka.ConfigChange{Resource: kafka.TopicResource(name), Set: map[string]string{throttleKey: "0:1"}}
+	if pick(s.arg, 4, 0, 1) == 1 {
+		change = kafka.ConfigChange{Resource: kafka.TopicResource(name), Delete: []string{throttleKey}}
+	}
+	if _, err := w.clusters[at].hand.AlterConfigs(modelContext, []kafka.ConfigChange{change}, false); err != nil {
+		panic(err)
+	}
+	t.throttledBy = ""
+	w.tell("somebody sets %v, deletes %v of topic %s", change.Set, change.Delete, t)
+}
+
+// makeInternal has Kafka make one of its own topics.
+func (w *model) makeInternal(s modelStep) {
+	at := s.who % 2
+	policy := "compact"
+	made, err := w.clusters[at].hand.CreateTopics(modelContext, []kafka.NewTopic{{Name: internalTopic, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{policyKey: &policy}}}, false)
+	if err != nil || made[internalTopic].Err != nil {
+		return // it is there already
+	}
+	t := &modelTopic{cluster: at, name: internalTopic, id: marked(made[internalTopic].ID, at)}
+	w.topicMade(t)
+	w.tell("Kafka makes topic %s in cluster %s", t, modelClusterNames[at])
+}
+
+// claimInternal has a user create an object for a topic of Kafka's own.
+func (w *model) claimInternal(s modelStep) {
+	key := modelKeys[s.key]
+	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{TopicName: new(internalTopic)}}
+	kt.Namespace, kt.Name, kt.Annotations = key.Namespace, key.Name, map[string]string{}
+	kt.Labels = map[string]string{modelLabel: pick(s.arg, 0, "A", "B")}
+	if w.server.create(kt) {
+		w.tell("a user creates %s %s for topic %s", kt.UID, key, internalTopic)
+	}
+}
+
+// swap applies another CustomResourceDefinition, which drops fields, or the operator's own again.
+func (w *model) swap(s modelStep) {
+	w.swapped = true
+	w.server.swap(pick(s.arg, 0, true, false))
+	w.tell("a CustomResourceDefinition is applied that drops fields: %t", w.server.prunes)
+}
+
+// immigrate has a user bring an object from another Kafka cluster, with its status.
+func (w *model) immigrate(s modelStep) {
+	key, to := modelKeys[s.key], s.who%2
+	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{}}
+	kt.Namespace, kt.Name, kt.Annotations = key.Namespace, key.Name, map[string]string{}
+	kt.Labels = map[string]string{modelLabel: pick(to, 0, "A", "B")}
+	if w.server.create(kt) {
+		w.server.replaceStatus(key, v1.KafkaTopicStatus{TopicName: key.Name, TopicID: "bm8gc3VjaCB0b3BpYyBpZA", ClusterID: modelClusterIDs[1-to]})
+		w.tell("a user brings %s %s from cluster %s", kt.UID, key, modelClusterNames[1-to])
+	}
+}
+
+const foreignFinalizer = "example.org/other"

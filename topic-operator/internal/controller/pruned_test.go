@@ -1,0 +1,113 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// dropping is an API server that may drop fields.
+type dropping struct {
+	clusterID, managed bool
+	err                error
+}
+
+func (d *dropping) KeepsClusterID() bool { return !d.clusterID }
+func (d *dropping) DroppedClusterID()    { d.clusterID = true }
+func (d *dropping) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) {
+	return !d.managed, d.err
+}
+
+func newDroppingWorld(t *testing.T, d *dropping, changes ...func(*setup)) *world {
+	t.Helper()
+	return newWorld(t, append(changes, func(s *setup) { s.Schema = d })...)
+}
+
+// unmanagedOnce makes an object that was unmanaged, and reads as managed.
+func (w *world) unmanagedOnce(name string) {
+	w.create(name, abandon, finalizers(v1.FinalizerTopicOperator))
+	w.pass(name)
+	w.Expect(w.get(name)).To(haveConditions("Unmanaged=True"))
+	w.update(name, manage)
+	w.kafka.put(name, 1, 1, map[string]string{"k": "theirs"})
+}
+
+func TestAnObjectThatWasUnmanagedStaysSoWhileSpecManagedIsDropped(t *testing.T) {
+	for name, d := range map[string]*dropping{"dropped": {managed: true}, "unknown": {err: errors.New("no answer")}} {
+		t.Run(name, func(t *testing.T) {
+			w := newDroppingWorld(t, d)
+			w.unmanagedOnce("a")
+			w.pass("a")
+			w.Expect(w.kafka.config("a")).To(HaveKey("k"))
+			w.Expect(w.get("a")).To(haveConditions("Unmanaged=True"))
+
+			w.delete("a")
+			for range 2 { // what is told does not make it forget
+				w.r.memory = newMemory(w.clock.now)
+				w.pass("a")
+				w.Expect(w.kafka.get("a")).NotTo(BeNil())
+				w.Expect(w.get("a").Status.Conditions).To(ContainElements(
+					And(HaveField("Reason", v1.ReasonNotReadyForDeletion), HaveField("Message", ContainSubstring("drops spec.managed"))),
+					HaveField("Type", v1.ConditionUnmanaged)))
+			}
+			w.update("a", annotation(v1.AnnotationManaged, "false"))
+			w.pass("a")
+			w.Expect(w.exists("a")).To(BeFalse())
+			w.Expect(w.kafka.get("a")).NotTo(BeNil())
+		})
+	}
+}
+
+func TestAnObjectThatIsManagedAgainIsManaged(t *testing.T) {
+	w := newDroppingWorld(t, &dropping{})
+	w.unmanagedOnce("a")
+	w.pass("a")
+	w.Expect(w.kafka.config("a")).To(BeEmpty())
+	w.Expect(w.get("a")).To(beReady())
+
+	w = newDroppingWorld(t, &dropping{managed: true})
+	w.unmanagedOnce("a")
+	w.update("a", annotation(v1.AnnotationManaged, "true"))
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady(), "an annotation says so in so many words")
+}
+
+func TestAClusterIDThatIsDroppedIsNotWrittenInALoop(t *testing.T) {
+	d := &dropping{clusterID: true}
+	w := newDroppingWorld(t, d)
+	w.create("a")
+	w.pass("a")
+	w.clock.step(settle)
+	w.Expect(w.get("a").Status.ClusterID).To(BeEmpty())
+	w.Expect(w.get("a")).To(beReady())
+	w.Expect(w.sink.took()).To(ContainElement(ContainSubstring("drops status.clusterId")))
+	w.requests.took()
+	w.pass("a")
+	w.Expect(w.requests.all()).To(BeEmpty())
+	w.Expect(w.sink.took()).NotTo(ContainElement(ContainSubstring("drops status.clusterId")), "it was told")
+
+	d.clusterID = false
+	w.pass("a")
+	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID))
+}
+
+func TestWhileTheClusterIDIsDroppedDeletionsFollowThePolicyForAnUnknownCluster(t *testing.T) {
+	for _, block := range []bool{false, true} {
+		w := newDroppingWorld(t, &dropping{clusterID: true}, func(s *setup) { s.Ownership.BlockUnknown = block })
+		w.create("a")
+		w.pass("a")
+		w.clock.step(settle)
+		w.delete("a")
+		w.pass("a")
+		w.Expect(w.exists("a")).To(Equal(block))
+		w.Expect(w.kafka.get("a") != nil).To(Equal(block))
+		if block {
+			w.Expect(w.get("a").Status.Conditions[0].Message).To(ContainSubstring("drops status.clusterId"))
+			w.update("a", finalizers())
+		}
+	}
+}

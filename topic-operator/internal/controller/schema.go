@@ -1,0 +1,53 @@
+package controller
+
+import (
+	"context"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+)
+
+// What another CustomResourceDefinition costs, and what follows from it: docs/decisions/pruned-fields.md.
+
+// keepsAll is Options.Schema where the API server keeps everything.
+type keepsAll struct{}
+
+func (keepsAll) KeepsClusterID() bool                                       { return true }
+func (keepsAll) DroppedClusterID()                                          {}
+func (keepsAll) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) { return true, nil }
+
+// own adds to what is known of the operator's cluster whether it can be stored.
+func (r *Reconciler) own(c ownership.Cluster) ownership.Cluster {
+	c.Unstorable = !r.options.Schema.KeepsClusterID()
+	return c
+}
+
+// doubtful reports whether an object that reads as managed may be an unmanaged one whose spec.managed the API server drops. It asks the API server, for
+// such objects only; no answer leaves the doubt.
+func (r *Reconciler) doubtful(ctx context.Context, kt *v1.KafkaTopic) bool {
+	if !ownership.WasUnmanaged(kt) {
+		return false
+	}
+	kept, err := r.options.Schema.KeepsManaged(ctx, kt)
+	return err != nil || !kept
+}
+
+// noteDropped notes that the API server did not store the clusterId that it was asked to store.
+func (r *Reconciler) noteDropped(p *pass, asked v1.KafkaTopicStatus) {
+	if asked.ClusterID != "" && p.kt.Status.ClusterID == "" {
+		r.options.Schema.DroppedClusterID()
+		p.facts.Own = r.own(p.facts.Own)
+	}
+}
+
+const unprotected = "The CustomResourceDefinition of KafkaTopics drops status.clusterId: KafkaTopics of another Kafka cluster can't be told from those of this one. Apply this operator's CustomResourceDefinition again"
+
+// tellUnprotected makes an Event on one object of each namespace while the clusterId can't be stored.
+func (r *Reconciler) tellUnprotected(p *pass) {
+	if !r.memory.unprotectedNews(p.key.Namespace, p.facts.Own.Unstorable) {
+		return
+	}
+	logging.Warn(p.log, unprotected)
+	r.events.Warning(reference(p.kt), v1.ReasonClusterIDUnknown, "Reconcile", unprotected)
+}

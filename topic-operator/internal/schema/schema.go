@@ -1,0 +1,247 @@
+// Package schema finds out which fields of a KafkaTopic the API server keeps. Another CustomResourceDefinition than the operator's, such as Strimzi's,
+// drops status.clusterId and spec.managed in silence (docs/decisions/pruned-fields.md).
+package schema
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+)
+
+// Getter reads a path of the API server.
+type Getter func(ctx context.Context, path string) ([]byte, error)
+
+// Options tune a Watcher.
+type Options struct {
+	// Get reads the schema that the API server publishes.
+	Get Getter
+	// Client asks the API server what it would store; nothing is stored.
+	Client client.Client
+	// Interval is the time between two looks at the published schema.
+	Interval time.Duration
+	// Changed is told whether the clusterId is kept, when that changes. It must not block.
+	Changed func(keepsClusterID bool)
+	Log     logr.Logger
+}
+
+// Watcher knows which fields the API server keeps. It implements manager.Runnable.
+type Watcher struct {
+	options Options
+	// news wakes Start up.
+	news chan struct{}
+
+	mu sync.Mutex
+	// drops: the clusterId is dropped. from is the document that says so, or that was current when the answer to a patch did.
+	drops bool
+	from  string
+	// blind: the schema could not be read, and this was told.
+	blind bool
+	// managed: spec.managed is dropped, and this was told.
+	managed bool
+	// last is what was read last.
+	last published
+}
+
+// New returns a Watcher that takes the API server to keep everything, until it learns otherwise.
+func New(o Options) *Watcher {
+	return &Watcher{options: o, news: make(chan struct{}, 1)}
+}
+
+// KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
+func (w *Watcher) KeepsClusterID() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.drops
+}
+
+// DroppedClusterID notes that the answer to a patch of a status lacked the clusterId: whatever is published, it is not kept.
+func (w *Watcher) DroppedClusterID() {
+	w.set(false, "")
+	select {
+	case w.news <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// KeepsManaged asks the API server whether it would store spec.managed of an object. Nothing is stored.
+func (w *Watcher) KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, error) {
+	probe := &v1.KafkaTopic{}
+	probe.Namespace, probe.Name = kt.Namespace, kt.Name
+	patch := []byte(`{"spec":{"managed":false}}`)
+	if err := w.options.Client.Patch(ctx, probe, client.RawPatch(types.MergePatchType, patch), client.DryRunAll); err != nil {
+		return false, fmt.Errorf("ask whether spec.managed is kept: %w", err)
+	}
+	return probe.Spec != nil && probe.Spec.Managed != nil, nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby knows the schema when it is elected.
+func (w *Watcher) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (w *Watcher) Start(ctx context.Context) error {
+	tick := time.NewTicker(w.options.Interval)
+	defer tick.Stop()
+	for {
+		w.Look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-w.news:
+		}
+	}
+}
+
+// Look reads the published schema once.
+func (w *Watcher) Look(ctx context.Context) {
+	found, err := w.read(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		w.unread(err)
+	default:
+		w.learned(found)
+	}
+}
+
+// published is what the published schema says.
+type published struct {
+	// path names the version of the document.
+	path               string
+	clusterID, managed bool
+}
+
+func (w *Watcher) unread(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.blind {
+		w.blind = true
+		logging.Warn(w.options.Log, "The schema of KafkaTopics can't be read from the API server; whether status.clusterId is kept is found out when it is written", "error", err.Error())
+	}
+}
+
+func (w *Watcher) learned(found published) {
+	w.mu.Lock()
+	w.last = found
+	w.blind = false
+	told := w.managed
+	w.managed = !found.managed
+	w.mu.Unlock()
+	switch {
+	case !found.managed && !told:
+		w.options.Log.Error(errDropsManaged, "Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed says that a KafkaTopic is unmanaged")
+	case found.managed && told:
+		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps spec.managed again")
+	}
+	w.set(found.clusterID, found.path)
+}
+
+var (
+	errDropsManaged   = errors.New("the CustomResourceDefinition of KafkaTopics drops spec.managed")
+	errDropsClusterID = errors.New("the CustomResourceDefinition of KafkaTopics drops status.clusterId")
+)
+
+// set notes whether the clusterId is kept, by the document of this path; empty is the answer to a patch, which overrules the document that was read last, as
+// long as no other one is published.
+func (w *Watcher) set(keeps bool, path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if keeps && w.drops && w.from == path {
+		return
+	}
+	if path != "" {
+		w.from = path
+	}
+	if w.drops != keeps {
+		return
+	}
+	w.drops = !keeps
+	if keeps {
+		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps status.clusterId again: cluster id protection is armed")
+	} else {
+		w.options.Log.Error(errDropsClusterID, "Cluster ID protection is disabled: KafkaTopics of another Kafka cluster can't be told from those of this one. Apply this operator's CustomResourceDefinition again")
+	}
+	w.options.Changed(keeps)
+}
+
+// The parts of the API server's documents that matter (OpenAPI v3).
+type index struct {
+	Paths map[string]struct {
+		ServerRelativeURL string `json:"serverRelativeURL"`
+	} `json:"paths"`
+}
+
+type document struct {
+	Components struct {
+		Schemas map[string]object `json:"schemas"`
+	} `json:"components"`
+}
+
+type object struct {
+	Properties map[string]object `json:"properties"`
+	Preserves  bool              `json:"x-kubernetes-preserve-unknown-fields"`
+	Kinds      []struct {
+		Group   string `json:"group"`
+		Kind    string `json:"kind"`
+		Version string `json:"version"`
+	} `json:"x-kubernetes-group-version-kind"`
+}
+
+// keeps reports whether a field of a part of the object is kept.
+func (o object) keeps(part, field string) bool {
+	p, ok := o.Properties[part]
+	_, named := p.Properties[field]
+	return o.Preserves || ok && (named || p.Preserves)
+}
+
+// read asks the API server for the schema. The index names the document by its contents, so that it is fetched again only when it changed.
+func (w *Watcher) read(ctx context.Context) (published, error) {
+	var all index
+	if err := w.get(ctx, "/openapi/v3", &all); err != nil {
+		return published{}, err
+	}
+	at := all.Paths["apis/"+v1.GroupVersion.String()].ServerRelativeURL
+	if at == "" {
+		return published{}, fmt.Errorf("the API server publishes no schema of %s", v1.GroupVersion)
+	}
+	w.mu.Lock()
+	last := w.last
+	w.mu.Unlock()
+	if last.path == at {
+		return last, nil
+	}
+	var d document
+	if err := w.get(ctx, at, &d); err != nil {
+		return published{}, err
+	}
+	for _, o := range d.Components.Schemas {
+		for _, k := range o.Kinds {
+			if k.Group == v1.GroupVersion.Group && k.Version == v1.GroupVersion.Version && k.Kind == "KafkaTopic" {
+				return published{path: at, clusterID: o.keeps("status", "clusterId"), managed: o.keeps("spec", "managed")}, nil
+			}
+		}
+	}
+	return published{}, fmt.Errorf("the API server publishes no schema of KafkaTopic in %s", strings.TrimPrefix(at, "/"))
+}
+
+func (w *Watcher) get(ctx context.Context, path string, into any) error {
+	data, err := w.options.Get(ctx, path)
+	if err != nil {
+		return fmt.Errorf("read %s of the API server: %w", path, err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s of the API server: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package schema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+)
+
+// apiServer publishes a schema.
+type apiServer struct {
+	mu             sync.Mutex
+	version        int
+	status, spec   string
+	err            error
+	fetched        int
+	told           []bool
+	lines          []string
+	withoutTheKind bool
+}
+
+func (s *apiServer) get(_ context.Context, path string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.err != nil:
+		return nil, s.err
+	case path == "/openapi/v3":
+		return fmt.Appendf(nil, `{"paths":{"apis/kafka.strimzi.io/v1":{"serverRelativeURL":"/doc?hash=%d"}}}`, s.version), nil
+	case s.withoutTheKind:
+		return []byte(`{}`), nil
+	}
+	s.fetched++
+	return fmt.Appendf(nil, `{"components":{"schemas":{"io.strimzi.kafka.v1.KafkaTopic":{"properties":{"status":%s,"spec":%s},
+		"x-kubernetes-group-version-kind":[{"group":"kafka.strimzi.io","kind":"KafkaTopic","version":"v1"}]}}}}`, s.status, s.spec), nil
+}
+
+func (s *apiServer) publish(status, spec string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	s.status, s.spec = status, spec
+}
+
+const (
+	oursStatus, oursSpec       = `{"properties":{"clusterId":{},"topicId":{}}}`, `{"properties":{"managed":{}}}`
+	strimziStatus, strimziSpec = `{"properties":{"topicId":{}}}`, `{"properties":{}}`
+)
+
+func (s *apiServer) watcher() *Watcher {
+	log := funcr.New(func(_, line string) { s.lines = append(s.lines, line) }, funcr.Options{})
+	return New(Options{Get: s.get, Interval: time.Hour, Changed: func(keeps bool) { s.told = append(s.told, keeps) }, Log: log})
+}
+
+func TestTheSchemaIsFollowed(t *testing.T) {
+	s := &apiServer{}
+	w := s.watcher()
+	for i, c := range []struct {
+		status, spec string
+		keeps        bool
+	}{{oursStatus, oursSpec, true}, {strimziStatus, strimziSpec, false}, {oursStatus, oursSpec, true}, {`{"x-kubernetes-preserve-unknown-fields":true}`, strimziSpec, true}, {`{}`, oursSpec, false}} {
+		s.publish(c.status, c.spec)
+		w.Look(t.Context())
+		w.Look(t.Context())
+		if w.KeepsClusterID() != c.keeps || s.fetched != i+1 {
+			t.Fatalf("%d: keeps: %t, after %d documents", i, w.KeepsClusterID(), s.fetched)
+		}
+	}
+	if !slices.Equal(s.told, []bool{false, true, false}) {
+		t.Errorf("told %v", s.told)
+	}
+	for _, words := range []string{"drops status.clusterId", "drops spec.managed", "keeps status.clusterId again", "keeps spec.managed again"} {
+		if !strings.Contains(strings.Join(s.lines, "\n"), words) {
+			t.Errorf("nothing says %q: %q", words, s.lines)
+		}
+	}
+}
+
+// What the API server answers to a patch counts more than what it publishes, until it publishes something else.
+func TestTheAnswerToAPatchOverrulesTheSchema(t *testing.T) {
+	s := &apiServer{}
+	w := s.watcher()
+	s.publish(oursStatus, oursSpec)
+	w.Look(t.Context())
+	w.DroppedClusterID()
+	w.Look(t.Context())
+	if w.KeepsClusterID() {
+		t.Error("the same document arms the protection again")
+	}
+	s.publish(oursStatus, oursSpec)
+	w.Look(t.Context())
+	if !w.KeepsClusterID() || !slices.Equal(s.told, []bool{false, true}) {
+		t.Errorf("keeps: %t, told %v", w.KeepsClusterID(), s.told)
+	}
+}
+
+func TestASchemaThatCannotBeReadChangesNothing(t *testing.T) {
+	for what, spoil := range map[string]func(*apiServer){
+		"no answer": func(s *apiServer) { s.err = errors.New("forbidden") },
+		"no kind":   func(s *apiServer) { s.withoutTheKind = true },
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := &apiServer{}
+			w := s.watcher()
+			s.publish(strimziStatus, strimziSpec)
+			w.Look(t.Context())
+			spoil(s)
+			s.version++
+			w.Look(t.Context())
+			w.Look(t.Context())
+			if w.KeepsClusterID() || len(s.told) != 1 {
+				t.Errorf("keeps: %t, told %v", w.KeepsClusterID(), s.told)
+			}
+			if n := strings.Count(strings.Join(s.lines, "\n"), "can't be read"); n != 1 {
+				t.Errorf("told %d times", n)
+			}
+		})
+	}
+}
+
+func TestTheWatcherLooksAtOnceAndWhenAPatchSaysSo(t *testing.T) {
+	s := &apiServer{}
+	s.publish(oursStatus, oursSpec)
+	looks := make(chan struct{}, 10)
+	w := New(Options{Get: func(ctx context.Context, path string) ([]byte, error) {
+		if path == "/openapi/v3" {
+			looks <- struct{}{}
+		}
+		return s.get(ctx, path)
+	}, Interval: time.Hour, Changed: func(bool) {}, Log: logr.Discard()})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- w.Start(ctx) }()
+	<-looks
+	w.DroppedClusterID()
+	<-looks
+	cancel()
+	if err := <-ended; err != nil || w.NeedLeaderElection() {
+		t.Error(err)
+	}
+}
