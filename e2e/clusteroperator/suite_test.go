@@ -20,6 +20,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
@@ -78,10 +79,7 @@ var _ = BeforeSuite(func() {
 	k8s, err = client.NewWithWatch(home.RESTConfig(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	kubectl("apply", "--server-side", "-k", filepath.Join("testdata", "operators"))
-	Eventually(func() error { // kubectl fails while there is no condition at all
-		_, err := home.Kubectl(ctx, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-		return err
-	}).Should(Succeed())
+	Expect(controlplane.WaitEstablished(ctx, home.Kubectl)).To(Succeed())
 	for _, name := range []string{"cluster-operator", "roller"} {
 		deployed(operatorNamespace, name)
 	}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 )
 
@@ -155,12 +156,14 @@ func (o *onNodes) up(ctx context.Context, archives []string) error {
 	}
 	for _, args := range [][]string{
 		{"apply", "--server-side", "-k", "e2e/demo/cluster/operators"},
-		{"wait", established, "crd", "--all", "--timeout=60s"},
 		{"create", "namespace", clusterNamespace},
 	} {
 		if _, err := o.quiet(ctx, args...); err != nil {
 			return err
 		}
+	}
+	if err := controlplane.WaitEstablished(ctx, o.quiet); err != nil {
+		return err
 	}
 	for _, name := range []string{"cluster-operator", "roller"} {
 		if err := o.show(ctx, "rollout", "status", "deployment/"+name, "-n", operatorsNamespace, "--timeout=2m"); err != nil {

@@ -154,7 +154,6 @@ func (s *supervisor) install(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"create", "namespace", namespace},
 		{"apply", "--server-side", "-k", folder},
-		{"wait", established, "--timeout=60s", "crd/kafkatopics.kafka.strimzi.io"},
 		// So that people can leave out -n.
 		{"config", "set-context", "--current", "--namespace=" + namespace},
 	} {
@@ -162,11 +161,8 @@ func (s *supervisor) install(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return controlplane.WaitEstablished(ctx, s.plane.Kubectl)
 }
-
-// established is what kubectl waits for after kinds were applied. By the condition's name it would fail while there is no condition at all.
-const established = `--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True`
 
 // startOperator runs the operator with exactly the rights of config/rbac.
 func (s *supervisor) startOperator(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
@@ -71,10 +72,7 @@ var _ = BeforeSuite(func() {
 	for _, c := range lab.Clusters() {
 		_, err := c.Kubectl(ctx, "apply", "--server-side", "-k", crds)
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(func() error { // kubectl fails while there is no condition at all
-			_, err := c.Kubectl(ctx, "wait", "--for=condition=Established", "crd/strimzipodsets.core.strimzi.io", "--timeout=60s")
-			return err
-		}).Should(Succeed())
+		Expect(controlplane.WaitEstablished(ctx, c.Kubectl)).To(Succeed())
 	}
 })
 

@@ -1,0 +1,34 @@
+package controlplane_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+)
+
+func TestWaitEstablishedAsksAgainWhileConditionsAreNull(t *testing.T) {
+	asked := 0
+	err := controlplane.WaitEstablished(t.Context(), func(context.Context, ...string) (string, error) {
+		if asked++; asked < 3 {
+			return "", errors.New("<nil> is not array or slice and cannot be filtered")
+		}
+		return "condition met", nil
+	})
+	if err != nil || asked != 3 {
+		t.Errorf("asked %d times, %v; want 3 times and no error", asked, err)
+	}
+}
+
+func TestWaitEstablishedTellsWhyItGaveUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	refused := errors.New("connection refused")
+	err := controlplane.WaitEstablished(ctx, func(context.Context, ...string) (string, error) {
+		cancel()
+		return "", refused
+	})
+	if !errors.Is(err, refused) {
+		t.Errorf("got %v, want %v", err, refused)
+	}
+}
