@@ -140,6 +140,7 @@ func (p *pass) secret(ctx context.Context, name string) pki.Fact {
 // listenerCertificates reads the certificates that users give listeners.
 func (p *pass) listenerCertificates(ctx context.Context) (map[string][]byte, error) {
 	files := map[string][]byte{}
+	p.status.Certificates = map[string]string{}
 	var wrong []string
 	for _, l := range p.kafka.Spec.Kafka.Listeners {
 		if l.Configuration == nil || l.Configuration.BrokerCertChainAndKey == nil {
@@ -162,6 +163,7 @@ func (p *pass) listenerCertificates(ctx context.Context) (map[string][]byte, err
 			files[certificate], files[key] = s.Data[ref.Certificate], s.Data[ref.Key]
 			sum := sha256.Sum256(s.Data[ref.Certificate])
 			p.listenerHash(l.Name, hex.EncodeToString(sum[:4]))
+			p.status.Certificates[l.Name] = string(s.Data[ref.Certificate])
 		}
 	}
 	if len(wrong) > 0 {

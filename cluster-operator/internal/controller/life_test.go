@@ -218,3 +218,28 @@ func TestARestartIsAskedForOnce(t *testing.T) {
 	w.reconcile()
 	w.Expect(w.pods("pool")["my-cluster-pool-0"]).To(Equal(after))
 }
+
+func TestAnIngressListenerIsServedAndTakenAway(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "web", Port: 9094, Type: v1.ListenerIngress, TLS: true, Configuration: &v1.ListenerConfiguration{
+		HostTemplate: "broker-{nodeId}.example.com", Bootstrap: &v1.ListenerBootstrap{Host: "kafka.example.com"}}})
+	w.create(k, nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	ingress := &networkingv1.Ingress{}
+	w.get(ingress, "my-cluster-pool-web-1")
+	w.Expect(ingress.Spec.Rules[0].Host).To(Equal("broker-1.example.com"))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Listeners).To(ContainElement(And(HaveField("Name", "web"), HaveField("BootstrapServers", "kafka.example.com:443"))))
+	version := ingress.ResourceVersion
+	w.reconcile()
+	w.get(ingress, "my-cluster-pool-web-1")
+	w.Expect(ingress.ResourceVersion).To(Equal(version))
+
+	k.Spec.Kafka.Listeners = k.Spec.Kafka.Listeners[:2]
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.reconcile()
+	left := &networkingv1.IngressList{}
+	w.Expect(w.k8s.List(t.Context(), left, client.InNamespace(w.namespace))).To(Succeed())
+	w.Expect(left.Items).To(BeEmpty())
+}

@@ -24,10 +24,15 @@ import (
 
 func asForeign(err error, target **apply.ForeignError) bool { return errors.As(err, target) }
 
-// services applies the Services and finds out where nodes can be reached.
+// services applies the Services, and the Ingresses that lead to them, and finds out where nodes can be reached.
 func (p *pass) services(ctx context.Context) error {
 	for _, s := range model.Services(p.input) {
 		if err := p.apply(ctx, s); err != nil {
+			return err
+		}
+	}
+	for _, i := range model.Ingresses(p.input) {
+		if err := p.apply(ctx, i); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,12 +79,8 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 func (c *cluster) advertise(l v1.Listener, n topology.Node, world World) (at Endpoint, waiting string) {
 	at, waiting = c.address(l, n, world)
 	b := brokerOf(l, n.ID)
-	fill := strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace
-	switch {
-	case b.AdvertisedHost != "":
-		at.Host = b.AdvertisedHost
-	case configuration(l).AdvertisedHostTemplate != "":
-		at.Host = fill(configuration(l).AdvertisedHostTemplate)
+	if host := c.advertisedHost(l, n); host != "" {
+		at.Host = host
 	}
 	switch {
 	case b.AdvertisedPort != nil:
@@ -99,6 +94,14 @@ func (c *cluster) advertise(l v1.Listener, n topology.Node, world World) (at End
 		return at, ""
 	}
 	return at, waiting
+}
+
+// advertisedHost is the host that the user wants a node to advertise, or "".
+func (c *cluster) advertisedHost(l v1.Listener, n topology.Node) string {
+	if host := brokerOf(l, n.ID).AdvertisedHost; host != "" {
+		return host
+	}
+	return c.fill(configuration(l).AdvertisedHostTemplate, n)
 }
 
 // address returns a node's address on a listener as Kubernetes has it.
@@ -120,11 +123,7 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 		}
 		return Endpoint{host, l.Port}, ""
 	case v1.ListenerIngress:
-		host := brokerOf(l, n.ID).Host
-		if host == "" {
-			host = strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace(configuration(l).HostTemplate)
-		}
-		return Endpoint{host, 443}, ""
+		return Endpoint{c.ingressHost(l, n), ingressPort}, ""
 	}
 	return Endpoint{fmt.Sprintf("%s.%s.svc%s", name, c.Kafka.Namespace, c.domain(l)), l.Port}, ""
 }
@@ -151,7 +150,7 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) 
 		}
 	case v1.ListenerIngress:
 		if host := value(configuration(l).Bootstrap, v1.ListenerBootstrap{}).Host; host != "" {
-			return []Endpoint{{host, 443}}
+			return []Endpoint{{host, ingressPort}}
 		}
 	case v1.ListenerNodePort:
 		return c.nodeAddresses(l, nodePort(world.Services[c.listenerBootstrap(l)]), world)
@@ -169,7 +168,7 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) 
 func (c *cluster) nodeAddresses(l v1.Listener, port int32, world World) []Endpoint {
 	var all []Endpoint
 	for _, n := range c.Topology.Brokers() {
-		host := brokerOf(l, n.ID).AdvertisedHost
+		host := c.advertisedHost(l, n)
 		if node := world.KubernetesNodes[n.ID]; host == "" && node != nil {
 			host = NodeAddress(node, configuration(l).PreferredNodePortAddressType)
 		}

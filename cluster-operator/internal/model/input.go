@@ -124,10 +124,12 @@ func BootstrapService(kafka string) string { return kafka + "-kafka-bootstrap" }
 // BrokersService names the headless Service, which gives each node its own DNS name.
 func BrokersService(kafka string) string { return kafka + "-kafka-brokers" }
 
-// ListenerBootstrapService names the Service that clients of a listener begin with. A listener named external on port 9094 keeps the
-// name that it had in Strimzi's first API.
+// firstExternal reports whether a listener keeps the names that it had in Strimzi's first API.
+func firstExternal(l v1.Listener) bool { return l.Name == "external" && l.Port == 9094 }
+
+// ListenerBootstrapService names the Service that clients of a listener begin with.
 func ListenerBootstrapService(kafka string, l v1.Listener) string {
-	if l.Name == "external" && l.Port == 9094 {
+	if firstExternal(l) {
 		return kafka + "-kafka-external-bootstrap"
 	}
 	return kafka + "-kafka-" + l.Name + "-bootstrap"
@@ -135,7 +137,7 @@ func ListenerBootstrapService(kafka string, l v1.Listener) string {
 
 // ListenerNodeService names the Service of one node for a listener.
 func ListenerNodeService(kafka string, l v1.Listener, n topology.Node) string {
-	if l.Name == "external" && l.Port == 9094 {
+	if firstExternal(l) {
 		return fmt.Sprintf("%s-%s-%d", kafka, n.Pool, n.ID)
 	}
 	return fmt.Sprintf("%s-%s-%s-%d", kafka, n.Pool, l.Name, n.ID)

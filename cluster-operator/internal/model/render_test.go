@@ -96,6 +96,9 @@ func TestGolden(t *testing.T) {
 	for _, s := range Services(in) {
 		objects = append(objects, s)
 	}
+	for _, i := range Ingresses(in) {
+		objects = append(objects, i)
+	}
 	objects = append(append(append(objects, r.Objects...), TopicOperator(in)...), r.PodSets...)
 	var text strings.Builder
 	for _, o := range objects {
@@ -312,4 +315,48 @@ func TestHeap(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
+}
+
+func TestWhereClientsBegin(t *testing.T) {
+	g := NewWithT(t)
+	in := rich(t)
+	world := richWorld(in)
+	address := func(kind corev1.NodeAddressType, host string) corev1.NodeAddress {
+		return corev1.NodeAddress{Type: kind, Address: host}
+	}
+	world.KubernetesNodes = map[int32]*corev1.Node{
+		0: {Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{address(corev1.NodeInternalIP, "10.0.0.1")}}},
+		1: {Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{address(corev1.NodeInternalIP, "10.0.0.2"), address(corev1.NodeExternalIP, "192.0.2.99")}}},
+	}
+	e := ResolveEndpoints(in, world)
+	g.Expect(e.Bootstrap["plain"]).To(Equal([]Endpoint{{"my-cluster-kafka-bootstrap.ns.svc", 9092}}))
+	// Broker 0 advertises a name of its user's. The other one is reached by the address of its Kubernetes node, at the port of the bootstrap Service.
+	port := world.Services["my-cluster-kafka-external-bootstrap"].Spec.Ports[0].NodePort
+	g.Expect(e.Bootstrap["external"]).To(Equal([]Endpoint{{"kafka-0.example.com", port}, {"192.0.2.99", port}}))
+	g.Expect(e.Listeners["external"][1].Host).To(Equal("${strimzidir:/opt/kafka/placement:address}"))
+	g.Expect(e.Bootstrap["web"]).To(Equal([]Endpoint{{"bootstrap.example.com", 443}}))
+	g.Expect(e.Listeners["web"]).To(Equal(map[int32]Endpoint{0: {"broker-0.example.com", 443}, 1: {"one.example.com", 443}}))
+
+	in.Kafka.Spec.Kafka.Listeners[2].Configuration.Brokers = nil
+	in.Kafka.Spec.Kafka.Listeners[2].Configuration.AdvertisedHostTemplate = "{nodePodName}.example.com"
+	e = ResolveEndpoints(in, world)
+	g.Expect(e.Bootstrap["external"]).To(Equal([]Endpoint{{"my-cluster-brokers-0.example.com", port}, {"my-cluster-brokers-1.example.com", port}}))
+	in.Endpoints = e
+	g.Expect(SANs(in, in.Topology.Nodes()[1])).To(ContainElements("my-cluster-brokers-1.example.com", "kafka.example.com", "bootstrap.example.com", "one.example.com"))
+	g.Expect(SANs(in, in.Topology.Nodes()[1])).NotTo(ContainElement(Or(HavePrefix("$"), Equal("broker-0.example.com"))))
+}
+
+// TestAnIngressOfTheFirstExternalListenerKeepsItsName: Strimzi's users have it in their DNS and dashboards.
+func TestAnIngressOfTheFirstExternalListenerKeepsItsName(t *testing.T) {
+	in := rich(t)
+	l := &in.Kafka.Spec.Kafka.Listeners[4]
+	l.Name, l.Port = "external", 9094
+	in.Kafka.Spec.Kafka.Listeners = in.Kafka.Spec.Kafka.Listeners[4:]
+	var names []string
+	for _, i := range Ingresses(in) {
+		names = append(names, i.Name+" -> "+i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name)
+	}
+	NewWithT(t).Expect(names).To(Equal([]string{
+		"my-cluster-kafka-bootstrap -> my-cluster-kafka-external-bootstrap", "my-cluster-brokers-0 -> my-cluster-brokers-0", "my-cluster-brokers-1 -> my-cluster-brokers-1",
+	}))
 }

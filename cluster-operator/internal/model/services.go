@@ -119,24 +119,35 @@ func (c *cluster) nodeService(l v1.Listener, n topology.Node) *corev1.Service {
 	port.NodePort = value(b.NodePort, 0)
 	s := c.service(ListenerNodeService(c.Kafka.Name, l, n), c.poolLabels(n.Pool), c.nodeServiceTemplate(n.Pool),
 		corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
-	fill := strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace
-	labels, annotations := b.Labels, b.Annotations
-	if len(labels) == 0 {
-		labels = filled(configuration(l).PerBrokerLabelsTemplate, fill)
-	}
-	if len(annotations) == 0 {
-		annotations = filled(configuration(l).PerBrokerAnnotationsTemplate, fill)
-	}
+	labels, annotations := c.nodeMetadata(l, n)
 	c.expose(s, l, b.LoadBalancerIP, b.ExternalIPs, labels, annotations)
 	return s
 }
 
-func filled(templates map[string]string, fill func(string) string) map[string]string {
+// nodeMetadata returns the labels and annotations that the user gives to the Service and the Ingress of one broker.
+func (c *cluster) nodeMetadata(l v1.Listener, n topology.Node) (labels, annotations map[string]string) {
+	b := brokerOf(l, n.ID)
+	labels, annotations = b.Labels, b.Annotations
+	if len(labels) == 0 {
+		labels = c.filled(configuration(l).PerBrokerLabelsTemplate, n)
+	}
+	if len(annotations) == 0 {
+		annotations = c.filled(configuration(l).PerBrokerAnnotationsTemplate, n)
+	}
+	return labels, annotations
+}
+
+func (c *cluster) filled(templates map[string]string, n topology.Node) map[string]string {
 	out := map[string]string{}
 	for key, v := range templates {
-		out[key] = fill(v)
+		out[key] = c.fill(v, n)
 	}
 	return out
+}
+
+// fill replaces what stands for a node in a template.
+func (c *cluster) fill(template string, n topology.Node) string {
+	return strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace(template)
 }
 
 // brokerOf returns what the user says of one broker on a listener.

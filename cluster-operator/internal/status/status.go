@@ -2,6 +2,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,8 +40,10 @@ type Input struct {
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
 	Endpoints             *model.Endpoints
-	ClusterCA             string
-	ClusterID             string
+	// ClusterCA is the certificate that clients trust, and Certificates are those of the listeners that have their own.
+	ClusterCA    string
+	Certificates map[string]string
+	ClusterID    string
 
 	Version, MetadataVersion, OperatorVersion string
 	Now                                       time.Time
@@ -144,8 +147,8 @@ func listeners(in Input) []v1.ListenerStatus {
 		}
 		slices.Sort(servers)
 		status.BootstrapServers = strings.Join(slices.Compact(servers), ",")
-		if l.TLS && in.ClusterCA != "" {
-			status.Certificates = []string{in.ClusterCA}
+		if certificate := cmp.Or(in.Certificates[l.Name], in.ClusterCA); l.TLS && certificate != "" {
+			status.Certificates = []string{certificate}
 		}
 		list = append(list, status)
 	}
