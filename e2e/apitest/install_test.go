@@ -2,7 +2,9 @@ package apitest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,7 +17,7 @@ import (
 const installNamespace = "kafka-topics"
 
 // TestInstall applies what config/ offers, as the README tells people to, and asks the server what the operator may then do.
-// The overlays build on each other, so each one also upgrades the one before.
+// The overlays build on each other, so each one also upgrades the one before. What is applied twice changes nothing.
 func TestInstall(t *testing.T) {
 	s := needServer(t)
 	run := kubectl(t, s)
@@ -38,17 +40,21 @@ func TestInstall(t *testing.T) {
 		folder string
 		more   []review
 	}{
-		{folder: "topic-operator", more: []review{
+		{folder: "topic-operator/default", more: []review{
 			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace},
 			{verb: "watch", resource: "kafkatopics", namespace: other},
 		}},
-		{folder: "overlays/tls", more: []review{
+		{folder: "topic-operator/overlays/example", more: []review{
+			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace},
+			{verb: "watch", resource: "kafkatopics", namespace: other},
+		}},
+		{folder: "topic-operator/overlays/tls", more: []review{
 			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
 			{verb: "watch", group: core, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
 			{verb: "get", group: core, resource: "secrets", name: "another", namespace: installNamespace},
 			{verb: "watch", resource: "kafkatopics", namespace: other},
 		}},
-		{folder: "overlays/all-namespaces", more: []review{
+		{folder: "topic-operator/overlays/all-namespaces", more: []review{
 			{verb: "watch", resource: "kafkatopics", namespace: other, allowed: true},
 			{verb: "create", group: "events.k8s.io", resource: "events", namespace: other, allowed: true},
 			{verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: other},
@@ -57,6 +63,11 @@ func TestInstall(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.folder, func(t *testing.T) {
 			run("apply", "--server-side", "--force-conflicts", "-k", "../../config/"+tc.folder)
+			first := installed(t, run, tc.folder)
+			run("apply", "--server-side", "-k", "../../config/"+tc.folder)
+			if again := installed(t, run, tc.folder); again != first {
+				t.Errorf("applied again, it changes something:\n%s\nbefore:\n%s", again, first)
+			}
 			for _, r := range slices.Concat(everywhere, tc.more) {
 				if got := r.ask(t, s); got != r.allowed {
 					t.Errorf("%+v: allowed = %t", r, got)
@@ -66,6 +77,39 @@ func TestInstall(t *testing.T) {
 		})
 	}
 	run("apply", "--server-side", "-n", other, "-k", "../../config/samples")
+}
+
+// installed lists the objects of a folder as the server has them, with their versions.
+func installed(t *testing.T, run func(...string) string, folder string) string {
+	t.Helper()
+	return run("get", "-k", "../../config/"+folder, "-o", `jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
+}
+
+// TestInstallOnlyWhatIsNeeded holds each folder to the kinds that it brings: the topic operator alone leaves those of Kafka clusters out, so that it can be
+// installed beside Strimzi.
+func TestInstallOnlyWhatIsNeeded(t *testing.T) {
+	run := kubectl(t, needServer(t))
+	all := []string{"kafkanodepools.kafka.strimzi.io", "kafkas.kafka.strimzi.io", "kafkatopics.kafka.strimzi.io", "strimzipodsets.core.strimzi.io"}
+	for folder, want := range map[string][]string{
+		"topic-operator/default":            {"kafkatopics.kafka.strimzi.io"},
+		"topic-operator/overlays/example":   {"kafkatopics.kafka.strimzi.io"},
+		"roller/default":                    nil,
+		"roller/overlays/example":           nil,
+		"cluster-operator/default":          all,
+		"cluster-operator/overlays/example": all,
+		"default":                           all,
+	} {
+		var got []string
+		for _, object := range strings.Split(run("kustomize", "../../config/"+folder), "\n---\n") {
+			if strings.Contains(object, "kind: CustomResourceDefinition\n") {
+				got = append(got, regexp.MustCompile(`(?m)^  name: (\S+)$`).FindStringSubmatch(object)[1])
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("config/%s installs the kinds %v, want %v", folder, got, want)
+		}
+	}
 }
 
 // admitPod creates a pod as the Deployment would. The namespace enforces the strictest of the pod security standards.

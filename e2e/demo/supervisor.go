@@ -141,7 +141,7 @@ func (s *supervisor) install(ctx context.Context) error {
 		return err
 	}
 	kustomization := "namespace: " + namespace + "\nresources:\n"
-	for _, name := range []string{"crd", "rbac"} {
+	for _, name := range []string{"crd", "topic-operator/rbac"} {
 		rel, err := filepath.Rel(folder, filepath.Join(s.demo.root, "config", name))
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (s *supervisor) install(ctx context.Context) error {
 	return controlplane.WaitEstablished(ctx, s.plane.Kubectl)
 }
 
-// startOperator runs the operator with exactly the rights of config/rbac.
+// startOperator runs the operator with exactly the rights of config/topic-operator/rbac.
 func (s *supervisor) startOperator(ctx context.Context) error {
 	account, err := s.plane.AddServiceAccount(namespace, "topic-operator")
 	if err != nil {

@@ -86,7 +86,7 @@ func (s *scene) begin(namespace string, o realkafka.Options) {
 func (s *scene) grant() {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
-	_, err := plane.Kubectl(ctx, "apply", "--server-side", "-k", "../../config/roller", "-n", s.namespace)
+	_, err := plane.Kubectl(ctx, "apply", "--server-side", "-k", "../../config/roller/default", "-n", s.namespace)
 	Expect(err).NotTo(HaveOccurred())
 	s.roller, err = plane.AddServiceAccount(s.namespace, "roller")
 	Expect(err).NotTo(HaveOccurred())

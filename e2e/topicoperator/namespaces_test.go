@@ -48,7 +48,7 @@ var _ = Describe("As it is installed", Ordered, func() {
 		kubectl func(args ...string) string
 	)
 
-	// The operator has the rights of its service account under config/rbac, and no others.
+	// The operator has the rights of its service account under config/topic-operator/rbac, and no others.
 	BeforeAll(func() {
 		namespace := newNamespace()
 		kubectl = func(args ...string) string {
@@ -57,11 +57,11 @@ var _ = Describe("As it is installed", Ordered, func() {
 			Expect(err).NotTo(HaveOccurred())
 			return out
 		}
-		kubectl("apply", "-k", filepath.Join("..", "..", "config", "rbac"))
+		kubectl("apply", "-k", filepath.Join("..", "..", "config", "topic-operator", "rbac"))
 		account, err := plane.AddServiceAccount(namespace, "topic-operator")
 		Expect(err).NotTo(HaveOccurred())
 		s = stageIn(startOperator(setup{name: "installed", namespaces: namespace, kubeconfig: account.Kubeconfig, env: settings{
-			// As config/manager has it.
+			// As config/topic-operator/manager has it.
 			"STRIMZI_LEADER_ELECTION_ENABLED": "true",
 		}}), namespace)
 	})
@@ -70,7 +70,7 @@ var _ = Describe("As it is installed", Ordered, func() {
 		// The samples' topics have plain names, which another run of this spec would meet again.
 		Expect(k8s.DeleteAllOf(ctx, &v1.KafkaTopic{}, client.InNamespace(s.namespace))).To(Succeed())
 		s.allReady(0, time.Minute)
-		Expect(s.logged("is forbidden")).To(BeFalse(), "something that config/rbac does not allow")
+		Expect(s.logged("is forbidden")).To(BeFalse(), "something that config/topic-operator/rbac does not allow")
 	})
 
 	It("the samples apply, and become ready", func() {

@@ -23,11 +23,11 @@ for file in "$root"/config/crd/bases/*.yaml; do
 done
 
 cd "$root/topic-operator"
-"$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/rbac"
+"$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/topic-operator/rbac"
 cd "$root/cluster-operator"
 "$root/bin/controller-gen" rbac:roleName=cluster-operator paths="./internal/controller/...;./podset/..." "output:rbac:artifacts:config=$root/config/cluster-operator/rbac"
 cd "$root/roller"
-"$root/bin/controller-gen" rbac:roleName=roller paths=./internal/app/... "output:rbac:artifacts:config=$root/config/roller"
+"$root/bin/controller-gen" rbac:roleName=roller paths=./internal/app/... "output:rbac:artifacts:config=$root/config/roller/rbac"
 
 mkdir -p "$root/docs"
 cd "$root/api"

@@ -28,15 +28,15 @@ check() {
   "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"
 }
 
-check config/prometheus topic-operator/internal/metrics ''
+check config/topic-operator/monitoring topic-operator/internal/metrics ''
 check config/roller/monitoring roller/internal/metrics strimzi_roller_
 check config/cluster-operator/monitoring cluster-operator/internal/metrics ''
 
 # The same for a reason, a rule or a phase that does not exist.
 while IFS= read -r reason; do
   # Retry is the metrics' own: a failure that passes by itself.
-  [ "$reason" = Retry ] || grep -qF "= \"$reason\"" api/kafka/v1/condition.go || fail "config/prometheus names the reason $reason, which no condition has"
-done < <(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/prometheus/*.yaml | sort -u)
+  [ "$reason" = Retry ] || grep -qF "= \"$reason\"" api/kafka/v1/condition.go || fail "config/topic-operator/monitoring names the reason $reason, which no condition has"
+done < <(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/topic-operator/monitoring/*.yaml | sort -u)
 while IFS= read -r word; do
   grep -qF "= \"$word\"" roller/assess.go roller/step.go || fail "config/roller/monitoring names $word, which is neither a rule nor a phase"
 done < <(sed -nE 's/.*(rule|phase)=~?"([A-Za-z|]+)".*/\2/p' config/roller/monitoring/*.yaml | tr '|' '\n' | sort -u)

@@ -11,7 +11,7 @@ failures=()
 fail() { printf 'verify: %s\n' "$*" >&2; failures+=("$*"); }
 
 # The files themselves are compared, before and after, rather than with git: work in progress is no failure.
-generated() { find config/crd/bases config/rbac config/roller config/cluster-operator docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) -exec sha256sum {} + | sort -k2; }
+generated() { find config docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) -exec sha256sum {} + | sort -k2; }
 mkdir -p docs
 before=$(generated)
 hack/make/generate.sh
@@ -20,14 +20,26 @@ if ! changed=$(diff <(printf '%s\n' "$before") <(printf '%s\n' "$after")); then
   printf '%s\n' "$changed" >&2
   fail "generated files were out of date; make generate has been run, commit the result"
 fi
-untracked=$(git ls-files --others --exclude-standard -- config/crd/bases config/rbac config/cluster-operator docs/api.md 'api/**/zz_generated*')
+untracked=$(git ls-files --others --exclude-standard -- config/crd/bases 'config/*/rbac/role.yaml' docs/api.md 'api/**/zz_generated*')
 [ -z "$untracked" ] || fail "generated files are not committed: $untracked"
 
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./verify
 bin/verify . || fail "PROJECT and the CRDs are not true to the code, see above"
-for folder in crd cluster-operator cluster-operator/monitoring default topic-operator prometheus roller roller/remote samples samples/kafka overlays/all-namespaces overlays/several-clusters overlays/tls; do
-  bin/kustomize build "config/$folder" >/dev/null || fail "config/$folder does not build"
+mapfile -t folders < <(find config -name kustomization.yaml -exec grep -lx 'kind: Kustomization' {} + | xargs -n 1 dirname | sort)
+for folder in "${folders[@]}"; do
+  bin/kustomize build "$folder" >/dev/null || fail "$folder does not build"
 done
+# One skeleton for all Deployments: who knows one folder knows the others.
+for program in topic-operator roller cluster-operator; do
+  for part in default manager monitoring overlays/example rbac; do
+    [ -f "config/$program/$part/kustomization.yaml" ] || fail "config/$program/$part/kustomization.yaml is missing, which the other Deployments have"
+  done
+  installed=$(bin/kustomize build "config/$program/default" | grep '^kind: ' | sort -u)
+  for kind in Deployment NetworkPolicy PodDisruptionBudget; do
+    grep -qx "kind: $kind" <<<"$installed" || fail "config/$program/default has no $kind"
+  done
+done
+if unpinned=$(grep -rnE ':latest|newTag: latest' config); then fail "an image has no pinned tag: $unpinned"; fi
 
 unrun=()
 rules=0
@@ -41,11 +53,9 @@ esac
 
 # A setting that config/ spells wrong would be ignored without a word.
 for program in topic-operator roller cluster-operator; do
-  where=(config --include='*.yaml' --exclude-dir=roller --exclude-dir=cluster-operator)
-  [ "$program" = topic-operator ] || where=("config/$program" --include='*.yaml')
-  mapfile -t settings < <(grep -rhoE 'STRIMZI_[A-Z_]+' "${where[@]}" | sort -u)
+  mapfile -t settings < <(grep -rhoE --include='*.yaml' 'STRIMZI_[A-Z_]+' "config/$program" | sort -u)
   for setting in "${settings[@]}"; do
-    grep -rqF "\"$setting\"" "$program/internal/options" operator || fail "config/ sets $setting, which the $program does not know"
+    grep -rqF "\"$setting\"" "$program/internal/options" operator || fail "config/$program sets $setting, which the $program does not know"
   done
 done
 

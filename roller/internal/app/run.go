@@ -27,7 +27,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// What the Deployment may do. What it may write by name is in config/roller/journal_role.yaml; Secrets with kubeconfigs are needed only where there are several
+// What the Deployment may do. What it may write by name is in config/roller/rbac/kafka_clusters_role.yaml; Secrets with kubeconfigs are needed only where there are several
 // Kubernetes clusters.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get

@@ -26,7 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// The rules that the manifests in config/rbac are generated from.
+// The rules that the manifests in config/topic-operator/rbac are generated from.
 //
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;update;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;update;patch

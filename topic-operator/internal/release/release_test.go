@@ -120,10 +120,10 @@ func (w *world) user(rules []rbacv1.PolicyRule, namespaces ...string) client.Cli
 	return c
 }
 
-// ours are the rights that config/rbac gives.
+// ours are the rights that config/topic-operator/rbac gives.
 func (w *world) ours() []rbacv1.PolicyRule {
 	w.t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, "config", "rbac", "role.yaml"))
+	content, err := os.ReadFile(filepath.Join(root, "config", "topic-operator", "rbac", "role.yaml"))
 	w.Expect(err).NotTo(HaveOccurred())
 	role := &rbacv1.ClusterRole{}
 	w.Expect(yaml.Unmarshal(content, role)).To(Succeed())
