@@ -22,6 +22,8 @@ type Claims interface {
 	// Now is asked right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is none, and all that stand for the
 	// topic, as the API server has them: a watch may be behind, and those of several namespaces apart from each other.
 	Now(ctx context.Context, key types.NamespacedName, topic string) (object *v1.KafkaTopic, claimants []v1.KafkaTopic, err error)
+	// Object returns the KafkaTopic of the key as the API server has it; nil if there is none.
+	Object(ctx context.Context, key types.NamespacedName) (*v1.KafkaTopic, error)
 }
 
 // claimIndex is the cache's index of KafkaTopics by the topic that they stand for.
@@ -75,12 +77,21 @@ func (c *cachedClaims) Now(ctx context.Context, key types.NamespacedName, topic 
 		return nil, nil, err
 	}
 	// Last, so that it is as fresh as can be; and in full, since a version reads otherwise under another CustomResourceDefinition.
+	kt, err := c.Object(ctx, key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("before a change in Kafka: %w", err)
+	}
+	return kt, claimants, nil
+}
+
+// Object implements Claims.
+func (c *cachedClaims) Object(ctx context.Context, key types.NamespacedName) (*v1.KafkaTopic, error) {
 	kt := &v1.KafkaTopic{}
 	switch err := c.api.Get(ctx, key, kt); {
 	case apierrors.IsNotFound(err):
-		return nil, claimants, nil
+		return nil, nil
 	case err != nil:
-		return nil, nil, fmt.Errorf("read KafkaTopic %s again, before a change in Kafka: %w", key, err)
+		return nil, fmt.Errorf("read KafkaTopic %s again: %w", key, err)
 	}
-	return kt, claimants, nil
+	return kt, nil
 }

@@ -29,11 +29,11 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	if err := r.adjustFinalizer(ctx, p); err != nil {
 		return verdict{}, err
 	}
-	if !p.kt.IsManaged() { // says the answer: the version that was read reads otherwise under another CustomResourceDefinition
-		return verdict{again: true}, r.gather(ctx, p, nil)
-	}
 	if err := r.rememberThrottles(ctx, p); err != nil {
 		return verdict{}, err
+	}
+	if p.readsOtherwise() {
+		return verdict{again: true}, r.gather(ctx, p, nil)
 	}
 	made, err := r.kafka.Create(ctx, wanted, r.mayCreate(ctx, p, d))
 	if v, ok, err := r.notMade(ctx, p, err); ok {
@@ -88,10 +88,19 @@ func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.Crea
 	r.events.Normal(reference(p.kt), "Created", "Create", "Created "+shape)
 }
 
+// readsOtherwise reports whether the answers to the pass's writes show another object than it was decided upon: the version that was read reads otherwise
+// under another CustomResourceDefinition.
+func (p *pass) readsOtherwise() bool {
+	return p.kt.IsManaged() != p.facts.Object.Managed || p.kt.Status.ClusterID != p.facts.Object.ClusterID
+}
+
 // align changes an existing topic where it differs.
 func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	if err := r.adjustFinalizer(ctx, p); err != nil {
 		return verdict{}, err
+	}
+	if p.readsOtherwise() {
+		return verdict{again: true}, r.gather(ctx, p, nil)
 	}
 	claim := r.claim(p, d.Topic, d.ID)
 	if p.actual.NeedsReassignments(p.desired) {

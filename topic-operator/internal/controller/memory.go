@@ -35,6 +35,8 @@ type memory struct {
 	// refused are the objects that hold no finalizer, because Kafka refused them a topic.
 	refused    map[types.UID]time.Time
 	mismatches map[types.UID]mismatch
+	// disbelieved are the versions of objects that the cache may show less of than there is.
+	disbelieved map[types.UID]disbelief
 	// unprotected are the namespaces that were told that the clusterId can't be stored.
 	unprotected map[string]bool
 	swept       time.Time
@@ -69,8 +71,31 @@ func newMemory(now func() time.Time) *memory {
 		refused:    map[types.UID]time.Time{},
 		mismatches: map[types.UID]mismatch{},
 
+		disbelieved: map[types.UID]disbelief{},
 		unprotected: map[string]bool{},
 	}
+}
+
+// disbelief is a version of an object that was read while another CustomResourceDefinition dropped fields.
+type disbelief struct {
+	version string
+	at      time.Time
+}
+
+// disbelieve notes that the cache may show less of this version of an object than there is.
+func (m *memory) disbelieve(object types.UID, version string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	m.disbelieved[object] = disbelief{version: version, at: m.now()}
+}
+
+// believes reports whether the cache shows all that there is of this version of an object, as far as it is known.
+func (m *memory) believes(object types.UID, version string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, ok := m.disbelieved[object]
+	return !ok || d.version != version
 }
 
 // unprotectedNews reports whether it is news to a namespace that the clusterId can't be stored.
@@ -276,5 +301,6 @@ func (m *memory) sweep() {
 	maps.DeleteFunc(m.created, func(_ types.UID, c creation) bool { return m.isOld(c) })
 	maps.DeleteFunc(m.refused, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.mismatches, func(_ types.UID, was mismatch) bool { return now.Sub(was.at) >= longMemory })
+	maps.DeleteFunc(m.disbelieved, func(_ types.UID, d disbelief) bool { return now.Sub(d.at) >= longMemory })
 	maps.DeleteFunc(m.deleted, func(_ kafka.TopicID, gone deletion) bool { return now.Sub(gone.at) >= longMemory })
 }

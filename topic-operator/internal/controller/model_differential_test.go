@@ -209,7 +209,7 @@ func (w *twins) hold(key types.NamespacedName) {
 		return
 	}
 	finalizers := [][]string{{}, {}, {v1.FinalizerTopicOperator}, {v1.FinalizerTopicOperator}, {"somebody.else/holds"}, {"somebody.else/holds", v1.FinalizerTopicOperator}}[w.r.IntN(6)]
-	w.patch(view, false, func(version string) []byte {
+	w.patch(view, false, types.MergePatchType, func(version string) []byte {
 		meta := map[string]any{"resourceVersion": version, "finalizers": finalizers}
 		if version == "" {
 			delete(meta, "resourceVersion")
@@ -225,15 +225,33 @@ func (w *twins) status(key types.NamespacedName) {
 		return
 	}
 	after := w.randomStatus()
-	w.patch(view, true, func(version string) []byte {
+	if view.real.Status.ClusterID == "" && after.ClusterID != "" {
+		w.claim(view, after)
+		return
+	}
+	w.patch(view, true, types.MergePatchType, func(version string) []byte {
 		patch, err := topic.StatusPatch(version, view.real.Status, after)
 		w.Expect(err).NotTo(HaveOccurred())
 		return patch
 	})
 }
 
+// claim stores a first clusterId as the operator does.
+func (w *twins) claim(view twin, after v1.KafkaTopicStatus) {
+	forms, err := topic.ClaimPatches("", view.real.Status, after)
+	w.Expect(err).NotTo(HaveOccurred())
+	for i := range forms {
+		w.did["claim"]++
+		w.patch(view, true, types.JSONPatchType, func(version string) []byte {
+			patches, err := topic.ClaimPatches(version, view.real.Status, after)
+			w.Expect(err).NotTo(HaveOccurred())
+			return patches[i]
+		})
+	}
+}
+
 // patch sends a patch to both, bound to the version that each has of the view, or to none.
-func (w *twins) patch(view twin, status bool, of func(version string) []byte) {
+func (w *twins) patch(view twin, status bool, kind types.PatchType, of func(version string) []byte) {
 	w.t.Helper()
 	bound := status || w.r.IntN(4) > 0
 	version := func(kt *v1.KafkaTopic) string {
@@ -249,12 +267,12 @@ func (w *twins) patch(view twin, status bool, of func(version string) []byte) {
 	there, here := view.real.DeepCopy(), view.model.DeepCopy()
 	var realErr error
 	if status {
-		realErr = w.real.Status().Patch(w.ctx, there, client.RawPatch(types.MergePatchType, mine))
+		realErr = w.real.Status().Patch(w.ctx, there, client.RawPatch(kind, mine))
 	} else {
-		realErr = w.real.Patch(w.ctx, there, client.RawPatch(types.MergePatchType, mine))
+		realErr = w.real.Patch(w.ctx, there, client.RawPatch(kind, mine))
 	}
 	before := w.model.version
-	modelErr := w.model.patch(here, client.RawPatch(types.MergePatchType, of(version(view.model))), status, func(write modelWrite) {
+	modelErr := w.model.patch(here, client.RawPatch(kind, of(version(view.model))), status, func(write modelWrite) {
 		w.Expect(write.bound).To(Equal(bound))
 	})
 	w.last += fmt.Sprintf(" of version %s with %s", view.model.ResourceVersion, mine)
@@ -381,7 +399,7 @@ func TestTheModelsServerIsLikeARealOne(t *testing.T) {
 		w.step()
 	}
 	// Some answers are rare: it is played until each was given, which few seeds need.
-	needed := []string{"answer ", "answer NotFound", "answer Conflict", "answer Invalid"}
+	needed := []string{"answer ", "answer NotFound", "answer Conflict", "answer Invalid", "claim"}
 	lacks := func(answer string) bool { return w.did[answer] == 0 }
 	for most := 20 * requests; slices.ContainsFunc(needed, lacks) && requests < most; requests++ {
 		w.step()

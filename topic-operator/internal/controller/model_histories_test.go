@@ -80,6 +80,7 @@ type model struct {
 func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *model {
 	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{}, throttled: map[types.UID]bool{}, restored: map[types.UID]bool{}, denied: map[modelDenial]bool{}, story: story}
 	w.server = newModelServer(w.clock.now)
+	w.server.gullible = config.plant == plantedGullible
 	for i := range w.clusters {
 		c := kafkamemory.New(kafkamemory.Options{ClusterID: modelClusterIDs[i], Brokers: 2 - i, DeletionDisabled: config.undeletable})
 		w.clusters[i] = modelCluster{memory: c, hand: c.Client("User:somebody", nil)}

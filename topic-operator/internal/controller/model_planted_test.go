@@ -27,6 +27,8 @@ const (
 	plantedTrusting = "spec.managed is believed in"
 	// plantedDeaf: nobody notices that the clusterId is dropped.
 	plantedDeaf = "nobody notices that the clusterId is dropped"
+	// plantedGullible: a first clusterId is stored whatever there is.
+	plantedGullible = "a claim is stored over another one"
 	// plantedReleased: an object that the operator let go counts as a claimant until it is gone.
 	plantedReleased = "what was let go claims its topic for ever"
 	// plantedOrdinary: Kafka's own topics look like all others.

@@ -343,11 +343,24 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 		p.gaveUp[before.UID] = w.births
 	}
 	if now.TopicID != old.TopicID && now.TopicID != "" {
+		w.forgetThrottles(before.UID, now.TopicID)
 		w.checkTopicID(p, now)
 		w.checkLateClaim(p, before, now.TopicID)
 	}
 	if before.DeletionTimestamp != nil {
 		w.noteDenied(before.UID, now.Conditions)
+	}
+}
+
+// forgetThrottles: what an object's status remembers of throttles is about its topic. If it comes to stand for one in another cluster, which needs an operator
+// that knows no cluster ids, nobody remembers those of the first.
+func (w *model) forgetThrottles(uid types.UID, id string) {
+	for _, now := range w.topics {
+		for _, t := range w.topics {
+			if modelIDText(now) == id && t.cluster != now.cluster && t.throttledBy == uid {
+				t.throttledBy = ""
+			}
+		}
 	}
 }
 
@@ -421,10 +434,18 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 		w.fail("%s releases %s without knowing its cluster", p, pass.key)
 	case own == "":
 		return // protection is disabled
-	case s.ClusterID != "" && s.ClusterID != own:
+	case s.ClusterID != "" && s.ClusterID != own && !w.undone(p, before):
 		w.fail("%s releases %s, which belongs to cluster %s", p, pass.key, s.ClusterID)
 	}
 	w.checkNothingLeft(p, before)
+}
+
+// undone reports whether an applied CustomResourceDefinition hides the cluster of an object, and the process deleted the very topic that it had made for the
+// object while it knew no cluster ids itself. Nobody can know of the other cluster then, and nothing of this one's is left.
+func (w *model) undone(p *modelProcess, kt *v1.KafkaTopic) bool {
+	made := w.made(p, p.top())
+	return w.server.objects[p.top().key].Status.ClusterID == "" && kt.Status.ClusterID != "" && len(made) > 0 &&
+		!slices.ContainsFunc(made, func(t *modelTopic) bool { return !t.gone || t.deletedBy != p })
 }
 
 // checkNothingLeft: the topic of an object that was let go for its sake is gone. Where an operator that knew no cluster ids made a topic, or wrote

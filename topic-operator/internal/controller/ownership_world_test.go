@@ -72,11 +72,16 @@ func (c *listedClaims) Now(ctx context.Context, key types.NamespacedName, topic 
 	if err != nil {
 		return nil, nil, err
 	}
+	kt, err := c.Object(ctx, key)
+	return kt, claimants, err
+}
+
+func (c *listedClaims) Object(ctx context.Context, key types.NamespacedName) (*v1.KafkaTopic, error) {
 	kt := &v1.KafkaTopic{}
 	if err := c.w.admin.Get(ctx, key, kt); apierrors.IsNotFound(err) {
-		return nil, claimants, nil
+		return nil, nil
 	} else if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return kt, claimants, nil
+	return kt, nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -110,4 +112,44 @@ func TestWhileTheClusterIDIsDroppedDeletionsFollowThePolicyForAnUnknownCluster(t
 			w.update("a", finalizers())
 		}
 	}
+}
+
+// hiding is a cache that was filled while another CustomResourceDefinition dropped the clusterId.
+type hiding struct{ client.Client }
+
+func (h *hiding) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := h.Client.Get(ctx, key, o, opts...)
+	o.(*v1.KafkaTopic).Status.ClusterID = ""
+	return err
+}
+
+func TestAClaimIsNotStoredOverAClusterIDThatTheCacheDoesNotShow(t *testing.T) {
+	for name, changes := range map[string][]change{
+		"new":         nil,
+		"held":        {finalizers(v1.FinalizerTopicOperator)},
+		"to be moved": {finalizers(v1.FinalizerTopicOperator), config("k", `1`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.kafka.put("a", 1, 1, nil)
+			w.create("a", changes...)
+			w.status("a", func(s *v1.KafkaTopicStatus) { s.ClusterID = "anotherClusterId" })
+			w.r.client = &hiding{w.r.client}
+			w.pass("a")
+			w.pass("a")
+			w.Expect(w.get("a").Status.ClusterID).To(Equal("anotherClusterId"))
+			w.Expect(w.get("a").Status.Conditions).To(ContainElement(HaveField("Reason", v1.ReasonClusterMismatch)))
+			w.Expect(w.kafka.config("a")).To(BeEmpty())
+		})
+	}
+}
+
+func TestAnEmptyStatusTakesAClaim(t *testing.T) {
+	w := newWorld(t)
+	w.create("a")
+	w.status("a", func(s *v1.KafkaTopicStatus) { s.ClusterID = "gone" })
+	empty := client.RawPatch(types.MergePatchType, []byte(`{"status":{"clusterId":null}}`)) // there is a status, and nothing in it
+	w.Expect(w.admin.Status().Patch(t.Context(), w.get("a"), empty)).To(Succeed())
+	w.pass("a")
+	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID))
 }

@@ -143,6 +143,8 @@ type pass struct {
 	actual  topic.Actual
 	// bound is when a write of the pass proved last that the object is as the pass knows it; zero if none did.
 	bound time.Time
+	// uncached: the API server itself was asked for the object.
+	uncached bool
 	// wasReady: before the pass, the status said that the present specification was carried out.
 	wasReady bool
 	// settling: the operator wrote to Kafka for the object a moment ago, so that what a broker shows may be from before.
@@ -178,7 +180,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	defer r.busy.start(req.NamespacedName, r.options.Now())()
 	r.metrics.QueueLength(r.queued())
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
-	if err := r.client.Get(ctx, p.key, p.kt); err != nil {
+	if err := r.read(ctx, p); err != nil {
 		if apierrors.IsNotFound(err) {
 			return r.vanished(ctx, p)
 		}
@@ -194,6 +196,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		err = r.writeStatus(ctx, p, *v.outcome)
 	}
 	return r.conclude(ctx, p, v, err)
+}
+
+// read reads the object of a pass from the cache, or from the API server if what the cache has was found to be less than there is.
+func (r *Reconciler) read(ctx context.Context, p *pass) error {
+	if err := r.client.Get(ctx, p.key, p.kt); err != nil || r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
+		return err
+	}
+	kt, err := r.options.Claims.Object(ctx, p.key)
+	if err == nil && kt == nil {
+		err = apierrors.NewNotFound(v1.GroupVersion.WithResource("kafkatopics").GroupResource(), p.key.Name)
+	}
+	if err == nil {
+		p.kt, p.uncached = kt, true
+	}
+	return err
 }
 
 // leeway gives a pass that used up its time on Kafka a little more, to tell so.
@@ -321,7 +338,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	case err != nil && apierrors.IsNotFound(err):
 		// The object vanished while we were at it; the watch tells the rest.
 		err, v.done = nil, true
-	case err != nil && apierrors.IsConflict(err):
+	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
 		// Somebody wrote in between: what we know of the object is old. Look again when the watch has caught up, and less and less often while
 		// somebody keeps writing.
 		p.log.V(1).Info("The KafkaTopic was changed meanwhile, reconciling it again")

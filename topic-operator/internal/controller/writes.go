@@ -3,11 +3,13 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -63,13 +65,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 		o.Claimed = r.untold(p)
 	}
 	after := topic.StatusAfter(p.kt, o, r.options.Now())
-	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, after)
-	if err != nil || patch == nil {
-		return err
-	}
 	before := p.kt.Status
 	ref := reference(p.kt)
-	if err := r.patchStatus(ctx, p, patch); err != nil {
+	if written, err := r.storeStatus(ctx, p, after); err != nil || !written {
 		return err
 	}
 	r.noteDropped(p, after)
@@ -88,11 +86,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 // writeClaim stores that the object belongs to the operator's cluster, before anything is changed there. It fails if anybody wrote in between.
 func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) error {
 	after := topic.StatusWithClaim(p.kt, c)
-	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, after)
-	if err != nil || patch == nil {
-		return err
-	}
-	if err := r.patchStatus(ctx, p, patch); err != nil {
+	if written, err := r.storeStatus(ctx, p, after); err != nil || !written {
 		return err
 	}
 	r.noteDropped(p, after)
@@ -105,16 +99,45 @@ func (r *Reconciler) rememberThrottles(ctx context.Context, p *pass) error {
 	if len(warnings) == 0 {
 		return nil
 	}
-	patch, err := topic.StatusPatch(p.kt.ResourceVersion, p.kt.Status, topic.StatusWithWarnings(p.kt, warnings, r.options.Now()))
-	if err != nil || patch == nil {
-		return err
-	}
-	return r.patchStatus(ctx, p, patch)
+	_, err := r.storeStatus(ctx, p, topic.StatusWithWarnings(p.kt, warnings, r.options.Now()))
+	return err
 }
 
-func (r *Reconciler) patchStatus(ctx context.Context, p *pass, patch []byte) error {
+// errHidden is the error of a claim that was not stored: the object may have a clusterId that its version did not show.
+var errHidden = errors.New("the KafkaTopic may belong to a Kafka cluster already")
+
+// storeStatus writes a status if it differs. The first claim is stored only if the API server, too, has no clusterId: docs/decisions/pruned-fields.md.
+func (r *Reconciler) storeStatus(ctx context.Context, p *pass, after v1.KafkaTopicStatus) (written bool, _ error) {
+	before, version := p.kt.Status, p.kt.ResourceVersion
+	switch {
+	case after.ClusterID == before.ClusterID || after.ClusterID == "":
+		patch, err := topic.StatusPatch(version, before, after)
+		if err != nil || patch == nil {
+			return false, err
+		}
+		return true, r.patchStatus(ctx, p, types.MergePatchType, patch)
+	case before.ClusterID != "":
+		return false, errHidden // an answer in between showed it
+	}
+	patches, err := topic.ClaimPatches(version, before, after)
+	if err != nil {
+		return false, err
+	}
+	for _, patch := range patches {
+		if err = r.patchStatus(ctx, p, types.JSONPatchType, patch); !apierrors.IsInvalid(err) {
+			return true, err
+		}
+	}
+	if p.uncached {
+		return false, err // there is no clusterId, and something else is wrong
+	}
+	r.memory.disbelieve(p.kt.UID, version)
+	return false, errHidden
+}
+
+func (r *Reconciler) patchStatus(ctx context.Context, p *pass, kind types.PatchType, patch []byte) error {
 	began := r.options.Now()
-	err := r.client.Status().Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
+	err := r.client.Status().Patch(ctx, p.kt, client.RawPatch(kind, patch))
 	r.metrics.Timed(metrics.TimerUpdateStatus, r.options.Now().Sub(began))
 	return err
 }

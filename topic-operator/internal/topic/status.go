@@ -1,7 +1,6 @@
 package topic
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -162,39 +161,4 @@ func IsReady(kt *v1.KafkaTopic) bool {
 	return kt.Status.ObservedGeneration == kt.Generation && slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
 		return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue
 	})
-}
-
-// StatusPatch returns the JSON merge patch that turns one status into the other, or nil if they are equal. The patch is bound to the
-// object's resource version: whoever wrote in between wins, and the pass is repeated on what he wrote.
-func StatusPatch(resourceVersion string, before, after v1.KafkaTopicStatus) ([]byte, error) {
-	changes := map[string]any{}
-	text := func(key, old, new string) {
-		switch {
-		case old == new:
-		case new == "":
-			changes[key] = nil
-		default:
-			changes[key] = new
-		}
-	}
-	text("topicName", before.TopicName, after.TopicName)
-	text("topicId", before.TopicID, after.TopicID)
-	text("clusterId", before.ClusterID, after.ClusterID)
-	if before.ObservedGeneration != after.ObservedGeneration {
-		changes["observedGeneration"] = after.ObservedGeneration
-	}
-	if !slices.Equal(before.Conditions, after.Conditions) {
-		changes["conditions"] = after.Conditions
-	}
-	if len(changes) == 0 {
-		return nil, nil
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": resourceVersion},
-		"status":   changes,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode the status: %w", err)
-	}
-	return patch, nil
 }
