@@ -1,0 +1,129 @@
+// Package loadbalancer makes each node reachable by a load balancer of its own.
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+// Name is the provider's.
+const Name = "loadbalancer"
+
+// The settings.
+const (
+	// SettingAnnotations are annotations of the Services, as key=value with commas between.
+	SettingAnnotations = "lbAnnotations"
+	// SettingClass is the loadBalancerClass of the Services.
+	SettingClass = "loadBalancerClass"
+)
+
+// provider has no state but its settings.
+type provider struct {
+	annotations map[string]string
+	class       *string
+}
+
+// New makes the provider. It is a network.Factory.
+func New(settings map[string]string) (network.Provider, error) {
+	p := &provider{}
+	for key, value := range settings {
+		switch key {
+		case SettingClass:
+			p.class = &value
+		case SettingAnnotations:
+			p.annotations = map[string]string{}
+			for _, pair := range strings.Split(value, ",") {
+				name, text, ok := strings.Cut(pair, "=")
+				if name = strings.TrimSpace(name); !ok || name == "" {
+					return nil, fmt.Errorf("setting %s: %q is not key=value", key, pair)
+				}
+				p.annotations[name] = strings.TrimSpace(text)
+			}
+		default:
+			return nil, fmt.Errorf("setting %s is not known: %s and %s are", key, SettingAnnotations, SettingClass)
+		}
+	}
+	return p, nil
+}
+
+// Info describes the provider.
+func (*provider) Info(context.Context) (network.Info, error) {
+	return network.Info{Name: Name, Interface: network.Version}, nil
+}
+
+// serviceName is the name that Strimzi's provider for load balancers uses.
+func serviceName(n network.Node) string { return n.Pod + "-lb" }
+
+// Plan returns a Service for each node. It routes to the pod on any Kubernetes node, ready or not: nodes must find each other to become ready.
+func (p *provider) Plan(_ context.Context, r network.Request) ([]network.Object, error) {
+	var objects []network.Object
+	for _, n := range r.Nodes {
+		s := &corev1.Service{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+			ObjectMeta: metav1.ObjectMeta{Name: serviceName(n), Annotations: p.annotations},
+			Spec: corev1.ServiceSpec{
+				Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: p.class, PublishNotReadyAddresses: true,
+				Selector: map[string]string{network.LabelPod: n.Pod},
+			},
+		}
+		for _, port := range n.Ports {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{
+				Name: port.Name, Port: port.Port, TargetPort: intstr.FromInt32(port.Port), Protocol: corev1.ProtocolTCP,
+			})
+		}
+		objects = append(objects, network.NewObject(n.Cluster, s))
+	}
+	return objects, nil
+}
+
+// Resolve takes the hostname of each load balancer, or else its IP address.
+func (*provider) Resolve(_ context.Context, r network.Request, observed []network.Object) (network.Resolution, error) {
+	out := network.NewResolution()
+	for _, n := range r.Nodes {
+		s, found := network.Find[corev1.Service](observed, n.Cluster, "Service", serviceName(n))
+		if !found {
+			out.Pending[n.ID] = fmt.Sprintf("Service %s does not exist yet in cluster %s", serviceName(n), n.Cluster)
+			continue
+		}
+		hosts := hostsOf(s)
+		if len(hosts) == 0 {
+			out.Pending[n.ID] = fmt.Sprintf("Service %s in cluster %s has no load balancer address yet", s.Name, n.Cluster)
+			continue
+		}
+		host := hosts[0]
+		for _, known := range r.Known[n.ID] { // an address that still leads there is kept
+			for _, h := range hosts {
+				if h == known.Host {
+					host = h
+				}
+			}
+		}
+		at := map[string]network.Endpoint{}
+		for _, port := range n.Ports {
+			at[port.Name] = network.Endpoint{Host: host, Port: port.Port}
+		}
+		out.Endpoints[n.ID], out.Names[n.ID] = at, hosts
+	}
+	return out, nil
+}
+
+// hostsOf returns the addresses of a load balancer, names first: what is behind a name may move.
+func hostsOf(s *corev1.Service) []string {
+	var names, addresses []string
+	for _, i := range s.Status.LoadBalancer.Ingress {
+		if i.Hostname != "" {
+			names = append(names, i.Hostname)
+		}
+		if i.IP != "" {
+			addresses = append(addresses, i.IP)
+		}
+	}
+	return append(names, addresses...)
+}

@@ -1,0 +1,93 @@
+package mcs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/conformance"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/mcs"
+)
+
+// judge gives an export the condition that implementations of the API give it.
+func judge(status, message string) func(o *network.Object) {
+	return func(o *network.Object) {
+		condition := []any{map[string]any{"type": "Valid", "status": status, "message": message}}
+		_ = unstructured.SetNestedSlice(o.Object.Object, condition, "status", "conditions")
+	}
+}
+
+func TestConformance(t *testing.T) {
+	conformance.Run(t, conformance.Subject{New: func() (network.Provider, error) { return mcs.New(nil) }, Settle: judge("True", "")})
+}
+
+func one(versions ...string) network.Request {
+	return network.Request{
+		Namespace: "kafka", Kafka: "my-cluster", Service: "my-cluster-kafka-brokers", Clusters: []network.Cluster{{ID: "east", APIVersions: versions}},
+		Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-ctrlplane", Port: 9090}}}},
+	}
+}
+
+func TestNames(t *testing.T) {
+	p, err := mcs.New(map[string]string{"clustersetDomain": "set.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := one("multicluster.x-k8s.io/v1alpha1", "multicluster.x-k8s.io/v1beta1")
+	objects, err := p.Plan(t.Context(), r)
+	if err != nil || len(objects) != 1 || objects[0].Object.GetAPIVersion() != "multicluster.x-k8s.io/v1beta1" {
+		t.Fatalf("planned %v, %v", objects, err)
+	}
+	got, err := p.Resolve(t.Context(), r, objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := network.Endpoint{Host: "my-cluster-east-3.east.my-cluster-kafka-brokers.kafka.svc.set.example", Port: 9090}
+	if got.Endpoints[3]["tcp-ctrlplane"] != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if names := []string{"east.my-cluster-kafka-brokers.kafka.svc.set.example", "my-cluster-kafka-brokers.kafka.svc.set.example"}; !slices.Equal(got.Names[3], names) {
+		t.Errorf("got names %v, want %v", got.Names[3], names)
+	}
+}
+
+func TestWhatANodeWaitsFor(t *testing.T) {
+	p, err := mcs.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := one("multicluster.x-k8s.io/v1alpha1")
+	exported, err := p.Plan(t.Context(), served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge("False", "no such Service")(&exported[0])
+	for _, c := range []struct {
+		name     string
+		request  network.Request
+		observed []network.Object
+		want     string
+	}{
+		{"the API is not served", one("v1"), nil, "cluster east does not serve multicluster.x-k8s.io: install an implementation of the Multi-Cluster Services API there"},
+		{"not exported yet", served, nil, "ServiceExport my-cluster-kafka-brokers does not exist yet in cluster east"},
+		{"the export is refused", served, exported, "ServiceExport my-cluster-kafka-brokers in cluster east is not valid: no such Service"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := p.Resolve(t.Context(), c.request, c.observed)
+			if err != nil || got.Pending[3] != c.want {
+				t.Errorf("got %+v, %v; want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for key, want := range map[string]string{"clustersetDomain": `"a b" is not a DNS domain`, "domain": "setting domain is not known: clustersetDomain is"} {
+		if _, err := mcs.New(map[string]string{key: "a b"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package nodeport_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/conformance"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/nodeport"
+)
+
+// machine returns a Kubernetes node.
+func machine(cluster, name string, ready bool, labels map[string]string, addresses ...corev1.NodeAddress) network.Object {
+	n := &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	}
+	n.Status = corev1.NodeStatus{Addresses: addresses, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(n)
+	if err != nil {
+		panic(err)
+	}
+	return network.Object{Cluster: cluster, Object: unstructured.Unstructured{Object: content}}
+}
+
+func internal(ip string) corev1.NodeAddress {
+	return corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: ip}
+}
+
+func machines(clusters []network.Cluster) []network.Object {
+	var all []network.Object
+	for i, c := range clusters {
+		for j := range 2 {
+			all = append(all, machine(c.ID, fmt.Sprintf("node-%d", j), true, nil, internal(fmt.Sprintf("10.21.%d.%d", i, j+1))))
+		}
+	}
+	return all
+}
+
+// allocate gives the ports of a Service node ports, as the API server does.
+func allocate(o *network.Object) {
+	ports, _, _ := unstructured.NestedSlice(o.Object.Object, "spec", "ports")
+	for _, entry := range ports {
+		port, ok := entry.(map[string]any)
+		if !ok {
+			panic("no port")
+		}
+		if _, asked := port["nodePort"]; asked {
+			continue
+		}
+		h := fnv.New32()
+		fmt.Fprint(h, o.Cluster, o.Object.GetName(), port["name"])
+		port["nodePort"] = int64(30000 + h.Sum32()%2768)
+	}
+	_ = unstructured.SetNestedSlice(o.Object.Object, ports, "spec", "ports")
+}
+
+func TestConformance(t *testing.T) {
+	conformance.Run(t, conformance.Subject{New: func() (network.Provider, error) { return nodeport.New(nil) }, World: machines, Settle: allocate})
+}
+
+func TestAddressOfACluster(t *testing.T) {
+	plane := map[string]string{"node-role.kubernetes.io/control-plane": ""}
+	external := corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "198.51.100.7"}
+	for _, c := range []struct {
+		name     string
+		settings map[string]string
+		nodes    []network.Object
+		known    string
+		want     string
+	}{
+		{"the first ready node", nil, []network.Object{machine("east", "b", true, nil, internal("10.0.0.2")), machine("east", "a", false, nil, internal("10.0.0.1"))}, "", "10.0.0.2"},
+		{"an external address comes first", nil, []network.Object{machine("east", "a", true, nil, internal("10.0.0.1"), external)}, "", "198.51.100.7"},
+		{"workers come first", nil, []network.Object{machine("east", "a", true, plane, internal("10.0.0.1")), machine("east", "b", true, nil, internal("10.0.0.2"))}, "", "10.0.0.2"},
+		{"the control plane if there is nothing else", nil, []network.Object{machine("east", "a", true, plane, internal("10.0.0.1"))}, "", "10.0.0.1"},
+		{
+			"the address in use while its node exists, ready or not", nil,
+			[]network.Object{machine("east", "a", true, nil, internal("10.0.0.1")), machine("east", "b", false, nil, internal("10.0.0.2"))}, "10.0.0.2", "10.0.0.2",
+		},
+		{"another one when that node is gone", nil, []network.Object{machine("east", "a", true, nil, internal("10.0.0.1"))}, "10.0.0.2", "10.0.0.1"},
+		{"not the node of another cluster", nil, []network.Object{machine("west", "a", true, nil, internal("10.0.0.1"))}, "", ""},
+		{
+			"what the user set", map[string]string{"nodeAddress.east": "vip.example.com"},
+			[]network.Object{machine("east", "a", true, nil, internal("10.0.0.1"))}, "10.0.0.1", "vip.example.com",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := nodeport.New(c.settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := network.Request{
+				Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}},
+				Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-replication", Port: 9091}}}},
+			}
+			objects, err := p.Plan(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range objects {
+				allocate(&objects[i])
+			}
+			if c.known != "" {
+				r.Known = network.Endpoints{3: {"tcp-replication": {Host: c.known, Port: 31001}}}
+			}
+			got, err := p.Resolve(t.Context(), r, append(objects, c.nodes...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Endpoints[3]["tcp-replication"].Host != c.want || (c.want == "") != (got.Pending[3] != "") {
+				t.Errorf("got %+v, want host %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
+	p, err := nodeport.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := network.Request{
+		Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}}, Known: network.Endpoints{3: {"tcp-replication": {Host: "10.0.0.1", Port: 31001}}},
+		Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-replication", Port: 9091}, {Name: "tcp-ctrlplane", Port: 9090}}}},
+	}
+	objects, err := p.Plan(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, found := network.Find[corev1.Service](objects, "east", "Service", "my-cluster-east-3-nodeport")
+	if !found || s.Spec.Ports[0].NodePort != 31001 || s.Spec.Ports[1].NodePort != 0 {
+		t.Errorf("got %+v", objects)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for key, want := range map[string]string{
+		"nodeAddress.east": `"no host" is not a host name or an IP address`, "nodeAddress.": "is not known", "address": "setting address is not known: nodeAddress.<cluster id> is",
+	} {
+		if _, err := nodeport.New(map[string]string{key: "no host"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", key, err, want)
+		}
+	}
+	for _, address := range []string{"10.0.0.1", "fd00::1", "vip.example.com"} {
+		if _, err := nodeport.New(map[string]string{"nodeAddress.east": address}); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package network
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// Version is the version of this interface, by the rules of semantic versioning. A provider that was built for another major version is refused.
+const Version = "1.0.0"
+
+// Provider makes nodes reachable from other Kubernetes clusters. Its methods return the same for the same arguments, may be called at the same
+// time, and end soon after ctx does.
+type Provider interface {
+	// Info describes the provider.
+	Info(ctx context.Context) (Info, error)
+	// Plan returns the objects that the nodes need, all of them each time: one that is not returned any more is deleted.
+	Plan(ctx context.Context, r Request) ([]Object, error)
+	// Resolve reads addresses off the objects that were observed: the planned ones, as far as they exist, and those of the kinds that Info names.
+	// What is not known yet is Pending and not an error.
+	Resolve(ctx context.Context, r Request, observed []Object) (Resolution, error)
+}
+
+// Factory makes a provider with its settings. An error names the setting that is wrong.
+type Factory func(settings map[string]string) (Provider, error)
+
+// Info describes a provider.
+type Info struct {
+	// Name is the provider's, such as nodeport.
+	Name string
+	// Interface is the version of this interface that the provider was built for.
+	Interface string
+	// MinOperator and MaxOperator are the oldest and the newest version of the operator that the provider works with. Empty: any.
+	MinOperator, MaxOperator string
+	// Observes are the kinds of objects that Resolve needs beside the planned ones, from every Kubernetes cluster.
+	Observes []schema.GroupVersionKind
+}
+
+// Check returns an error if the provider does not fit this operator.
+func (i Info) Check(operator string) error {
+	if i.Name == "" {
+		return fmt.Errorf("the network provider has no name")
+	}
+	offered, err := version.ParseSemantic(i.Interface)
+	if err != nil {
+		return fmt.Errorf("network provider %s: version %q of the interface: %w", i.Name, i.Interface, err)
+	}
+	if ours := version.MustParseSemantic(Version); offered.Major() != ours.Major() || offered.Minor() > ours.Minor() {
+		return fmt.Errorf("network provider %s was built for version %s of the interface, and this operator has version %s", i.Name, i.Interface, Version)
+	}
+	running, err := version.ParseGeneric(operator)
+	if err != nil {
+		return nil //nolint:nilerr // a build without a version, such as a developer's, fits every provider
+	}
+	for _, limit := range []struct {
+		text, rule string
+		broken     int
+	}{{i.MinOperator, "or newer", -1}, {i.MaxOperator, "or older", 1}} {
+		if limit.text == "" {
+			continue
+		}
+		bound, err := version.ParseGeneric(limit.text)
+		if err != nil {
+			return fmt.Errorf("network provider %s: version %q of the operator: %w", i.Name, limit.text, err)
+		}
+		order := 0
+		switch {
+		case running.LessThan(bound):
+			order = -1
+		case bound.LessThan(running):
+			order = 1
+		}
+		if order == limit.broken {
+			return fmt.Errorf("network provider %s needs operator version %s %s, and this is %s", i.Name, limit.text, limit.rule, operator)
+		}
+	}
+	return nil
+}
+
+// Request is one Kafka cluster whose nodes are to be reachable.
+type Request struct {
+	// Namespace and Kafka are those of the Kafka object. Its nodes run in the same namespace of every Kubernetes cluster.
+	Namespace, Kafka string
+	// Service is the headless Service of all nodes, which exists in every Kubernetes cluster that hosts nodes.
+	Service string
+	// Clusters are the Kubernetes clusters that host nodes, sorted by their ids.
+	Clusters []Cluster
+	// Nodes are all nodes, sorted by their ids.
+	Nodes []Node
+	// Known are the endpoints that nodes advertise now. A provider keeps them while they work: a changed one restarts nodes.
+	Known Endpoints
+}
+
+// Cluster is a Kubernetes cluster.
+type Cluster struct {
+	// ID is the one by which users name it.
+	ID string
+	// APIVersions are the groups and versions that its API server serves, such as multicluster.x-k8s.io/v1beta1. Empty: not known yet.
+	APIVersions []string
+}
+
+// Node is a Kafka node.
+type Node struct {
+	// ID is the node.id.
+	ID int32
+	// Pod names its pod. The pod carries the label strimzi.io/pod-name with this value, and this hostname in the headless Service.
+	Pod string
+	// Cluster is the id of the Kubernetes cluster that it runs in.
+	Cluster string
+	// Ports are the pod's ports that other nodes and clients connect to.
+	Ports []Port
+}
+
+// Port is a port of a pod.
+type Port struct {
+	// Name is the port's in the pod, such as tcp-replication.
+	Name string
+	// Port is its number.
+	Port int32
+}
+
+// Object is an object in a Kubernetes cluster.
+type Object struct {
+	// Cluster is the id of the Kubernetes cluster.
+	Cluster string
+	// Object is what is applied, or what was read. A planned one has a name, kind, apiVersion, labels, annotations and its content;
+	// the operator adds the namespace, labels and the owner.
+	Object unstructured.Unstructured
+}
+
+// Endpoint is where a port of a node can be reached from every Kubernetes cluster.
+type Endpoint struct {
+	// Host is a DNS name or an IP address.
+	Host string
+	// Port is a number from 1 to 65535.
+	Port int32
+}
+
+// Endpoints maps ids of nodes and names of ports to endpoints.
+type Endpoints map[int32]map[string]Endpoint
+
+// Resolution is what is known about where nodes can be reached.
+type Resolution struct {
+	// Endpoints hold nodes all of whose ports can be reached.
+	Endpoints Endpoints
+	// Pending maps each other node to what it waits for.
+	Pending map[int32]string
+	// Names are further DNS names and IP addresses of nodes, by their ids, for their certificates. The hosts of Endpoints need not be repeated.
+	Names map[int32][]string
+}
+
+// NewObject returns an object of a Kubernetes cluster. It panics on one that is no JSON object, which is a mistake in the provider.
+func NewObject(cluster string, o runtime.Object) Object {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		panic(fmt.Sprintf("%T: %v", o, err))
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	return Object{Cluster: cluster, Object: unstructured.Unstructured{Object: content}}
+}
+
+// Find returns an observed object, and decodes it into one of a type of its own.
+func Find[T any, P interface {
+	*T
+	runtime.Object
+}](observed []Object, cluster, kind, name string) (P, bool) {
+	for _, o := range observed {
+		if o.Cluster != cluster || o.Object.GetKind() != kind || o.Object.GetName() != name {
+			continue
+		}
+		found := P(new(T))
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, found) != nil {
+			return nil, false
+		}
+		return found, true
+	}
+	return nil, false
+}
+
+// LabelPod is the label that every pod of a node carries, with its own name as the value, so that a Service can select one pod.
+const LabelPod = "strimzi.io/pod-name"
+
+// NewResolution returns one to which nothing is known.
+func NewResolution() Resolution {
+	return Resolution{Endpoints: Endpoints{}, Pending: map[int32]string{}, Names: map[int32][]string{}}
+}
