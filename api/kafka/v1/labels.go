@@ -34,6 +34,15 @@ const (
 	AnnotationKRaft = "strimzi.io/kraft"
 )
 
+// Annotations that stretch a Kafka over several Kubernetes clusters. Source: the proposal of stretch clusters for Strimzi.
+const (
+	// AnnotationStretch says, when it is exactly "true" on a Kafka object, that its pools may be in several Kubernetes clusters.
+	AnnotationStretch = "strimzi.io/enable-stretch-cluster"
+
+	// AnnotationTargetCluster names, on every KafkaNodePool of such a Kafka, the Kubernetes cluster that the pool's nodes run in.
+	AnnotationTargetCluster = "strimzi.io/stretch-cluster-alias"
+)
+
 // Annotations that users set on a KafkaNodePool. Each is a list of ids and ranges of ids: [0,1,10-20,50-30].
 const (
 	// AnnotationNextNodeIDs lists the ids that new nodes get first. Source: Strimzi.

@@ -21,6 +21,8 @@ type Input struct {
 	Version  string
 	// Running is what runs now; nil if nothing does.
 	Running *Running
+	// Clusters are the Kubernetes clusters that pools can be put in; nil if the operator knows only the one that it runs in.
+	Clusters *Clusters
 
 	// Brokers are the ids of the brokers; nil as long as they are not known.
 	Brokers []int32
@@ -82,7 +84,7 @@ func Validate(in Input) Result {
 	in.Pools = slices.DeleteFunc(in.Pools, func(p *v1.KafkaNodePool) bool { return p.Spec == nil })
 	f := &findings{Input: in}
 	for _, rule := range []func(){
-		f.names, f.versions, f.pools, f.resources, f.storages, f.listeners, f.config, f.quotas, f.metrics, f.logging, f.authorities, f.templates, f.windows,
+		f.stretch, f.names, f.versions, f.pools, f.resources, f.storages, f.listeners, f.config, f.quotas, f.metrics, f.logging, f.authorities, f.templates, f.windows,
 		f.advice, f.deprecated, f.unsupported,
 	} {
 		rule()

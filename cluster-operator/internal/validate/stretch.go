@@ -1,0 +1,71 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// The reasons of conditions of a Kafka that can't be stretched, which are the codes of their rules as well. Source: the proposal of stretch clusters for
+// Strimzi.
+const (
+	ReasonOperatorNotConfigured    = "OperatorNotConfigured"
+	ReasonMissingStretchAnnotation = "MissingStretchAnnotation"
+	ReasonMissingTargetCluster     = "MissingTargetCluster"
+	ReasonInvalidTargetCluster     = "InvalidTargetCluster"
+)
+
+// Clusters are the ids of the Kubernetes clusters that pools can be put in.
+type Clusters struct {
+	// Central is the one that the operator runs in: STRIMZI_CENTRAL_CLUSTER_ID.
+	Central string
+	// Remotes are the others: STRIMZI_REMOTE_KUBE_CONFIG.
+	Remotes []string
+}
+
+// ids returns all ids, the central cluster's first.
+func (c Clusters) ids() []string {
+	return append([]string{c.Central}, slices.Sorted(slices.Values(c.Remotes))...)
+}
+
+// stretch checks that the Kafka object, all its pools and the operator agree on whether the Kafka is stretched over several Kubernetes clusters.
+func (f *findings) stretch() {
+	var with, without, unknown []string
+	for _, p := range f.Pools { // sorted by name
+		target, set := p.Annotations[v1.AnnotationTargetCluster]
+		switch {
+		case !set:
+			without = append(without, p.Name)
+		case f.Clusters != nil && !slices.Contains(f.Clusters.ids(), target):
+			unknown = append(unknown, target)
+			fallthrough
+		default:
+			with = append(with, p.Name)
+		}
+	}
+	slices.Sort(unknown)
+	unknown = slices.Compact(unknown)
+	stretched := f.Kafka.Annotations[v1.AnnotationStretch] == "true"
+	switch {
+	case !stretched && len(with) == 0:
+	case f.Clusters == nil:
+		named := ""
+		if len(with) > 0 {
+			named = ". These node pools have stretch cluster annotations: " + strings.Join(with, ", ")
+		}
+		f.fail(ReasonOperatorNotConfigured, ReasonOperatorNotConfigured, "Stretch mode is enabled for Kafka cluster '%s', but required environment variables are not "+
+			"properly configured. Required: STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, "+
+			"STRIMZI_STRETCH_PLUGIN_CLASS_PATH%s", f.Kafka.Name, named)
+	case !stretched:
+		f.fail(ReasonMissingStretchAnnotation, ReasonMissingStretchAnnotation, "Kafka CR '%s' is missing required annotation '%s: true' but the following node "+
+			"pools have stretch cluster annotations: %s. Either add the annotation to the Kafka CR or remove stretch annotations from all node pools.",
+			f.Kafka.Name, v1.AnnotationStretch, strings.Join(with, ", "))
+	case len(without) > 0:
+		f.fail(ReasonMissingTargetCluster, ReasonMissingTargetCluster, "The following node pools are missing required annotation '%s': %s. "+
+			"All node pools must specify a target cluster when stretch mode is enabled.", v1.AnnotationTargetCluster, strings.Join(without, ", "))
+	case len(unknown) > 0:
+		f.fail(ReasonInvalidTargetCluster, ReasonInvalidTargetCluster, "The following target cluster IDs are not configured: %s. Valid cluster IDs are: %s. "+
+			"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG.", strings.Join(unknown, ", "), strings.Join(f.Clusters.ids(), ", "))
+	}
+}

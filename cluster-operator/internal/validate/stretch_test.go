@@ -1,0 +1,86 @@
+package validate
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+func TestWhereAKafkaIsStretched(t *testing.T) {
+	const (
+		notConfigured = "Stretch mode is enabled for Kafka cluster 'c', but required environment variables are not properly configured. Required: " +
+			"STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, STRIMZI_STRETCH_PLUGIN_CLASS_PATH"
+		noAnnotation = "Kafka CR 'c' is missing required annotation 'strimzi.io/enable-stretch-cluster: true' but the following node pools have stretch " +
+			"cluster annotations: %. Either add the annotation to the Kafka CR or remove stretch annotations from all node pools."
+		noTarget = "The following node pools are missing required annotation 'strimzi.io/stretch-cluster-alias': %. " +
+			"All node pools must specify a target cluster when stretch mode is enabled."
+		badTarget = "The following target cluster IDs are not configured: %. Valid cluster IDs are: cluster-central, cluster-east, cluster-west. " +
+			"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG."
+	)
+	configured := &Clusters{Central: "cluster-central", Remotes: []string{"cluster-west", "cluster-east"}}
+	for _, c := range []struct {
+		name     string
+		operator *Clusters
+		kafka    string
+		// The annotations of the pools broker and controller; "" is none.
+		broker, controller string
+
+		reason  string
+		message string
+		names   string
+	}{
+		{name: "operator no, Kafka no, pools none"},
+		{name: "operator no, Kafka no, pools some", broker: "cluster-east", reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker"},
+		{
+			name: "operator no, Kafka no, pools all", broker: "cluster-east", controller: "cluster-west",
+			reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker, controller",
+		},
+		{name: "operator no, Kafka yes, pools none", kafka: "true", reason: "OperatorNotConfigured", message: notConfigured},
+		{
+			name: "operator no, Kafka yes, pools all", kafka: "true", broker: "cluster-east", controller: "cluster-west",
+			reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker, controller",
+		},
+		{name: "operator yes, Kafka no, pools none", operator: configured},
+		{name: "operator yes, Kafka no, pools some", operator: configured, broker: "cluster-east", reason: "MissingStretchAnnotation", message: noAnnotation, names: "broker"},
+		{
+			name: "operator yes, Kafka no, pools all", operator: configured, broker: "cluster-east", controller: "cluster-west",
+			reason: "MissingStretchAnnotation", message: noAnnotation, names: "broker, controller",
+		},
+		{name: "operator yes, Kafka yes, pools none", operator: configured, kafka: "true", reason: "MissingTargetCluster", message: noTarget, names: "broker, controller"},
+		{
+			name: "operator yes, Kafka yes, pools some", operator: configured, kafka: "true", broker: "cluster-east",
+			reason: "MissingTargetCluster", message: noTarget, names: "controller",
+		},
+		{name: "operator yes, Kafka yes, pools all", operator: configured, kafka: "true", broker: "cluster-central", controller: "cluster-west"},
+		{
+			name: "operator yes, Kafka yes, pools all, some unknown", operator: configured, kafka: "true", broker: "cluster-unknown", controller: "cluster-west",
+			reason: "InvalidTargetCluster", message: badTarget, names: "cluster-unknown",
+		},
+		{
+			name: "all unknown: each id once, sorted", operator: configured, kafka: "true", broker: "b", controller: "a",
+			reason: "InvalidTargetCluster", message: badTarget, names: "a, b",
+		},
+		{name: "only the literal true counts", operator: configured, kafka: "True", broker: "cluster-east", reason: "MissingStretchAnnotation", message: noAnnotation, names: "broker"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := input(t, "")
+			in.Clusters = c.operator
+			if c.kafka != "" {
+				in.Kafka.Annotations = map[string]string{v1.AnnotationStretch: c.kafka}
+			}
+			for _, p := range in.Pools {
+				if target := map[string]string{"broker": c.broker, "controller": c.controller}[p.Name]; target != "" {
+					p.Annotations = map[string]string{v1.AnnotationTargetCluster: target}
+				}
+			}
+			var want []Problem
+			if c.reason != "" {
+				want = []Problem{{Code: Code(c.reason), Reason: c.reason, Message: strings.ReplaceAll(c.message, "%", c.names)}}
+			}
+			NewWithT(t).Expect(Validate(in).Errors).To(Equal(want))
+		})
+	}
+}
