@@ -1,0 +1,72 @@
+package ownership
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The marks of an object.
+const (
+	// MarkID is a label and an annotation: the owner's id. The label is for lists.
+	MarkID = "strimzi.io/owner-id"
+	// MarkTerm is an annotation: the holder and the epoch.
+	MarkTerm = "strimzi.io/owner-term"
+	// MarkSelf is an annotation: <kind>/<namespace>/<name> of the object itself, which tells a copy from it.
+	MarkSelf = "strimzi.io/owner-self"
+)
+
+// Self is the value of MarkSelf for an object. The namespace is empty for one without.
+func Self(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
+
+// Mark adds the owner's marks to an object of a kind that is to be applied. All other labels and annotations stay.
+func Mark(o metav1.Object, kind string, owner Owner) {
+	o.SetLabels(with(o.GetLabels(), map[string]string{MarkID: owner.ID}))
+	o.SetAnnotations(with(o.GetAnnotations(), map[string]string{
+		MarkID: owner.ID, MarkTerm: owner.Term().String(), MarkSelf: Self(kind, o.GetNamespace(), o.GetName()),
+	}))
+}
+
+func with(m, more map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, m)
+	maps.Copy(out, more)
+	return out
+}
+
+// Live is what is known of an object that exists.
+type Live struct {
+	// ID is the owner's id that the object carries; empty without one.
+	ID string
+	// Term is the holder's time that the object carries; nil if it carries none, or one that can't be read.
+	Term *Term
+	// Copied reports that the marks are those of another object.
+	Copied bool
+	// Terminating reports that the object is being deleted.
+	Terminating bool
+	// Applied maps the ids of owners whose field managers have a part in the object to the newest of their epochs.
+	Applied map[string]int64
+}
+
+// Read returns what is known of an object of a kind.
+func Read(o metav1.Object, kind string) Live {
+	marks := o.GetAnnotations()
+	live := Live{ID: marks[MarkID], Terminating: o.GetDeletionTimestamp() != nil, Applied: map[string]int64{}}
+	if self, marked := marks[MarkSelf]; marked && self != Self(kind, o.GetNamespace(), o.GetName()) {
+		live.Copied = true
+	}
+	if term, err := ParseTerm(marks[MarkTerm]); err == nil {
+		live.Term = &term
+	}
+	for _, entry := range o.GetManagedFields() {
+		if rest, ours := strings.CutPrefix(entry.Manager, managerPrefix); ours && entry.Operation == metav1.ManagedFieldsOperationApply {
+			id, text, _ := strings.Cut(rest, "/")
+			if epoch, err := strconv.ParseInt(text, 10, 64); err == nil {
+				live.Applied[id] = max(live.Applied[id], epoch)
+			}
+		}
+	}
+	return live
+}
