@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
@@ -31,13 +31,14 @@ type Factory func(settings map[string]string) (Provider, error)
 // Info describes a provider.
 type Info struct {
 	// Name is the provider's, such as nodeport.
-	Name string
+	Name string `json:"name"`
 	// Interface is the version of this interface that the provider was built for.
-	Interface string
+	Interface string `json:"interface"`
 	// MinOperator and MaxOperator are the oldest and the newest version of the operator that the provider works with. Empty: any.
-	MinOperator, MaxOperator string
+	MinOperator string `json:"minOperator,omitempty"`
+	MaxOperator string `json:"maxOperator,omitempty"`
 	// Observes are the kinds of objects that Resolve needs beside the planned ones, from every Kubernetes cluster.
-	Observes []schema.GroupVersionKind
+	Observes []metav1.GroupVersionKind `json:"observes,omitempty"`
 }
 
 // Check returns an error if the provider does not fit this operator.
@@ -84,60 +85,61 @@ func (i Info) Check(operator string) error {
 // Request is one Kafka cluster whose nodes are to be reachable.
 type Request struct {
 	// Namespace and Kafka are those of the Kafka object. Its nodes run in the same namespace of every Kubernetes cluster.
-	Namespace, Kafka string
+	Namespace string `json:"namespace"`
+	Kafka     string `json:"kafka"`
 	// Service is the headless Service of all nodes, which exists in every Kubernetes cluster that hosts nodes.
-	Service string
+	Service string `json:"service"`
 	// Clusters are the Kubernetes clusters that host nodes, sorted by their ids.
-	Clusters []Cluster
+	Clusters []Cluster `json:"clusters"`
 	// Nodes are all nodes, sorted by their ids.
-	Nodes []Node
+	Nodes []Node `json:"nodes"`
 	// Known are the endpoints that nodes advertise now. A provider keeps them while they work: a changed one restarts nodes.
-	Known Endpoints
+	Known Endpoints `json:"known,omitempty"`
 }
 
 // Cluster is a Kubernetes cluster.
 type Cluster struct {
 	// ID is the one by which users name it.
-	ID string
+	ID string `json:"id"`
 	// APIVersions are the groups and versions that its API server serves, such as multicluster.x-k8s.io/v1beta1. Empty: not known yet.
-	APIVersions []string
+	APIVersions []string `json:"apiVersions,omitempty"`
 }
 
 // Node is a Kafka node.
 type Node struct {
 	// ID is the node.id.
-	ID int32
+	ID int32 `json:"id"`
 	// Pod names its pod. The pod carries the label strimzi.io/pod-name with this value, and this hostname in the headless Service.
-	Pod string
+	Pod string `json:"pod"`
 	// Cluster is the id of the Kubernetes cluster that it runs in.
-	Cluster string
+	Cluster string `json:"cluster"`
 	// Ports are the pod's ports that other nodes and clients connect to.
-	Ports []Port
+	Ports []Port `json:"ports"`
 }
 
 // Port is a port of a pod.
 type Port struct {
 	// Name is the port's in the pod, such as tcp-replication.
-	Name string
+	Name string `json:"name"`
 	// Port is its number.
-	Port int32
+	Port int32 `json:"port"`
 }
 
 // Object is an object in a Kubernetes cluster.
 type Object struct {
 	// Cluster is the id of the Kubernetes cluster.
-	Cluster string
+	Cluster string `json:"cluster"`
 	// Object is what is applied, or what was read. A planned one has a name, kind, apiVersion, labels, annotations and its content;
 	// the operator adds the namespace, labels and the owner.
-	Object unstructured.Unstructured
+	Object unstructured.Unstructured `json:"object"`
 }
 
 // Endpoint is where a port of a node can be reached from every Kubernetes cluster.
 type Endpoint struct {
 	// Host is a DNS name or an IP address.
-	Host string
+	Host string `json:"host"`
 	// Port is a number from 1 to 65535.
-	Port int32
+	Port int32 `json:"port"`
 }
 
 // Endpoints maps ids of nodes and names of ports to endpoints.
@@ -146,11 +148,11 @@ type Endpoints map[int32]map[string]Endpoint
 // Resolution is what is known about where nodes can be reached.
 type Resolution struct {
 	// Endpoints hold nodes all of whose ports can be reached.
-	Endpoints Endpoints
+	Endpoints Endpoints `json:"endpoints"`
 	// Pending maps each other node to what it waits for.
-	Pending map[int32]string
+	Pending map[int32]string `json:"pending"`
 	// Names are further DNS names and IP addresses of nodes, by their ids, for their certificates. The hosts of Endpoints need not be repeated.
-	Names map[int32][]string
+	Names map[int32][]string `json:"names,omitempty"`
 }
 
 // NewObject returns an object of a Kubernetes cluster. It panics on one that is no JSON object, which is a mistake in the provider.

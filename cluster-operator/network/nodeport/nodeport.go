@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -53,7 +52,7 @@ func New(settings map[string]string) (network.Provider, error) {
 
 // Info describes the provider.
 func (*provider) Info(context.Context) (network.Info, error) {
-	return network.Info{Name: Name, Interface: network.Version, Observes: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Node")}}, nil
+	return network.Info{Name: Name, Interface: network.Version, Observes: []metav1.GroupVersionKind{{Version: "v1", Kind: "Node"}}}, nil
 }
 
 // serviceName is the name that Strimzi's provider for node ports uses.

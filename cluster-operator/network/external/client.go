@@ -1,0 +1,157 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+// Options say how a provider's program is run.
+type Options struct {
+	// Path is the program's.
+	Path string
+	// Settings are given to the provider each time its program starts.
+	Settings map[string]string
+	// Deadline is how long a call may take, the start of the program included. 0: ten seconds.
+	Deadline time.Duration
+	// Pause is how long a program that ended is left alone before it is started again. 0: one second.
+	Pause time.Duration
+	// Stderr gets what the program writes to its standard error. Nil: nobody does.
+	Stderr io.Writer
+}
+
+// Provider is a network.Provider in another process.
+type Provider struct {
+	options Options
+
+	mu      sync.Mutex
+	program *plugin.Client
+	conn    *grpc.ClientConn
+	started time.Time
+	closed  bool
+}
+
+// Start starts a provider's program. It returns an error if the program is not one of a provider, or refuses its settings.
+func Start(ctx context.Context, o Options) (*Provider, error) {
+	if o.Deadline == 0 {
+		o.Deadline = 10 * time.Second
+	}
+	if o.Pause == 0 {
+		o.Pause = time.Second
+	}
+	p := &Provider{options: o}
+	if _, err := p.connect(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close ends the program.
+func (p *Provider) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.program != nil {
+		p.program.Kill()
+	}
+}
+
+// Info implements network.Provider.
+func (p *Provider) Info(ctx context.Context) (network.Info, error) {
+	return ask[network.Info](ctx, p, "Info", struct{}{})
+}
+
+// Plan implements network.Provider.
+func (p *Provider) Plan(ctx context.Context, r network.Request) ([]network.Object, error) {
+	return ask[[]network.Object](ctx, p, "Plan", r)
+}
+
+// Resolve implements network.Provider.
+func (p *Provider) Resolve(ctx context.Context, r network.Request, observed []network.Object) (network.Resolution, error) {
+	return ask[network.Resolution](ctx, p, "Resolve", resolveArguments{Request: r, Observed: observed})
+}
+
+func ask[Out any](ctx context.Context, p *Provider, method string, in any) (Out, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.options.Deadline)
+	defer cancel()
+	conn, err := p.connect(ctx)
+	if err != nil {
+		var none Out
+		return none, err
+	}
+	out, err := call[Out](ctx, conn, method, in)
+	return out, p.explain(method, err)
+}
+
+// explain names the program in an error, and leaves out what gRPC adds.
+func (p *Provider) explain(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if s, ok := status.FromError(err); ok {
+		err = errors.New(s.Message())
+	}
+	return fmt.Errorf("network provider %s: %s: %w", filepath.Base(p.options.Path), method, err)
+}
+
+// connect returns the connection to the program, which it starts if it does not run.
+func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, fmt.Errorf("network provider %s was closed", filepath.Base(p.options.Path))
+	case p.conn != nil && !p.program.Exited():
+		return p.conn, nil
+	case p.program != nil:
+		p.program.Kill()
+		p.conn = nil
+		if wait := p.options.Pause - time.Since(p.started); wait > 0 {
+			return nil, fmt.Errorf("network provider %s ended; it is started again in %s", filepath.Base(p.options.Path), wait.Round(time.Millisecond))
+		}
+	}
+	p.started = time.Now()
+	p.program = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig: handshake(), Plugins: plugin.PluginSet{pluginName: &wire{}}, AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		Cmd: exec.Command(p.options.Path), StartTimeout: p.options.Deadline, AutoMTLS: true, //nolint:gosec,noctx // the operator's own setting; it outlives the call
+		SkipHostEnv: true, Logger: hclog.NewNullLogger(), Stderr: p.options.Stderr,
+	})
+	conn, err := dispense(p.program)
+	if err != nil {
+		return nil, fmt.Errorf("network provider %s does not start: %w", p.options.Path, err)
+	}
+	if _, err := call[struct{}](ctx, conn, "Configure", p.options.Settings); err != nil {
+		return nil, p.explain("Configure", err)
+	}
+	p.conn = conn
+	return conn, nil
+}
+
+func dispense(program *plugin.Client) (*grpc.ClientConn, error) {
+	protocol, err := program.Client()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := protocol.Dispense(pluginName)
+	if err != nil {
+		return nil, err
+	}
+	conn, ok := raw.(*grpc.ClientConn)
+	if !ok {
+		return nil, fmt.Errorf("%T is no connection", raw)
+	}
+	return conn, nil
+}
