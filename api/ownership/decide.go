@@ -77,7 +77,13 @@ func decide(live *Live, o Owner, facts Facts) Decision {
 		return unmarked(live, o, facts)
 	case live.Term == nil:
 		return Foreign
+	default:
+		return marked(live, o, facts)
 	}
+}
+
+// marked decides about an object with an id and a term.
+func marked(live *Live, o Owner, facts Facts) Decision {
 	mine := live.Term.Holder == o.Holder.hash()
 	followed := slices.ContainsFunc(facts.Gone, func(h Holder) bool { return live.Term.Holder == h.hash() })
 	switch {

@@ -99,7 +99,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("got %+v", objects)
 	}
 	for settings, want := range map[string]string{
-		"lbAnnotations": `setting lbAnnotations: "x" is not key=value`, "clas": "setting clas is not known: lbAnnotations and loadBalancerClass are",
+		"lbAnnotations": `setting lbAnnotations: "x" is not key=value`, "kind": "setting kind is not known: lbAnnotations and loadBalancerClass are",
 	} {
 		if _, err := loadbalancer.New(map[string]string{settings: "x"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

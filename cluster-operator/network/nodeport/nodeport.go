@@ -21,7 +21,7 @@ import (
 // Name is the provider's.
 const Name = "nodeport"
 
-// SettingAddress, followed by the id of a Kubernetes cluster, is the address of that cluster's nodes: a virtual IP address or a DNS name that
+// SettingAddress begins the settings that give the address of a Kubernetes cluster's nodes, and its id follows: a virtual IP address or a DNS name that
 // leads to any of them. Without it the address of one node is used for as long as that node exists.
 const SettingAddress = "nodeAddress."
 
