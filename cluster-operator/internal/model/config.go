@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
 // The ports of the listeners that nodes use among themselves, and their names in Kafka's configuration. Source: Strimzi.
@@ -114,7 +115,28 @@ func (c *cluster) userConfig(n topology.Node) properties {
 	return p
 }
 
-// voters lists the controllers (KIP-595), as S3 of the design has them: at the port of the controller listener.
+// startKeys are what the user wants of Kafka and that only a restart can change, because the roller can't compare it with what a node runs with: keys
+// that Kafka itself does not define (a plugin's, or those of one listener), passwords, and values that the node looks up.
+func (c *cluster) startKeys() map[string]v1.ConfigValue {
+	table, _ := configdef.For(c.Version)
+	var config map[string]v1.ConfigValue
+	for key, value := range c.spec().Config {
+		text, err := value.Text()
+		if err != nil || Forbidden(key, c.spec().Listeners) {
+			continue
+		}
+		defined, known := table.Key(key)
+		if !known || defined.Type == configdef.Password || configdef.Refers(text) || key == "config.providers" {
+			if config == nil {
+				config = map[string]v1.ConfigValue{}
+			}
+			config[key] = value
+		}
+	}
+	return config
+}
+
+// voters lists the controllers (KIP-595) at the port of the controller listener.
 func (c *cluster) voters() string {
 	var voters []string
 	for _, n := range c.Topology.Controllers() {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -148,8 +149,11 @@ func script(name string) string {
 }
 
 // startConfig is the part of the configuration that a restart is needed for and that the roller can't compare with what a node runs with: the
-// node's identity, its addresses, and what stands behind a listener's prefix.
-func (c *cluster) startConfig(n topology.Node) properties { return c.serverConfig(n) }
+// node's identity, its addresses, what stands behind a listener's prefix, and the settings of plugins.
+func (c *cluster) startConfig(n topology.Node) properties {
+	only := c.startKeys()
+	return append(c.serverConfig(n), slices.DeleteFunc(c.userConfig(n), func(p property) bool { _, needed := only[p.key]; return !needed })...)
+}
 
 // configHash identifies a server.config: the contract with the roller.
 func configHash(config *corev1.ConfigMap) string {
@@ -194,7 +198,7 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 	config := s.Config
 	logging := c.logging()
 	if len(purpose) > 0 { // a pod does not depend on what can be changed while it runs
-		config, logging = nil, ""
+		config, logging = c.startKeys(), ""
 	}
 	return hashOf(struct {
 		Node                topology.Node
