@@ -141,6 +141,11 @@ func mark(u *unstructured.Unstructured) error {
 	return nil
 }
 
+// noVersion is a resourceVersion that no object ever has. The API server ignores it where there is no object yet, and refuses what is applied (409) where
+// somebody was faster: without it, what is applied would be merged into their object. A POST would do the same, but leave the fields with an owner of its
+// own, which no later apply could take away again.
+const noVersion = "9223372036854775807"
+
 // create makes an object that the cache does not know. The API server is asked whether it exists nevertheless: without the Kafka's label, say.
 func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, wanted client.Object) (Outcome, error) {
 	live, ok := wanted.DeepCopyObject().(client.Object)
@@ -153,7 +158,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	case !apierrors.IsNotFound(err):
 		return "", fmt.Errorf("get %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
-	// Without force: if somebody else was faster, the API server refuses what differs from theirs.
+	u.SetResourceVersion(noVersion)
 	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager)); err != nil {
 		return "", fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err)
 	}

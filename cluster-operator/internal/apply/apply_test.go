@@ -1,0 +1,271 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// server is the API server that the tests share; nil if there is none.
+var server *rest.Config
+
+func TestMain(m *testing.M) {
+	code := 1
+	defer func() { os.Exit(code) }()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		code = m.Run()
+		return
+	}
+	env := &envtest.Environment{}
+	config, err := env.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start the API server:", err)
+		return
+	}
+	server = config
+	code = m.Run()
+	if err := env.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the API server:", err)
+		code = 1
+	}
+}
+
+// scene is an applier in a namespace of its own. What others do between its reading and its writing is put into window.
+type scene struct {
+	*WithT
+	t         *testing.T
+	k8s       client.Client
+	applier   *Applier
+	namespace string
+	window    func()
+	requests  int
+}
+
+func newScene(t *testing.T) *scene {
+	if server == nil {
+		t.Skip("KUBEBUILDER_ASSETS is not set: there is no API server")
+	}
+	s := &scene{WithT: NewWithT(t), t: t, window: func() {}}
+	k8s, err := client.NewWithWatch(server, client.Options{})
+	s.Expect(err).NotTo(HaveOccurred())
+	s.k8s = k8s
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
+	s.Expect(k8s.Create(t.Context(), ns)).To(Succeed())
+	s.namespace = ns.Name
+	s.applier = &Applier{Kafka: "my-cluster", UID: "kafka-uid", ClusterID: "id", Client: interceptor.NewClient(k8s, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			s.requests++
+			return c.Get(ctx, key, o, opts...)
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			s.requests++
+			s.window()
+			return c.Apply(ctx, o, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			s.requests++
+			s.window()
+			return c.Delete(ctx, o, opts...)
+		},
+	})}
+	return s
+}
+
+// config is a ConfigMap as it is wanted.
+func (s *scene) config(data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: data, ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.namespace, Name: "config", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "kafka-uid"}}}}
+}
+
+// foreign makes the same object as somebody else would, without anything that an apply would conflict with.
+func (s *scene) foreign() {
+	s.t.Helper()
+	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "config"}, Data: map[string]string{"theirs": "1"}}
+	s.Expect(s.k8s.Create(s.t.Context(), o)).To(Succeed())
+}
+
+// made is what the applier made of a config before, and live is what there is, nil if nothing.
+func (s *scene) made(data map[string]string) *corev1.ConfigMap {
+	s.t.Helper()
+	s.Expect(s.applier.Apply(s.t.Context(), s.config(data), (*corev1.ConfigMap)(nil))).To(Equal(Created))
+	return s.live()
+}
+
+func (s *scene) live() *corev1.ConfigMap {
+	s.t.Helper()
+	o := &corev1.ConfigMap{}
+	err := s.k8s.Get(s.t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "config"}, o)
+	s.Expect(client.IgnoreNotFound(err)).To(Succeed())
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+func (s *scene) edit(change func(*corev1.ConfigMap)) {
+	s.t.Helper()
+	o := s.live()
+	change(o)
+	s.Expect(s.k8s.Update(s.t.Context(), o)).To(Succeed())
+}
+
+func (s *scene) remove() {
+	s.t.Helper()
+	s.Expect(s.k8s.Delete(s.t.Context(), s.live())).To(Succeed())
+}
+
+var (
+	one, two = map[string]string{"a": "1", "b": "1"}, map[string]string{"a": "2"}
+	conflict = Satisfy(apierrors.IsConflict)
+	foreign  = BeAssignableToTypeOf(&ForeignError{})
+)
+
+// TestApply lets the same wish meet everything that can be there. "Cached" is what the pass read, "window" what happens after the last look.
+func TestApply(t *testing.T) {
+	for name, c := range map[string]struct {
+		cached  func(*scene) *corev1.ConfigMap
+		window  func(*scene)
+		outcome Outcome
+		err     gomegatypes.GomegaMatcher
+		// data is what is there in the end; nil for no object.
+		data     map[string]string
+		requests int
+	}{
+		"nothing there":             {outcome: Created, data: two, requests: 2},
+		"ours":                      {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) }, outcome: Changed, data: two, requests: 1},
+		"ours, and as it is wanted": {cached: func(s *scene) *corev1.ConfigMap { return s.made(two) }, outcome: Unchanged, data: two},
+		"ours, with an annotation of somebody else's": {cached: func(s *scene) *corev1.ConfigMap {
+			s.made(two)
+			s.edit(func(o *corev1.ConfigMap) { o.Annotations["theirs"] = "1" })
+			return s.live()
+		}, outcome: Unchanged, data: two},
+		"ours, and not in the cache": {cached: func(s *scene) *corev1.ConfigMap { s.made(one); return nil }, outcome: Changed, data: two, requests: 2},
+		"somebody else's":            {cached: func(s *scene) *corev1.ConfigMap { s.foreign(); return s.live() }, err: foreign, data: map[string]string{"theirs": "1"}},
+		"somebody else's, and not in the cache": {cached: func(s *scene) *corev1.ConfigMap { s.foreign(); return nil }, err: foreign,
+			data: map[string]string{"theirs": "1"}, requests: 1},
+		"an earlier Kafka's": {cached: func(s *scene) *corev1.ConfigMap {
+			s.made(one)
+			s.edit(func(o *corev1.ConfigMap) { o.OwnerReferences[0].UID = "earlier" })
+			return s.live()
+		}, err: And(foreign, MatchError(ContainSubstring("an earlier Kafka of this name"))), data: one},
+		"somebody else is faster": {window: (*scene).foreign, err: conflict, data: map[string]string{"theirs": "1"}, requests: 2},
+		"ours, changed since": {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) },
+			window: func(s *scene) { s.edit(func(o *corev1.ConfigMap) { o.Data = map[string]string{"edited": "1"} }) },
+			err:    conflict, data: map[string]string{"edited": "1"}, requests: 1},
+		"ours, and made again by somebody else since": {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) },
+			window: func(s *scene) { s.remove(); s.foreign() }, err: conflict, data: map[string]string{"theirs": "1"}, requests: 1},
+		"ours, and deleted since": {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) }, window: (*scene).remove, err: conflict, requests: 1},
+		"ours, and going": {cached: func(s *scene) *corev1.ConfigMap {
+			s.made(one)
+			s.edit(func(o *corev1.ConfigMap) { o.Finalizers = []string{"example.com/theirs"} })
+			s.remove()
+			return s.live()
+		}, outcome: Unchanged, data: one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			var cached *corev1.ConfigMap
+			if c.cached != nil {
+				cached = c.cached(s)
+			}
+			s.requests = 0
+			if c.window != nil {
+				s.window = func() { s.window = func() {}; c.window(s) }
+			}
+			outcome, err := s.applier.Apply(t.Context(), s.config(two), cached)
+			s.Expect(outcome).To(Equal(c.outcome))
+			if c.err == nil {
+				c.err = Succeed()
+			}
+			s.Expect(err).To(c.err)
+			s.Expect(s.requests).To(Equal(c.requests))
+			live := s.live()
+			if c.data == nil {
+				s.Expect(live).To(BeNil())
+				return
+			}
+			s.Expect(live.Data).To(Equal(c.data))
+			if _, theirs := c.data["theirs"]; theirs {
+				s.Expect(live.OwnerReferences).To(BeEmpty())
+				s.Expect(live.Labels).To(BeEmpty())
+			}
+		})
+	}
+}
+
+// TestDelete does the same for deletions.
+func TestDelete(t *testing.T) {
+	for name, c := range map[string]struct {
+		judged  func(*scene) *corev1.ConfigMap
+		window  func(*scene)
+		outcome Outcome
+		err     gomegatypes.GomegaMatcher
+		stays   bool
+	}{
+		"ours":            {judged: func(s *scene) *corev1.ConfigMap { return s.made(one) }, outcome: Deleted},
+		"somebody else's": {judged: func(s *scene) *corev1.ConfigMap { s.foreign(); return s.live() }, outcome: Unchanged, stays: true},
+		"changed since": {judged: func(s *scene) *corev1.ConfigMap { return s.made(one) },
+			window: func(s *scene) { s.edit(func(o *corev1.ConfigMap) { o.Labels["a"] = "b" }) }, err: conflict, stays: true},
+		"made again by somebody else since": {judged: func(s *scene) *corev1.ConfigMap { return s.made(one) },
+			window: func(s *scene) { s.remove(); s.foreign() }, err: conflict, stays: true},
+		"gone": {judged: func(s *scene) *corev1.ConfigMap { o := s.made(one); s.remove(); return o }, outcome: Deleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			judged := c.judged(s)
+			if c.window != nil {
+				s.window = func() { s.window = func() {}; c.window(s) }
+			}
+			outcome, err := s.applier.Delete(t.Context(), judged)
+			s.Expect(outcome).To(Equal(c.outcome))
+			if c.err == nil {
+				c.err = Succeed()
+			}
+			s.Expect(err).To(c.err)
+			s.Expect(s.live() != nil).To(Equal(c.stays))
+		})
+	}
+}
+
+// TestWhatOutlivesItsKafka: a volume or the Secret of a CA without an owner belongs to the Kafka by its marks; nothing else does.
+func TestWhatOutlivesItsKafka(t *testing.T) {
+	a := &Applier{Kafka: "my-cluster", UID: "kafka-uid", ClusterID: "id"}
+	marks := func(labels map[string]string, annotations map[string]string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Labels: labels, Annotations: annotations}
+	}
+	ours := map[string]string{v1.LabelCluster: "my-cluster", "app.kubernetes.io/managed-by": FieldManager}
+	of := func(id string) map[string]string { return map[string]string{"kafka-operators.io/cluster-id": id} }
+	owned := marks(ours, of("id"))
+	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "theirs", UID: "other"}}
+	for name, c := range map[string]struct {
+		o    client.Object
+		ours bool
+	}{
+		"a volume of this cluster":        {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("id"))}, true},
+		"a volume of another cluster":     {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("other"))}, false},
+		"a volume that nobody marked":     {&corev1.PersistentVolumeClaim{ObjectMeta: marks(map[string]string{v1.LabelCluster: "my-cluster"}, of("id"))}, false},
+		"a volume with another owner":     {&corev1.PersistentVolumeClaim{ObjectMeta: owned}, false},
+		"a Secret":                        {&corev1.Secret{ObjectMeta: marks(ours, nil)}, true},
+		"a Secret of another Kafka":       {&corev1.Secret{ObjectMeta: marks(map[string]string{v1.LabelCluster: "b", "app.kubernetes.io/managed-by": FieldManager}, nil)}, false},
+		"a ConfigMap that lost its owner": {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
+	} {
+		if why := a.Owns(c.o); (why == "") != c.ours {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
