@@ -40,6 +40,11 @@ const name = "strimzi-cluster-operator"
 // Run runs the operator until ctx ends. It returns an error if the operator could not start, or had to stop by itself.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
+	if err := awaitKinds(ctx, config, o.HTTP.Address, log); ctx.Err() != nil {
+		return nil // it is told to stop
+	} else if err != nil {
+		return fmt.Errorf("wait for the kinds that are watched: %w", err)
+	}
 	scheme := Scheme()
 	mgr, _, err := manager.New(config, manager.Options{
 		Name: name, Scheme: scheme, Namespaces: o.Namespaces, HTTP: o.HTTP, Election: o.Election, Log: log, Cache: cacheOptions(),
