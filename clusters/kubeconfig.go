@@ -15,7 +15,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// KubeconfigKey is the key of the kubeconfig in its Secret (seed 003).
+// KubeconfigKey is the key of the kubeconfig in its Secret.
 const KubeconfigKey = "kubeconfig"
 
 // Access is what a kubeconfig says: where a cluster is and with what credentials to get in.

@@ -13,7 +13,7 @@ import (
 
 // Remote names a remote Kubernetes cluster and says how to get into it.
 type Remote struct {
-	// ID is the name by which objects refer to the cluster (the annotation strimzi.io/stretch-cluster-alias in seed 003). It has no dot, and may
+	// ID is the name by which objects refer to the cluster (the annotation strimzi.io/stretch-cluster-alias). It has no dot, and may
 	// be the value of a label.
 	ID string
 	// URL is where the cluster's API server listens, https or http. It takes precedence over the server in the kubeconfig. Empty: that server.
@@ -24,7 +24,7 @@ type Remote struct {
 	UID types.UID
 }
 
-// ParseRemotes reads the form of STRIMZI_REMOTE_KUBE_CONFIG (seed 003): one setting a line, `<id>.url=<url>` or `<id>.secret=<name of a Secret>`,
+// ParseRemotes reads the form of STRIMZI_REMOTE_KUBE_CONFIG: one setting a line, `<id>.url=<url>` or `<id>.secret=<name of a Secret>`,
 // both for each cluster. Blank lines and lines that start with # are skipped. The clusters come in the order in which they are first named.
 // The error joins everything that is wrong, each with its line.
 func ParseRemotes(settings string) ([]Remote, error) {

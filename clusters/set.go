@@ -19,7 +19,7 @@ import (
 
 // Options say what belongs to a Set. Home is needed, and Namespace if there are remote clusters; all else may be left out.
 type Options struct {
-	// Home is the id of the home cluster (STRIMZI_CENTRAL_CLUSTER_ID in seed 003).
+	// Home is the id of the home cluster (STRIMZI_CENTRAL_CLUSTER_ID).
 	Home string
 	// Namespace of the home cluster holds the Secrets with the kubeconfigs.
 	Namespace string

@@ -22,7 +22,7 @@ type ClusterReader interface {
 	DescribeCluster(ctx context.Context) (Cluster, error)
 }
 
-// TopicReader reads topics and configurations. It never creates a topic: auto-creation is disallowed in each request (ruling T13).
+// TopicReader reads topics and configurations. It never creates a topic: auto-creation is disallowed in each request (docs/decisions/kafkas-words.md).
 type TopicReader interface {
 	// DescribeTopics describes topics by name. A topic that does not exist has an entry whose error is of ClassNotFound.
 	//

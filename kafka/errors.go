@@ -50,7 +50,7 @@ func (c Class) String() string {
 type Error struct {
 	// Code is Kafka's error code, or CodeTransport when no broker answered.
 	Code int16
-	// Name is the exception's name as Kafka's own clients print it, such as TopicAuthorizationException (ruling T16).
+	// Name is the exception's name as Kafka's own clients print it, such as TopicAuthorizationException (docs/decisions/kafkas-words.md).
 	Name string
 	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it says what failed
 	// without naming what differs from attempt to attempt; the cause is wrapped.
@@ -65,7 +65,7 @@ type Error struct {
 // CodeTransport is the code of an Error that no broker sent.
 const CodeTransport int16 = -2
 
-// Error returns "Name: Message", the form that users' alerts know (ruling T16).
+// Error returns "Name: Message", the form that users' alerts know (docs/decisions/kafkas-words.md).
 func (e *Error) Error() string {
 	if e.Message == "" {
 		return e.Name

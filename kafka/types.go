@@ -198,7 +198,7 @@ func (r Reassignment) Target() []int32 {
 	return target
 }
 
-// Quorum is the KRaft metadata quorum, as its leader describes it. Leader is below 0 where no leader is known (ruling R2).
+// Quorum is the KRaft metadata quorum, as its leader describes it. Leader is below 0 where no leader is known (docs/decisions/quorum.md).
 type Quorum struct {
 	Leader        int32
 	LeaderEpoch   int32
@@ -231,7 +231,7 @@ type Replica struct {
 	DirectoryID TopicID
 	// LogEndOffset is negative where the leader does not know it yet.
 	LogEndOffset int64
-	// LastFetch and LastCaughtUp are in milliseconds since the epoch, by the leader's clock; negative means unknown (ruling R2, and all of them
+	// LastFetch and LastCaughtUp are in milliseconds since the epoch, by the leader's clock; negative means unknown (docs/decisions/quorum.md, and all of them
 	// before Kafka 3.3). For the leader itself they are the time of the answer.
 	LastFetch, LastCaughtUp int64
 }

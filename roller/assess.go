@@ -59,7 +59,7 @@ const (
 	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
 	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
 	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync
-	RuleRisk         Rule = "Risk"         // allowed by ruling R6, forbidden by the policy
+	RuleRisk         Rule = "Risk"         // allowed by the availability rule, forbidden by the policy
 	RuleConfig       Rule = "Config"       // Kafka does not take the configuration
 	RuleDenied       Rule = "Denied"       // the API server does not delete its pod
 )
@@ -91,7 +91,7 @@ type Assessment struct {
 	Unknown []string `json:"unknown,omitempty"`
 	// Down: it serves nobody, so that to restart it takes nothing away.
 	Down bool `json:"down,omitempty"`
-	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is (ruling R5).
+	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is (docs/decisions/restart-order.md).
 	Blocks []Block `json:"blocks,omitempty"`
 	Forced string  `json:"forced,omitempty"`
 
@@ -103,7 +103,7 @@ func (a *Assessment) block(rule Rule, format string, args ...any) {
 	a.Blocks = append(a.Blocks, Block{rule, fmt.Sprintf(format, args...)})
 }
 
-// outdated are the reasons that a new pod does away with, so that a stuck pod may be restarted (seed 002).
+// outdated are the reasons that a new pod does away with, so that a stuck pod may be restarted (docs/roller/checklist.md).
 var outdated = []ReasonKind{PodHasOldRevision, PodHasOldResourceRevision}
 
 // assess tells how one node is, and what it needs, by itself: others are not looked at.

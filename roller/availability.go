@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Availability tells which brokers may be down at once (ruling R6). It is made from the topics of one Snapshot, and is safe for concurrent use.
+// Availability tells which brokers may be down at once (docs/decisions/availability.md). It is made from the topics of one Snapshot, and is safe for concurrent use.
 type Availability struct {
 	unknown string
 	topics  []Topic
@@ -14,7 +14,7 @@ type Availability struct {
 	hosted [][]place
 	led    []int32
 	total  int
-	// risky are those that ruling R6 allows to be taken from clients.
+	// risky are those that the availability rule allows to be taken from clients.
 	risky [][]place
 }
 
@@ -47,7 +47,7 @@ func NewAvailability(topics Fact[[]Topic]) *Availability {
 		minISR := a.topics[t].MinISR.Or(0)
 		for p := range a.topics[t].Partitions {
 			partition := &a.topics[t].Partitions[p]
-			// With min.insync.replicas below the number of replicas, what ruling R6 leaves is enough for everybody.
+			// With min.insync.replicas below the number of replicas, what the availability rule leaves is enough for everybody.
 			risky := minISR >= len(partition.Replicas)-len(partition.Adding)-len(partition.Removing) || len(partition.Replicas) == 1
 			for _, id := range partition.Replicas {
 				at := a.ids.of(id)
@@ -204,7 +204,7 @@ func (o outcome) left(gone nodeSet) int {
 	return n
 }
 
-// required is how many must be left: ruling R6.
+// required is how many must be left: the availability rule.
 func (o outcome) required(minISR int) int {
 	if len(o.replicas) <= 1 {
 		return 0

@@ -20,7 +20,8 @@ func topicOf(name string, minISR int, replicas, isr []roller.NodeID) roller.Topi
 	return roller.Topic{Name: name, MinISR: roller.Known(minISR), Partitions: []roller.Partition{{Leader: leader, Replicas: replicas, ISR: isr}}}
 }
 
-// Ruling R6, with the behaviours of reference roller.md section 7 (KafkaAvailabilityTest) that it does not overrule, and the holes that it closes.
+// The availability rule (docs/decisions/availability.md), with the behaviours of Strimzi's KafkaAvailabilityTest that it does not overrule, and the
+// holes that it closes.
 func TestAvailability(t *testing.T) {
 	moving := func(isr []roller.NodeID) roller.Topic {
 		topic := topicOf("t", 2, ids(1, 2, 3, 4), isr)
@@ -88,7 +89,7 @@ func TestAvailabilityThatCannotBeReadBlocks(t *testing.T) {
 	g.Expect(known).To(BeFalse())
 }
 
-func TestRisksThatRulingR6Allows(t *testing.T) {
+func TestRisksThatTheAvailabilityRuleAllows(t *testing.T) {
 	g := NewWithT(t)
 	a := roller.NewAvailability(roller.Known([]roller.Topic{
 		topicOf("single", 1, ids(1), ids(1)), topicOf("strict", 2, ids(1, 2), ids(1, 2)), topicOf("fine", 1, ids(1, 2), ids(1, 2)),

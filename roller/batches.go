@@ -73,7 +73,7 @@ type division struct {
 	shut []NodeID
 }
 
-// divide makes batches of brokers that may go down together (ruling R8). Unready ones are of earlier batches than ready ones. Those that may not go down at
+// divide makes batches of brokers that may go down together (docs/decisions/availability.md). Unready ones are of earlier batches than ready ones. Those that may not go down at
 // all at this moment are batches of their own, the last ones.
 func (r *round) divide(brokers []*Assessment) division {
 	if r.policy.MaxUnavailable <= 1 {
@@ -207,7 +207,7 @@ func (r *round) racks(brokers []*Assessment) []int32 {
 	return groups
 }
 
-// constraints are what ruling R6 asks of the brokers that go down together, beside those that are gone: of the replicas of a partition that are in sync no
+// constraints are what the availability rule asks of the brokers that go down together, beside those that are gone: of the replicas of a partition that are in sync no
 // more may go than it can spare. Those of a partition that can spare none are shut, and in no packing.
 func (l *ledger) constraints(brokers []*Assessment) packing.Input {
 	in := packing.Input{Items: len(brokers), Offsets: []int32{0}}

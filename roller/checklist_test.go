@@ -10,9 +10,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// What of seed 002's checklist (docs/roller/checklist.md) has no other home.
+// What of the checklist (docs/roller/checklist.md) has no other home.
 
-// Checklist 9: that a node is not ready is no reason to restart it. It is where seed 002 begins to look for one.
+// Checklist 9: that a node is not ready is no reason to restart it. It is where the search for one begins.
 func TestThatANodeIsNotReadyIsNoReason(t *testing.T) {
 	for _, roles := range []roller.Roles{broker, controller, combined} {
 		sc := newScene(t).with(roles, 0, 1, 2).current(0, 1, 2).unready(time.Hour, 1)
@@ -109,7 +109,7 @@ func TestACombinedNodePassesBothChecks(t *testing.T) {
 	}
 }
 
-// Checklist 34, ruling R3: the timeout is the one that the node is to have; two seconds where its configuration has none, or is not known.
+// Checklist 34, the quorum rule: the timeout is the one that the node is to have; two seconds where its configuration has none, or is not known.
 func TestTheTimeoutOfTheQuorumCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		desired map[string]string
@@ -140,7 +140,7 @@ func TestTheTimeoutOfTheQuorumCheck(t *testing.T) {
 	}
 }
 
-// Checklist 43: seed 002 asks the quorum before a restart. A change that takes nobody down is not kept by it (goal G18; the shipped roller holds it back).
+// Checklist 43: the quorum is asked before a restart. A change that takes nobody down does not wait for it (Strimzi holds it back).
 func TestAConfigurationIsChangedWithoutAQuorumCheck(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2).led(0).current(0, 1, 2)
 	q, _ := sc.s.Quorum.Get()

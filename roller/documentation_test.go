@@ -14,7 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// checklist is where each rule of seed 002 is said to be shown.
+// checklist is where each rule of the roller is listed with its tests.
 const checklist = "../docs/roller/checklist.md"
 
 // reference is a test in the checklist: `file: TestName`, or `file: TestName/a case of it`.
@@ -39,7 +39,7 @@ func rows(g *WithT) [][]string {
 	return all
 }
 
-// Each rule of seed 002 has its line, and each line a test: none of the 44 gets lost.
+// Each rule has its line, and each line a test: none of the 44 gets lost.
 func TestTheChecklistIsComplete(t *testing.T) {
 	g := NewWithT(t)
 	next := 1

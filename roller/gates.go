@@ -35,8 +35,8 @@ func (r *round) gates(a *Assessment) []Block {
 	return b.Blocks
 }
 
-// halts keep nodes that work from being restarted into what another node did not survive (seed 002: a stuck pod that is up to date stops all; a node
-// that is not ready after its restart stops its own kind, ruling R4). A node on hold stops nobody: somebody knows of it. In a cluster that is lost, a node
+// halts keep nodes that work from being restarted into what another node did not survive (docs/decisions/restart-order.md: a stuck pod that is up to date stops all; a node
+// that is not ready after its restart stops its own kind). A node on hold stops nobody: somebody knows of it. In a cluster that is lost, a node
 // that is not ready may only wait for the others.
 func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	for _, other := range r.nodes {
@@ -55,7 +55,7 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	}
 }
 
-// order is seed 002's: controllers before brokers, the active one last. What can't go is waited for no longer than patience lasts (ruling R4).
+// order is: controllers before brokers, the active one last. What can't go is waited for no longer than patience lasts (docs/decisions/restart-order.md).
 func (r *round) order(a, b *Assessment) {
 	if a.Roles.Controller && !a.ActiveController {
 		return
@@ -86,7 +86,7 @@ func (a *Assessment) summary() string {
 	return "it is its turn"
 }
 
-// voters go one at a time (ruling R8). Those that are down may go together where there is no quorum that could be lost.
+// voters go one at a time (docs/decisions/availability.md). Those that are down may go together where there is no quorum that could be lost.
 func (r *round) voters(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Down && (!known || q.Leader < 0) {
@@ -238,8 +238,8 @@ func (r *round) comesBack(a *Assessment) *Assessment {
 	return nil
 }
 
-// nobodyAnswers reports whether the replicas in sync can't be known because no broker answers, this one neither (seed 002: a broker that can't be reached
-// is restarted; ruling R5: where a check can't be made at all).
+// nobodyAnswers reports whether the replicas in sync can't be known because no broker answers, this one neither
+// (docs/decisions/restart-order.md: a broker that can't be reached is restarted where a check can't be made at all).
 func (r *round) nobodyAnswers(a *Assessment) bool {
 	if r.s.Topics.IsKnown() || !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind == PodUnresponsive }) {
 		return false
@@ -257,7 +257,7 @@ func (a *Assessment) guessed() bool {
 	return !a.node.Ready.Or(true) && a.State != StateStuck && !a.node.Recovery.IsKnown()
 }
 
-// forced says which checks are not made before the node is restarted, and why; empty: all are (ruling R5).
+// forced says which checks are not made before the node is restarted, and why; empty: all are (docs/decisions/restart-order.md).
 func (r *round) forced(a *Assessment) string {
 	way := r.wayOut(a)
 	switch {

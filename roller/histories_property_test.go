@@ -32,7 +32,8 @@ func proveSeed(t *testing.T) uint64 {
 // proving reports whether the proofs run in full.
 func proving() bool { return os.Getenv("PROVE") == "full" }
 
-// TestRandomHistoriesOfRolls plays histories of rolls in which everything goes wrong that may, and holds each decision against the seed and the rulings.
+// TestRandomHistoriesOfRolls plays histories of rolls in which everything goes wrong that may, and holds each decision against
+// docs/decisions.
 func TestRandomHistoriesOfRolls(t *testing.T) {
 	steps, limit := 15_000, time.Minute
 	if proving() {

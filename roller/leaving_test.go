@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Kafka takes its time to notice that a broker is gone. What is seen to go, whoever ended it, counts as gone at once (ruling R6), and as away.
+// Kafka takes its time to notice that a broker is gone. What is seen to go, whoever ended it, counts as gone at once (docs/decisions/availability.md), and as away.
 func TestWhatLeavesByItselfCountsAsGone(t *testing.T) {
 	for name, leaves := range map[string]func(sc *scene){
 		"its pod is being deleted":  func(sc *scene) { sc.node(1).Terminating = true },
@@ -38,7 +38,7 @@ func TestAVoterThatLeavesByItselfIsWaitedFor(t *testing.T) {
 	sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleLimit))
 }
 
-// A pod that never goes is somebody's to clear up, and stops nobody for ever (goal G16).
+// A pod that never goes is somebody's to clear up, and stops nobody for ever.
 func TestAPodThatNeverGoesStopsNobody(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(1).unready(time.Hour, 1)
 	sc.node(1).Terminating = true

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Seed 002's order. The names, and what they expect, are those of reference roller.md section 7 (KafkaRollerTest); unready ones go by ascending id (there:
+// docs/decisions/restart-order.md. The names, and what they expect, are those of Strimzi's KafkaRollerTest; unready ones go by ascending id (there:
 // descending).
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {

@@ -35,7 +35,7 @@ type Batch struct {
 	Nodes []NodeID `json:"nodes"`
 	// Split says why its first node is not in the batch before; empty for the first batch.
 	Split string `json:"split,omitempty"`
-	// Risks are what clients will notice although ruling R6 allows it, each with the first partition.
+	// Risks are what clients will notice although the availability rule allows it, each with the first partition.
 	Risks map[Risk]string `json:"risks,omitempty"`
 }
 

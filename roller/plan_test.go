@@ -66,7 +66,7 @@ func TestPlanOfAllRoles(t *testing.T) {
 	sc.Expect(plan.Batches[5].Split).To(Equal("brokers go after the controllers"))
 }
 
-// Goal G19: the plan equals the execution when nothing changes.
+// The plan equals the execution when nothing changes.
 func TestPlanEqualsExecution(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -150,7 +150,7 @@ func TestALimitThatIsRaised(t *testing.T) {
 	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 4, 7)))
 }
 
-// Ruling R8, goal G7: caps by rack and by share of leaders.
+// docs/decisions/availability.md: caps by rack and by share of leaders.
 func TestCaps(t *testing.T) {
 	sc := racked(t, 9)
 	sc.policy.MaxUnavailable, sc.policy.MaxPerRack = 9, 2

@@ -9,17 +9,17 @@ import (
 
 // Policy is what the roller is allowed to do. Its zero value is not usable: start from DefaultPolicy.
 type Policy struct {
-	// MaxUnavailable is how many brokers may be down at once because of us (ruling R8). Voters of the quorum go one at a time, whatever it says.
+	// MaxUnavailable is how many brokers may be down at once because of us (docs/decisions/availability.md). Voters of the quorum go one at a time, whatever it says.
 	MaxUnavailable int `json:"maxUnavailable"`
 	// MaxPerRack is how many of them may be of one rack; 0: as many as there are.
 	MaxPerRack int `json:"maxPerRack,omitempty"`
 	// MaxLeaderShare is how large a share of all partitions they may lead, from 0 to 1; 0: any. One node alone may always go.
 	MaxLeaderShare float64 `json:"maxLeaderShare,omitempty"`
-	// Forbid names what a restart may not cause although ruling R6 allows it.
+	// Forbid names what a restart may not cause although the availability rule allows it.
 	Forbid []Risk `json:"forbid,omitempty"`
 
 	// Patience is how long an unready node, one that was restarted, or a controller that can't be restarted, is waited for before the roller
-	// goes on without it (seed 002: the operational timeout).
+	// goes on without it (Strimzi's operational timeout).
 	Patience time.Duration `json:"patience"`
 	// Silence is how long a node must have been silent before that is a reason to restart it.
 	Silence time.Duration `json:"silence"`
@@ -28,7 +28,7 @@ type Policy struct {
 	// Settle is how long a restarted node must have been back before the next one goes.
 	Settle time.Duration `json:"settle,omitempty"`
 
-	// QuorumFetchTimeout counts where a node's desired configuration has no controller.quorum.fetch.timeout.ms (ruling R3).
+	// QuorumFetchTimeout counts where a node's desired configuration has no controller.quorum.fetch.timeout.ms (docs/decisions/quorum.md).
 	QuorumFetchTimeout time.Duration `json:"quorumFetchTimeout"`
 	// NoReconfiguration leaves configurations alone: only restarts are decided on.
 	NoReconfiguration bool `json:"noReconfiguration,omitempty"`
@@ -38,7 +38,7 @@ type Policy struct {
 	Closed string `json:"closed,omitempty"`
 }
 
-// DefaultPolicy is seed 002's: one node at a time, five minutes of patience.
+// DefaultPolicy is as careful as Strimzi: one node at a time, five minutes of patience.
 func DefaultPolicy() Policy {
 	return Policy{
 		MaxUnavailable:     1,
@@ -49,7 +49,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Risk is what a restart does to clients although ruling R6 allows it.
+// Risk is what a restart does to clients although the availability rule allows it.
 type Risk string
 
 const (
@@ -63,7 +63,7 @@ const (
 // fetchTimeoutKey is the property that says after how long a voter is behind.
 const fetchTimeoutKey = "controller.quorum.fetch.timeout.ms"
 
-// fetchTimeout is ruling R3's: by the node's desired configuration, else the policy's.
+// fetchTimeout is the quorum rule's: by the node's desired configuration, else the policy's.
 func (p Policy) fetchTimeout(n *Node) time.Duration {
 	desired, known := n.Desired.Get()
 	if !known {

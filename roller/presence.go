@@ -2,7 +2,7 @@ package roller
 
 import "time"
 
-// gone reports whether the replicas on a broker can't be relied on, or soon can't (ruling R6): it serves nobody, it is on its way out, whoever sent it, or nothing in
+// gone reports whether the replicas on a broker can't be relied on, or soon can't (docs/decisions/availability.md): it serves nobody, it is on its way out, whoever sent it, or nothing in
 // this look shows that it serves. What Kafka's metadata says of it may be as old as the broker's session (docs/decisions/facts-of-a-restart.md).
 func (a *Assessment) gone(now time.Time, policy Policy) bool {
 	n := a.node

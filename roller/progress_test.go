@@ -21,7 +21,7 @@ func restored(t *testing.T, p roller.Progress) roller.Progress {
 	return again
 }
 
-// Issue 5: a restarted roller continues; goal G14.
+// A restarted roller continues.
 func TestARollerThatCrashesContinues(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
 	d := roller.Step(&sc.s, roller.Progress{}, sc.policy)
@@ -72,7 +72,7 @@ func TestANodeThatCameBackUnseenAndCrashedIsWaitedForAnew(t *testing.T) {
 	sc.Expect(d.Actions).To(ConsistOf(HaveField("Node", roller.NodeID(2))))
 }
 
-// Issue 5: no node is restarted twice for one reason.
+// No node is restarted twice for one reason.
 func TestAReasonThatARestartDoesNotDoAwayWith(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)
 	sc.after = func(n *roller.Node) { n.Revision = roller.Known(roller.Revision{Current: "old", Desired: "new"}) }
@@ -97,7 +97,7 @@ func TestAReasonThatCannotBeSeenIsNotForgotten(t *testing.T) {
 	sc.Expect(sc.roll()).To(HaveLen(1))
 }
 
-// Goal G10: what is waited for is progress, not a number of attempts.
+// What is waited for is progress, not a number of attempts.
 func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)
 	lag := func(behind int) {
@@ -166,7 +166,7 @@ func TestARestartedControllerIsWaitedForInTheQuorum(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 1, 2, 3, 4)))
 }
 
-// Issue 5: pause, resume, maintenance windows, pace.
+// Pause, resume, maintenance windows, pace.
 func TestPauseWindowAndPace(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
 	sc.policy.Settle = time.Minute
@@ -223,7 +223,7 @@ func TestAConfigurationThatKafkaRefuses(t *testing.T) {
 	sc.Expect(sc.progress.Alterations).To(BeEmpty())
 }
 
-// Issue 7391 of the shipped roller: what Kafka takes and does not show is no reason to try for ever.
+// Strimzi issue 7391: what Kafka takes and does not show is no reason to try for ever.
 func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
 	sc := newScene(t).with(broker, 0).current(0)
 	configured(sc.node(0), false, "8", "9")
@@ -232,7 +232,7 @@ func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
 	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("Kafka took num.io.threads, and the node does not show it"))
 }
 
-// Goal G18 (defect D7): what takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is not known is no reason.
+// What takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is not known is no reason.
 func TestAConfigurationIsChangedWhateverIsInSync(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(topicOf("t", 2, ids(0, 1), nil))
 	configured(sc.node(0), false, "8", "9")

@@ -10,11 +10,11 @@ import (
 type QuorumVerdict struct {
 	// Blocked says why it would not; empty if it would.
 	Blocked string
-	// Warning says what is lost for the time of the restart although it is allowed (ruling R1); empty if nothing is.
+	// Warning says what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
 	Warning string
 }
 
-// CheckQuorum tells whether the quorum goes on without one controller (seed 002, the quorum check; rulings R1, R2): a majority of all voters must be
+// CheckQuorum tells whether the quorum goes on without one controller (the quorum check; docs/decisions/quorum.md): a majority of all voters must be
 // caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader. All times are of the
 // leader's clock.
 func CheckQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration) QuorumVerdict {

@@ -18,7 +18,7 @@ func quorumOf(leader roller.NodeID, caughtUp ...int64) roller.Quorum {
 	return q
 }
 
-// Seed 002's quorum check with rulings R1 and R2; the names are those of reference roller.md section 7 (KafkaQuorumCheckTest), and ours follow.
+// docs/decisions/quorum.md. The names are those of Strimzi's KafkaQuorumCheckTest; ours follow.
 func TestQuorumCheck(t *testing.T) {
 	observed := quorumOf(9, 10000, 9900, 9800)
 	observed.Observers = []roller.Voter{{ID: 9, LastCaughtUp: 10000}, {ID: 4, LastCaughtUp: 1}}

@@ -9,7 +9,7 @@ import (
 // ReasonKind is why a node is restarted: the name that users know from the Events of a restart.
 type ReasonKind string
 
-// The reasons (reference roller.md 1.9, by the names of Strimzi's Events).
+// The reasons (by the names of Strimzi's Events).
 const (
 	// CACertHasOldGeneration: the pod trusts an older generation of a CA's certificate.
 	CACertHasOldGeneration ReasonKind = "CaCertHasOldGeneration"

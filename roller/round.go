@@ -147,7 +147,7 @@ func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bo
 	return id, best > 0
 }
 
-// rank is the place in seed 002's order: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
+// rank is the place in the order of docs/decisions/restart-order.md: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
 // last of its kind in any case), unready brokers, ready brokers. Equals go by their ids.
 func (a *Assessment) rank() int {
 	ready := a.State == StateReady || a.State == StateSilent || a.State == StateCatchingUp || a.State == StateStalled
@@ -223,7 +223,7 @@ func (a *Assessment) wanted() bool {
 	})
 }
 
-// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more (ruling R4). One that goes now is waited
+// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more (docs/decisions/restart-order.md). One that goes now is waited
 // for.
 func (r *round) givenUp(a *Assessment) bool {
 	if slices.Contains(r.chosen, a) {

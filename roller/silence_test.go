@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Issue 5: no node is restarted twice for one reason. That a new instance is given its time to answer is no answer.
+// No node is restarted twice for one reason. That a new instance is given its time to answer is no answer.
 func TestABrokerThatNeverAnswersIsRestartedOnce(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon
@@ -27,7 +27,7 @@ func TestABrokerThatNeverAnswersIsRestartedOnce(t *testing.T) {
 	sc.Expect(sc.restarts).To(Equal(ids(1, 1)), "it answered in between")
 }
 
-// Seed 002: a pod that is not ready is waited for; that a broker does not answer while it starts is not news.
+// A pod that is not ready is waited for; that a broker does not answer while it starts is not news.
 func TestABrokerThatStartsIsNotSilent(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1).unready(0, 1)
 	sc.node(1).Answers, sc.node(1).Silent, sc.node(1).Fenced = roller.Known(false), noon, roller.Known(true)
@@ -68,7 +68,7 @@ func TestARestartAfterARestart(t *testing.T) {
 	sc.Expect(sc.of(0).State).To(Equal(roller.StateCatchingUp), "its replica was in sync before the first of the two")
 }
 
-// Where nobody can tell what is in sync, there is no telling who may go together (ruling R8).
+// Where nobody can tell what is in sync, there is no telling who may go together (docs/decisions/availability.md).
 func TestSilentBrokersGoOneAtATime(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
 	sc.policy.MaxUnavailable = 3

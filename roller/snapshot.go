@@ -66,7 +66,7 @@ type Node struct {
 	// Ready is the readiness of the container of Kafka, and ReadyChanged when it last changed; the pod's creation if it was never ready.
 	Ready        Fact[bool] `json:"ready"`
 	ReadyChanged time.Time  `json:"readyChanged,omitzero"`
-	// Stuck is the state that keeps the pod from running (seed 002: CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the
+	// Stuck is the state that keeps the pod from running (CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the
 	// like); empty if it is not stuck.
 	Stuck Fact[string] `json:"stuck"`
 	// Sidecar is what is wrong with other containers of the pod; empty: nothing is. It is for people: Kafka may serve all the same.
@@ -137,7 +137,7 @@ type Partition struct {
 
 // Quorum is the metadata quorum as its leader, or who else was asked, sees it.
 type Quorum struct {
-	// Leader is the active controller; negative: there is none (ruling R2).
+	// Leader is the active controller; negative: there is none (docs/decisions/quorum.md).
 	Leader NodeID  `json:"leader"`
 	Voters []Voter `json:"voters"`
 	// Observers replicate the metadata and do not vote: brokers, and controllers that are not voters yet or any more.
@@ -149,7 +149,7 @@ type Voter struct {
 	ID NodeID `json:"id"`
 	// Directory is the id of the directory of its log (KIP-853); empty where the quorum is static.
 	Directory string `json:"directory,omitempty"`
-	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative: never (ruling R2).
+	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative: never (docs/decisions/quorum.md).
 	LastCaughtUp int64 `json:"lastCaughtUp"`
 }
 

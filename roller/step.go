@@ -115,7 +115,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	return d
 }
 
-// reconfigurations are the changes that need no restart. They take nobody down, so that no check of the data or the quorum keeps them (goal G18).
+// reconfigurations are the changes that need no restart. They take nobody down, so that no check of the data or the quorum keeps them.
 func (r *round) reconfigurations() []Action {
 	var actions []Action
 	for _, a := range r.nodes {

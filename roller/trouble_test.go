@@ -54,7 +54,7 @@ func TestAnActiveControllerThatIsNotReadyAfterItsRestart(t *testing.T) {
 	}
 }
 
-// Ruling R4 (checklist 27): a failing controller stops no broker, once it has been waited for.
+// Checklist 27: a failing controller stops no broker, once it has been waited for.
 func TestAFailingControllerDoesNotStopBrokers(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
 	sc.never(4)
@@ -63,7 +63,7 @@ func TestAFailingControllerDoesNotStopBrokers(t *testing.T) {
 	sc.Expect(sc.blocked(5)).To(ContainElement(roller.RuleHalt))
 }
 
-// A node on hold is somebody's, and stops nobody (issue 5: hold one node).
+// A node on hold is somebody's, and stops nobody.
 func TestANodeOnHold(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
 	sc.never(1)
@@ -163,7 +163,7 @@ func TestControllersWithoutAQuorum(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("could not come back"))
 	sc.s.Quorum = roller.Unknown[roller.Quorum]("timed out")
-	sc.Expect(sc.roll()).To(Equal(ids(0)), "the seed: brokers are considered, which may help")
+	sc.Expect(sc.roll()).To(Equal(ids(0)), "brokers are considered, which may help")
 }
 
 // Where most controllers are down the quorum is lost, whoever says so or not, and though somebody put those that are down on hold.
@@ -191,7 +191,7 @@ func TestTheActiveControllerDoesNotWaitForEver(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", sc.policy.Patience))
 }
 
-// testBrokerInRecoveryState, testControllerInRecoveryState, testCombinedInRecoveryState (seed 002: never; checklist 12).
+// testBrokerInRecoveryState, testControllerInRecoveryState, testCombinedInRecoveryState (never; checklist 12).
 func TestANodeInRecoveryIsLeftAlone(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2, 3).unready(time.Hour, 0)
 	sc.node(0).Recovery = roller.Known(&roller.Recovery{RemainingLogs: 10, RemainingSegments: 100})
@@ -201,10 +201,10 @@ func TestANodeInRecoveryIsLeftAlone(t *testing.T) {
 
 	sc = newScene(t).with(broker, 0, 1).with(combined, 3, 4, 5).led(5).unready(time.Hour, 4)
 	sc.node(4).Recovery = roller.Known(&roller.Recovery{RemainingLogs: -1})
-	sc.Expect(sc.roll()).To(Equal(ids(3, 5, 0, 1)), "ruling R4: brokers are considered all the same")
+	sc.Expect(sc.roll()).To(Equal(ids(3, 5, 0, 1)), "brokers are considered all the same")
 }
 
-// testPodStuckThrowsFatalProblem: stuck and up to date: nothing else is restarted (seed 002).
+// testPodStuckThrowsFatalProblem: stuck and up to date: nothing else is restarted (docs/roller/checklist.md).
 func TestAStuckNodeThatIsUpToDateStopsAll(t *testing.T) {
 	for _, stuck := range []string{"CrashLoopBackOff", "ImagePullBackOff", "ContainerCreating", "Unschedulable"} {
 		sc := newScene(t).with(broker, 0, 1, 2).with(controller, 3).led(3).current(1).unready(0, 1)
@@ -234,7 +234,7 @@ func TestAStuckNodeThatIsOutOfDateIsRestarted(t *testing.T) {
 	}
 }
 
-// Goal G6, issue 9426: combined nodes that are all pending are restarted together, since no quorum can be lost.
+// Strimzi issue 9426: combined nodes that are all pending are restarted together, since no quorum can be lost.
 func TestAllControllersThatAreDownAreRestartedTogether(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2).unready(0, 0, 1, 2)
 	for id := range roller.NodeID(3) {
@@ -248,7 +248,8 @@ func TestAllControllersThatAreDownAreRestartedTogether(t *testing.T) {
 	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 2)), "one look after another, and none waits for one that went before")
 }
 
-// testRollHandlesErrorWhenOpeningBrokerAdminClient and the like (seed 002: a broker that can't be reached is restarted; ruling R5: not against a check).
+// testRollHandlesErrorWhenOpeningBrokerAdminClient and the like (docs/decisions/restart-order.md: a broker that
+// can't be reached is restarted, and not against a check).
 func TestASilentBroker(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
 	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon
@@ -285,7 +286,7 @@ func TestAnUnreadyNodeIsWaitedFor(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1, 0, 2)))
 
 	sc = newScene(t).with(broker, 0, 1, 2).current(1).unready(0, 1)
-	sc.Expect(sc.roll()).To(Equal(ids(0, 2)), "goal G16: one that nothing can be done for stops nobody for ever")
+	sc.Expect(sc.roll()).To(Equal(ids(0, 2)), "one that nothing can be done for stops nobody for ever")
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", sc.policy.Patience))
 }
 
@@ -309,7 +310,7 @@ func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1)))
 }
 
-// Defect D9: a missing pod is not a success, and its owner makes a new one.
+// A missing pod is not a success, and its owner makes a new one.
 func TestAMissingPod(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)
 	sc.node(0).Instance = roller.Known("")

@@ -32,7 +32,7 @@ type manifest struct {
 
 func (m manifest) String() string { return filepath.Base(m.file) + "/" + m.object.GetName() }
 
-// manifests reads all objects: those of the seeds and of Strimzi's users here, and our samples.
+// manifests reads all objects: those of Strimzi's users here, and our samples.
 func manifests(t *testing.T) []manifest {
 	t.Helper()
 	var all []manifest

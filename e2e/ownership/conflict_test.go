@@ -48,7 +48,7 @@ func younger(kt *v1.KafkaTopic) {
 	Eventually(time.Now).Should(BeTemporally(">=", kt.CreationTimestamp.Add(time.Second)))
 }
 
-// Ruling T1, and seed 001's single-resource principle.
+// docs/decisions/claims.md.
 var _ = Describe("Several KafkaTopics for one topic", func() {
 	It("are all refused, Kafka is touched for none of them, and a restart changes nothing", func() {
 		one, two := twoNamespaces()
@@ -95,7 +95,7 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 		Expect(versions()).To(Equal(before), "the objects' versions")
 	})
 
-	It("are refused as soon as there are two, and the last one recovers at once, whichever goes (ruling T2)", func() {
+	It("are refused as soon as there are two, and the last one recovers at once, whichever goes", func() {
 		one, two := twoNamespaces()
 		o := start(clusterA, never, one, two)
 		first := created(clusterA, one, "t", config(retention, asItWas))

@@ -7,8 +7,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// The branches of seed 000's flowchart, as they come about in life.
-var _ = Describe("Seed 000, Deletion Safety Check", func() {
+// The order of docs/decisions/deletion.md, as it comes about in life.
+var _ = Describe("The checks of a deletion", func() {
 	It("deletes a topic whose id matches, and one that is paused and claimed", func() {
 		ns := newNamespace()
 		o := start(clusterA, never, ns)
@@ -42,7 +42,7 @@ var _ = Describe("Seed 000, Deletion Safety Check", func() {
 			o.passes(several, v1.ReasonTopicIDMismatch)
 			id := kt.Status.TopicID
 			refusedWith(kt, v1.ReasonTopicIDMismatch, id, again.id, `strimzi.io/managed="false"`)
-			Expect(kt.Status.TopicID).To(Equal(id), "an error clears no id: the weaker check of the cluster's id would delete the topic (H3)")
+			Expect(kt.Status.TopicID).To(Equal(id), "an error clears no id: the weaker check of the cluster's id would delete the topic")
 			Expect(kt.Status.ClusterID).To(Equal(clusterA.ClusterID()))
 			clusterA.keeps(kt.Name, again)
 			o.shows(1, 1, v1.ReasonTopicIDMismatch)

@@ -114,7 +114,7 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 		o.shows(0, 0, v1.ReasonClusterMismatch)
 	})
 
-	// Ruling T5.
+	// docs/decisions/another-cluster.md.
 	It("does not fight the operator of the right cluster for the status", func() {
 		const topics = 5
 		ns := newNamespace()
@@ -156,7 +156,7 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 	})
 })
 
-// Ruling T9.
+// docs/decisions/another-cluster.md.
 var _ = Describe("A Kafka cluster that changes under a running operator", func() {
 	It("gets no write; everything is held, is told, and goes on without a restart when the cluster is back", func() {
 		ns := newNamespace()
@@ -269,7 +269,7 @@ var _ = Describe("A KafkaTopic that vanishes while another Kafka cluster answers
 	})
 })
 
-// What seed 000 is for: two clusters in one namespace.
+// What cluster ids are for: two clusters in one namespace.
 var _ = Describe("Two Kafka clusters with one namespace", func() {
 	It("can have a topic of one name each, each with a KafkaTopic of its own", func() {
 		ns := newNamespace()

@@ -47,7 +47,7 @@ var _ = Describe("A KafkaTopic whose spec.topicName is changed", func() {
 	})
 })
 
-// Seed 001 describes the two ways.
+// docs/topic-operator/ownership.md describes the two ways.
 var _ = Describe("A KafkaTopic that moves to another namespace", Ordered, func() {
 	var one, two string
 

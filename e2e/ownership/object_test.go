@@ -199,7 +199,7 @@ func containing(texts []string) OmegaMatcher {
 	return SatisfyAll(all...)
 }
 
-// mismatch is seed 000's literal message.
+// mismatch is the literal message.
 func mismatch(stored, current string) string {
 	return fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", stored, current)
 }

@@ -19,7 +19,7 @@ type policyFile struct {
 	teamA, teamB, admins, mark string
 }
 
-// newPolicyFile makes the example of seed 001, with namespaces that DNS allows.
+// newPolicyFile makes the example of docs/topic-operator/namespace-policy.md, with namespaces that DNS allows.
 func newPolicyFile() *policyFile {
 	GinkgoHelper()
 	p := &policyFile{teamA: newNamespace(), teamB: newNamespace(), admins: newNamespace(), path: filepath.Join(GinkgoT().TempDir(), "policy.yaml")}
@@ -76,7 +76,7 @@ func violates(kt *v1.KafkaTopic, owner string) {
 	refusedWith(kt, v1.ReasonPolicyViolation, "'"+kt.TopicName()+"' can be managed from namespace '"+owner+"' only")
 }
 
-// Seed 001, "Namespace Policy", and ruling T12.
+// docs/decisions/namespace-policy.md.
 var _ = Describe("A namespace policy", func() {
 	It("refuses the violators alone, and follows its file", func() {
 		p := newPolicyFile()

@@ -94,7 +94,7 @@ func (h *history) edit(name string) {
 	h.edited[name] = true
 }
 
-// saw takes in a new version, and checks what holds for all of them (rulings T5 and T6).
+// saw takes in a new version, and checks what holds for all of them (docs/decisions/another-cluster.md; docs/decisions/deletion.md).
 func (h *history) saw(kind watch.EventType, kt *v1.KafkaTopic) {
 	h.note(kt.Name, "  %s %s", strings.ToLower(string(kind)), describe(kt))
 	h.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Seed 000, "Rejected Alternatives": two operators, each of a Kafka cluster of its own, see the same KafkaTopic, and both clusters have a topic of
+// Two operators, each of a Kafka cluster of its own, see the same KafkaTopic, and both clusters have a topic of
 // its name. Whatever becomes of the KafkaTopic, only the cluster that it was claimed for may lose its topic, or see it changed.
 func TestTheRaceOfTwoOperators(t *testing.T) {
 	p := newProof(t, "the race of two operators", 20, 200)

@@ -36,7 +36,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 		Expect(s.restarts()).To(BeZero())
 	})
 
-	It("rolls once, in the order of seed 002, unnoticed by clients, however often the roller is killed", func() {
+	It("rolls once, in the right order, unnoticed by clients, however often the roller is killed", func() {
 		t := s.produce()
 		s.outdate()
 		leader := s.leader()

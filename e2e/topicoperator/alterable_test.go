@@ -24,7 +24,7 @@ var _ = Describe("The list of alterable configurations", func() {
 
 	throttles := map[string]string{"leader.replication.throttled.replicas": "0:0", "follower.replication.throttled.replicas": "0:0"}
 
-	It("shouldIgnoreWithCruiseControlThrottleConfigInKafka: throttles that only Kafka knows survive (ruling T10)", func() {
+	It("shouldIgnoreWithCruiseControlThrottleConfigInKafka: throttles that only Kafka knows survive", func() {
 		s := stage(timed())
 		kt := s.created("t", config("retention.ms", `1000000`))
 		main.alter(kt.Name, throttles)

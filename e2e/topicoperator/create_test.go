@@ -63,7 +63,7 @@ var _ = Describe("A new KafkaTopic", func() {
 			Expect(main.exists(kt.Name)).To(BeFalse())
 		},
 		Entry("by the annotation", unmanaged()),
-		Entry("by spec.managed (ruling T3)", specManaged(false)),
+		Entry("by spec.managed", specManaged(false)),
 	)
 
 	It("shouldNotCreateTopicInKafkaWhenUnselectedTopicCreatedInKube: it is left exactly as it is", func() {

@@ -54,7 +54,7 @@ var _ = Describe("A deleted KafkaTopic", func() {
 var _ = Describe("Where Kafka deletes no topics", func() {
 	const warning = "because topic deletion is disabled on the Kafka controller."
 
-	It("shouldNotDeleteTopicWhenTopicDeletionDisabledInKafka: the object is let go with a warning (ruling T8)", func() {
+	It("shouldNotDeleteTopicWhenTopicDeletionDisabledInKafka: the object is let go with a warning", func() {
 		s := stage(startOperator(setup{name: "release", kafka: stubborn()}))
 		kt := s.created("t")
 		s.deleted(kt)
@@ -69,7 +69,7 @@ var _ = Describe("Where Kafka deletes no topics", func() {
 		s.delete(kt)
 		s.refused(kt, "KafkaError", "TopicDeletionDisabledException: Topic deletion is disabled.")
 		Expect(held(kt)).To(BeTrue())
-		Expect(kt.Status.TopicID).To(Equal(stubborn().id(kt.Name)), "an error on the way of deletion clears no id (ruling T6)")
+		Expect(kt.Status.TopicID).To(Equal(stubborn().id(kt.Name)), "an error on the way of deletion clears no id")
 		s.update(kt, unmanaged())
 		s.gone(kt)
 		Expect(stubborn().exists(kt.Name)).To(BeTrue())
@@ -85,7 +85,7 @@ var _ = Describe("Where Kafka deletes no topics", func() {
 	})
 })
 
-// autoCreate is Strimzi's warning (ruling T13).
+// autoCreate is Strimzi's warning (docs/decisions/kafkas-words.md).
 const autoCreate = "It is recommended that auto.create.topics.enable is set to 'false' to avoid races between the operator and Kafka applications auto-creating topics"
 
 var _ = Describe("The review of the brokers' configuration", func() {

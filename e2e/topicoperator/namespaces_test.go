@@ -13,7 +13,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// Ruling T15.
+// docs/topic-operator/configuration.md.
 var _ = Describe("The watched namespaces", func() {
 	It("are those of a list, and no other", func() {
 		a, b, c := newNamespace(), newNamespace(), newNamespace()

@@ -147,7 +147,7 @@ func resumed() change   { return withoutAnnotation(v1.AnnotationPauseReconciliat
 func unmanaged() change { return annotation(v1.AnnotationManaged, "false") }
 func managed() change   { return withoutAnnotation(v1.AnnotationManaged) }
 
-// specManaged sets spec.managed, which does the same as the annotation (ruling T3).
+// specManaged sets spec.managed, which does the same as the annotation (docs/decisions/unmanaged-and-paused.md).
 func specManaged(yes bool) change { return func(kt *v1.KafkaTopic) { kt.Spec.Managed = &yes } }
 
 // emptySpec is spec: {}.

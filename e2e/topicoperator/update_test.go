@@ -55,7 +55,7 @@ var _ = Describe("A changed KafkaTopic", func() {
 		Eventually(s.events).WithArguments(kt).Should(ContainElement("Normal Changed: Topic '" + kt.Name + "': partitions raised from 2 to 5"))
 	})
 
-	// Ruling T11.
+	// docs/decisions/what-is-changed.md.
 	const noDecrease = "Ready=False NotSupported: Decrease of spec.partitions is not supported by Kafka"
 
 	It("shouldFailDecreaseInPartitions", func() {
@@ -64,7 +64,7 @@ var _ = Describe("A changed KafkaTopic", func() {
 		s.update(kt, partitions(2))
 		s.says(kt, noDecrease)
 		Expect(main.partitions(kt.Name)).To(Equal(3))
-		Expect(kt.Status.TopicID).To(Equal(id), "no error clears the id (ruling T6)")
+		Expect(kt.Status.TopicID).To(Equal(id), "no error clears the id")
 		Expect(s.events(kt)).To(ContainElement("Warning NotSupported: Decrease of spec.partitions is not supported by Kafka"))
 		s.update(kt, partitions(3))
 		s.ready(kt)
@@ -213,7 +213,7 @@ var _ = Describe("A paused KafkaTopic", func() {
 		Eventually(main.exists).WithArguments(kt.Name).Should(BeFalse())
 	})
 
-	It("topicIdShouldBeEmptyOnPausedKafkaTopic: the name stays (ruling T4)", func() {
+	It("topicIdShouldBeEmptyOnPausedKafkaTopic: the name stays", func() {
 		kt := s.created("t")
 		id := kt.Status.TopicID
 		s.update(kt, paused())

@@ -17,5 +17,15 @@ if command -v shellcheck >/dev/null; then
 else
   echo "lint: the shell scripts were not checked: shellcheck is missing (Debian: apt-get install shellcheck)" >&2
 fi
+
+# Texts refer to what a reader of the repository can open: pages of docs/, KIPs, classes of Kafka and Strimzi.
+if found=$(git grep -nIE '\b([Ss]eeds? 00[0-9]|[Rr]ulings? [A-Z][0-9]|[Gg]oals? G[0-9]|RULINGS)|\((ruling |see )?[DGHKORST][0-9]{1,2}[):]' -- . ':!hack/make/lint.sh' ':!*.sum' ':!*/testdata/*'); then
+  printf '%s\n' "$found"
+  echo "lint: say it in plain words, or refer to a page of docs/decisions" >&2
+  status=1
+fi
+missing=$(git grep -hoE 'docs/decisions/[a-z-]+\.md' -- . | sort -u | while IFS= read -r page; do [ -f "$page" ] || echo "$page"; done)
+[ -z "$missing" ] || { echo "lint: these pages do not exist: $missing" >&2; status=1; }
+
 [ $status = 0 ] && echo "lint: nothing found"
 exit $status

@@ -371,7 +371,7 @@ func TestBrokersThatCannotDescribeTheirCluster(t *testing.T) {
 
 // TestTheProofCostsOneRequestForEachConnection, and none for a call.
 // TestSomethingForbidsDescribeCluster is a proxy that closes the connection on a request that it does not know. Everything else works
-// (seed 000: the operator runs on without the cluster's id), and a bound client is told the id by other means.
+// (the operator runs on without the cluster's id, docs/decisions/another-cluster.md), and a bound client is told the id by other means.
 func TestSomethingForbidsDescribeCluster(t *testing.T) {
 	for name, bound := range map[string]bool{"not bound": false, "bound": true} {
 		t.Run(name, func(t *testing.T) {

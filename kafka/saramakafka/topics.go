@@ -88,7 +88,7 @@ func (a *Admin) listTopics(ctx context.Context, broker int32) ([]kafka.Topic, er
 	return out, nil
 }
 
-// metadata asks for topics, or for all of them if names is empty, and never creates one (ruling T13).
+// metadata asks for topics, or for all of them if names is empty, and never creates one (docs/decisions/kafkas-words.md).
 func metadata(ctx context.Context, c *conn, names []string) (*sarama.MetadataResponse, error) {
 	var resp *sarama.MetadataResponse
 	err := c.typed(ctx, func(b *sarama.Broker) (err error) {

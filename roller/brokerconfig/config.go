@@ -1,5 +1,5 @@
 // Package brokerconfig compares the configuration that a node of Kafka is to have with the one that it has, and tells which differences Kafka takes up
-// while it runs and which need a restart (KIP-226; seed 002). It is pure.
+// while it runs and which need a restart (KIP-226; docs/roller/checklist.md). It is pure.
 package brokerconfig
 
 // Config is the configuration that one node is to have, beside the one that it has.

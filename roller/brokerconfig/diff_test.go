@@ -92,7 +92,7 @@ func TestAValueThatIsTheDefaultAlready(t *testing.T) {
 	expect(t, started().wants("min.insync.replicas", "1"), broker, none, none, none)
 }
 
-// testChangedControllerConfigFor{Broker,Combined,Controller}Node (ruling: seed 002, configuration changes)
+// testChangedControllerConfigFor{Broker,Combined,Controller}Node (docs/roller/checklist.md)
 func TestAChangedControllerConfiguration(t *testing.T) {
 	m := started("controller.quorum.election.timeout.ms", "1000").wants("controller.quorum.election.timeout.ms", "2000")
 	expect(t, m, broker, none, none, none)
@@ -207,7 +207,7 @@ func TestCordonedLogDirs(t *testing.T) {
 	expect(t, m, broker, none, none, none)
 }
 
-// testClusterWideConfigSetPerBroker, issue 12690 of the shipped roller.
+// testClusterWideConfigSetPerBroker, Strimzi issue 12690.
 func TestAnOverrideOfAClusterWideKeyIsRepaired(t *testing.T) {
 	m := started("num.io.threads", "8").wants("num.io.threads", "9")
 	m.node["num.io.threads"] = "4"
@@ -225,7 +225,7 @@ func TestDoubles(t *testing.T) {
 	expect(t, started(key, "0.5").wants(key, "half"), broker, none, values{key: "half"}, none)
 }
 
-// Issue 7391 of the shipped roller: what Kafka stores wins over the file, so that restarts would never end it.
+// Strimzi issue 7391: what Kafka stores wins over the file, so that restarts would never end it.
 func TestAStoredValueThatFightsTheFileIsDeleted(t *testing.T) {
 	m := started("listeners", "A://:1", "num.io.threads", "9")
 	m.node["listeners"], m.node["num.io.threads"] = "A://:2", "4"
@@ -235,7 +235,7 @@ func TestAStoredValueThatFightsTheFileIsDeleted(t *testing.T) {
 	expect(t, m, broker, none, values{"num.io.threads": "9"}, none)
 }
 
-// Issue 11685 of the shipped roller: Kafka refuses to delete the cluster's min.insync.replicas while eligible leader replicas are on.
+// Strimzi issue 11685: Kafka refuses to delete the cluster's min.insync.replicas while eligible leader replicas are on.
 func TestMinInSyncReplicasIsNeverDeletedForTheCluster(t *testing.T) {
 	m := started("min.insync.replicas", "2").wants()
 	m.global["min.insync.replicas"] = "2"

@@ -73,7 +73,7 @@ func (k *Key) prepare() {
 	if pairs[k.Name] {
 		k.Type = Map
 	}
-	// Seed 002: changed configurations of controllers do not restart a broker. The voters do, because a broker finds the controllers by them where
+	// Changed configurations of controllers do not restart a broker. The voters do, because a broker finds the controllers by them where
 	// the quorum is static; controller.quorum.bootstrap.servers do not, because only a starting broker reads them.
 	k.onBroker = !strings.HasPrefix(k.Name, quorumPrefix) || k.Name == quorumVoters
 	k.onController = !brokersOnly[k.Group] && readByBrokers[k.Name] == "" || readByControllers[k.Name] != ""

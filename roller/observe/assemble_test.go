@@ -91,7 +91,7 @@ func TestAPodIsANode(t *testing.T) {
 	g.Expect(roller.Reasons(n.Requests)).To(Equal("ManualRollingUpdate (the pod is annotated), KafkaCertificatesChanged (the node's own certificate is another one)"))
 }
 
-// Seed 002's states, and when they count: a pod that was just made is not stuck.
+// The states of a stuck pod, and when they count: a pod that was just made is not stuck.
 func TestWhatIsStuck(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -27,7 +27,7 @@ type Brokers interface {
 	kafka.NodeTopicReader
 }
 
-// Controllers is what is asked of the controllers themselves (KIP-919, ruling R7).
+// Controllers is what is asked of the controllers themselves (KIP-919; docs/decisions/quorum.md).
 type Controllers interface {
 	kafka.QuorumReader
 	kafka.NodeConfigReader
@@ -67,7 +67,7 @@ type NodeAnswer struct {
 	Live    roller.Fact[map[string]brokerconfig.Entry]
 }
 
-// minISRKey is the topic's property that ruling R6 needs.
+// minISRKey is the topic's property that the availability rule needs.
 const minISRKey = "min.insync.replicas"
 
 // Read asks for everything at once: brokers and controllers are those whose configuration is wanted. It takes no longer than ctx, and never fails: what was
@@ -178,7 +178,7 @@ func among(ids, these []roller.NodeID) []roller.NodeID {
 	return slices.DeleteFunc(ids, func(id roller.NodeID) bool { return !slices.Contains(these, id) })
 }
 
-// quorum asks the controllers if it can, else the brokers (ruling R7), each for a part of the time: controllers that can't be reached must not use up that of the
+// quorum asks the controllers if it can, else the brokers (docs/decisions/quorum.md), each for a part of the time: controllers that can't be reached must not use up that of the
 // brokers, nor that for the topics.
 func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
 	var first roller.Fact[roller.Quorum]

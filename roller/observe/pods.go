@@ -86,9 +86,9 @@ func deleted(pod *corev1.Pod) time.Time {
 	return pod.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 }
 
-// Those are the states of a container that waits and will go on waiting: seed 002's, and others of the same kind.
+// Those are the states of a container that waits and will go on waiting.
 var stuckAtOnce = []string{
-	"CrashLoopBackOff", "ImagePullBackOff", // seed 002
+	"CrashLoopBackOff", "ImagePullBackOff",
 	"InvalidImageName",                                                                        // as shipped
 	"ErrImagePull", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", // the same, a moment earlier or for another cause
 }

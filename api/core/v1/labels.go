@@ -54,10 +54,10 @@ const (
 	// AnnotationRevision is a hash of what the pod was made from, on pods and on the pods of a StrimziPodSet's spec: where the two differ the pod is out
 	// of date. Source: Strimzi.
 	AnnotationRevision = "strimzi.io/revision"
-	// AnnotationManualRollingUpdate asks for a restart when it is "true": of the pod, or of all pods of the StrimziPodSet. Source: Strimzi; seed 002.
+	// AnnotationManualRollingUpdate asks for a restart when it is "true": of the pod, or of all pods of the StrimziPodSet. Source: Strimzi; docs/roller/checklist.md.
 	AnnotationManualRollingUpdate = "strimzi.io/manual-rolling-update"
 	// AnnotationHold asks the roller to leave a pod alone, or all pods of a StrimziPodSet; its value says why. "false" is as good as none.
-	// Source: issue 5 of this project (hold one node).
+	// Source: this project.
 	AnnotationHold = "kafka-operators.io/hold"
 
 	// AnnotationRolledBy says on a StrimziPodSet who restarts its pods: the roller where it is RolledByRoller. Source: docs/decisions/who-rolls.md.

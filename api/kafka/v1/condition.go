@@ -40,16 +40,16 @@ const (
 const (
 	// ConditionReady says whether Kafka follows the resource. True is good. The topic operator sets it on every pass
 	// over a managed topic that is not paused. `kubectl wait --for=condition=Ready` and users' alerts rely on it.
-	// Source: seeds 000 and 001; Strimzi.
+	// Source: Strimzi; docs/topic-operator/ownership.md.
 	ConditionReady = "Ready"
 
 	// ConditionUnmanaged says that the topic is not managed through this resource: Kafka is left alone and deleting the
 	// resource leaves the topic in place. It is only ever True and neither good nor bad. The topic operator sets it
-	// instead of Ready. Source: seed 001 (spec.managed), Strimzi (the annotation), ruling T3.
+	// instead of Ready. Source: Strimzi (the annotation); docs/decisions/unmanaged-and-paused.md.
 	ConditionUnmanaged = "Unmanaged"
 
 	// ConditionReconciliationPaused says that the user has paused reconciliation by annotation. It is only ever True and
-	// neither good nor bad. The topic operator sets it instead of Ready. Source: seed 000; Strimzi; ruling T4.
+	// neither good nor bad. The topic operator sets it instead of Ready. Source: Strimzi; docs/decisions/unmanaged-and-paused.md.
 	ConditionReconciliationPaused = "ReconciliationPaused"
 
 	// ConditionWarning tells of something the user should look at although the topic is Ready. It is only ever True; True
@@ -61,15 +61,15 @@ const (
 // sets them all.
 const (
 	// ReasonResourceConflict says that another KafkaTopic claims the same topic. Nothing is changed in Kafka until
-	// one of the claimants goes. The message names the others. Source: seed 001; ruling T1.
+	// one of the claimants goes. The message names the others. Source: docs/decisions/claims.md.
 	ReasonResourceConflict = "ResourceConflict"
 
 	// ReasonNotSupported says that the spec asks for what Kafka or the operator cannot do to an existing topic: fewer
-	// partitions, another replication factor, another name. Source: seed 001; Strimzi; ruling T11.
+	// partitions, another replication factor, another name. Source: Strimzi; docs/decisions/what-is-changed.md.
 	ReasonNotSupported = "NotSupported"
 
 	// ReasonKafkaError says that Kafka refused or failed to answer. The message carries Kafka's exception name and text,
-	// as users' alerts expect. Source: seed 001; Strimzi; rulings T8 and T16.
+	// as users' alerts expect. Source: Strimzi; docs/decisions/deletion.md; docs/decisions/kafkas-words.md.
 	ReasonKafkaError = "KafkaError"
 
 	// ReasonInternalError says that the operator itself failed, or that a configuration value has no form that Kafka
@@ -81,24 +81,24 @@ const (
 	ReasonInvalidConfig = "InvalidConfig"
 
 	// ReasonClusterMismatch says that status.clusterId names another Kafka cluster than the operator's. Neither the
-	// topic nor the rest of the status is touched, and deletion is blocked. Source: seed 000; rulings T5 and T7.
+	// topic nor the rest of the status is touched, and deletion is blocked. Source: docs/decisions/another-cluster.md; docs/decisions/deletion.md.
 	ReasonClusterMismatch = "ClusterMismatch"
 
 	// ReasonTopicIDMismatch says that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the
 	// one that is there is somebody else's, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing,
-	// so that nothing says in which cluster the topic is. Source: seed 000; ruling T7.
+	// so that nothing says in which cluster the topic is. Source: docs/decisions/deletion.md.
 	ReasonTopicIDMismatch = "TopicIdMismatch"
 
 	// ReasonNotReadyForDeletion says that the resource is being deleted but was never claimed for a Kafka cluster, so
 	// that deleting the topic could hit somebody else's. Deletion is blocked; the message says how to get out.
-	// Source: seed 000; ruling T7.
+	// Source: docs/decisions/deletion.md.
 	ReasonNotReadyForDeletion = "NotReadyForDeletion"
 
-	// ReasonPolicyViolation says that the namespace policy gives the topic to another namespace. Source: seed 001;
-	// ruling T12.
+	// ReasonPolicyViolation says that the namespace policy gives the topic to another namespace. Source:
+	// docs/decisions/namespace-policy.md.
 	ReasonPolicyViolation = "PolicyViolation"
 
 	// ReasonClusterIDUnknown says that the resource is being deleted while the id of the operator's Kafka cluster could not be
-	// retrieved, and that the operator is set to block such deletions. Source: ruling T7.
+	// retrieved, and that the operator is set to block such deletions. Source: docs/decisions/deletion.md.
 	ReasonClusterIDUnknown = "ClusterIdUnknown"
 )

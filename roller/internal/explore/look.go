@@ -98,7 +98,7 @@ func (c *Cluster) act(s *state, d roller.Decision, n, refused int) *state {
 	return next
 }
 
-// judge holds a decision against the rulings. Where something is out of sight, the order may be another one.
+// judge holds a decision against the rules. Where something is out of sight, the order may be another one.
 func (c *Cluster) judge(s *state, d roller.Decision, complete bool) string {
 	down := map[roller.NodeID]bool{}
 	brokers := 0
@@ -123,14 +123,14 @@ func (c *Cluster) judge(s *state, d roller.Decision, complete bool) string {
 				brokers++
 			}
 			if brokers > c.MaxUnavailable && !c.lost(s, a.Node) {
-				return fmt.Sprintf("ruling R8: %d brokers are down because of us", brokers)
+				return fmt.Sprintf("too many at once: %d brokers are down because of us", brokers)
 			}
 		}
 	}
 	return ""
 }
 
-// lost reports whether a combined node did not come back within patience: it stops no broker (ruling R4).
+// lost reports whether a combined node did not come back within patience: it stops no broker (docs/decisions/restart-order.md).
 func (c *Cluster) lost(s *state, id roller.NodeID) bool {
 	return !c.Nodes[id].Controller && slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age >= oldest })
 }
@@ -141,7 +141,7 @@ func (c *Cluster) wayOut(s *state, a roller.Action) bool {
 	return c.Nodes[a.Node].Controller && s.leader < 0 && a.Forced != "" && !recent
 }
 
-// judgeNode holds one restart against the rulings, beside the nodes that are down.
+// judgeNode holds one restart against the rules, beside the nodes that are down.
 func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bool) string {
 	n, roles := s.nodes[a.Node], c.Nodes[a.Node]
 	switch {
@@ -207,7 +207,7 @@ func (c *Cluster) couldGo(s *state, id int) bool {
 	return clear && int8(id) != s.leader && (!c.Nodes[id].Broker || simulator.KeepsData(c.topics(s), roller.NodeID(id), nil) == "")
 }
 
-// standing holds a state itself against the rulings: where no node crashed, each partition has what ruling R6 asks for, and the quorum its majority.
+// standing holds a state itself against the rules: where no node crashed, each partition has what the availability rule asks for, and the quorum its majority.
 func (c *Cluster) standing(s *state) string {
 	if int(s.crashes) < c.Crashes {
 		return ""
@@ -221,7 +221,7 @@ func (c *Cluster) standing(s *state) string {
 		}
 		rf := len(ids(p.replicas &^ p.adding))
 		if rf > 1 && (in < 1 || in < min(c.Partitions[i].MinISR, rf-1)) {
-			return fmt.Sprintf("ruling R6, seen in the data: partition %d has %d of %d replicas in sync, and nobody but us took any down", i, in, rf)
+			return fmt.Sprintf("availability rule, seen in the data: partition %d has %d of %d replicas in sync, and nobody but us took any down", i, in, rf)
 		}
 	}
 	if voters, alive := c.voters(s); voters > 2 && alive*2 <= voters {

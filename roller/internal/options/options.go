@@ -30,7 +30,7 @@ type Options struct {
 	// name of the Kafka cluster.
 	Kafka       KafkaOptions
 	Controllers []string
-	// Remotes are further Kubernetes clusters with nodes of the same Kafka cluster, as seed 003 writes them; Central is the id of the one where the
+	// Remotes are further Kubernetes clusters with nodes of the same Kafka cluster, by id and Secret; Central is the id of the one where the
 	// roller runs.
 	Remotes string
 	Central string

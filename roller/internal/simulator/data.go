@@ -206,7 +206,7 @@ func (w *world) leave(p *partition, these []roller.NodeID) {
 	w.check(p)
 }
 
-// check holds the state of a partition against ruling R6: what we alone did to it must leave enough replicas in sync.
+// check holds the state of a partition against availability rule: what we alone did to it must leave enough replicas in sync.
 func (w *world) check(p *partition) {
 	if p.hurt || w.broken != "" {
 		return
@@ -216,7 +216,7 @@ func (w *world) check(p *partition) {
 		return
 	}
 	if in := w.alive(p); in < min(p.topic.minISR, rf-1) || in < 1 {
-		w.broken = fmt.Sprintf("ruling R6, seen in the data: partition %s of %d replicas, min.insync.replicas %d, has %d in sync and alive, and nobody but us took any down", p, rf, p.topic.minISR, in)
+		w.broken = fmt.Sprintf("availability rule, seen in the data: partition %s of %d replicas, min.insync.replicas %d, has %d in sync and alive, and nobody but us took any down", p, rf, p.topic.minISR, in)
 		w.tell("VIOLATION %s", w.broken)
 	}
 }

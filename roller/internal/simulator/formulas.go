@@ -8,9 +8,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// These formulas are seed 002's and the rulings', written without a look at package roller's own. They take a longer way: they play what may happen.
+// These formulas are those of docs/decisions, written without a look at package roller's own. They take a longer way: they play what may happen.
 
-// KeepsData holds ruling R6 for all partitions with a replica on a node that is to go down, beside those of down. It returns what is broken, or nothing.
+// KeepsData holds the availability rule for all partitions with a replica on a node that is to go down, beside those of down. It returns what is broken, or nothing.
 func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]bool) string {
 	for _, t := range topics {
 		for _, p := range t.Partitions {
@@ -33,7 +33,7 @@ func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]b
 					return fmt.Sprintf("node %d has a replica of %s, and its min.insync.replicas is not known", id, t.Name)
 				}
 				if left < 1 || left < min(minISR, rf-1) {
-					return fmt.Sprintf("ruling R6: %s-%d would have %d of %d replicas in sync without node %d and %v, min.insync.replicas is %d", t.Name, p.Index, left, rf, id, keys(down), minISR)
+					return fmt.Sprintf("availability rule: %s-%d would have %d of %d replicas in sync without node %d and %v, min.insync.replicas is %d", t.Name, p.Index, left, rf, id, keys(down), minISR)
 				}
 			}
 		}
@@ -65,7 +65,7 @@ func ends(p roller.Partition) []roller.Partition {
 	return []roller.Partition{cancelled, complete}
 }
 
-// KeepsQuorum holds the quorum check (rulings R1 to R3) for a voter that is to go down. It returns what is broken, or nothing.
+// KeepsQuorum holds the quorum rule (docs/decisions/quorum.md) for a voter that is to go down. It returns what is broken, or nothing.
 func KeepsQuorum(quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout time.Duration) string {
 	q, known := quorum.Get()
 	if !known {
@@ -75,7 +75,7 @@ func KeepsQuorum(quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout ti
 	self := slices.IndexFunc(q.Voters, func(v roller.Voter) bool { return v.ID == id })
 	switch {
 	case q.Leader < 0:
-		return fmt.Sprintf("ruling R2: voter %d is to be restarted, and the quorum has no leader", id)
+		return fmt.Sprintf("no leader: voter %d is to be restarted, and the quorum has no leader", id)
 	case self < 0:
 		return ""
 	case leader < 0 || q.Voters[leader].LastCaughtUp < 0:
@@ -93,7 +93,7 @@ func KeepsQuorum(quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout ti
 	n := len(q.Voters)
 	need := (n + 2) / 2 // ceil((n+1)/2)
 	if n <= 2 {
-		need = n - 1 // ruling R1
+		need = n - 1 // docs/decisions/quorum.md
 	}
 	if good < need {
 		return fmt.Sprintf("quorum check: without voter %d there are %d of %d caught up, and %d are needed", id, good, n, need)

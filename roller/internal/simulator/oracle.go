@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// oracle holds what the roller decides against seed 002 and the rulings, by the world as it is. It knows of the roller only what it was shown, what it
+// oracle holds what the roller decides against the rules of docs/decisions, by the world as it is. It knows of the roller only what it was shown, what it
 // decided, and what of that was done.
 type oracle struct {
 	w      *world
@@ -325,7 +325,7 @@ func (o *oracle) serves(n *node) bool {
 	return n.up || n.process && !n.Roles.Broker || n.process && n.Roles.Controller
 }
 
-// halt: a node that is stuck and up to date, and that nobody holds, stops all that work (seed 002).
+// halt: a node that is stuck and up to date, and that nobody holds, stops all that work (docs/decisions/restart-order.md).
 func (o *oracle) halt(n *node) {
 	for i := range o.seen.Nodes {
 		other := &o.seen.Nodes[i]
@@ -336,7 +336,7 @@ func (o *oracle) halt(n *node) {
 	}
 }
 
-// data is ruling R6. Who does not answer is not in sync, whoever says so (docs/decisions/facts-of-a-restart.md).
+// data is the availability rule. Who does not answer is not in sync, whoever says so (docs/decisions/facts-of-a-restart.md).
 func (o *oracle) data(n *node, a roller.Action, now truth) {
 	if o.wayOut(n, a) {
 		o.alone(n)
@@ -348,7 +348,7 @@ func (o *oracle) data(n *node, a roller.Action, now truth) {
 	}
 	topics, known := o.seen.Topics.Get()
 	if !known {
-		o.fail("node %d is restarted, and nobody knows what is in sync (ruling R5)", n.ID)
+		o.fail("node %d is restarted, and nobody knows what is in sync", n.ID)
 	}
 	if slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) }) {
 		o.fail("node %d is restarted, and min.insync.replicas is not known", n.ID)
@@ -406,7 +406,7 @@ func (o *oracle) quorum(n *node, a roller.Action, now truth) {
 	o.either(func(t truth) string { return KeepsQuorum(t.quorum, n.ID, o.policy.QuorumFetchTimeout) }, now)
 }
 
-// order: controllers before brokers, the active one last, and what can't go is waited for as long as patience lasts (ruling R4).
+// order: controllers before brokers, the active one last, and what can't go is waited for as long as patience lasts (docs/decisions/restart-order.md).
 func (o *oracle) order(n *node, before []*node) {
 	if n.Roles.Controller && o.w.leader != n.ID || n.pod == podStuck {
 		return
@@ -447,7 +447,7 @@ func (o *oracle) caps(chosen []*node) {
 		return
 	}
 	if len(down) > max(1, o.policy.MaxUnavailable) {
-		o.fail("ruling R8: %d brokers are down because of us, and at most %d may be", len(down), o.policy.MaxUnavailable)
+		o.fail("too many at once: %d brokers are down because of us, and at most %d may be", len(down), o.policy.MaxUnavailable)
 	}
 	o.racks(down)
 	if share := o.share(down); o.seen.Topics.IsKnown() && o.policy.MaxLeaderShare > 0 && share > o.policy.MaxLeaderShare+1e-9 {
@@ -456,7 +456,7 @@ func (o *oracle) caps(chosen []*node) {
 }
 
 // downBrokers are the brokers that are down because of us, or go now; anew: one that serves somebody goes now. Combined nodes that did not come back do not
-// stop brokers (ruling R4).
+// stop brokers (docs/decisions/restart-order.md).
 func (o *oracle) downBrokers(chosen []*node) (down []*node, anew bool) {
 	onlyBrokers := !slices.ContainsFunc(chosen, func(n *node) bool { return n.Roles.Controller })
 	for _, n := range o.w.nodes {
@@ -496,7 +496,7 @@ func (o *oracle) share(brokers []*node) float64 {
 	return float64(led) / float64(max(1, total))
 }
 
-// rank is seed 002's order.
+// rank is the order of docs/decisions/restart-order.md.
 func (o *oracle) rank(n *node) int {
 	ready := o.seen.Node(n.ID).Ready.Or(false)
 	q, known := o.seen.Quorum.Get()

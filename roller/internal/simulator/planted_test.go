@@ -24,10 +24,10 @@ var planted = []struct {
 			n.Revision = roller.Known(roller.Revision{})
 		}
 	})},
-	{"whoever is not seen is not there", []string{"unknown: all is done", "instance", "ruling R6", "ruling R8", "voters", "node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
-	{"a broker that does not answer is in sync", []string{"ruling R6"}, seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
-	{"a pod that somebody else deletes stays", []string{"ruling R6", "quorum check"}, seeing(func(n *roller.Node) { n.Terminating = false })},
-	{"a sidecar that crashes makes a node stuck", []string{"ruling R6", "quorum check", "node", "voters"}, seeing(func(n *roller.Node) {
+	{"whoever is not seen is not there", []string{"unknown: all is done", "instance", "availability rule", "too many at once", "voters", "node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
+	{"a broker that does not answer is in sync", []string{"availability rule"}, seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
+	{"a pod that somebody else deletes stays", []string{"availability rule", "quorum check"}, seeing(func(n *roller.Node) { n.Terminating = false })},
+	{"a sidecar that crashes makes a node stuck", []string{"availability rule", "quorum check", "node", "voters"}, seeing(func(n *roller.Node) {
 		if n.Sidecar != "" {
 			n.Ready, n.Stuck = roller.Known(false), roller.Known(n.Sidecar)
 		}
@@ -60,7 +60,7 @@ var planted = []struct {
 			s.Quorum = roller.Unknown[roller.Quorum]("there is no leader")
 		}
 	}, nil)},
-	{"a lost cluster is restarted at once", []string{"one at a time", "voters", "quorum check", "ruling", "order"}, func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+	{"a lost cluster is restarted at once", []string{"one at a time", "voters", "quorum check", "availability rule", "too many at once", "no leader", "order"}, func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 		p = p.Clone()
 		for id := range p.Failing {
 			p.Failing[id] = time.Time{}.Add(time.Second)

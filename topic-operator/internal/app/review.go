@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 )
 
-// autoCreateWarning is Strimzi's text (ruling T13).
+// autoCreateWarning is Strimzi's text (docs/decisions/kafkas-words.md).
 const autoCreateWarning = "It is recommended that auto.create.topics.enable is set to 'false' to avoid races between the operator and Kafka applications auto-creating topics"
 
 const autoCreateKey = "auto.create.topics.enable"

@@ -20,7 +20,7 @@ func (w *world) conditions(name string) func() *v1.KafkaTopic {
 	return func() *v1.KafkaTopic { return w.get(name) }
 }
 
-// Ruling T2: by an event, and not only by the timer, which here never comes.
+// docs/decisions/claims.md: by an event, and not only by the timer, which here never comes.
 func TestASurvivorRecoversWhenItsRivalGoes(t *testing.T) {
 	for name, goes := range map[string]func(w *world){
 		"deleted":            func(w *world) { w.delete("a") },
@@ -118,7 +118,7 @@ func TestClaimantsAreFoundInAllWatchedNamespaces(t *testing.T) {
 	w.Expect(w.admin.Create(t.Context(), kafkaTopic(other, "b", named("t")))).To(Succeed())
 	w.Eventually(w.conditions("a")).Should(haveConditions(conflicted + other + "/b"))
 
-	// Seed 001: moving a KafkaTopic by creating the new one, and deleting the old one.
+	// Moving a KafkaTopic by creating the new one, and deleting the old one.
 	w.delete("a")
 	b := &v1.KafkaTopic{}
 	w.Eventually(func(g Gomega) {

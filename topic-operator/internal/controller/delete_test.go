@@ -109,7 +109,7 @@ func TestADeletedKafkaTopicOfAnIllegalNameIsReleased(t *testing.T) {
 	w.Expect(w.exists("a")).To(BeFalse())
 }
 
-// Strimzi: shouldNotDeleteTopicWhenTopicDeletionDisabledInKafka; ruling T8.
+// Strimzi: shouldNotDeleteTopicWhenTopicDeletionDisabledInKafka; docs/decisions/deletion.md.
 func TestWhereKafkaHasDeletionDisabled(t *testing.T) {
 	t.Run("the KafkaTopic goes and the topic stays", func(t *testing.T) {
 		w := newWorld(t)
@@ -138,7 +138,7 @@ func TestWhereKafkaHasDeletionDisabled(t *testing.T) {
 	})
 }
 
-// Strimzi: shouldFailDeleteIfNoTopicAuthz; rulings T6 and T8.
+// Strimzi: shouldFailDeleteIfNoTopicAuthz; docs/decisions/deletion.md.
 func TestAFailedDeletionIsToldAndKeepsEverything(t *testing.T) {
 	for _, c := range []struct {
 		call, message string

@@ -234,7 +234,7 @@ func (w *model) checkClaim(p *modelProcess, what, name string, unclaimed bool) {
 	pass := p.top()
 	own, view := pass.own.ID, pass.view
 	if own == "" {
-		return // seed 000: protection is disabled
+		return // protection is disabled
 	}
 	if view.Status.ClusterID != own && (!unclaimed || view.Status.ClusterID != "") {
 		w.fail("%s %s topic %s for %s without a claim of its cluster", p, what, name, pass.key)
@@ -375,8 +375,8 @@ func (w *model) noteDenied(uid types.UID, conditions []v1.Condition) {
 	}
 }
 
-// checkLateClaim: an object that is being deleted gets a topicId only if it has none. It is that of the topic which the process made for it, or seed
-// 000's fallback goes by the name, and not against what the user was told: that holds, whatever the operator forgets. Only a status that somebody
+// checkLateClaim: an object that is being deleted gets a topicId only if it has none. It is that of the topic which the process made for it, or the deletion
+// goes by the name, and not against what the user was told: that holds, whatever the operator forgets. Only a status that somebody
 // else restored is news. The rest of what a deletion needs is asked when it comes (checkDelete).
 func (w *model) checkLateClaim(p *modelProcess, before *v1.KafkaTopic, id string) {
 	if before.DeletionTimestamp == nil {

@@ -48,10 +48,10 @@ func TestWithoutTheClustersIDNothingIsClaimed(t *testing.T) {
 	w.Expect(w.get("a").Status.ClusterID).To(BeEmpty())
 	w.cluster.Cluster = ownership.Cluster{ID: ownID}
 	w.pass("a")
-	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID), "seed 000: it is set on the next successful reconciliation")
+	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID), "it is set on the next successful reconciliation")
 }
 
-// Ruling T5.
+// docs/decisions/another-cluster.md.
 func TestAnObjectOfAnotherClusterIsToldSoOncePerGenerationAndElseLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.put("a", 1, 1, nil)
@@ -91,7 +91,7 @@ func TestADeletedObjectOfAnotherClusterIsHeld(t *testing.T) {
 	w := newWorld(t)
 	id := w.kafka.put("a", 1, 1, nil).String()
 	w.create("a", finalizers(v1.FinalizerTopicOperator))
-	w.belongsTo("a", otherID, id) // H2: even where the topic's id is the same
+	w.belongsTo("a", otherID, id) // even where the topic's id is the same
 	w.delete("a")
 	w.see("a")
 	w.pass("a")
@@ -105,7 +105,7 @@ func TestADeletedObjectOfAnotherClusterIsHeld(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// Seed 000: of two operators only the one whose claim is stored changes a topic that is there already.
+// Of two operators only the one whose claim is stored changes a topic that is there already.
 func TestAnExistingTopicIsClaimedBeforeItIsChanged(t *testing.T) {
 	w := newWorld(t)
 	id := w.kafka.put("a", 1, 1, nil).String()
@@ -126,7 +126,7 @@ func TestAnExistingTopicIsClaimedBeforeItIsChanged(t *testing.T) {
 	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1"}))
 }
 
-// Ruling T9.
+// docs/decisions/another-cluster.md.
 func TestWhileAnotherClusterAnswersNothingIsDone(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
@@ -159,7 +159,7 @@ func TestWhileAnotherClusterAnswersNothingIsDone(t *testing.T) {
 	w.Expect(w.kafka.get("gone")).To(BeNil())
 }
 
-// Ruling T7; seed 000: "not ready for deletion".
+// docs/decisions/deletion.md: "not ready for deletion".
 func TestAnObjectThatWasNeverReconciledIsHeldUntilItIsUnmanaged(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.put("a", 1, 1, nil)
@@ -176,7 +176,7 @@ func TestAnObjectThatWasNeverReconciledIsHeldUntilItIsUnmanaged(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// H3: a blocked deletion never falls through to a weaker check.
+// A blocked deletion never falls through to a weaker check.
 func TestATopicThatWasMadeAgainIsNotDeletedWithItsKafkaTopic(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
@@ -194,7 +194,7 @@ func TestATopicThatWasMadeAgainIsNotDeletedWithItsKafkaTopic(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
 }
 
-// H1: only the controller's word counts.
+// Only the controller's word counts.
 func TestATopicThatABrokerDoesNotKnowIsGoneWhenTheControllerSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
@@ -225,7 +225,7 @@ func TestADeletionIsHeldWhileNobodyConfirmsThatTheTopicIsGone(t *testing.T) {
 	w.Expect(w.exists("a")).To(BeFalse())
 }
 
-// Rulings T1 and T2.
+// docs/decisions/claims.md.
 func TestOfSeveralClaimantsNoneChangesKafka(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", named("t"))
@@ -270,7 +270,7 @@ func TestWhereTheOldestWinsOnlyTheOthersAreFlagged(t *testing.T) {
 	w.Expect(w.get("z")).To(beReady())
 }
 
-// Ruling T12.
+// docs/decisions/namespace-policy.md.
 func TestThePolicyRefusesAViolatorAndNobodyElse(t *testing.T) {
 	forbidden := ""
 	w := newWorld(t, func(s *setup) {
@@ -393,7 +393,7 @@ func TestAnUnprotectedPassLeavesTheIDOfAClaimedTopic(t *testing.T) {
 	w.create("a")
 	w.belongsTo("a", otherID, "theirs")
 	w.pass("a")
-	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "seed 000: it proceeds")
+	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "it proceeds")
 }
 
 // pausedThenMade leaves an object that was paused and resumed, whose topic was made again, and that is deleted before its status knows the id. It
@@ -414,7 +414,7 @@ func (w *world) pausedThenMade(name string) string {
 // restart has the operator remember nothing.
 func (w *world) restart() { w.r.memory = newMemory(w.clock.now) }
 
-// H3: what the operator remembers of the topic that it made goes with its process, so the status has to know it before the user is told.
+// What the operator remembers of the topic that it made goes with its process, so the status has to know it before the user is told.
 func TestABlockedDeletionStaysBlockedAfterARestart(t *testing.T) {
 	w := newWorld(t)
 	made := w.pausedThenMade("a")
@@ -446,7 +446,7 @@ func TestAFailedDeletionTellsOfTheTopicThatWasMade(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// Ruling T5: a status is left alone while another cluster answers. So it does not know of the topic either, and the operator may not forget it.
+// docs/decisions/another-cluster.md: a status is left alone while another cluster answers. So it does not know of the topic either, and the operator may not forget it.
 func TestATopicThatWasMadeIsRememberedUntilTheStatusKnowsIt(t *testing.T) {
 	w := newWorld(t)
 	made := w.pausedThenMade("a")
@@ -462,7 +462,7 @@ func TestATopicThatWasMadeIsRememberedUntilTheStatusKnowsIt(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
 }
 
-// Seed 000's fallback proves one topic, once: the id is stored before the topic goes, so that whatever has the name after that is another one.
+// The fallback by name proves one topic, once: the id is stored before the topic goes, so that whatever has the name after that is another one.
 func TestATopicThatIsDeletedByItsNameIsDeletedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")

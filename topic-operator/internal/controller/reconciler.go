@@ -93,7 +93,7 @@ type Options struct {
 	// UseFinalizers holds deleted objects until their topic is deleted too.
 	UseFinalizers bool
 	// KeepWhenDeletionDisabled keeps a deleted object, as Strimzi does, where Kafka has topic deletion switched off; the
-	// default releases it (ruling T8).
+	// default releases it (docs/decisions/deletion.md).
 	KeepWhenDeletionDisabled bool
 	// Now tells the time.
 	Now func() time.Time
@@ -302,7 +302,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		r.memory.forgetCreation(p.kt.UID)
 		return says(topic.Outcome{State: topic.Unmanaged}), nil
 	case ownership.MarkPaused:
-		// The name of the topic stays visible on an object that was paused from the start (Strimzi, ruling T4).
+		// The name of the topic stays visible on an object that was paused from the start (Strimzi; docs/decisions/unmanaged-and-paused.md).
 		return says(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
 	case ownership.Refuse:
 		return r.refuse(p, d), nil

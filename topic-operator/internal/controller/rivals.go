@@ -18,7 +18,7 @@ import (
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // rivals asks for a pass over each other claimant of a topic when a claimant comes, goes or changes its claim: those that are flagged recover
-// at once, and not at the timer (ruling T2).
+// at once, and not at the timer (docs/decisions/claims.md).
 func (r *Reconciler) rivals() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.askRivals(ctx, e.Object, q) },

@@ -76,7 +76,7 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return v
 	}
-	// The status is somebody else's. Its operator will put it right again, so it is told once for each generation (ruling T5).
+	// The status is somebody else's. Its operator will put it right again, so it is told once for each generation (docs/decisions/another-cluster.md).
 	v.outcome.ConditionsOnly = true
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
 		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was made in this cluster before that, and stays"
@@ -108,7 +108,7 @@ func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim 
 
 // untold returns the claim of the topic that the operator made for the object, if the status does not know its id; else nil. It may know the name:
 // that of a paused object stays. What a user is told of a failure may rest on this topic, and has to hold when the operator, which alone
-// knows of it, ends: seed 000's fallback goes by name.
+// knows of it, ends: the fallback goes by name.
 func (r *Reconciler) untold(p *pass) *topic.Claim {
 	made := p.facts.Object.Made
 	if made == nil || p.kt.Status.TopicID != "" {

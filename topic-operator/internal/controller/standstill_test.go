@@ -200,7 +200,7 @@ func TestAStatusThatStrimziWroteIsTakenOver(t *testing.T) {
 		s.ObservedGeneration, s.TopicName, s.TopicID = 1, "a", id
 	})
 	w.pass("a")
-	w.Expect(w.requests.took()).To(Equal([]string{"PATCH a/status"}), "Strimzi knows no cluster id (seed 000, Backwards Compatibility)")
+	w.Expect(w.requests.took()).To(Equal([]string{"PATCH a/status"}), "Strimzi knows no cluster id")
 	w.Expect(w.get("a").Status).To(And(HaveField("ClusterID", ownID), HaveField("TopicID", id)))
 	w.pass("a")
 	w.Expect(w.requests.took()).To(BeEmpty())

@@ -202,7 +202,7 @@ func TestWithoutFinalizersADeletionWaitsForTheOperatorsCluster(t *testing.T) {
 	w.Expect(w.kafka.get("a")).To(BeNil())
 }
 
-// Ruling T2 holds for what vanished too.
+// docs/decisions/claims.md holds for what vanished too.
 func TestWithoutFinalizersTheTopicOfSeveralClaimantsStays(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a", named("t"))

@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// unknownWarning is seed 000's literal text.
+// unknownWarning is the literal text that alerts match.
 const unknownWarning = "Unable to retrieve Kafka cluster ID. Cluster ID protection will be disabled"
 
 const (

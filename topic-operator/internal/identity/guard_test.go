@@ -121,7 +121,7 @@ func TestTheFirstPassFindsOutTheClusterAndArmsProtection(t *testing.T) {
 	g.Expect(log).NotTo(ContainSubstring("level=WARN"))
 }
 
-// Seed 000, Failure Handling; ruling T9.
+// docs/decisions/another-cluster.md.
 func TestWithoutAnIDTheOperatorRunsOnUnprotectedAndArmsLater(t *testing.T) {
 	g := NewWithT(t)
 	w := guard(&admin{err: away})
@@ -222,7 +222,7 @@ func TestAPassThatEndsWaitsNoLonger(t *testing.T) {
 	close(a.wait)
 }
 
-// Ruling T9.
+// docs/decisions/another-cluster.md.
 func TestAClusterThatChangesIsToldOnceAndNeverTakenForTheOwn(t *testing.T) {
 	g := NewWithT(t)
 	w := guard(&admin{id: "A"})

@@ -27,7 +27,7 @@ type Options struct {
 	// UseFinalizers keeps a deleted KafkaTopic until its topic is gone (STRIMZI_USE_FINALIZERS).
 	UseFinalizers bool
 	// DeletionDisabled says what becomes of a deleted KafkaTopic when the brokers refuse to delete topics
-	// (STRIMZI_DELETION_DISABLED_POLICY, ruling T8).
+	// (STRIMZI_DELETION_DISABLED_POLICY; docs/decisions/deletion.md).
 	DeletionDisabled DeletionDisabledPolicy
 	// Alterable says which topic configurations may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG). It does not limit creation.
 	Alterable AlterableConfig
@@ -38,12 +38,12 @@ type Options struct {
 	FeatureGates map[string]bool
 
 	// NamespacePolicyFile is the path of the policy that says which namespaces may manage which topics; empty is no policy
-	// (STRIMZI_NAMESPACE_POLICY_FILE, seed 001; ruling T12). Whether the file is there and legal is package policy's business.
+	// (STRIMZI_NAMESPACE_POLICY_FILE; docs/decisions/namespace-policy.md). Whether the file is there and legal is package policy's business.
 	NamespacePolicyFile string
-	// ConflictPolicy says what becomes of several KafkaTopics that claim one topic (STRIMZI_CONFLICT_POLICY, seed 001; ruling T1).
+	// ConflictPolicy says what becomes of several KafkaTopics that claim one topic (STRIMZI_CONFLICT_POLICY; docs/decisions/claims.md).
 	ConflictPolicy ConflictPolicy
 	// ClusterIDUnknown says what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched
-	// (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY, seed 000; ruling T7).
+	// (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY; docs/decisions/deletion.md).
 	ClusterIDUnknown ClusterIDUnknownPolicy
 
 	// Batch bounds how Kafka calls are put together.
@@ -81,7 +81,7 @@ type Batch struct {
 // DeletionDisabledPolicy says what becomes of a deleted KafkaTopic when the brokers refuse to delete topics.
 type DeletionDisabledPolicy string
 
-// The policies of ruling T8.
+// What becomes of a KafkaTopic whose topic Kafka refuses to delete (docs/decisions/deletion.md).
 const (
 	// DeletionDisabledRelease lets the KafkaTopic go, with a Warning event; the topic stays in Kafka.
 	DeletionDisabledRelease DeletionDisabledPolicy = "release"
@@ -92,9 +92,9 @@ const (
 // ConflictPolicy says what becomes of several KafkaTopics that claim one topic.
 type ConflictPolicy string
 
-// The policies of ruling T1.
+// Who wins where several KafkaTopics claim a topic (docs/decisions/claims.md).
 const (
-	// ConflictRejectAll refuses all of them, with Ready=False and reason ResourceConflict; the topic is left alone (seed 001).
+	// ConflictRejectAll refuses all of them, with Ready=False and reason ResourceConflict; the topic is left alone.
 	ConflictRejectAll ConflictPolicy = "reject-all"
 	// ConflictOldestWins lets the oldest proceed, by creationTimestamp and then by name, and refuses the others, as Strimzi does.
 	ConflictOldestWins ConflictPolicy = "oldest-wins"
@@ -103,9 +103,9 @@ const (
 // ClusterIDUnknownPolicy says what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched.
 type ClusterIDUnknownPolicy string
 
-// The policies of ruling T7.
+// What becomes of deletions while the cluster's id is unknown (docs/decisions/deletion.md).
 const (
-	// ClusterIDUnknownProceed deletes the topic, unprotected against having been pointed at another cluster (seed 000).
+	// ClusterIDUnknownProceed deletes the topic, unprotected against having been pointed at another cluster (docs/topic-operator/ownership.md).
 	ClusterIDUnknownProceed ClusterIDUnknownPolicy = "proceed"
 	// ClusterIDUnknownBlock keeps the KafkaTopic, with Ready=False and reason ClusterIdUnknown, until the id is known.
 	ClusterIDUnknownBlock ClusterIDUnknownPolicy = "block-deletion"

@@ -16,7 +16,7 @@ const (
 	Ignore Action = iota
 	// Release: the finalizer goes, and nothing happens in Kafka.
 	Release
-	// MarkUnmanaged and MarkPaused: only the status is written (rulings T3 and T4).
+	// MarkUnmanaged and MarkPaused: only the status is written (docs/decisions/unmanaged-and-paused.md).
 	MarkUnmanaged
 	MarkPaused
 	// Refuse: nothing happens in Kafka, for the reason in Decision.Refusal.
@@ -48,8 +48,8 @@ type Decision struct {
 	// ID is the topic's, with Align and Delete.
 	ID kafka.TopicID
 	// Claim, with Align: nobody has claimed the object yet, so the claim has to be stored before the first change is made. Of two operators
-	// that see the same object, one fails to store it, and changes nothing (seed 000).
-	// With Delete: nothing but the topic's name says that it is the object's own (seed 000's fallback), so the id has to be stored before. That fails
+	// that see the same object, one fails to store it, and changes nothing (docs/topic-operator/ownership.md).
+	// With Delete: nothing but the topic's name says that it is the object's own (the fallback), so the id has to be stored before. That fails
 	// if what is known of the object is old, and proves one topic once: whatever has the name after a deletion that was not finished is another one.
 	Claim bool
 	// Refusal is set with Refuse.

@@ -5,7 +5,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// decideDeletion follows ruling T7's order. Releasing an object never deletes anything.
+// decideDeletion follows the order of docs/decisions/deletion.md. Releasing an object never deletes anything.
 func decideDeletion(f Facts) Decision {
 	o := f.Object
 	switch {
@@ -50,7 +50,7 @@ func (f Facts) deletable() bool {
 	case o.Vanished:
 		return false
 	}
-	return !f.Own.protects() || o.ClusterID != "" // seed 000: protection is disabled, or the fallback for paused topics
+	return !f.Own.protects() || o.ClusterID != "" // protection is disabled, or the fallback for paused topics
 }
 
 func (f Facts) decideBySight() Decision {
@@ -72,7 +72,7 @@ func (f Facts) decideBySight() Decision {
 	return Decision{Action: Wait}
 }
 
-// alreadyGone is H1: in the object's own cluster an absent topic is what was asked for; in another one it would be the normal answer.
+// alreadyGone: in the object's own cluster an absent topic is what was asked for; in another one it would be the normal answer.
 func (f Facts) alreadyGone() Decision {
 	o := f.Object
 	if o.Made == nil && f.Own.protects() && o.ClusterID == "" {
@@ -93,7 +93,7 @@ func (f Facts) decideByID() Decision {
 	case o.TopicID != "" || o.Made != nil:
 		return refuse(anotherTopic(o, id))
 	}
-	// Seed 000's fallback. The claim of the cluster says that the topic was seen there under this name; an object without a name in
+	// The fallback by name. The claim of the cluster says that the topic was seen there under this name; an object without a name in
 	// its status never had one.
 	if f.Own.protects() && o.Name == "" {
 		return refuse(neverClaimed(o))

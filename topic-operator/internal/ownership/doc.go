@@ -2,5 +2,5 @@
 // the KafkaTopic does not provably own: everything that bears on it is in Facts, the answer is a Decision, and Decide is a pure function
 // between the two. Whatever was not found out is unknown, and never "gone".
 //
-// Sources: seed 000 (status.clusterId and status.topicId), seed 001 (single-resource principle, namespace policy), rulings T1 to T9 and T12.
+// Why: docs/decisions/deletion.md, claims.md, another-cluster.md, unmanaged-and-paused.md and namespace-policy.md there.
 package ownership

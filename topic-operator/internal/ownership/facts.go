@@ -17,7 +17,7 @@ type Facts struct {
 	Own    Cluster
 	// Others are the other KafkaTopics that claim the same topic: managed, and selected by the same operator.
 	Others []Claimant
-	// Violation says how the namespace policy forbids the object its topic; empty if it does not (ruling T12).
+	// Violation says how the namespace policy forbids the object its topic; empty if it does not (docs/decisions/namespace-policy.md).
 	Violation string
 	Sight     Sight
 	Rules     Rules
@@ -25,9 +25,9 @@ type Facts struct {
 
 // Rules are the operator's settings that bear on ownership.
 type Rules struct {
-	// OldestWins lets the oldest of several claimants of a topic proceed (ruling T1); otherwise none of them does.
+	// OldestWins lets the oldest of several claimants of a topic proceed (docs/decisions/claims.md); otherwise none of them does.
 	OldestWins bool
-	// BlockUnknown blocks deletions while the operator's own cluster id is unknown (ruling T7); otherwise they proceed (seed 000).
+	// BlockUnknown blocks deletions while the operator's own cluster id is unknown (docs/decisions/deletion.md); otherwise they proceed (docs/topic-operator/ownership.md).
 	BlockUnknown bool
 }
 
@@ -87,11 +87,11 @@ func ClaimedName(kt *v1.KafkaTopic) string { return cmp.Or(kt.Status.TopicName, 
 
 // Cluster is the Kafka cluster that the operator works for.
 type Cluster struct {
-	// ID is empty as long as it could not be found out (seed 000: protection is disabled).
+	// ID is empty as long as it could not be found out (protection is disabled).
 	ID string
 	// Unstorable: the API server drops status.clusterId, so that no KafkaTopic can say to which cluster it belongs.
 	Unstorable bool
-	// Answering is the id of another cluster that answers in its place, against all expectation; empty while none does (ruling T9).
+	// Answering is the id of another cluster that answers in its place, against all expectation; empty while none does (docs/decisions/another-cluster.md).
 	Answering string
 }
 

@@ -328,7 +328,7 @@ func (v *view) mayDelete() bool {
 
 func isLegal(name string) bool { return !strings.Contains(name, "/") }
 
-// proves reports whether this topic, under the object's name, is the object's own: by its id, or by seed 000's fallback.
+// proves reports whether this topic, under the object's name, is the object's own: by its id, or by the fallback by name.
 func (v *view) proves(id kafka.TopicID) bool {
 	o := &v.Object
 	if o.TopicID != "" || o.Made != nil {

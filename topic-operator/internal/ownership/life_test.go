@@ -64,7 +64,7 @@ func (l *life) identity() string {
 	return xyz(s.TopicName + "," + s.TopicID + "," + s.ClusterID)
 }
 
-// H3: what a blocked deletion writes leads no later try to a weaker check.
+// What a blocked deletion writes leads no later try to a weaker check.
 func TestABlockedDeletionStaysBlocked(t *testing.T) {
 	l := newLife(t)
 	l.Expect(l.pass()).To(Equal("align orders X claim=true"))
@@ -84,7 +84,7 @@ func TestABlockedDeletionStaysBlocked(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("delete orders X claim=false"))
 }
 
-// H6: what was made again outside is the object's own from the pass that saw it, and not before.
+// What was made again outside is the object's own from the pass that saw it, and not before.
 func TestATopicThatWasMadeAgainIsDeletedOnlyAfterAPassHasSeenIt(t *testing.T) {
 	l := newLife(t)
 	l.pass()
@@ -94,7 +94,7 @@ func TestATopicThatWasMadeAgainIsDeletedOnlyAfterAPassHasSeenIt(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("delete orders Y claim=false"))
 }
 
-// Seed 000: a paused topic keeps its cluster and loses its id.
+// A paused topic keeps its cluster and loses its id.
 func TestAPausedTopicIsDeletedByItsClusterAlone(t *testing.T) {
 	l := newLife(t)
 	l.pass()
@@ -118,7 +118,7 @@ func TestATopicThatWasPausedFromTheStartIsNotDeleted(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("refuse orders (NotReadyForDeletion)"))
 }
 
-// Seed 000: a failed fetch of the id is made good by the first pass that knows it, and from then on counts.
+// A failed fetch of the id is made good by the first pass that knows it, and from then on counts.
 func TestProtectionComesWithTheFirstPassThatKnowsTheCluster(t *testing.T) {
 	l := newLife(t)
 	l.own.ID = ""
@@ -134,7 +134,7 @@ func TestProtectionComesWithTheFirstPassThatKnowsTheCluster(t *testing.T) {
 	l.Expect(l.identity()).To(Equal("orders,X,A"))
 }
 
-// H8, ruling T3.
+// docs/decisions/unmanaged-and-paused.md.
 func TestUnmanagingMovesAnObjectToAnotherCluster(t *testing.T) {
 	l := newLife(t)
 	l.pass()
@@ -148,7 +148,7 @@ func TestUnmanagingMovesAnObjectToAnotherCluster(t *testing.T) {
 	l.Expect(l.identity()).To(Equal("orders,Y,B"))
 }
 
-// H5: a deletion that is blocked, for whatever reason, ends when the object is unmanaged, and the topic stays.
+// A deletion that is blocked, for whatever reason, ends when the object is unmanaged, and the topic stays.
 func TestUnmanagingEndsEveryBlockedDeletion(t *testing.T) {
 	answeredByB := func(f *ownership.Facts) { f.Own.Answering = clusterB }
 	for name, c := range map[string]struct {
@@ -174,7 +174,7 @@ func TestUnmanagingEndsEveryBlockedDeletion(t *testing.T) {
 	}
 }
 
-// Seed 000: the claim decides between two operators that see the same new object, since only one can store it; in a deletion neither may claim.
+// The claim decides between two operators that see the same new object, since only one can store it; in a deletion neither may claim.
 func TestTwoOperatorsOfTwoClustersSeeTheSameNewObject(t *testing.T) {
 	g := NewWithT(t)
 	for own, id := range map[string]kafka.TopicID{clusterA: idX, clusterB: idY} {
@@ -185,7 +185,7 @@ func TestTwoOperatorsOfTwoClustersSeeTheSameNewObject(t *testing.T) {
 	}
 }
 
-// Ruling T1: seen from all of them, exactly one wins, whatever their ages; and none does by default.
+// docs/decisions/claims.md: seen from all of them, exactly one wins, whatever their ages; and none does by default.
 func TestOfThreeClaimantsExactlyTheOldestWins(t *testing.T) {
 	g := NewWithT(t)
 	keys := [...][2]string{{"a", "y"}, {"a", "z"}, {"b", "x"}} // in the order in which a tie is broken

@@ -9,12 +9,12 @@ import (
 )
 
 // rivals are the other claimants that keep the object from its topic, sorted by their keys. A KafkaTopic of another cluster does not
-// claim this one's topic, and one that the namespace policy refuses is refused alone (ruling T12).
+// claim this one's topic, and one that the namespace policy refuses is refused alone (docs/decisions/namespace-policy.md).
 func (f Facts) rivals() []Claimant {
 	return f.others(func(c Claimant) bool { return !c.Violates })
 }
 
-// deletionRivals are the claimants for whose sake the topic stays (ruling T2). One that the policy refuses now is among them if it had the topic
+// deletionRivals are the claimants for whose sake the topic stays (docs/decisions/claims.md). One that the policy refuses now is among them if it had the topic
 // before: a policy that changes must not cost it its data.
 func (f Facts) deletionRivals() []Claimant {
 	return f.others(func(c Claimant) bool { return !c.Violates || c.TopicID != "" || c.ClusterID != "" })

@@ -136,7 +136,7 @@ var (
 	mismatched = blocksIt(v1.ReasonClusterMismatch)
 )
 
-// The names are those of the table "Behavior Summary" of seed 000, in its order. "any" is tried with each value that there is.
+// The names are those of the table in docs/topic-operator/ownership.md, in its order. "any" is tried with each value that there is.
 func TestBehaviorSummary(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	rows := []row{
@@ -178,7 +178,7 @@ func TestBehaviorSummary(t *testing.T) {
 	check(t, rows)
 }
 
-// The branches of the flowchart of seed 000, one by one. Where it asks only for one of the two ids, ruling T7 asks for the other one too.
+// docs/decisions/deletion.md, branch by branch. Both ids are asked for, where they are known.
 func TestEachBranchOfTheDeletionFlowchart(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	check(t, []row{
@@ -192,25 +192,25 @@ func TestEachBranchOfTheDeletionFlowchart(t *testing.T) {
 	})
 }
 
-func TestHolesOfTheSeedAreClosed(t *testing.T) {
+func TestNoHoleIsLeft(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	behind := world{broker: ownership.Sight{View: ownership.Absent}}
 	check(t, []row{
-		{"H1: gone from its own cluster is deleted", facts(status(x, clusterA), deleting), nothing(), letsGo, ""},
-		{"H1: gone, paused", facts(status("", clusterA), deleting, paused), nothing(), letsGo, ""},
-		{"H1: gone, protection disabled", facts(status(x, clusterB), deleting, unknownOwn), nothing(), letsGo, ""},
-		{"H1: absent from another cluster is no news", facts(status(x, clusterB), deleting), nothing(), mismatched, ofCluster},
-		{"H1: absent from a cluster that may be another one is no news", facts(status(x, ""), deleting), nothing(), blocksIt(v1.ReasonNotReadyForDeletion), ""},
-		{"H1: a broker that is behind is no proof", facts(status(x, clusterA), deleting), behind, "wait orders", ""},
-		{"H2: the same topicId does not outweigh another clusterId", facts(status(x, clusterB), deleting), has(idX), mismatched, ofCluster},
-		{"H3: another topicId is not outweighed by the same clusterId", facts(status(y, clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
-		{"H3: nor is an unreadable topicId taken for none", facts(status("garbage", clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
-		{"H3: nor with the protection disabled", facts(status(y, clusterA), deleting, unknownOwn), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
-		{"H4: on request an unknown cluster blocks deletions", facts(status(x, clusterA), deleting, unknownOwn, blockUnknown), has(idX), blocksIt(v1.ReasonClusterIDUnknown), ""},
-		{"H4: and only deletions", facts(status(x, clusterA), unknownOwn, blockUnknown), has(idX), alignsX, ""},
-		{"H4: and only unknown clusters", facts(status(x, clusterA), deleting, blockUnknown), has(idX), deletesX, ""},
-		{"H5: an illegal name holds up no deletion", facts(retargetedTo("no/topic"), deleting), nothing(), "release no/topic ()", ""},
-		{"H6: a replaced topic is taken over while its object lives", facts(status(y, clusterA)), has(idX), alignsX, ""},
+		{"gone from its own cluster is deleted", facts(status(x, clusterA), deleting), nothing(), letsGo, ""},
+		{"gone, paused", facts(status("", clusterA), deleting, paused), nothing(), letsGo, ""},
+		{"gone, protection disabled", facts(status(x, clusterB), deleting, unknownOwn), nothing(), letsGo, ""},
+		{"absent from another cluster is no news", facts(status(x, clusterB), deleting), nothing(), mismatched, ofCluster},
+		{"absent from a cluster that may be another one is no news", facts(status(x, ""), deleting), nothing(), blocksIt(v1.ReasonNotReadyForDeletion), ""},
+		{"a broker that is behind is no proof", facts(status(x, clusterA), deleting), behind, "wait orders", ""},
+		{"the same topicId does not outweigh another clusterId", facts(status(x, clusterB), deleting), has(idX), mismatched, ofCluster},
+		{"another topicId is not outweighed by the same clusterId", facts(status(y, clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"nor is an unreadable topicId taken for none", facts(status("garbage", clusterA), deleting), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"nor with the protection disabled", facts(status(y, clusterA), deleting, unknownOwn), has(idX), blocksIt(v1.ReasonTopicIDMismatch), ""},
+		{"on request an unknown cluster blocks deletions", facts(status(x, clusterA), deleting, unknownOwn, blockUnknown), has(idX), blocksIt(v1.ReasonClusterIDUnknown), ""},
+		{"and only deletions", facts(status(x, clusterA), unknownOwn, blockUnknown), has(idX), alignsX, ""},
+		{"and only unknown clusters", facts(status(x, clusterA), deleting, blockUnknown), has(idX), deletesX, ""},
+		{"an illegal name holds up no deletion", facts(retargetedTo("no/topic"), deleting), nothing(), "release no/topic ()", ""},
+		{"a replaced topic is taken over while its object lives", facts(status(y, clusterA)), has(idX), alignsX, ""},
 	})
 }
 
@@ -219,7 +219,7 @@ func unselected(f *ownership.Facts)  { f.Object.Selected = false }
 func answeredByB(f *ownership.Facts) { f.Own.Answering = clusterB }
 
 // For each pair of neighbours among the checks there is a case where both apply, and the earlier one wins.
-func TestDeletionChecksInTheOrderOfTheRuling(t *testing.T) {
+func TestDeletionChecksInTheirOrder(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	other := rival("ns", "other")
 	check(t, []row{
@@ -271,27 +271,27 @@ func TestSeveralClaimantsOfOneTopic(t *testing.T) {
 	twoRivals := func(f *ownership.Facts) { rival("ns", "b")(f); rival("ns", "a")(f) }
 	left := "release orders (LeftToOthers)"
 	check(t, []row{
-		{"T1: all are refused, the others sorted", facts(mine, twoRivals), has(idX), refused, both},
-		{"T1: also before there is a topic", facts(twoRivals), nothing(), refused, both},
-		{"T1: sorted by namespace first", facts(rival("z", "a"), rival("b", "z")), nothing(), refused, "Also managed by b/z, z/a"},
-		{"T1: the oldest too", facts(mine, rival("ns", "a", age(time.Hour))), has(idX), refused, "Also managed by ns/a"},
-		{"T1: the object itself is no rival", facts(mine, rival("ns", "orders")), has(idX), alignsX, ""},
-		{"T1: nor is a KafkaTopic of another cluster", facts(mine, rival("ns", "a", ofB)), has(idX), alignsX, ""},
+		{"all are refused, the others sorted", facts(mine, twoRivals), has(idX), refused, both},
+		{"also before there is a topic", facts(twoRivals), nothing(), refused, both},
+		{"sorted by namespace first", facts(rival("z", "a"), rival("b", "z")), nothing(), refused, "Also managed by b/z, z/a"},
+		{"the oldest too", facts(mine, rival("ns", "a", age(time.Hour))), has(idX), refused, "Also managed by ns/a"},
+		{"the object itself is no rival", facts(mine, rival("ns", "orders")), has(idX), alignsX, ""},
+		{"nor is a KafkaTopic of another cluster", facts(mine, rival("ns", "a", ofB)), has(idX), alignsX, ""},
 		{"oldest-wins: the oldest proceeds", facts(mine, oldestWins, rival("ns", "a", age(time.Second))), has(idX), alignsX, ""},
 		{"oldest-wins: a younger one is refused", facts(mine, oldestWins, rival("ns", "z", age(-time.Second))), has(idX), refused, "Also managed by ns/z"},
 		{"oldest-wins: of the same age, the first by name proceeds", facts(mine, oldestWins, rival("ns", "z")), has(idX), alignsX, ""},
 		{"oldest-wins: of the same age, the second by name is refused", facts(mine, oldestWins, rival("ns", "a")), has(idX), refused, "Also managed by ns/a"},
 		{"oldest-wins: of the same age, the namespace counts first", facts(mine, oldestWins, rival("a", "z")), has(idX), refused, "Also managed by a/z"},
-		{"T2: deleting one leaves the topic", facts(mine, deleting, rival("ns", "a")), has(idX), left, ""},
-		{"T2: also deleting the oldest where the oldest wins", facts(mine, deleting, oldestWins, rival("ns", "z", age(time.Hour))), has(idX), left, ""},
-		{"T2: not for a KafkaTopic of another cluster", facts(mine, deleting, rival("ns", "a", ofB)), has(idX), deletesX, ""},
-		{"T2: an object of another cluster is let go for a rival there", facts(status("", clusterB), deleting, rival("ns", "a", ofB)), has(idX), left, ""},
-		{"T12: the violator is refused", facts(mine, violates), has(idX), blocksIt(v1.ReasonPolicyViolation), "namespace ns may not have topic orders"},
-		{"T12: a conforming claimant proceeds next to a violator", facts(mine, rival("ns", "a", violator, hadTopic, hadClaim)), has(idX), alignsX, ""},
-		{"T12: a violator's deletion deletes nothing", facts(mine, violates, deleting), has(idX), "release orders (PolicyViolation)", ""},
-		{"T12: a violator that never had the topic does not keep it", facts(mine, deleting, rival("ns", "a", violator)), has(idX), deletesX, ""},
-		{"T12: one that had the topic keeps its data", facts(mine, deleting, rival("ns", "a", violator, hadTopic)), has(idX), left, ""},
-		{"T12: also if its topicId is away while it is paused", facts(mine, deleting, rival("ns", "a", violator, hadClaim)), has(idX), left, ""},
+		{"deleting one leaves the topic", facts(mine, deleting, rival("ns", "a")), has(idX), left, ""},
+		{"also deleting the oldest where the oldest wins", facts(mine, deleting, oldestWins, rival("ns", "z", age(time.Hour))), has(idX), left, ""},
+		{"not for a KafkaTopic of another cluster", facts(mine, deleting, rival("ns", "a", ofB)), has(idX), deletesX, ""},
+		{"an object of another cluster is let go for a rival there", facts(status("", clusterB), deleting, rival("ns", "a", ofB)), has(idX), left, ""},
+		{"the violator is refused", facts(mine, violates), has(idX), blocksIt(v1.ReasonPolicyViolation), "namespace ns may not have topic orders"},
+		{"a conforming claimant proceeds next to a violator", facts(mine, rival("ns", "a", violator, hadTopic, hadClaim)), has(idX), alignsX, ""},
+		{"a violator's deletion deletes nothing", facts(mine, violates, deleting), has(idX), "release orders (PolicyViolation)", ""},
+		{"a violator that never had the topic does not keep it", facts(mine, deleting, rival("ns", "a", violator)), has(idX), deletesX, ""},
+		{"one that had the topic keeps its data", facts(mine, deleting, rival("ns", "a", violator, hadTopic)), has(idX), left, ""},
+		{"also if its topicId is away while it is paused", facts(mine, deleting, rival("ns", "a", violator, hadClaim)), has(idX), left, ""},
 	})
 }
 

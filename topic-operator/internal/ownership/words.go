@@ -17,7 +17,7 @@ const (
 	oneStays          = "Delete all but one of them: the topic stays"
 )
 
-// mismatch carries seed 000's literal message.
+// mismatch carries the literal message that alerts match.
 func mismatch(o Object, current string) topic.Refusal {
 	r := topic.Refusal{Reason: v1.ReasonClusterMismatch, Advice: moveCluster,
 		Message: fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", o.ClusterID, current)}
@@ -27,7 +27,7 @@ func mismatch(o Object, current string) topic.Refusal {
 	return r
 }
 
-// anotherCluster is what is said while another cluster than the operator's answers (ruling T9).
+// anotherCluster is what is said while another cluster than the operator's answers (docs/decisions/another-cluster.md).
 func (f Facts) anotherCluster() topic.Refusal {
 	if stored := f.Object.ClusterID; stored != "" && stored != f.Own.Answering {
 		r := mismatch(f.Object, f.Own.Answering)
@@ -74,7 +74,7 @@ func violation(message string) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: message}
 }
 
-// conflict carries ruling T1's literal message.
+// conflict carries the literal message that alerts match.
 func conflict(rivals []Claimant) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonResourceConflict, Message: "Also managed by " + names(rivals), Advice: oneStays}
 }

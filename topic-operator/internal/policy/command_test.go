@@ -15,7 +15,7 @@ func call(stdin string, args ...string) (status int, out, problems string) {
 
 func TestCheckOfALegalPolicySumsItUp(t *testing.T) {
 	for name, c := range map[string]struct{ policy, want string }{
-		"the seed's example, which Kubernetes could not hold": {seedExample, `The policy is legal.
+		"the example, which Kubernetes could not hold": {policyExample, `The policy is legal.
 namespaces: kafka.cluster.admins, team.a, team.b
 prefixes: 3
 topic names: 2

@@ -12,7 +12,7 @@ import (
 // FuzzParse: whatever the file holds, Parse does not panic, tells what is wrong, and what it accepts obeys the rules, gives no topic to two
 // namespaces, and is the same policy again when it is written down and read.
 func FuzzParse(f *testing.F) {
-	f.Add(seedExample)
+	f.Add(policyExample)
 	f.Add(entries("a, topicNamePrefixes: [x-, x.], topicNames: [x, '5']", "b, otherTopics: true"))
 	f.Add(entries("a, topicNames: [1, true, ~, 2024-01-01]", "b, otherTopics: yes") + "---\n")
 	f.Add("policy: &a\n- namespace: !!str 5\n  topicNames: [&b x, *b]\n- *a\n")
@@ -68,7 +68,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add("kafka.cluster.admins", "__consumer_offsets")
 	f.Add("", "")
 	f.Add("team.a\n", "foo-app.\x00\xff'")
-	p, err := Parse([]byte(seedExample))
+	p, err := Parse([]byte(policyExample))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// The keys of a policy, as seed 001 spells them.
+// The keys of a policy, as docs/topic-operator/namespace-policy.md spells them.
 const (
 	keyPolicy    = "policy"
 	keyNamespace = "namespace"
@@ -22,10 +22,10 @@ const (
 	keyOthers    = "otherTopics"
 )
 
-// Parse reads a policy: one YAML document with the keys of seed 001, and no others. Several entries of one namespace are taken together.
+// Parse reads a policy: one YAML document with these keys, and no others. Several entries of one namespace are taken together.
 //
 // The error is an *IllegalError that holds everything that is wrong, not just the first thing: what is malformed, and every pair of entries
-// that break a rule of seed 001 together.
+// that break a rule together.
 func Parse(data []byte) (*Policy, error) {
 	r := &reader{}
 	if list := r.list(r.document(data)); list != nil {
@@ -112,7 +112,7 @@ func (r *reader) entry(item *yaml.Node) {
 	r.namespaces = append(r.namespaces, namespace)
 }
 
-// namespace reads the entry's namespace. Kubernetes has no namespaces with dots, but seed 001's own example has.
+// namespace reads the entry's namespace. Kubernetes has no namespaces with dots, but policies that were written for others have.
 func (r *reader) namespace(line int, n *yaml.Node) (string, bool) {
 	switch {
 	case n == nil || isNull(n):

@@ -22,15 +22,15 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 		text string
 		want []string
 	}{
-		"an empty file":            {"", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
-		"only a comment":           {"# nothing\n---\n", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
-		"not YAML":                 {"policy: [", []string{"not YAML: line 1: did not find expected node content"}},
-		"the seed's missing colon": {strings.Replace(seedExample, "topicNamePrefixes:\n  - quux", "topicNamePrefixes\n  - quux", 1), []string{"not YAML: line 10: could not find expected ':'"}},
-		"two documents":            {entries("a") + "---\n" + entries("b"), []string{"line 3: a second YAML document begins: put the whole policy into one"}},
-		"a broken second one":      {entries("a") + "---\nx: [", []string{"not YAML: line 4: did not find expected node content"}},
-		"text":                     {"policy", []string{"line 1: the policy must be a mapping with the key 'policy', not text"}},
-		"no list":                  {"policy: {a: b}", []string{"line 1: 'policy' must be a list of namespaces, not a mapping"}},
-		"a list of nobody":         {"policy: []", []string{"line 1: 'policy' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"an empty file":       {"", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"only a comment":      {"# nothing\n---\n", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"not YAML":            {"policy: [", []string{"not YAML: line 1: did not find expected node content"}},
+		"a missing colon":     {strings.Replace(policyExample, "topicNamePrefixes:\n  - quux", "topicNamePrefixes\n  - quux", 1), []string{"not YAML: line 10: could not find expected ':'"}},
+		"two documents":       {entries("a") + "---\n" + entries("b"), []string{"line 3: a second YAML document begins: put the whole policy into one"}},
+		"a broken second one": {entries("a") + "---\nx: [", []string{"not YAML: line 4: did not find expected node content"}},
+		"text":                {"policy", []string{"line 1: the policy must be a mapping with the key 'policy', not text"}},
+		"no list":             {"policy: {a: b}", []string{"line 1: 'policy' must be a list of namespaces, not a mapping"}},
+		"a list of nobody":    {"policy: []", []string{"line 1: 'policy' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
 		"a ConfigMap": {"kind: ConfigMap\ndata: {}\n", []string{
 			"line 1: unknown key \"kind\": the policy has the key 'policy' only",
 			"line 2: unknown key \"data\": the policy has the key 'policy' only",
@@ -101,7 +101,7 @@ func TestWhatIsLegalIsTaken(t *testing.T) {
 		"other topics for one, and not for another": entries("a, otherTopics: true", "b, otherTopics: false"),
 		"JSON": `{"policy": [{"namespace": "a", "topicNames": ["b"]}]}`,
 		"marks around the document, and comments":    "# why\n---\n" + entries("a") + "...\n",
-		"line ends of Windows":                       strings.ReplaceAll(seedExample, "\n", "\r\n"),
+		"line ends of Windows":                       strings.ReplaceAll(policyExample, "\n", "\r\n"),
 		"a byte order mark":                          "\ufeff" + entries("a"),
 		"words that other versions of YAML misread":  entries("a, topicNames: [on, off, yes, no, y]"),
 		"a policy with prefixes beside each other":   entries("a, topicNamePrefixes: [aa, ab]", "b, topicNamePrefixes: [ac]"),

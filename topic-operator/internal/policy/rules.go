@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// checkRules finds every pair of grants that must not stand in one policy. Seed 001 has three rules: prefixes are disjoint, also within one
+// checkRules finds every pair of grants that must not stand in one policy. There are three rules: prefixes are disjoint, also within one
 // namespace; no prefix is a prefix of a listed name, whoever lists it; one namespace has otherTopics. Its promise that a topic maps to a
 // single namespace needs a fourth: no two namespaces list one name.
 //

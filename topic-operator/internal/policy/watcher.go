@@ -50,7 +50,7 @@ type sighting struct {
 }
 
 // Load reads the policy, and returns a Watcher that holds it. The error is about a file that can't be read, or wraps an *IllegalError; it stops
-// the start of the operator, because without the policy it would let everybody manage everything (ruling T12). Without a path there is
+// the start of the operator, because without the policy it would let everybody manage everything (docs/decisions/namespace-policy.md). Without a path there is
 // no policy, and nothing to follow.
 func Load(path string, settings Settings) (*Watcher, error) {
 	if settings.Interval == 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slots is the number of moments within an interval at which topics fall due. Spreading smooths the load (seed 001); falling due together
+// slots is the number of moments within an interval at which topics fall due. Spreading smooths the load; falling due together
 // in slots lets the checks of many topics share two requests.
 const slots = 60
 

@@ -35,7 +35,7 @@ type Plan struct {
 	Alter *kafka.ConfigChange
 	// Increase is nil if there are enough partitions.
 	Increase *kafka.PartitionIncrease
-	// Refusals are the differences that stay. They hold nothing else up (ruling T11).
+	// Refusals are the differences that stay. They hold nothing else up (docs/decisions/what-is-changed.md).
 	Refusals []Refusal
 	// Kept are the settings of a topic of Kafka's own that the KafkaTopic does not name, as key=value.
 	Kept []string
@@ -90,7 +90,7 @@ func Compare(d Desired, a Actual, rules Rules) Plan {
 	return p
 }
 
-// compareConfig sets what differs, and deletes what was set on the topic itself and is not desired (ruling T10). Inherited values
+// compareConfig sets what differs, and deletes what was set on the topic itself and is not desired (docs/decisions/what-is-changed.md). Inherited values
 // are never touched; nor are throttles that the KafkaTopic never named, since whoever moves partitions set them and will
 // remove them; nor is anything deleted of a topic of Kafka's own, whose data would not outlive it.
 func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {

@@ -18,9 +18,9 @@ const (
 	Ready State = iota
 	// Failed means that it is not, for the reason in Outcome.Failure.
 	Failed
-	// Paused means that nobody looked, because the user said so (ruling T4).
+	// Paused means that nobody looked, because the user said so (docs/decisions/unmanaged-and-paused.md).
 	Paused
-	// Unmanaged means that the topic is not the operator's business (ruling T3).
+	// Unmanaged means that the topic is not the operator's business (docs/decisions/unmanaged-and-paused.md).
 	Unmanaged
 )
 
@@ -37,7 +37,7 @@ type Outcome struct {
 	StillUnmanaged bool
 	// Claimed is the topic that the pass found or made; nil if it found out nothing about it.
 	Claimed *Claim
-	// ConditionsOnly leaves everything else in the status alone: it is another operator's (ruling T5).
+	// ConditionsOnly leaves everything else in the status alone: it is another operator's (docs/decisions/another-cluster.md).
 	ConditionsOnly bool
 }
 
@@ -45,7 +45,7 @@ type Outcome struct {
 type Claim struct {
 	Name string
 	ID   kafka.TopicID
-	// ClusterID is the Kafka cluster that the topic was seen in; empty if its id is unknown (seed 000).
+	// ClusterID is the Kafka cluster that the topic was seen in; empty if its id is unknown (docs/topic-operator/ownership.md).
 	ClusterID string
 }
 
@@ -84,7 +84,7 @@ func Failure(reason, format string, args ...any) Outcome {
 }
 
 // StatusAfter returns the status of a KafkaTopic after a pass with the given outcome. What the pass found out nothing about stays as it
-// was; in particular no error ever clears the identity of the topic (ruling T6).
+// was; in particular no error ever clears the identity of the topic (docs/decisions/deletion.md).
 func StatusAfter(kt *v1.KafkaTopic, o Outcome, now time.Time) v1.KafkaTopicStatus {
 	status := *kt.Status.DeepCopy()
 	status.Conditions = conditions(kt.Status.Conditions, o, now)
@@ -97,7 +97,7 @@ func StatusAfter(kt *v1.KafkaTopic, o Outcome, now time.Time) v1.KafkaTopicStatu
 	}
 	switch o.State {
 	case Paused:
-		// The name stays known, the id does not: the topic may be recreated while nobody looks (ruling T4).
+		// The name stays known, the id does not: the topic may be recreated while nobody looks (docs/decisions/unmanaged-and-paused.md).
 		status.TopicID = ""
 	case Unmanaged:
 		status.TopicName, status.TopicID, status.ClusterID = "", "", ""

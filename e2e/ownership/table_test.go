@@ -19,7 +19,7 @@ const (
 	foreignTopic   = "Zm9yZWlnbi10b3BpYy0tLQ"
 )
 
-// example is a KafkaTopic in the situation that a row of seed 000's table describes. It was brought about while no operator was running.
+// example is a KafkaTopic in the situation that a row of the table in docs/topic-operator/ownership.md describes. It was brought about while no operator was running.
 type example struct {
 	kt *v1.KafkaTopic
 	// topic is the topic before the operator started; the zero value if there was none.
@@ -104,8 +104,8 @@ func (e *example) refusedAs(reason string, texts ...string) {
 	told(e.kt, "Warning", reason, texts...)
 }
 
-// The table of seed 000, row by row, by the words of the seed: scenario, status.topicId, status.clusterId, the operator's clusterId.
-var _ = Describe("Seed 000, Behavior Summary", Ordered, func() {
+// The table in docs/topic-operator/ownership.md, row by row: scenario, status.topicId, status.clusterId, the operator's clusterId.
+var _ = Describe("What happens, case by case", Ordered, func() {
 	// known knows its cluster; unknown does not, because the fetch fails; careful does not either, and deletes nothing meanwhile.
 	var known, unknown, careful *operator
 	var gate, carefulGate *proxy
@@ -216,7 +216,7 @@ var _ = Describe("Seed 000, Behavior Summary", Ordered, func() {
 		Expect(known.logged("Unable to retrieve Kafka cluster ID")).To(BeFalse())
 	})
 
-	// Ruling T9.
+	// docs/decisions/another-cluster.md.
 	It("arms protection without a restart once the id can be fetched", func() {
 		gate.permit()
 		carefulGate.permit()
@@ -244,7 +244,7 @@ var _ = Describe("Seed 000, Behavior Summary", Ordered, func() {
 })
 
 // Statuses from before there was a status.clusterId.
-var _ = Describe("Seed 000, Backwards Compatibility", Ordered, func() {
+var _ = Describe("Backwards compatibility", Ordered, func() {
 	var claimed, stranger, missing, owned, other, elsewhere *example
 
 	BeforeAll(func() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// seedExample is the example of seed 001, with the colon that it lacks after team.b's topicNamePrefixes.
-const seedExample = `
+// policyExample is the example that this kind of policy was proposed with.
+const policyExample = `
 policy:
 - namespace: team.a
   topicNamePrefixes:
@@ -24,9 +24,9 @@ policy:
   otherTopics: True
 `
 
-// The bullets under "Thus" in seed 001.
-func TestTheExampleOfTheSeedMeansWhatTheSeedSays(t *testing.T) {
-	p := legal(t, seedExample)
+// What the example means, namespace by namespace.
+func TestTheExampleMeansWhatItSays(t *testing.T) {
+	p := legal(t, policyExample)
 	for name, c := range map[string]struct {
 		namespace string
 		topics    []string
@@ -60,13 +60,13 @@ func TestNoPolicyAllowsEverything(t *testing.T) {
 }
 
 func TestAViolationSaysWhoMayAndWhyAndWhatToDo(t *testing.T) {
-	without := strings.Replace(seedExample, "otherTopics: True", "otherTopics: False", 1)
+	without := strings.Replace(policyExample, "otherTopics: True", "otherTopics: False", 1)
 	for name, c := range map[string]struct{ policy, namespace, topic, want string }{
-		"a prefix": {seedExample, "team.b", "foo-app.x",
+		"a prefix": {policyExample, "team.b", "foo-app.x",
 			"Topic 'foo-app.x' can be managed from namespace 'team.a' only (namespace policy: prefix 'foo-app.'), not from 'team.b': move the KafkaTopic there, rename the topic, or change the policy"},
-		"a listed name": {seedExample, "team.a", "config-quux",
+		"a listed name": {policyExample, "team.a", "config-quux",
 			"Topic 'config-quux' can be managed from namespace 'team.b' only (namespace policy: topic name 'config-quux'), not from 'team.a': move the KafkaTopic there, rename the topic, or change the policy"},
-		"the other topics": {seedExample, "team.a", "gee",
+		"the other topics": {policyExample, "team.a", "gee",
 			"Topic 'gee' can be managed from namespace 'kafka.cluster.admins' only (namespace policy: otherTopics), not from 'team.a': move the KafkaTopic there, rename the topic, or change the policy"},
 		"nothing that matches": {without, "kafka.cluster.admins", "gee",
 			"Topic 'gee' can't be managed from namespace 'kafka.cluster.admins', nor from any other (namespace policy: no topic name and no prefix matches, and no namespace has otherTopics): rename the topic, or change the policy"},
