@@ -34,7 +34,7 @@ func Read(r io.Reader) ([]byte, error) {
 
 // Write writes one frame, its size first.
 func Write(w io.Writer, frame []byte) error {
-	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) //nolint:gosec // bounded by largest
+	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) // bounded by largest
 	return err
 }
 

@@ -60,7 +60,7 @@ func newProof(t *testing.T, name string, small, full int) *proof {
 
 // dice returns one of the proof's independent sequences of dice.
 func (p *proof) dice(number int) dice {
-	return dice{rand.New(rand.NewPCG(p.seed, uint64(number)))} //nolint:gosec // no secrets here
+	return dice{rand.New(rand.NewPCG(p.seed, uint64(number)))} // no secrets here
 }
 
 // violated notes a broken promise.

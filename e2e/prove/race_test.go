@@ -165,7 +165,7 @@ func (r *race) prepare(ctx context.Context, rounds []*round) error {
 	for _, x := range rounds {
 		// Asks for what the one cluster has, or the other one, or neither: with and without a change that has to wait for the claim.
 		asked := x.dice.IntN(4)
-		x.kt = newObject(x.name, int32(1+asked/3), map[string]string{"retention.ms": strconv.Itoa(1_000_000_000 + asked)}) //nolint:gosec // few
+		x.kt = newObject(x.name, int32(1+asked/3), map[string]string{"retention.ms": strconv.Itoa(1_000_000_000 + asked)}) // few
 		if x.kind == bothSeeTheDeletion || x.kind == deletedAtAnyMoment && x.dice.yes(1, 2) {
 			x.kt.Finalizers = []string{v1.FinalizerTopicOperator}
 		}

@@ -29,7 +29,7 @@ func (r *records) write(counts map[string]int) (notYet map[string]int, err error
 	request := &sarama.ProduceRequest{RequiredAcks: sarama.WaitForAll, Timeout: 10_000, Version: 7}
 	for topic, n := range counts {
 		now := time.Now()
-		batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, LastOffsetDelta: int32(n - 1)} //nolint:gosec // few
+		batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, LastOffsetDelta: int32(n - 1)} // few
 		for i := range n {
 			batch.Records = append(batch.Records, &sarama.Record{OffsetDelta: int64(i), Value: fmt.Appendf(nil, "%s-%d", topic, i)})
 		}
@@ -79,7 +79,7 @@ func (r *records) offsets(partitions map[string]int, at int64) (map[string][]int
 	request := &sarama.OffsetRequest{Version: 1}
 	for topic, n := range partitions {
 		for i := range n {
-			request.AddBlock(topic, int32(i), at, 1) //nolint:gosec // few
+			request.AddBlock(topic, int32(i), at, 1) // few
 		}
 	}
 	answer, err := r.broker.GetAvailableOffsets(request)
@@ -89,7 +89,7 @@ func (r *records) offsets(partitions map[string]int, at int64) (map[string][]int
 	offsets := map[string][]int64{}
 	for topic, n := range partitions {
 		for i := range n {
-			block := answer.GetBlock(topic, int32(i)) //nolint:gosec // few
+			block := answer.GetBlock(topic, int32(i)) // few
 			if block == nil {
 				return nil, fmt.Errorf("no answer about topic %s", topic)
 			}

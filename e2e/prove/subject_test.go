@@ -71,7 +71,7 @@ func (k *kills) begin(ctx context.Context, s *subject) (bool, error) {
 	if err := k.stays(ctx, s); err != nil {
 		return false, err
 	}
-	s.partitions = max(s.partitions, 1+s.dice.Int32N(3), int32(s.left.partitions)) //nolint:gosec // few
+	s.partitions = max(s.partitions, 1+s.dice.Int32N(3), int32(s.left.partitions)) // few
 	s.config = map[string]string{}
 	for range s.dice.IntN(3) {
 		key, value := s.setting()

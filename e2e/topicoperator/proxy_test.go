@@ -222,7 +222,7 @@ func (p *proxy) serve(client net.Conn, broker string) {
 		if err != nil || len(request) < frames.HeaderBeginning {
 			return
 		}
-		key := apiKey(binary.BigEndian.Uint16(request)) //nolint:gosec // the protocol's own conversion
+		key := apiKey(binary.BigEndian.Uint16(request)) // the protocol's own conversion
 		p.note(key)
 		if !p.pass(key, beforeBroker) {
 			return

@@ -93,7 +93,7 @@ func (r *Recorder) put(line chan event, e event) {
 func (r *Recorder) Start(ctx context.Context) error {
 	for {
 		if err := r.limiter.Wait(ctx); err != nil {
-			return nil //nolint:nilerr // the context's end is the ordinary way to stop
+			return nil // the context's end is the ordinary way to stop
 		}
 		e, ok := r.next(ctx)
 		if !ok {

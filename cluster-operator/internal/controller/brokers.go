@@ -98,7 +98,7 @@ func (p *pass) left(b kafka.Node) bool {
 func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current kafka.MetadataVersion) error {
 	wanted, err := kafka.ParseMetadataVersion(p.input.MetadataVersion)
 	if err != nil || wanted == current {
-		return nil //nolint:nilerr // validation reports a version that does not exist
+		return nil // validation reports a version that does not exist
 	}
 	p.log.Info("Moving the metadata version", "from", current.String(), "to", wanted.String())
 	if err := p.Kafka.MoveMetadataVersion(ctx, to, int16(wanted), wanted < current); err != nil {

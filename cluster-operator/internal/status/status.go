@@ -184,7 +184,7 @@ func Pool(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string) v1
 	for _, n := range p.Nodes {
 		s.NodeIDs = append(s.NodeIDs, n.ID)
 	}
-	s.Replicas = int32(len(p.Nodes)) //nolint:gosec // node ids have 31 bits
+	s.Replicas = int32(len(p.Nodes)) // node ids have 31 bits
 	s.LabelSelector = fmt.Sprintf("%s=%s,%s=%s,%s=%s,%s=%s", v1.LabelCluster, cluster, podset.LabelKind, podset.KindKafka,
 		podset.LabelName, cluster+"-kafka", podset.LabelPoolName, p.Name)
 	return s

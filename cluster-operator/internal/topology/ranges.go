@@ -55,7 +55,7 @@ func parseID(text string) (int32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a node id", strings.TrimSpace(text))
 	}
-	return int32(id), nil //nolint:gosec // ParseUint bounds it to 31 bits
+	return int32(id), nil // ParseUint bounds it to 31 bits
 }
 
 // first returns the first id that is accepted, in the order in which the ids were written.

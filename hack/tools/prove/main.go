@@ -99,7 +99,7 @@ func prove(out, only string, fuzzTime time.Duration) (bool, error) {
 		return false, fmt.Errorf("no proof matches %q", only)
 	}
 	if out != "" {
-		if err := os.WriteFile(out, lines, 0o644); err != nil { //nolint:gosec // a report that anybody may read
+		if err := os.WriteFile(out, lines, 0o644); err != nil { // a report that anybody may read
 			return false, err
 		}
 	}

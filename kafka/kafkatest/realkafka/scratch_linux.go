@@ -15,7 +15,7 @@ func temporary() string {
 		plenty = 4 << 30
 	)
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(shared, &fs); err != nil || fs.Type != tmpfs || int64(fs.Bavail)*fs.Bsize < plenty { //nolint:gosec // far from overflow
+	if err := syscall.Statfs(shared, &fs); err != nil || fs.Type != tmpfs || int64(fs.Bavail)*fs.Bsize < plenty { // far from overflow
 		return os.TempDir()
 	}
 	return shared

@@ -19,7 +19,7 @@ var ErrNobodyToAsk = errors.New("roll asks before it restarts nodes, and nobody 
 // Confirmation asks whoever sits at the terminal; nil: nobody needs to be asked.
 func Confirmation(o options.Options, in *os.File, out io.Writer) (func() bool, error) {
 	if o.Yes {
-		return nil, nil //nolint:nilnil // nobody needs to be asked
+		return nil, nil // nobody needs to be asked
 	}
 	if !term.IsTerminal(int(in.Fd())) {
 		return nil, ErrNobodyToAsk

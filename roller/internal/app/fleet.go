@@ -26,7 +26,7 @@ func (w *world) newSet(home cluster.Cluster, scope cache.Options) (*clusters.Set
 		return nil, fmt.Errorf("--remote-kube-config: %w", err)
 	}
 	if len(remotes) == 0 {
-		return nil, nil //nolint:nilnil // there is nothing, and nothing is wrong
+		return nil, nil // there is nothing, and nothing is wrong
 	}
 	set, err := clusters.New(home, clusters.Options{
 		Home: w.options.Central, Namespace: w.options.Home, Remotes: remotes, Log: w.log,

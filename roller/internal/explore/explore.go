@@ -55,7 +55,7 @@ func (x *search) add(s *state, from int32, by string) int32 {
 	if at, ok := x.known[key]; ok {
 		return at
 	}
-	at := int32(len(x.states)) //nolint:gosec // no exploration is that large
+	at := int32(len(x.states)) // no exploration is that large
 	x.known[key] = at
 	x.states, x.from, x.by, x.back = append(x.states, s), append(x.from, from), append(x.by, by), append(x.back, nil)
 	return at
@@ -118,7 +118,7 @@ func (x *search) hopeless() string {
 	}
 	for at, ok := range reaches {
 		if !ok {
-			return "there is no way to the end from here" + x.way(int32(at)) //nolint:gosec // no exploration is that large
+			return "there is no way to the end from here" + x.way(int32(at)) // no exploration is that large
 		}
 	}
 	return ""

@@ -87,13 +87,13 @@ func deeds() []deed {
 
 // RandomHistory is the history of a seed.
 func RandomHistory(seed uint64) History {
-	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a history is no secret
+	r := rand.New(rand.NewPCG(seed, 2)) // a history is no secret
 	return randomHistory(r, RandomShape(r), 30+r.IntN(170))
 }
 
 // LargeHistory is the history of a seed with so many brokers over three racks, and some controllers beside them.
 func LargeHistory(seed uint64, brokers int) History {
-	r := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // a history is no secret
+	r := rand.New(rand.NewPCG(seed, 3)) // a history is no secret
 	h := randomHistory(r, Shape{Nodes: brokers, Partitions: 6, Controllers: 3 + 2*r.IntN(2), Racks: 3, Aware: r.IntN(4) > 0}, 300)
 	h.Cluster.Policy.MaxUnavailable = []int{3, 10, brokers}[r.IntN(3)]
 	return h

@@ -39,7 +39,7 @@ type Options struct {
 // Batcher coalesces concurrent calls of one kind. K tells items apart: two items of one key never travel in the same batch, so that a
 // request never says two things about one topic.
 type Batcher[K comparable, I, O any] struct {
-	ctx  context.Context //nolint:containedctx // the life of the batches, which outlive the call that happened to start them
+	ctx  context.Context // the life of the batches, which outlive the call that happened to start them
 	key  func(I) K
 	do   Func[I, O]
 	opts Options

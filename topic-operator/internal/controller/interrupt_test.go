@@ -131,7 +131,7 @@ func TestAPassThatRunsOutOfTimeIsToldAndRepeated(t *testing.T) {
 
 // expiring is a context whose deadline comes when done is closed.
 type expiring struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context // it is one
 	done            chan struct{}
 }
 

@@ -193,7 +193,7 @@ func (k *fakeKafka) add(name string, partitions int32, replicas int16) *topic.Ac
 }
 
 func grow(t *topic.Actual, partitions int32, replicas int16) {
-	for i := int32(len(t.Topic.Partitions)); i < partitions; i++ { //nolint:gosec // small
+	for i := int32(len(t.Topic.Partitions)); i < partitions; i++ { // small
 		p := kafka.Partition{Index: i}
 		for n := range int32(replicas) {
 			p.Replicas = append(p.Replicas, n)
@@ -325,7 +325,7 @@ func (k *fakeKafka) Increase(ctx context.Context, p kafka.PartitionIncrease, all
 		case int(p.Total) <= len(t.Topic.Partitions):
 			return kafka.NewError(kafka.CodeInvalidPartitions, fmt.Sprintf("Topic already has %d partition(s).", len(t.Topic.Partitions)))
 		}
-		grow(t, p.Total, int16(len(t.Topic.Partitions[0].Replicas))) //nolint:gosec // small
+		grow(t, p.Total, int16(len(t.Topic.Partitions[0].Replicas))) // small
 		return nil
 	})
 }

@@ -30,7 +30,7 @@ import (
 type twins struct {
 	*WithT
 	t     *testing.T
-	ctx   context.Context //nolint:containedctx // the test's own
+	ctx   context.Context // the test's own
 	r     *rand.Rand
 	real  client.Client
 	model *modelServer
@@ -368,7 +368,7 @@ func newTwins(t *testing.T, seed uint64) (*twins, *follower) {
 	t.Helper()
 	a := admin(t)
 	w := &twins{WithT: NewWithT(t), t: t, ctx: t.Context(), real: a, model: newModelServer(newClock().now), ns: newNamespace(t, a),
-		uids: map[types.UID]types.UID{}, did: map[string]int{}, r: rand.New(rand.NewPCG(seed, 2))} //nolint:gosec // a history is no secret
+		uids: map[types.UID]types.UID{}, did: map[string]int{}, r: rand.New(rand.NewPCG(seed, 2))} // a history is no secret
 	watcher, err := client.NewWithWatch(rest.CopyConfig(server.Config), client.Options{Scheme: scheme})
 	w.Expect(err).NotTo(HaveOccurred())
 	var list v1.KafkaTopicList

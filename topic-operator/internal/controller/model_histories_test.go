@@ -155,7 +155,7 @@ type modelHistory struct {
 
 // randomHistory is the history of a seed.
 func randomHistory(seed uint64) modelHistory {
-	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a history is no secret
+	r := rand.New(rand.NewPCG(seed, 1)) // a history is no secret
 	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0, faults: r.IntN(4) > 0, undeletable: r.IntN(16) == 0}}
 	for range 50 + r.IntN(300) {
 		h.steps = append(h.steps, randomStep(r, h.config.faults, false))
@@ -256,7 +256,7 @@ func modelSeed(t *testing.T) uint64 {
 	text := os.Getenv("PROVE_SEED")
 	switch {
 	case text == "" && os.Getenv("PROVE") == "full":
-		return rand.Uint64() >> 12 //nolint:gosec // a history is no secret
+		return rand.Uint64() >> 12 // a history is no secret
 	case text == "":
 		return 1 // what a test finds must not depend on the day
 	}

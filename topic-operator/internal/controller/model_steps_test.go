@@ -66,7 +66,7 @@ type modelDeed struct {
 
 var modelDeeds []modelDeed
 
-func init() { //nolint:gochecknoinits // the deeds and what they do refer to each other
+func init() { // the deeds and what they do refer to each other
 	modelDeeds = []modelDeed{
 		{name: "deliver", weight: 30, run: (*model).deliverSome},
 		{name: "work", weight: 45, run: (*model).work},

@@ -93,7 +93,7 @@ func TestEachCallGetsTheAnswerOfItsOwnItem(t *testing.T) {
 		case 1:
 			moves[k], err = e.Reassignments(t.Context(), name(k))
 		case 2:
-			made[k], err = e.Create(t.Context(), kafka.NewTopic{Name: fmt.Sprint("new", k), Partitions: int32(k)}, nil) //nolint:gosec // small
+			made[k], err = e.Create(t.Context(), kafka.NewTopic{Name: fmt.Sprint("new", k), Partitions: int32(k)}, nil) // small
 		}
 		return err
 	})

@@ -38,7 +38,7 @@ var everyCall = map[string]func(ctx context.Context, e *Executor, i int) error{
 
 // topicID is the id of the topic of a number.
 func topicID(i int) (id kafka.TopicID) {
-	binary.BigEndian.PutUint64(id[8:], uint64(i)+1) //nolint:gosec // small
+	binary.BigEndian.PutUint64(id[8:], uint64(i)+1) // small
 	return id
 }
 

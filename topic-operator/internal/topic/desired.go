@@ -35,7 +35,7 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 		d.Partitions = *kt.Spec.Partitions
 	}
 	if kt.Spec.Replicas != nil {
-		d.Replicas = int16(*kt.Spec.Replicas) //nolint:gosec // the schema bounds it to 1..32767
+		d.Replicas = int16(*kt.Spec.Replicas) // the schema bounds it to 1..32767
 	}
 	// What no request can carry is rejected here: it must not travel with other topics.
 	if err := kafka.CheckTopicName(d.Name); err != nil {

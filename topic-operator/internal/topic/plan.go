@@ -76,7 +76,7 @@ func describeChange(c kafka.ConfigChange) string {
 // Compare plans the way from an existing topic to the desired one.
 func Compare(d Desired, a Actual, rules Rules) Plan {
 	p := Plan{Alter: compareConfig(d, a, rules), Kept: kept(d, a)}
-	switch have := int32(len(a.Topic.Partitions)); { //nolint:gosec // Kafka counts partitions in 32 bits
+	switch have := int32(len(a.Topic.Partitions)); { // Kafka counts partitions in 32 bits
 	case d.Partitions == brokerDefault || d.Partitions == have:
 	case d.Partitions > have:
 		p.Increase = &kafka.PartitionIncrease{Topic: d.Name, Total: d.Partitions}
