@@ -36,7 +36,7 @@ const (
 	ReasonLeft Reason = "Left"
 )
 
-// refusal says why credentials or a cluster are not accepted. Trying the same again may help with some reasons only: see final.
+// refusal explains why credentials or a cluster are not accepted. Trying the same again may help with some reasons only: see final.
 type refusal struct {
 	reason  Reason
 	message string
@@ -65,7 +65,7 @@ func hopeless(err error) bool {
 	return reason == ReasonKubeconfigInvalid || reason == ReasonKubeconfigUnsafe
 }
 
-// UnreachableError says that nothing can be said about what is in a cluster, because there is no good connection to it.
+// UnreachableError means that nothing can be said about what is in a cluster, because there is no good connection to it.
 // A read that fails with it means "unknown", never "gone". After a write that fails with it, the write may or may not have happened.
 type UnreachableError struct {
 	// Status is the member's at that time.
@@ -92,7 +92,7 @@ func IsUnreachable(err error) bool {
 	return ok
 }
 
-// UnknownError says that no cluster of that id is configured.
+// UnknownError means that no cluster of that id is configured.
 type UnknownError struct {
 	// ID is what was asked for.
 	ID string

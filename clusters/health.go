@@ -2,7 +2,7 @@ package clusters
 
 import "time"
 
-// Hysteresis says how many probes of one kind, one after the other, it takes to change one's mind. Both are at least 1.
+// Hysteresis describes how many probes of one kind, one after the other, it takes to change one's mind. Both are at least 1.
 type Hysteresis struct {
 	// Failures in a row make what was healthy unhealthy.
 	Failures int
@@ -40,7 +40,7 @@ func (h Hysteresis) Next(health Health, now time.Time, err error) Health {
 	return health
 }
 
-// Probing says how often and how patiently members are asked whether they are there.
+// Probing describes how often and how patiently members are asked whether they are there.
 //
 // A connection that has gone silent (a stopped server, a dropped route) is told within Failures * Interval + Timeout.
 type Probing struct {
@@ -48,7 +48,7 @@ type Probing struct {
 	Interval time.Duration
 	// Timeout is how long one probe may take, at most Interval. Zero: Interval.
 	Timeout time.Duration
-	// Hysteresis says how many probes it takes to change one's mind. Zero: 3 failures, 3 successes.
+	// Hysteresis describes how many probes it takes to change one's mind. Zero: 3 failures, 3 successes.
 	Hysteresis Hysteresis
 }
 

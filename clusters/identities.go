@@ -102,7 +102,7 @@ func assemble(ids []string) *assembly {
 	return a
 }
 
-// arrive says that the id's first attempt has come to an end, or will not.
+// arrive means that the id's first attempt has come to an end, or will not.
 func (a *assembly) arrive(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -25,7 +25,7 @@ type Options struct {
 	Namespace string
 	// Remotes are the remote clusters; Set.SetRemotes changes them later.
 	Remotes []Remote
-	// Probing says how the members' health is watched.
+	// Probing describes how the members' health is watched.
 	Probing Probing
 	// Cluster are options of each remote cluster, its scheme and the scope of its cache for example. Cache.NewInformer and HTTPClient are the Set's own.
 	Cluster []cluster.Option
@@ -55,7 +55,7 @@ type Set struct {
 	// homeKnown is closed when the home cluster's identity is known.
 	homeKnown chan struct{}
 	greeters  []Greeter
-	// greetersChanged is closed, and made anew, when there is another greeter.
+	// greetersChanged is closed, and made again, when there is another greeter.
 	greetersChanged chan struct{}
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Config says how to reach a cluster. It holds bytes, not files: whoever owns the files or Secrets reads them, and hands over a
+// Config describes how to reach a cluster. It holds bytes, not files: whoever owns the files or Secrets reads them, and hands over a
 // new Config when they change.
 type Config struct {
 	// Bootstrap are host:port addresses of one or more brokers; for a client of the controllers (see Controllers) those of controllers.

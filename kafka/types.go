@@ -97,7 +97,7 @@ func BrokerResource(id int32) ConfigResource {
 	return ConfigResource{ResourceBroker, fmt.Sprint(id)}
 }
 
-// ConfigSource says where the effective value of a key comes from (KIP-226).
+// ConfigSource describes where the effective value of a key comes from (KIP-226).
 type ConfigSource int8
 
 // The sources, with Kafka's own codes.

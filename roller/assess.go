@@ -44,7 +44,7 @@ type Rule string
 const (
 	RuleUnknown      Rule = "Unknown"      // a fact that is needed is not known
 	RuleRecovery     Rule = "Recovery"     // a node that recovers its logs is left alone
-	RuleOwner        Rule = "Owner"        // it is not proven that it is ours, and that its pod is made anew
+	RuleOwner        Rule = "Owner"        // it is not proven that it is ours, and that its pod is made again
 	RuleHold         Rule = "Hold"         // somebody wants it to be left alone
 	RulePaused       Rule = "Paused"       // nothing is to begin
 	RuleWindow       Rule = "Window"       // no maintenance window is open
@@ -71,7 +71,7 @@ type Block struct {
 	Why string `json:"why"`
 }
 
-// Assessment is what is to be said of one node.
+// Assessment is all that is known of one node.
 type Assessment struct {
 	Node  NodeID `json:"node"`
 	Name  string `json:"name"`
@@ -81,7 +81,7 @@ type Assessment struct {
 	State            State  `json:"state"`
 	Detail           string `json:"detail,omitempty"`
 	Need             Need   `json:"need"`
-	// Reasons are why it is to be restarted.
+	// Reasons are why it should be restarted.
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Repeated are reasons that it shows although it was restarted for them; it is not again.
 	Repeated []Reason `json:"repeated,omitempty"`
@@ -188,7 +188,7 @@ func (a *Assessment) unready(n *Node) {
 	}
 }
 
-// unknown notes what is not known of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown is never as it is to be.
+// unknown notes what is not known of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown is never as it should be.
 func (a *Assessment) unknown(policy Policy) {
 	n := a.node
 	if n.Instance.Or("?") == "" {

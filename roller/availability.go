@@ -61,7 +61,7 @@ func NewAvailability(topics Fact[[]Topic]) *Availability {
 	return a
 }
 
-// Shortage says why a broker must not go down while all of down are down as well: the partition that would have too few replicas in sync. Empty: it may
+// Shortage explains why a broker must not go down while all of down are down as well: the partition that would have too few replicas in sync. Empty: it may
 // go. A broker without replicas may always go.
 func (a *Availability) Shortage(id NodeID, down []NodeID) string {
 	return a.shortage(id, a.set(down))

@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that is to be restarted, or one can go with others
-// that could not when it was made, it is made anew, as soon as no broker is away.
+// follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that should be restarted, or one can go with others
+// that could not when it was made, it is made again, as soon as no broker is away.
 func (r *round) follow() {
 	r.takeUp()
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
@@ -52,7 +52,7 @@ func (r *round) takeUp() {
 	}
 }
 
-// brokers are the broker-only nodes that are to be restarted, in their order.
+// brokers are the broker-only nodes that should be restarted, in their order.
 func (r *round) brokers() []*Assessment {
 	var brokers []*Assessment
 	for _, a := range r.nodes {
@@ -148,7 +148,7 @@ func (r *round) pack(brokers []*Assessment) division {
 	return d
 }
 
-// proof says why there can't be fewer batches.
+// proof explains why there can't be fewer batches.
 func (r *round) proof(brokers []*Assessment, bound packing.Bound) string {
 	var words []string
 	for _, p := range bound.Parts {

@@ -30,7 +30,7 @@ func (f Fact[T]) Or(other T) T {
 // IsKnown reports whether there is a value.
 func (f Fact[T]) IsKnown() bool { return f.known }
 
-// Why says why there is no value; it is never empty for an unknown fact.
+// Why explains why there is no value; it is never empty for an unknown fact.
 func (f Fact[T]) Why() string {
 	switch {
 	case f.known:

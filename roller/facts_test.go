@@ -33,7 +33,7 @@ func TestAPodThatMayRecoverItsLogsIsGivenTime(t *testing.T) {
 	sc.Expect(sc.of(1-d.Actions[0].Node).Blocks).To(ContainElement(HaveField("Why", ContainSubstring("one at a time"))), "whatever may be away")
 }
 
-// What is not known is never as it is to be.
+// What is not known is never as it should be.
 func TestWhatIsNotKnownIsNotDone(t *testing.T) {
 	for name, hide := range map[string]func(n *roller.Node){
 		"revision":      func(n *roller.Node) { n.Revision = roller.Unknown[roller.Revision]("no set has this pod") },

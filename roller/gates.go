@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// gates adds what keeps a node that is to be restarted from that at this moment. It is asked anew after each node that is chosen.
+// gates adds what keeps a node that should be restarted from that at this moment. It is asked again after each node that is chosen.
 func (r *round) gates(a *Assessment) []Block {
 	b := &Assessment{Blocks: slices.Clone(a.Blocks), Node: a.Node}
 	if r.policy.Paused != "" {
@@ -160,7 +160,7 @@ func (r *round) doing(other *Assessment) string {
 	return "is " + string(other.State)
 }
 
-// areAway says who is away, or about to go.
+// areAway describes who is away, or about to go.
 func (r *round) areAway(away []*Assessment) string {
 	ids := make([]NodeID, len(away))
 	going := true
@@ -257,7 +257,7 @@ func (a *Assessment) guessed() bool {
 	return !a.node.Ready.Or(true) && a.State != StateStuck && !a.node.Recovery.IsKnown()
 }
 
-// forced says which checks are not made before the node is restarted, and why; empty: all are (docs/decisions/restart-order.md).
+// forced describes which checks are not made before the node is restarted, and why; empty: all are (docs/decisions/restart-order.md).
 func (r *round) forced(a *Assessment) string {
 	way := r.wayOut(a)
 	switch {

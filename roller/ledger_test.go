@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The ledger's account is what asking anew would say, whoever goes down in which order.
+// The ledger's account is what asking again would say, whoever goes down in which order.
 func TestTheLedgerAgreesWithAskingAnew(t *testing.T) {
 	g := NewWithT(t)
 	blocked := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// lose makes all nodes refuse everybody from now on, until they are started anew.
+// lose makes all nodes refuse everybody from now on, until they are started again.
 func (sc *scene) lose(why string) {
 	for i := range sc.s.Nodes {
 		n := &sc.s.Nodes[i]

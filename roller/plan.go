@@ -33,7 +33,7 @@ type Plan struct {
 // Batch is a set of nodes that go down together.
 type Batch struct {
 	Nodes []NodeID `json:"nodes"`
-	// Split says why its first node is not in the batch before; empty for the first batch.
+	// Split explains why its first node is not in the batch before; empty for the first batch.
 	Split string `json:"split,omitempty"`
 	// Risks are what clients will notice although the availability rule allows it, each with the first partition.
 	Risks map[Risk]string `json:"risks,omitempty"`
@@ -179,7 +179,7 @@ func trimmed(batches [][]NodeID, brokers []*Assessment) (left [][]NodeID, missin
 	return left, missing
 }
 
-// split says why the first node of a batch is not in the one before.
+// split explains why the first node of a batch is not in the one before.
 func (r *round) split(before, batch []NodeID) string {
 	first := r.s.Node(batch[0])
 	rack, share := 0, r.avail.LeaderShare(first.ID)

@@ -32,9 +32,9 @@ type Policy struct {
 	QuorumFetchTimeout time.Duration `json:"quorumFetchTimeout"`
 	// NoReconfiguration leaves configurations alone: only restarts are decided on.
 	NoReconfiguration bool `json:"noReconfiguration,omitempty"`
-	// Paused says who wants no restart to begin, and why; empty: nobody does. What has begun is seen to its end.
+	// Paused describes who wants no restart to begin, and why; empty: nobody does. What has begun is seen to its end.
 	Paused string `json:"paused,omitempty"`
-	// Closed says which maintenance window is waited for; empty: one is open, or there are none. It bears on restarts and reconfigurations.
+	// Closed describes which maintenance window is waited for; empty: one is open, or there are none. It bears on restarts and reconfigurations.
 	Closed string `json:"closed,omitempty"`
 }
 

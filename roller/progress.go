@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Progress is what the roller must remember from one step to the next, and over its own restarts: it is to be stored before the actions of the same
+// Progress is what the roller must remember from one step to the next, and over its own restarts: it should be stored before the actions of the same
 // decision are carried out. Its zero value is a beginning. A Progress is never changed: a Step returns another one.
 type Progress struct {
 	// Batches are the brokers of the plan that is being followed, and Limits those of the policy that it was made for.
@@ -16,7 +16,7 @@ type Progress struct {
 	Restarts map[NodeID]Restart `json:"restarts,omitempty"`
 	// Restarted are, by node, the reasons for which it was restarted and that it still shows, by kind and mark.
 	Restarted map[NodeID][]string `json:"restarted,omitempty"`
-	// Waiting is since when a controller could not be restarted that is to be.
+	// Waiting is since when a controller could not be restarted that should be.
 	Waiting map[NodeID]time.Time `json:"waiting,omitempty"`
 	// Alterations are the last attempts to change a node's configuration while it runs.
 	Alterations map[NodeID]Alteration `json:"alterations,omitempty"`

@@ -50,7 +50,7 @@ func TestARollerThatCrashesContinues(t *testing.T) {
 	sc.Expect(next.Actions).To(HaveLen(1))
 	sc.Expect(next.Actions[0].Node).To(BeEquivalentTo(1))
 
-	// The API server refused: it is taken back, and the next step begins anew.
+	// The API server refused: it is taken back, and the next step begins again.
 	sc.Expect(roller.Step(&sc.s, next.Progress.NotCarriedOut(1), sc.policy).Actions).To(HaveLen(1))
 }
 

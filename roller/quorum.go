@@ -8,9 +8,9 @@ import (
 
 // QuorumVerdict is the answer to whether the quorum would survive a restart.
 type QuorumVerdict struct {
-	// Blocked says why it would not; empty if it would.
+	// Blocked explains why it would not; empty if it would.
 	Blocked string
-	// Warning says what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
+	// Warning describes what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
 	Warning string
 }
 

@@ -96,7 +96,7 @@ func (r *round) unread() []NodeID {
 	return ids
 }
 
-// compare tells how each node's configuration differs from what it is to be. What concerns all brokers is given to one of them.
+// compare tells how each node's configuration differs from what it should be. What concerns all brokers is given to one of them.
 func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	diffs := map[NodeID]brokerconfig.Diff{}
 	if r.policy.NoReconfiguration {
@@ -216,7 +216,7 @@ func needsConfig(keys []string) bool {
 	})
 }
 
-// wanted reports whether the node is to be restarted, and nobody outside keeps it from that.
+// wanted reports whether the node should be restarted, and nobody outside keeps it from that.
 func (a *Assessment) wanted() bool {
 	return a.Need == NeedRestart && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
 		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnderWay || b.Rule == RuleRecovery
@@ -256,7 +256,7 @@ func (r *round) restart(a *Assessment) Restart {
 	return next
 }
 
-// waits notes since when a controller that is to be restarted can't be. To stand in the queue behind one that is on its way is not that: the last of many
+// waits notes since when a controller that should be restarted can't be. To stand in the queue behind one that is on its way is not that: the last of many
 // controllers would be given up before its turn.
 func (r *round) waits(a *Assessment) {
 	since, already := r.progress.Waiting[a.Node]

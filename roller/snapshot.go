@@ -14,7 +14,7 @@ type Snapshot struct {
 	At time.Time `json:"at"`
 	// From is when the oldest fact was read on which the safety of a restart depends; zero: At.
 	From time.Time `json:"from,omitzero"`
-	// Unread says why nodes may be missing from Nodes, such as a Kubernetes cluster that can't be read. Empty: a node that is not in Nodes is listed by no
+	// Unread explains why nodes may be missing from Nodes, such as a Kubernetes cluster that can't be read. Empty: a node that is not in Nodes is listed by no
 	// StrimziPodSet, and has no pod.
 	Unread string `json:"unread,omitempty"`
 	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id. An id stands there once.
@@ -82,7 +82,7 @@ type Node struct {
 	// Fenced: the active controller holds the broker for out of service (KIP-1073).
 	Fenced Fact[bool] `json:"fenced"`
 
-	// Revision tells whether the pod is what it is to be.
+	// Revision tells whether the pod is what it should be.
 	Revision Fact[Revision] `json:"revision"`
 	// Requests are the reasons from outside to restart the node: annotations, certificates and the like.
 	Requests []Reason `json:"requests,omitempty"`
@@ -90,11 +90,11 @@ type Node struct {
 	Config Fact[brokerconfig.Config] `json:"config"`
 	// Desired is the configuration that the node is to have, which is known although the node does not tell of its own.
 	Desired Fact[map[string]string] `json:"desired"`
-	// Hold says who wants the node to be left alone, and why; empty: nobody does.
+	// Hold describes who wants the node to be left alone, and why; empty: nobody does.
 	Hold string `json:"hold,omitempty"`
-	// Unsettled says why what the node is to be is not known yet; nothing is done to it meanwhile. Empty: it is known, or nobody promises to say so.
+	// Unsettled explains why what the node should be is not known yet; nothing is done to it meanwhile. Empty: it is known, or nobody promises to say so.
 	Unsettled string `json:"unsettled,omitempty"`
-	// Foreign says why it is not proven that the node may be restarted by us: nobody is known to make its pod anew, or the Kafka that answers is another one.
+	// Foreign explains why it is not proven that the node may be restarted by us: nobody is known to make its pod again, or the Kafka that answers is another one.
 	// Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
 	Foreign string `json:"foreign,omitempty"`
 }

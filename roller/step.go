@@ -7,14 +7,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// ActionKind is what is to be done.
+// ActionKind is what to do.
 type ActionKind string
 
 // The actions.
 const (
-	// ActionRestart ends the node's pod; whoever owns the pod makes a new one. It is to be done only to the given Instance.
+	// ActionRestart ends the node's pod; whoever owns the pod makes a new one. It should be done only to the given Instance.
 	ActionRestart ActionKind = "Restart"
-	// ActionReconfigure changes the configuration of a node, or of all brokers, while they run: what is to be changed is validated first.
+	// ActionReconfigure changes the configuration of a node, or of all brokers, while they run: what should be changed is validated first.
 	ActionReconfigure ActionKind = "Reconfigure"
 )
 
@@ -28,9 +28,9 @@ type Action struct {
 	Reasons  []Reason `json:"reasons,omitempty"`
 	// Until is the latest time at which it may be begun: after it, the facts that it was decided on are too old, and another look is needed.
 	Until time.Time `json:"until,omitzero"`
-	// Forced says which checks were not made, and why; empty: all were.
+	// Forced describes which checks were not made, and why; empty: all were.
 	Forced string `json:"forced,omitempty"`
-	// Changes are what is to be changed: Reconfigure only.
+	// Changes are what should be changed: Reconfigure only.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
 }
 
@@ -39,7 +39,7 @@ type Phase string
 
 // The phases.
 const (
-	PhaseDone    Phase = "Done"    // nothing is to be done, and all nodes are ready
+	PhaseDone    Phase = "Done"    // nothing to do, and all nodes are ready
 	PhaseRolling Phase = "Rolling" // something is done, or under way
 	PhaseWaiting Phase = "Waiting" // a node is not ready, or something is to be done that only takes time, or a window
 	PhaseBlocked Phase = "Blocked" // something is to be done, and something else must change first
@@ -55,7 +55,7 @@ type Decision struct {
 	Nodes []Assessment `json:"nodes"`
 	// Disputes are what the desired configurations of nodes do not agree on.
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
-	// Progress is to be stored before Actions are carried out.
+	// Progress should be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
 	// Again is after how long to look again, unless something changes before; 0: there is no need to.
 	Again time.Duration `json:"again,omitempty"`
@@ -71,7 +71,7 @@ const (
 // Freshness is how old facts may be at the most when a node is restarted on them.
 const Freshness = 5 * time.Second
 
-// Step decides what is to be done now: at most one restart, which comes first, and changes of configurations. It looks at everything anew each time; all it
+// Step decides what to do now: at most one restart, which comes first, and changes of configurations. It looks at everything again each time; all it
 // remembers is the Progress. Each member of a batch is decided on by a look of its own, because facts age while the one before goes (docs/decisions/facts-of-a-restart.md).
 func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	r := newRound(s, p, policy)

@@ -80,7 +80,7 @@ func TestANodeOnHold(t *testing.T) {
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
 }
 
-// What nobody is known to make anew is not restarted, whoever asks for it and whatever is wrong with it; and it stops nobody.
+// What nobody is known to make again is not restarted, whoever asks for it and whatever is wrong with it; and it stops nobody.
 func TestANodeThatNobodyWouldMakeAnew(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
 	sc.node(1).Foreign = "no StrimziPodSet lists its pod"

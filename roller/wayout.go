@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// wayOut says why a node is restarted although a check of the data or the quorum would keep it, or can't be made (docs/decisions/lost-clusters.md); empty: it is
+// wayOut explains why a node is restarted although a check of the data or the quorum would keep it, or can't be made (docs/decisions/lost-clusters.md); empty: it is
 // not. Some clusters can only be repaired by the restart that a check blocks: those whose certificates have expired, or whose controllers live and find no
 // leader. There must be positive evidence for as long as patience lasts, and the node must be out of date: else it would end the same way.
 func (r *round) wayOut(a *Assessment) string {

@@ -12,9 +12,9 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// Decision is what is to be done about the pods of a StrimziPodSet, and what its status should say meanwhile.
+// Decision is what to do about the pods of a StrimziPodSet, and what its status should say meanwhile.
 type Decision struct {
-	// Create are the pods that are missing, as they are to be created.
+	// Create are the pods that are missing, as they should be created.
 	Create []*corev1.Pod
 	// Adopt are pods that are listed, that nothing controls, and that the set's selector matches: they are the set's from before it was deleted and restored.
 	Adopt []*corev1.Pod
@@ -30,7 +30,7 @@ type Decision struct {
 	Pods, Ready, Current int32
 }
 
-// Deletion is a pod that is to be deleted, and why.
+// Deletion is a pod that should be deleted, and why.
 type Deletion struct {
 	Pod    *corev1.Pod
 	Reason string
@@ -140,7 +140,7 @@ func (d *Decision) await(pod *corev1.Pod, now time.Time) {
 		pod.Name, pod.DeletionTimestamp.UTC().Format(time.RFC3339), node, len(pod.Finalizers), corev1.TaintNodeOutOfService))
 }
 
-// foreign says that a name is taken.
+// foreign means that a name is taken.
 func foreign(set *core.StrimziPodSet, pod *corev1.Pod) string {
 	owner := "nothing that is known"
 	if o := metav1.GetControllerOf(pod); o != nil {

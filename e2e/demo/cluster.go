@@ -240,7 +240,7 @@ func (o *onNodes) problem(ctx context.Context) error {
 	return nil
 }
 
-// howToGoOn says what can be done with what runs.
+// howToGoOn describes what can be done with what runs.
 func (o *onNodes) howToGoOn() {
 	o.tell.section("Go on playing")
 	path := ""

@@ -221,7 +221,7 @@ func end(ctx context.Context, supervisor identity) error {
 	return nil
 }
 
-// tellHowToGoOn says what can be done with a demo that runs.
+// tellHowToGoOn describes what can be done with a demo that runs.
 func (d *Demo) tellHowToGoOn(s *state) {
 	d.tell.section("Go on playing")
 	path := ""

@@ -1,7 +1,7 @@
 // Package podsets stands in for what makes pods of StrimziPodSets, for tests of what restarts them.
 //
 // [Follow] plays the controller of StrimziPodSets, on Kubernetes clusters with nodes (e2e/realnodes): it makes the pods that are missing, owned by their
-// set, makes those anew that went away or ended, deletes those that are in no set any more, leaves those alone that are out of date, and tells of them in
+// set, makes those again that went away or ended, deletes those that are in no set any more, leaves those alone that are out of date, and tells of them in
 // the set's status.
 //
 // [Run] plays two parts more, where there is an API server and no nodes (e2e/controlplane). As the scheduler it gives each pod a place. As the kubelet it

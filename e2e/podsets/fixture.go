@@ -127,7 +127,7 @@ func (f *Fixture) Mend(node int32) {
 	delete(f.faults, node)
 }
 
-// Starts are the starts of nodes so far, each for a new pod, in their order. Containers that were started anew in the same pod are not among them.
+// Starts are the starts of nodes so far, each for a new pod, in their order. Containers that were started again in the same pod are not among them.
 func (f *Fixture) Starts() []Start {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// plan is what is to be done so that the pods are those that a set declares, and what its status is meanwhile.
+// plan is what to do so that the pods are those that a set declares, and what its status is meanwhile.
 type plan struct {
-	// create are pods that are missing, as they are to be.
+	// create are pods that are missing, as they should be.
 	create []corev1.Pod
 	// adopt are pods of the set that have no owner.
 	adopt []corev1.Pod
@@ -47,7 +47,7 @@ func makePlan(set *podset.StrimziPodSet, desired, existing []corev1.Pod) plan {
 	return p
 }
 
-// want deals with one pod that is to be there; pod is nil if it is not.
+// want deals with one pod that should be there; pod is nil if it is not.
 func (p *plan) want(set *podset.StrimziPodSet, desired, pod *corev1.Pod) {
 	switch {
 	case pod == nil:

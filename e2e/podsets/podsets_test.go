@@ -79,7 +79,7 @@ func start(t *testing.T) *scene {
 	return s
 }
 
-// status is what the set says of its pods: how many there are to be, are ready, and are up to date.
+// status is what the set says of its pods: how many there should be, are ready, and are up to date.
 func (s *scene) status(ctx context.Context) func() []int32 {
 	return func() []int32 {
 		var set podset.StrimziPodSet
@@ -142,7 +142,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Expect(err).NotTo(HaveOccurred())
 	s.Expect(strings.Count(string(log), "\n")).To(Equal(1))
 
-	// A process that dies is started anew in the same pod.
+	// A process that dies is started again in the same pod.
 	process = s.kafka.PID(0)
 	s.Expect(s.kafka.Kill(0)).To(Succeed())
 	s.Eventually(s.status(ctx), patience).Should(Equal([]int32{1, 0, 1}))

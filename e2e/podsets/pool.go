@@ -19,7 +19,7 @@ type Pool struct {
 	Broker, Controller bool
 	// Nodes are the ids of its nodes.
 	Nodes []int32
-	// Revision is what the pods are to be made from.
+	// Revision is what the pods should be made from.
 	Revision string
 	// ClusterID is the id of the Kafka cluster, which the ConfigMaps tell of; they do not if it is empty.
 	ClusterID string

@@ -64,7 +64,7 @@ func (s state) String() string {
 	return fmt.Sprintf("id %s, %d partitions, configuration %v, records %v", s.id, s.partitions, s.config, s.records)
 }
 
-// differs says how the topic became another one than it was; empty if it did not.
+// differs describes how the topic became another one than it was; empty if it did not.
 func (s state) differs(now state) string {
 	kept := s.exists() == now.exists() && s.id == now.id && s.partitions == now.partitions && maps.Equal(s.config, now.config) && slices.Equal(s.records, now.records)
 	if kept {
@@ -73,7 +73,7 @@ func (s state) differs(now state) string {
 	return fmt.Sprintf("was %s; is %s", s, now)
 }
 
-// lost says what the topic lost of what it is there for: itself, or records. More partitions are no loss.
+// lost describes what the topic lost of what it is there for: itself, or records. More partitions are no loss.
 func (s state) lost(now state) string {
 	if s.id == now.id && len(now.records) >= len(s.records) && slices.Equal(s.records, now.records[:len(s.records)]) {
 		return ""
@@ -168,7 +168,7 @@ func (c *cluster) settled(ctx context.Context, name string) (state, error) {
 	return s, err
 }
 
-// errTaken says that somebody else made the topic.
+// errTaken means that somebody else made the topic.
 var errTaken = errors.New("the topic exists already")
 
 // make creates topics behind the operators' backs, and waits until the broker shows them.

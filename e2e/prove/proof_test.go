@@ -124,7 +124,7 @@ func pause(ctx context.Context, d time.Duration) {
 // look is the pause between two looks at something that is waited for.
 const look = 25 * time.Millisecond
 
-// errNotYet says that what is waited for has not come.
+// errNotYet means that what is waited for has not come.
 var errNotYet = errors.New("not yet")
 
 // await waits until f returns no error, and says in the end what was lacking.

@@ -313,7 +313,7 @@ func (r *race) forget(ctx context.Context, x *round) error {
 	return r.deleted(ctx, x)
 }
 
-// live lets an object that is claimed end in one of the ways that are documented: with its topic, without it, or after it was claimed anew.
+// live lets an object that is claimed end in one of the ways that are documented: with its topic, without it, or after it was claimed again.
 func (r *race) live(ctx context.Context, x *round) error {
 	way := x.dice.IntN(3)
 	if way == 0 {

@@ -234,7 +234,7 @@ func (k *kills) removeBehind(ctx context.Context, s *subject) (bool, error) {
 	return true, k.note(ctx, s)
 }
 
-// replaceBehind makes the topic anew behind the operator's back, unless the operator is faster.
+// replaceBehind makes the topic again behind the operator's back, unless the operator is faster.
 func (k *kills) replaceBehind(ctx context.Context, s *subject) (bool, error) {
 	s.tampered = true
 	k.history.note(s.name, "in Kafka: delete the topic and create it again")

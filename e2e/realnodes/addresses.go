@@ -57,7 +57,7 @@ func apiServiceAddress(cluster int) netip.Addr { return siteAddress(cluster, 240
 // dnsAddress is that of a cluster's DNS service.
 func dnsAddress(cluster int) netip.Addr { return siteAddress(cluster, 240, 10) }
 
-// checkSize says whether there are addresses for so many clusters and nodes.
+// checkSize reports whether there are addresses for so many clusters and nodes.
 func checkSize(clusters, nodes int) error {
 	if clusters < 1 || clusters > maxClusters || nodes < 1 || nodes > maxNodes {
 		return fmt.Errorf("a lab has 1 to %d clusters of 1 to %d nodes each, not %d of %d", maxClusters, maxNodes, clusters, nodes)

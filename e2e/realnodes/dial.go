@@ -25,7 +25,7 @@ func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Con
 	}
 	var conn net.Conn
 	err := l.network.outside.do(func() error {
-		// Without a fallback the dial stays on this goroutine, hence on the thread that is in the namespace.
+		// Without a fallback the dial stays on this goroutine, therefore on the thread that is in the namespace.
 		dialer := net.Dialer{FallbackDelay: -1, Timeout: dialTimeout}
 		var err error
 		conn, err = dialer.DialContext(ctx, network, address)

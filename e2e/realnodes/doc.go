@@ -23,7 +23,7 @@
 // A node is a tree of processes in namespaces of its own (mount, pid, network, UTS, IPC, cgroup), as it is with kind, only that no
 // container engine makes them. Its root is that of the machine, with the folders that programs write to covered by its own; so
 // every program keeps its usual paths, and nothing is written outside of the lab's folder. The first process of a node
-// (internal/supervise) mounts what is to be mounted, runs the programs, each again when it ends, and does what [Node] asks for.
+// (internal/supervise) mounts what should be mounted, runs the programs, each again when it ends, and does what [Node] asks for.
 //
 // Each node has one link, to a router that is a network namespace too; so has the test process ([Outside]). The router knows the
 // pods of every node. A cut is a pair of rules there that lose what one cluster sends to another: it reaches nodes, pods and node

@@ -98,7 +98,7 @@ func TestCutsAndHeals(t *testing.T) {
 		addresses = append(addresses, netip.AddrPortFrom(nodeAddress(cluster+1, 1), 80).String())
 	}
 	reach := func(from *namespace, to int) error { _, err := seenAs(from, addresses[to-1]); return err }
-	// lost says what became of a connection that nobody refuses, but for the patience.
+	// lost describes what became of a connection that nobody refuses, but for the patience.
 	lost := func(from *namespace, to int) bool {
 		_, err := seenWithin(from, addresses[to-1], 300*time.Millisecond)
 		var problem net.Error

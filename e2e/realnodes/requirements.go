@@ -120,7 +120,7 @@ func findHierarchy(mounts, controller string) (nodespec.Hierarchy, bool) {
 	return nodespec.Hierarchy{}, false
 }
 
-// unsuitable says why a folder can't hold a lab: the containers' file systems are overlays, which can't lie on another overlay.
+// unsuitable explains why a folder can't hold a lab: the containers' file systems are overlays, which can't lie on another overlay.
 func unsuitable(dir string) error {
 	const overlay = 0x794c7630
 	var fs syscall.Statfs_t

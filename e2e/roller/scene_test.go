@@ -111,7 +111,7 @@ func (s *scene) settled() {
 	}).WithTimeout(2 * patience).Should(Succeed())
 }
 
-// revision is what the pods are to be made from.
+// revision is what the pods should be made from.
 func (s *scene) revision() string { return s.pools[0].Revision }
 
 // outdate has all pods be made from another revision than those that there are.
@@ -185,7 +185,7 @@ func (s *scene) pod(id int32) string {
 	return ""
 }
 
-// seen waits until a node's pod is as it is to be.
+// seen waits until a node's pod is as it should be.
 func (s *scene) seen(id int32, matcher types.GomegaMatcher) {
 	GinkgoHelper()
 	Eventually(s.seenNow).WithArguments(id).Should(matcher)

@@ -29,7 +29,7 @@ type operator struct {
 // running are the operators of the moment, for whoever explains a failure.
 var running []*operator
 
-// setup says how to start an operator. The zero value watches all namespaces, for objects that carry a label of its own.
+// setup describes how to start an operator. The zero value watches all namespaces, for objects that carry a label of its own.
 type setup struct {
 	name string
 	// namespaces is STRIMZI_NAMESPACE; if it is given, there is no selector.

@@ -39,7 +39,7 @@ type proxy struct {
 	held   []*hold
 }
 
-// side says where a request is held.
+// side describes where a request is held.
 type side int
 
 const (

@@ -14,7 +14,7 @@ type Settings struct {
 	Bootstrap []string
 	// ClientID is what brokers log and apply quotas to.
 	ClientID string
-	// Protocol says whether connections are encrypted, and whether a login is needed.
+	// Protocol reports whether connections are encrypted, and whether a login is needed.
 	Protocol SecurityProtocol
 	// TLS matters only if Protocol.TLS(), SASL only if Protocol.SASL().
 	TLS  TLS

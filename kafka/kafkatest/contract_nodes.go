@@ -56,7 +56,7 @@ func RunNodeContract(t *testing.T, target NodeTarget) {
 	}
 }
 
-// lacks says what a case would need that the target is not made for; empty: nothing. Such a case is none of the target, rather than one that could not
+// lacks describes what a case would need that the target is not made for; empty: nothing. Such a case is none of the target, rather than one that could not
 // run: real Kafka has them all.
 func (target NodeTarget) lacks(group, name string) string {
 	needs := nodeNeeds[name]

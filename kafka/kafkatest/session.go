@@ -307,7 +307,7 @@ type call struct {
 
 var (
 	errShort = errors.New("the request is too short")
-	// errAnswered says that the answer was sent already.
+	// errAnswered means that the answer was sent already.
 	errAnswered = errors.New("the request is answered")
 )
 

@@ -25,7 +25,7 @@ const (
 	maxPause = time.Second
 )
 
-// repeat says what may be done when a request was sent and no answer came.
+// repeat describes what may be done when a request was sent and no answer came.
 type repeat int
 
 const (

@@ -459,7 +459,7 @@ func TestAPinOutlivesTheConfiguration(t *testing.T) {
 	untouched(t, others)
 }
 
-// TestACancelledCallOfABoundClient says that it was cancelled, and not more than it knows.
+// TestACancelledCallOfABoundClient means that it was cancelled, and not more than it knows.
 func TestACancelledCallOfABoundClient(t *testing.T) {
 	e := embed(t, kafkatest.Options{ClusterID: idB})
 	a := connect(t, quick(e))

@@ -41,7 +41,7 @@ type Files struct {
 // Settings are the settings of the connection to Kafka. Make them with NewSettings, put Groups into a table, read the table, and call
 // Complete; Result and Files are valid then, if the reading has no error.
 type Settings struct {
-	// Result says how to reach Kafka.
+	// Result describes how to reach Kafka.
 	Result credentials.Settings
 	// Files are set only with Program.Files.
 	Files Files

@@ -35,7 +35,7 @@ type Options struct {
 	// Cache adds to the cache's options; its DefaultNamespaces follow from Namespaces unless they are set, and managed fields are stripped
 	// unless DefaultTransform is set.
 	Cache cache.Options
-	// HTTP says where probes, metrics and profiles are served.
+	// HTTP describes where probes, metrics and profiles are served.
 	HTTP HTTP
 	// Election describes the leader election.
 	Election election.Options
@@ -45,7 +45,7 @@ type Options struct {
 	Log logr.Logger
 }
 
-// HTTP says where an operator serves. Settings fills it.
+// HTTP describes where an operator serves. Settings fills it.
 type HTTP struct {
 	// Address serves /healthy, /ready and /metrics, as host:port or :port (STRIMZI_HTTP_ADDRESS).
 	Address string

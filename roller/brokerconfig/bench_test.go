@@ -31,7 +31,7 @@ func fleet(brokers int) []brokerconfig.Node {
 	return nodes
 }
 
-// BenchmarkCompareAThousandBrokers is of brokers that are as they are to be, as most are most of the time.
+// BenchmarkCompareAThousandBrokers is of brokers that are as they should be, as most are most of the time.
 func BenchmarkCompareAThousandBrokers(b *testing.B) {
 	nodes := fleet(1000)
 	t := brokerconfig.Latest()

@@ -7,20 +7,20 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// Node is one node, for CompareAll. Nodes whose configuration is not known are left out: nobody can say what is to be done about them.
+// Node is one node, for CompareAll. Nodes whose configuration is not known are left out: nobody can say what to do about them.
 type Node struct {
 	ID     int32
 	Roles  Roles
 	Config Config
 }
 
-// Outcome is what is to be done so that all nodes have the configuration that they are to have.
+// Outcome is what to do so that all nodes have the configuration that they are to have.
 type Outcome struct {
 	// Nodes are the differences of each node that has one, without what concerns the whole cluster.
 	Nodes map[int32]Diff `json:"nodes"`
 	// Global are the changes that all brokers take up while they run, each once, sorted by key.
 	Global []Change `json:"global,omitempty"`
-	// Disputes are the cluster-wide keys that are to be changed and that the nodes do not agree on, sorted by key.
+	// Disputes are the cluster-wide keys that should be changed and that the nodes do not agree on, sorted by key.
 	Disputes []Dispute `json:"disputes,omitempty"`
 }
 

@@ -13,7 +13,7 @@ func Compare(c Config, r Roles) Diff {
 	return t.Compare(c, r)
 }
 
-// Compare tells what is to be done so that a node of these roles has its desired configuration.
+// Compare tells what to do so that a node of these roles has its desired configuration.
 //
 // What can be changed while the node runs is: a key of the node's own for this node, a cluster-wide one for all brokers, with an override for this
 // node removed. A restart is asked for only where one changes something: a value that Kafka stores wins over the file, so it is deleted instead.
@@ -68,7 +68,7 @@ type comparison struct {
 	diff     Diff
 }
 
-// difference is one key whose value is not as it is to be.
+// difference is one key whose value is not as it should be.
 type difference struct {
 	*Key
 	layers

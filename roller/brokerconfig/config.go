@@ -7,7 +7,7 @@ type Config struct {
 	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is not known. In pods it is Strimzi's annotation strimzi.io/kafka-version:
 	// a node tells its clients what it can do, and not which version it is.
 	Version string `json:"version,omitempty"`
-	// Desired are the properties that the node is to be started with.
+	// Desired are the properties that the node should be started with.
 	Desired map[string]string `json:"desired"`
 	// Live is what the node says of itself, by key: all keys, those with Kafka's default included. A key that is missing is one that the node does not know.
 	Live map[string]Entry `json:"live"`
@@ -54,7 +54,7 @@ type Change struct {
 	To   *string `json:"to"`
 }
 
-// Diff is what is to be done so that a node has the configuration that it is to have. Each list is sorted by key.
+// Diff is what to do so that a node has the configuration that it is to have. Each list is sorted by key.
 type Diff struct {
 	// Node are changes that the node takes up while it runs, for itself alone.
 	Node []Change `json:"node,omitempty"`

@@ -94,6 +94,6 @@ func (k *Key) mode(r Roles) Mode {
 	return k.Mode
 }
 
-// Owned says why a key is never compared although Kafka knows it: whoever makes the nodes sets it, and changes it only together with the pod. It is
+// Owned explains why a key is never compared although Kafka knows it: whoever makes the nodes sets it, and changes it only together with the pod. It is
 // empty for all other keys.
 func Owned(key string) string { return owned[key] }

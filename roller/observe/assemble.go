@@ -30,13 +30,13 @@ type Place struct {
 	Properties map[string]string
 }
 
-// PodSet is a StrimziPodSet: what its pods are to be.
+// PodSet is a StrimziPodSet: what its pods should be.
 type PodSet struct {
 	Name, UID string
 	// Manual and Hold are its annotations that ask for a restart, or against any.
 	Manual bool
 	Hold   string
-	// Idle says why its controller makes no pods, or why somebody else restarts them; empty: neither.
+	// Idle explains why its controller makes no pods, or why somebody else restarts them; empty: neither.
 	Idle string
 	// Left: it is annotated as left to the roller.
 	Left bool
@@ -54,7 +54,7 @@ type Seen struct {
 	Recovery map[roller.NodeID]roller.Fact[*roller.Recovery]
 	// Silent is since when a node has not answered.
 	Silent map[roller.NodeID]time.Time
-	// Elsewhere says why what Kafka says is not about these pods: another cluster answers. Empty: it is about them, as far as anybody can tell.
+	// Elsewhere explains why what Kafka says is not about these pods: another cluster answers. Empty: it is about them, as far as anybody can tell.
 	Elsewhere string
 	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
 	Lasting time.Duration
@@ -125,7 +125,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 	return n, true
 }
 
-// unsettled says why it is not known yet what the pod is to be: it and its ConfigMap are not written at once. Empty: it is known.
+// unsettled explains why it is not known yet what the pod should be: it and its ConfigMap are not written at once. Empty: it is known.
 func unsettled(place *Place, desired *corev1.Pod) string {
 	if desired == nil {
 		return ""
@@ -204,7 +204,7 @@ func doubled(a, b roller.Node) roller.Node {
 
 func name(place string) string { return cmp.Or(place, "home") }
 
-// addMissing adds the nodes that are to be there, and for which no pod is.
+// addMissing adds the nodes that should be there, and for which no pod is.
 func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 	for i := range seen.Places {
 		for s := range seen.Places[i].Sets {
@@ -223,7 +223,7 @@ func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 	}
 }
 
-// unread says which Kubernetes cluster can't be read; empty: all were.
+// unread describes which Kubernetes cluster can't be read; empty: all were.
 func (seen *Seen) unread() string {
 	why := ""
 	for i := range seen.Places {

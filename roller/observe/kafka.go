@@ -271,7 +271,7 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 	return answers
 }
 
-// failing says what is in the way if nobody can connect to the node as it is: it refuses connections, or TLS, or its certificate has expired. That it does not answer
+// failing describes what is in the way if nobody can connect to the node as it is: it refuses connections, or TLS, or its certificate has expired. That it does not answer
 // in time says nothing, and that we do not trust its certificate is about us (docs/decisions/lost-clusters.md).
 func failing(err error) string {
 	var e *kafka.Error

@@ -35,10 +35,10 @@ func hold(annotations map[string]string) string {
 	}
 }
 
-// revision is what the pod was made from, or is to be made from.
+// revision is what the pod was made from, or should be made from.
 func revision(pod *corev1.Pod) string { return pod.Annotations[podset.AnnotationRevision] }
 
-// desiredPod is what the pod of this name is to be, and the set that says so; nil if none does.
+// desiredPod is what the pod of this name should be, and the set that says so; nil if none does.
 func desiredPod(sets []PodSet, name string) (*PodSet, *corev1.Pod) {
 	for i := range sets {
 		if pod := sets[i].pod(name); pod != nil {

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// foreign says why nobody is known to make a pod anew that is deleted; empty: its StrimziPodSet, which lists it, owns it and is followed. Labels and names are
+// foreign explains why nobody is known to make a pod again that is deleted; empty: its StrimziPodSet, which lists it, owns it and is followed. Labels and names are
 // no proof: whoever writes a pod chooses them.
 func foreign(pod *corev1.Pod, set *PodSet) string {
 	if set == nil {
@@ -27,7 +27,7 @@ func foreign(pod *corev1.Pod, set *PodSet) string {
 	return set.Idle
 }
 
-// idle says why a pod of the set is not made anew, or is restarted by somebody else; empty: neither.
+// idle explains why a pod of the set is not made again, or is restarted by somebody else; empty: neither.
 func idle(set *podset.StrimziPodSet) string {
 	switch {
 	case set.DeletionTimestamp != nil:
@@ -46,7 +46,7 @@ func strimzis(set *podset.StrimziPodSet) bool {
 	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
 }
 
-// LeftAlone says which set of a Kafka cluster keeps the roller away from all of it, and why; nil and empty: none does. Where the cluster was not named to the
+// LeftAlone describes which set of a Kafka cluster keeps the roller away from all of it, and why; nil and empty: none does. Where the cluster was not named to the
 // roller, each of its sets with nodes has to be annotated (docs/decisions/who-rolls.md). Sets without nodes of Kafka do not count.
 func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodSet, why string) {
 	for i := range sets {
@@ -64,7 +64,7 @@ func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodS
 	return nil, ""
 }
 
-// notLeft says why a set is not touched of a Kafka cluster that nobody named to the roller.
+// notLeft explains why a set is not touched of a Kafka cluster that nobody named to the roller.
 func notLeft(set string) string {
 	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller + ", so that somebody else is taken to restart its pods"
 }

@@ -62,7 +62,7 @@ func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// sidecar says what is wrong with another container of a pod whose Kafka runs; empty: nothing is.
+// sidecar describes what is wrong with another container of a pod whose Kafka runs; empty: nothing is.
 func sidecar(pod *corev1.Pod) string {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
@@ -93,7 +93,7 @@ var stuckAtOnce = []string{
 	"ErrImagePull", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", // the same, a moment earlier or for another cause
 }
 
-// stuck says what keeps Kafka in the pod from running; empty if nothing does, or nothing yet: a pod that was just made is not scheduled, and its container is being
+// stuck describes what keeps Kafka in the pod from running; empty if nothing does, or nothing yet: a pod that was just made is not scheduled, and its container is being
 // created, without anything being wrong, so these two count only when they have lasted.
 func stuck(pod *corev1.Pod, now time.Time, lasting time.Duration) string {
 	old := now.Sub(pod.CreationTimestamp.Time) >= lasting

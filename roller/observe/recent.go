@@ -55,7 +55,7 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 }
 
 // recall is what was learned not longer ago than that, or than it takes to ask all nodes of a large cluster in turn. Of a node it is recalled only if it answered,
-// is ready, was not started anew since, and is no suspect; and of a topic only if it is still the same one. What was unknown is asked again.
+// is ready, was not started again since, and is no suspect; and of a topic only if it is still the same one. What was unknown is asked again.
 func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}}
 	age := RecallOf(within, len(nodes))

@@ -160,7 +160,7 @@ func TestAGlanceAsksForConfigurationsNowAndThen(t *testing.T) {
 	})
 }
 
-// change makes a pod anew, with a change.
+// change makes a pod again, with a change.
 func (r *reading) change(id int, f func(*corev1.Pod)) {
 	old := pod(id)
 	var now corev1.Pod

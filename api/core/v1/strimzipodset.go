@@ -36,10 +36,10 @@ func (s *StrimziPodSet) DesiredPod(name string) (*corev1.Pod, error) {
 	return nil, nil
 }
 
-// Revision is what a pod was made from, or is to be made from; empty if nobody said so.
+// Revision is what a pod was made from, or should be made from; empty if nobody said so.
 func Revision(pod *corev1.Pod) string { return pod.Annotations[AnnotationRevision] }
 
-// Outdated reports whether a pod was made from something else than what it is to be made from now. It is Strimzi's rule: a pod without a revision is out
+// Outdated reports whether a pod was made from something else than what it should be made from now. It is Strimzi's rule: a pod without a revision is out
 // of date if one is desired, and the other way round.
 func Outdated(current, desired *corev1.Pod) bool { return Revision(current) != Revision(desired) }
 

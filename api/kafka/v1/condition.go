@@ -27,28 +27,28 @@ type Condition struct {
 
 // The values of Condition.Status.
 const (
-	// ConditionTrue says that what the condition's type states holds.
+	// ConditionTrue means that what the condition's type states holds.
 	ConditionTrue = "True"
-	// ConditionFalse says that it does not hold.
+	// ConditionFalse means that it does not hold.
 	ConditionFalse = "False"
-	// ConditionUnknown says that it could not be found out. Strimzi never writes it for topics.
+	// ConditionUnknown means that it could not be found out. Strimzi never writes it for topics.
 	ConditionUnknown = "Unknown"
 )
 
 // The types of conditions on a KafkaTopic. On success exactly one of Ready, Unmanaged and ReconciliationPaused is True,
 // possibly with Warnings; on failure there is Ready=False alone.
 const (
-	// ConditionReady says whether Kafka follows the resource. True is good. The topic operator sets it on every pass
+	// ConditionReady reports whether Kafka follows the resource. True is good. The topic operator sets it on every pass
 	// over a managed topic that is not paused. `kubectl wait --for=condition=Ready` and users' alerts rely on it.
 	// Source: Strimzi; docs/topic-operator/ownership.md.
 	ConditionReady = "Ready"
 
-	// ConditionUnmanaged says that the topic is not managed through this resource: Kafka is left alone and deleting the
+	// ConditionUnmanaged means that the topic is not managed through this resource: Kafka is left alone and deleting the
 	// resource leaves the topic in place. It is only ever True and neither good nor bad. The topic operator sets it
 	// instead of Ready. Source: Strimzi (the annotation); docs/decisions/unmanaged-and-paused.md.
 	ConditionUnmanaged = "Unmanaged"
 
-	// ConditionReconciliationPaused says that the user has paused reconciliation by annotation. It is only ever True and
+	// ConditionReconciliationPaused means that the user has paused reconciliation by annotation. It is only ever True and
 	// neither good nor bad. The topic operator sets it instead of Ready. Source: Strimzi; docs/decisions/unmanaged-and-paused.md.
 	ConditionReconciliationPaused = "ReconciliationPaused"
 
@@ -60,45 +60,45 @@ const (
 // The reasons of conditions on a KafkaTopic. Each belongs to Ready=False unless it says otherwise. The topic operator
 // sets them all.
 const (
-	// ReasonResourceConflict says that another KafkaTopic claims the same topic. Nothing is changed in Kafka until
+	// ReasonResourceConflict means that another KafkaTopic claims the same topic. Nothing is changed in Kafka until
 	// one of the claimants goes. The message names the others. Source: docs/decisions/claims.md.
 	ReasonResourceConflict = "ResourceConflict"
 
-	// ReasonNotSupported says that the spec asks for what Kafka or the operator cannot do to an existing topic: fewer
+	// ReasonNotSupported means that the spec asks for what Kafka or the operator cannot do to an existing topic: fewer
 	// partitions, another replication factor, another name. Source: Strimzi; docs/decisions/what-is-changed.md.
 	ReasonNotSupported = "NotSupported"
 
-	// ReasonKafkaError says that Kafka refused or failed to answer. The message carries Kafka's exception name and text,
+	// ReasonKafkaError means that Kafka refused or failed to answer. The message carries Kafka's exception name and text,
 	// as users' alerts expect. Source: Strimzi; docs/decisions/deletion.md; docs/decisions/kafkas-words.md.
 	ReasonKafkaError = "KafkaError"
 
-	// ReasonInternalError says that the operator itself failed, or that a configuration value has no form that Kafka
+	// ReasonInternalError means that the operator itself failed, or that a configuration value has no form that Kafka
 	// could be given. Source: Strimzi.
 	ReasonInternalError = "InternalError"
 
-	// ReasonInvalidConfig says that a configuration key was ignored or is questionable. It belongs to Warning=True.
+	// ReasonInvalidConfig means that a configuration key was ignored or is questionable. It belongs to Warning=True.
 	// Source: Strimzi.
 	ReasonInvalidConfig = "InvalidConfig"
 
-	// ReasonClusterMismatch says that status.clusterId names another Kafka cluster than the operator's. Neither the
+	// ReasonClusterMismatch means that status.clusterId names another Kafka cluster than the operator's. Neither the
 	// topic nor the rest of the status is touched, and deletion is blocked. Source: docs/decisions/another-cluster.md; docs/decisions/deletion.md.
 	ReasonClusterMismatch = "ClusterMismatch"
 
-	// ReasonTopicIDMismatch says that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the
+	// ReasonTopicIDMismatch means that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the
 	// one that is there is somebody else's, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing,
 	// so that nothing says in which cluster the topic is. Source: docs/decisions/deletion.md.
 	ReasonTopicIDMismatch = "TopicIdMismatch"
 
-	// ReasonNotReadyForDeletion says that the resource is being deleted but was never claimed for a Kafka cluster, so
+	// ReasonNotReadyForDeletion means that the resource is being deleted but was never claimed for a Kafka cluster, so
 	// that deleting the topic could hit somebody else's. Deletion is blocked; the message says how to get out.
 	// Source: docs/decisions/deletion.md.
 	ReasonNotReadyForDeletion = "NotReadyForDeletion"
 
-	// ReasonPolicyViolation says that the namespace policy gives the topic to another namespace. Source:
+	// ReasonPolicyViolation means that the namespace policy gives the topic to another namespace. Source:
 	// docs/decisions/namespace-policy.md.
 	ReasonPolicyViolation = "PolicyViolation"
 
-	// ReasonClusterIDUnknown says that the resource is being deleted while the id of the operator's Kafka cluster could not be
+	// ReasonClusterIDUnknown means that the resource is being deleted while the id of the operator's Kafka cluster could not be
 	// retrieved, and that the operator is set to block such deletions. Source: docs/decisions/deletion.md.
 	ReasonClusterIDUnknown = "ClusterIdUnknown"
 )

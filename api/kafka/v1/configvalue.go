@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ErrNullConfigValue says that a configuration value is null, which Kafka has no text for.
+// ErrNullConfigValue means that a configuration value is null, which Kafka has no text for.
 var ErrNullConfigValue = errors.New("null has no text form")
 
-// ErrUnsupportedConfigValue says that a configuration value is a map or not JSON at all.
+// ErrUnsupportedConfigValue means that a configuration value is a map or not JSON at all.
 var ErrUnsupportedConfigValue = errors.New("only strings, numbers, booleans and lists of these have a text form")
 
 // ConfigValue is the value of one configuration key, as the user wrote it: any JSON. It is kept as it came, so

@@ -12,7 +12,7 @@ func (t *KafkaTopic) TopicName() string {
 	return t.Name
 }
 
-// IsManaged says whether the operator may act on the topic. Either the annotation strimzi.io/managed, being exactly
+// IsManaged reports whether the operator may act on the topic. Either the annotation strimzi.io/managed, being exactly
 // "false", or spec.managed being false unmanages; neither can overrule the other.
 func (t *KafkaTopic) IsManaged() bool {
 	if t.Annotations[AnnotationManaged] == "false" {
@@ -21,7 +21,7 @@ func (t *KafkaTopic) IsManaged() bool {
 	return t.Spec == nil || t.Spec.Managed == nil || *t.Spec.Managed
 }
 
-// IsPaused says whether the user has paused reconciliation. Case does not matter, as in Strimzi, which parses a boolean.
+// IsPaused reports whether the user has paused reconciliation. Case does not matter, as in Strimzi, which parses a boolean.
 func (t *KafkaTopic) IsPaused() bool {
 	return strings.EqualFold(t.Annotations[AnnotationPauseReconciliation], "true")
 }

@@ -38,10 +38,10 @@ const (
 	Deleted   Outcome = "Deleted"
 )
 
-// ForeignError says that an object of a wanted name belongs to somebody else.
+// ForeignError means that an object of a wanted name belongs to somebody else.
 type ForeignError struct {
 	Kind, Namespace, Name string
-	// Why says what shows that it is not the Kafka's.
+	// Why describes what shows that it is not the Kafka's.
 	Why string
 }
 
@@ -165,13 +165,13 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	return Created, nil
 }
 
-// change applies to exactly the object that was judged: the API server refuses if it was made anew or changed since.
+// change applies to exactly the object that was judged: the API server refuses if it was made again or changed since.
 func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
 	if why := a.Owns(live); why != "" {
 		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why}
 	}
 	if live.GetDeletionTimestamp() != nil {
-		return Unchanged, nil // made anew once it is gone
+		return Unchanged, nil // made again once it is gone
 	}
 	if u.GetKind() == "PersistentVolumeClaim" {
 		if err := keepImmutable(u, live); err != nil {

@@ -42,7 +42,7 @@ type Reconciler struct {
 	Cache client.Reader
 	// Live reads and writes past the cache.
 	Live client.Client
-	// Events get what was done, and what failed anew.
+	// Events get what was done, and what failed again.
 	Events Recorder
 	// Metrics count passes and writes.
 	Metrics *metrics.Metrics

@@ -88,7 +88,7 @@ func render(t *testing.T, in Input, live map[string]Live) Result {
 	return r
 }
 
-// TestGolden holds every object against a file: go test ./internal/model -run TestGolden -update writes them anew.
+// TestGolden holds every object against a file: go test ./internal/model -run TestGolden -update writes them again.
 func TestGolden(t *testing.T) {
 	in := rich(t)
 	r := render(t, in, nil)

@@ -83,7 +83,7 @@ func (v volume) class(node int32) string {
 	return v.Class
 }
 
-// claims returns the PersistentVolumeClaims of a node. Only a claim that is to be deleted with the node has an owner.
+// claims returns the PersistentVolumeClaims of a node. Only a claim that should be deleted with the node has an owner.
 func (c *cluster) claims(n topology.Node) ([]*corev1.PersistentVolumeClaim, error) {
 	var list []*corev1.PersistentVolumeClaim
 	for _, v := range c.volumes(n.Pool) {

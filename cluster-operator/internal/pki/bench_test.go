@@ -2,7 +2,7 @@ package pki
 
 import "testing"
 
-// A pass over 300 nodes where nothing is to be done.
+// A pass over 300 nodes where there is nothing to do.
 func BenchmarkPlan(b *testing.B) {
 	s := newSim(300)
 	s.in.NewKey = nil

@@ -87,7 +87,7 @@ func (a *authority) decideMaintenance(in *Input, windows schedule, replace bool)
 	a.set(operation, reason)
 }
 
-// due is when the current certificate is to be made again.
+// due is when the current certificate should be made again.
 func (a *authority) due() time.Time { return a.cert().NotAfter.Add(-a.config.renewal()) }
 
 // decideSupplied checks a CA that the user supplies. Source of the messages: Strimzi.

@@ -109,7 +109,7 @@ type issuer struct {
 	windows schedule
 }
 
-// flaw says why a certificate is to be made again; empty if it is not.
+// flaw explains why a certificate should be made again; empty if it is not.
 func (i issuer) flaw(l *leaf, now time.Time) string {
 	switch {
 	case l.cert == nil:
@@ -138,7 +138,7 @@ func (i issuer) accepts(l *leaf) bool {
 	return false
 }
 
-// due is when the certificate is to be made again.
+// due is when the certificate should be made again.
 func (l *leaf) due(c CAConfig) time.Time { return l.cert.NotAfter.Add(-c.renewal()) }
 
 // desire is the leaf's Secret as it should be. The certificate is made if it has a flaw.

@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Change is what is to be done about a Secret.
+// Change is what to do about a Secret.
 type Change string
 
-// What is to be done about a Secret.
+// What to do about a Secret.
 const (
 	// Keep: it is as it should be.
 	Keep Change = "Keep"
@@ -67,7 +67,7 @@ type CAState struct {
 	NotAfter time.Time
 }
 
-// Severity says how bad a problem is.
+// Severity describes how bad a problem is.
 type Severity string
 
 // How bad a problem is. What Plan cannot do at all is an error and not a Problem.
@@ -137,7 +137,7 @@ const (
 	ReasonOldKeyGone = "OldCAKeyMissing"
 )
 
-// Error says why certificates cannot be decided about. Nothing may be changed that depends on them.
+// Error explains why certificates cannot be decided about. Nothing may be changed that depends on them.
 type Error struct {
 	Reason  string
 	Message string

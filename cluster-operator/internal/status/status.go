@@ -96,7 +96,7 @@ func Of(in Input) v1.KafkaStatus {
 // Converged reports whether all nodes are as they should be.
 func Converged(in Input) bool { return readiness(in).Status == v1.ConditionTrue }
 
-// readiness says whether the Kafka is as its user wants it, in every node.
+// readiness reports whether the Kafka is as its user wants it, in every node.
 func readiness(in Input) v1.Condition {
 	no := func(reason, message string) v1.Condition {
 		return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionFalse, Reason: reason, Message: message}

@@ -30,7 +30,7 @@ type PoolSpec struct {
 	Name string
 	// Cluster names the Kubernetes cluster that the nodes are to run in; "" is the one of the Kafka object.
 	Cluster string
-	// Replicas is how many nodes there are to be.
+	// Replicas is how many nodes there should be.
 	Replicas int32
 	// Roles are the roles of these.
 	Roles Roles

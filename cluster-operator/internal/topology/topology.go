@@ -66,7 +66,7 @@ type Blocked struct {
 	Pool string
 	// Nodes are the nodes that stay as they are meanwhile.
 	Nodes []int32
-	// Message says what waits, for what, and what the user can do.
+	// Message describes what waits, for what, and what the user can do.
 	Message string
 }
 

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// good is a cluster of which nothing is to be said.
+// good is a cluster of which nothing should be said.
 const good = `
 kafka:
   metadata: {namespace: ns, name: c}

@@ -24,11 +24,11 @@ type Image struct {
 	Name string
 	// Files are the content of its only layer. Folders above them are made.
 	Files []File
-	// Config says how it runs.
+	// Config describes how it runs.
 	Config Config
 }
 
-// Config says how an image runs, in the words of the OCI image specification.
+// Config describes how an image runs, in the words of the OCI image specification.
 type Config struct {
 	Entrypoint []string `json:",omitempty"`
 	Cmd        []string `json:",omitempty"`

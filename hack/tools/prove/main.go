@@ -27,7 +27,7 @@ type proof struct {
 type job struct {
 	// pkg and test are the package and the name of the test or fuzz target.
 	pkg, test string
-	// what says what the count counts.
+	// what describes what the count counts.
 	what string
 	fuzz bool
 }

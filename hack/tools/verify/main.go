@@ -181,7 +181,7 @@ func controllerSources(root string) ([]string, error) {
 	return filepath.Glob(filepath.Join(root, "*", "internal", "controller", "*.go"))
 }
 
-// controls says whether one of the files builds a controller for the kind.
+// controls reports whether one of the files builds a controller for the kind.
 func controls(files []string, kind string) bool {
 	return anyMatch(files, regexp.MustCompile(`\bFor\(\s*&\w+\.`+regexp.QuoteMeta(kind)+`\{\}`)) ||
 		anyMatch(files, regexp.MustCompile(`source\.Kind\([^)]*&\w+\.`+regexp.QuoteMeta(kind)+`\{\}`))

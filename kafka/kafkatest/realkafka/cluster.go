@@ -28,7 +28,7 @@ type Cluster struct {
 	closing sync.Once
 }
 
-// errPortTaken says that somebody else took a port between its choice and the node's start.
+// errPortTaken means that somebody else took a port between its choice and the node's start.
 var errPortTaken = errors.New("a port was taken meanwhile")
 
 // Start formats and starts a cluster and waits until all of its nodes serve. The context bounds the start only.

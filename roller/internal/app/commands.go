@@ -25,11 +25,11 @@ import (
 
 // The exit codes of the commands.
 const (
-	ExitDone    = 0 // nothing is to be done
+	ExitDone    = 0 // nothing to do
 	ExitError   = 1
 	ExitUsage   = 2
-	ExitPending = 3 // something is to be done
-	ExitBlocked = 4 // something is to be done, and something else must change first
+	ExitPending = 3 // there is something to do
+	ExitBlocked = 4 // there is something to do, and something else must change first
 )
 
 // CommandLevel is what commands log, beside what they print.
@@ -63,7 +63,7 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	return ExitDone, nil
 }
 
-// Explain prints all that is to be said of one node.
+// Explain prints all that is known of one node.
 func Explain(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
 	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
@@ -131,7 +131,7 @@ func commandRoll(ctx context.Context, config *rest.Config, o options.Options, lo
 // ErrNotConfirmed is the error of a roll that nobody agreed to.
 var ErrNotConfirmed = errors.New("nothing was done: nobody confirmed it; --yes does not ask")
 
-// Roll shows the plan, asks confirm, restarts whatever is to be restarted, and shows how it goes. A nil confirm agrees.
+// Roll shows the plan, asks confirm, restarts whatever should be restarted, and shows how it goes. A nil confirm agrees.
 func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int, err error) {
 	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {

@@ -36,7 +36,7 @@ import (
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Run is the Deployment: it watches, and restarts what is to be restarted, until ctx ends.
+// Run is the Deployment: it watches, and restarts what should be restarted, until ctx ends.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
 	config = configFor(config)

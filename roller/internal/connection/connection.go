@@ -28,7 +28,7 @@ const (
 // Connection is the clients of one Kafka cluster. It is not safe for concurrent use.
 type Connection struct {
 	Namespace, Cluster string
-	// Kafka says how to reach the brokers. Without bootstrap addresses they, and the Secrets, follow from the name of the cluster.
+	// Kafka describes how to reach the brokers. Without bootstrap addresses they, and the Secrets, follow from the name of the cluster.
 	Kafka options.KafkaOptions
 	// Controllers are their addresses. Empty: they follow from the name of the cluster if those of the brokers do, else they can't be reached.
 	Controllers []string

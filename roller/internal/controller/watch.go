@@ -84,7 +84,7 @@ func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInt
 	}
 }
 
-// kinds are those whose objects say how a Kafka cluster is, and what it is to be.
+// kinds are those whose objects say how a Kafka cluster is, and what it should be.
 func kinds() []client.Object {
 	return []client.Object{&podset.StrimziPodSet{}, &corev1.Pod{}, &corev1.ConfigMap{}}
 }

@@ -1,4 +1,4 @@
-// Package engine goes around: it observes, asks the core what is to be done, stores what must be remembered, and has it done.
+// Package engine goes around: it observes, asks the core what to do, stores what must be remembered, and has it done.
 package engine
 
 import (
@@ -54,14 +54,14 @@ type FailureReporter interface {
 // ErrNoNodes is the error of a look at which no node was seen: nobody can tell whether there are none, or nobody let us see them.
 var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
 
-// ErrHeld says that another roller works on the Kafka cluster.
+// ErrHeld means that another roller works on the Kafka cluster.
 var ErrHeld = errors.New("another roller works on this Kafka cluster")
 
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
 	// Observe returns a fresh Snapshot. Nothing is done on any other.
 	Observe func(ctx context.Context) roller.Snapshot
-	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It is what shows whether anything is to be done.
+	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It is what shows whether anything should be done.
 	Glance func(ctx context.Context) roller.Snapshot
 	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones.
 	Verify func(ctx context.Context, nodes []roller.NodeID) roller.Snapshot
@@ -82,7 +82,7 @@ type Engine struct {
 	held error
 	// holding: the lock was acquired, and not released.
 	holding bool
-	// changing are the nodes whose configuration is to be changed, or is just being changed. How that goes is in no glance.
+	// changing are the nodes whose configuration should be changed, or is just being changed. How that goes is in no glance.
 	changing []roller.NodeID
 }
 
@@ -172,7 +172,7 @@ func (e *Engine) release(ctx context.Context) {
 	}
 }
 
-// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts about these nodes. What is to be done to
+// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts about these nodes. What to do to
 // others then waits for the next look.
 func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (s roller.Snapshot, d roller.Decision, verified []roller.NodeID) {
 	on := func(s roller.Snapshot) roller.Decision {
@@ -211,7 +211,7 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 	return s, d, verified
 }
 
-// carryOut does what was decided, and takes back what is known not to have been done. What was not looked at anew waits for the
+// carryOut does what was decided, and takes back what is known not to have been done. What was not looked at again waits for the
 // next look.
 func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome, roller.Progress) {
 	progress := d.Progress
@@ -247,7 +247,7 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 	return p.NotTaken(action.Node)
 }
 
-// may says why an action may not be carried out although it was decided: time has passed, in which this process may have been asleep, or another roller has the
+// may explains why an action may not be carried out although it was decided: time has passed, in which this process may have been asleep, or another roller has the
 // lock now.
 func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Action) error {
 	if err := e.Lock.Verify(ctx); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // The types of a Status's conditions.
 const (
-	// ConditionReady is True while all nodes are ready and as they are to be. Else its reason is the phase.
+	// ConditionReady is True while all nodes are ready and as they should be. Else its reason is the phase.
 	ConditionReady = "Ready"
 	// ConditionBlocked is there while a node waits for something that does not come by itself. Its reason is the rule.
 	ConditionBlocked = "Blocked"
@@ -81,7 +81,7 @@ func conditions(d roller.Decision) []v1.Condition {
 	return all
 }
 
-// missing says what is missing until all is done.
+// missing describes what is missing until all is done.
 func missing(d roller.Decision) string {
 	restarts, changes, unready := 0, 0, 0
 	for _, a := range d.Nodes {

@@ -34,7 +34,7 @@ type Lease struct {
 	Now func() time.Time
 }
 
-// HeldError says who holds a Lease.
+// HeldError describes who holds a Lease.
 type HeldError struct {
 	Lease, Holder string
 	// Until is when it expires unless it is renewed.

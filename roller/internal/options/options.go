@@ -26,7 +26,7 @@ type Options struct {
 	Namespace, Cluster string
 	// Home is the namespace of what belongs to the Deployment itself, and of the Secrets with kubeconfigs.
 	Home string
-	// Kafka says how to reach the brokers, and Controllers at which addresses the controllers can be reached. Without addresses of brokers both follow from the
+	// Kafka describes how to reach the brokers, and Controllers at which addresses the controllers can be reached. Without addresses of brokers both follow from the
 	// name of the Kafka cluster.
 	Kafka       KafkaOptions
 	Controllers []string

@@ -2,7 +2,7 @@ package packing
 
 import "fmt"
 
-// Kind says what proves that items need a number of batches.
+// Kind describes what proves that items need a number of batches.
 type Kind int
 
 // The kinds of a Part. Those from KindSize to KindClique can be checked with a pencil, the last two only by searching again.

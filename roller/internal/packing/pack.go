@@ -11,7 +11,7 @@ type Packing struct {
 	// Batches have every item exactly once. Each is sorted, and the one with the lowest item comes first, so that batches of one item are in the order
 	// of the items.
 	Batches [][]int32
-	// Bound says how few batches are possible at all, as far as that could be proven.
+	// Bound describes how few batches are possible at all, as far as that could be proven.
 	Bound Bound
 }
 

@@ -2,7 +2,7 @@ package packing
 
 import "slices"
 
-// RuleKind says what kind of rule keeps items apart.
+// RuleKind describes what kind of rule keeps items apart.
 type RuleKind int
 
 // The rules. RuleNone: the items may be together.
@@ -62,7 +62,7 @@ func NewRules(in *Input) (*Rules, error) {
 	return r, nil
 }
 
-// Why says what keeps the item from joining a batch, which need not be one of Pack's and may have a single item. The constraints come first, because they
+// Why describes what keeps the item from joining a batch, which need not be one of Pack's and may have a single item. The constraints come first, because they
 // are about safety and the caps are about caution. An item that is in the batch is not looked for there again: the answer is RuleNone if the batch is
 // allowed as far as the item's constraints and the caps go.
 func (r *Rules) Why(item int32, batch []int32) Rule {

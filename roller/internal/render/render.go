@@ -111,7 +111,7 @@ func summary(p roller.Plan) string {
 	return text
 }
 
-// Node prints all that is to be said of one node.
+// Node prints all that is known of one node.
 func Node(w io.Writer, a roller.Assessment) {
 	fmt.Fprintf(w, "Node %d (pod %s, %s)\n", a.Node, a.Name, rolesOf(a))
 	fmt.Fprintf(w, "  state    %s\n", stateOf(a))

@@ -123,7 +123,7 @@ func TestAPlanOfNothing(t *testing.T) {
 	g.Expect(out.String()).To(Equal("Nothing is to be done: 2 nodes are as they are to be.\n"))
 }
 
-// What is not known, and what is not ready, is not as it is to be.
+// What is not known, and what is not ready, is not as it should be.
 func TestAPlanOfUnknownNodes(t *testing.T) {
 	g := NewWithT(t)
 	s, _ := cluster()

@@ -24,7 +24,7 @@ type Node struct {
 	ID    roller.NodeID
 	Roles roller.Roles
 	Rack  string
-	// Outdated: its pod is to be replaced.
+	// Outdated: its pod should be replaced.
 	Outdated bool
 	// Stop, Boot and Rate are how long it takes to stop, how long to start, and how many of its replicas catch up a second.
 	Stop, Boot time.Duration
@@ -39,7 +39,7 @@ type Topic struct {
 	Partitions [][]roller.NodeID
 }
 
-// Shape is what a random cluster is to be like.
+// Shape is what a random cluster should be like.
 type Shape struct {
 	// Nodes is how many there are; Partitions how many each broker has a replica of, more or less.
 	Nodes, Partitions int

@@ -90,7 +90,7 @@ func (w *world) unhang(n *node) {
 	}
 	n.silent = time.Time{}
 	if n.pod == podReady && n.Roles.Broker && !n.up {
-		n.pod, n.next, n.readyAt = podStarting, w.after(retry), w.now // it registers anew
+		n.pod, n.next, n.readyAt = podStarting, w.after(retry), w.now // it registers again
 	}
 	w.tell("node %d answers again", n.ID)
 }
@@ -176,7 +176,7 @@ func (r *run) deletes(s Step) {
 	}
 }
 
-// revises changes what all pods are to be.
+// revises changes what all pods should be.
 func (r *run) revises(Step) {
 	r.w.revision++
 	for _, n := range r.w.nodes {
@@ -222,7 +222,7 @@ func (r *run) holds(s Step) {
 	r.w.tell("node %d is on hold: %t", n.ID, n.hold)
 }
 
-// disowns takes a pod away from its owner, or gives it back: nobody would make it anew.
+// disowns takes a pod away from its owner, or gives it back: nobody would make it again.
 func (r *run) disowns(s Step) {
 	n := r.node(s)
 	n.foreign = !n.foreign

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// blind says what can't be read in one look. Those of nodes hit the nodes by the bits of Node, by their place.
+// blind describes what can't be read in one look. Those of nodes hit the nodes by the bits of Node, by their place.
 type blind uint16
 
 const (
@@ -114,7 +114,7 @@ func (w *world) seen(n *node) roller.Node {
 	return seen
 }
 
-// look is what there is to be seen of a node.
+// look is what can be seen of a node.
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
 		ID: n.ID, Name: fmt.Sprintf("kafka-%d", n.ID), Rack: n.Rack, Roles: n.Roles,

@@ -272,7 +272,7 @@ func (r *run) given() bool {
 	return slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned })
 }
 
-// rolled says what is not rolled.
+// rolled describes what is not rolled.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
 		if n.abandoned || r.given() && r.spares(n) != "" {
@@ -297,7 +297,7 @@ func (r *run) rolled() string {
 	return ""
 }
 
-// spares says why a node can't be spared beside one that does not come back; empty: it can.
+// spares explains why a node can't be spared beside one that does not come back; empty: it can.
 func (r *run) spares(n *node) string {
 	t := r.oracle.truth()
 	lost := 0

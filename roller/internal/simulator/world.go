@@ -83,7 +83,7 @@ type node struct {
 	sticky           bool   // the request, or the old revision, is still there after a restart
 	hold, foreign    bool
 	// expired: nobody can connect to it any more, because its certificate has expired, since then. wedged: its controller takes part in no election. Both end when
-	// it is started anew.
+	// it is started again.
 	expired time.Time
 	wedged  bool
 	// sidecar: another container of the pod crashes again and again.

@@ -56,7 +56,7 @@ func weekdays(field string) string {
 	return out.String()
 }
 
-// Closed says that no window is open, and when the next one opens; empty: one is open.
+// Closed means that no window is open, and when the next one opens; empty: one is open.
 func (w Windows) Closed(now time.Time) string {
 	if len(w.schedules) == 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is decided anew.
+// create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is decided again.
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
 	if !ownership.HasFinalizer(p.kt) && r.memory.wasRefused(p.kt.UID) {
@@ -223,7 +223,7 @@ func reasonOf(err error) string {
 	return v1.ReasonInternalError
 }
 
-// messageOf returns a message that does not change from attempt to attempt, or every attempt would write the status anew.
+// messageOf returns a message that does not change from attempt to attempt, or every attempt would write the status again.
 func messageOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		var e *kafka.Error

@@ -121,7 +121,7 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 	return verdict{}, false, nil
 }
 
-// renew lets the pass begin anew with what the API server has.
+// renew lets the pass begin again with what the API server has.
 func (r *Reconciler) renew(ctx context.Context, p *pass, news *changed) (verdict, error) {
 	p.log.Info("The KafkaTopic or its topic's claimants changed before Kafka was asked for a change: deciding again", "topic", p.facts.Object.Topic())
 	switch {

@@ -263,7 +263,7 @@ func (p *modelProcess) patch(what string, obj client.Object, patch client.Patch,
 	return err
 }
 
-// pass makes one pass. A process that dies in it starts anew.
+// pass makes one pass. A process that dies in it starts again.
 func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	pass := &modelPass{key: key, began: p.w.births, muted: p.op.mute, mutes: p.op.mutes, plan: plan}
 	p.passes = append(p.passes, pass)
@@ -355,7 +355,7 @@ func (p *modelProcess) deliver() bool {
 	return true
 }
 
-// gap is what a process sees after its watch broke off and began anew with a list.
+// gap is what a process sees after its watch broke off and began again with a list.
 func (p *modelProcess) gap() {
 	p.events = len(p.w.server.log)
 	for _, key := range modelKeys {

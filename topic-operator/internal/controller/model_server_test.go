@@ -50,7 +50,7 @@ type modelHidden struct {
 	status modelDocument
 }
 
-// swap applies another CustomResourceDefinition. Watches end and begin anew, and show objects of the same version that are not the same.
+// swap applies another CustomResourceDefinition. Watches end and begin again, and show objects of the same version that are not the same.
 func (s *modelServer) swap(prunes bool) {
 	if s.prunes == prunes {
 		return

@@ -221,7 +221,7 @@ func shown(n *int32) string {
 	return fmt.Sprint(*n)
 }
 
-// shape sets what the topic is to be like.
+// shape sets what the topic should be like.
 func shape(kt *v1.KafkaTopic, arg int) {
 	kt.Spec.Partitions, kt.Spec.Config, kt.Spec.Replicas = nil, nil, nil
 	if n := pick(arg, 0, int32(0), 1, 2, 3); n > 0 {

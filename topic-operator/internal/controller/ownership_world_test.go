@@ -19,7 +19,7 @@ const (
 	otherID = "otherKafkaCluster00000"
 )
 
-// ownCluster says which cluster the operator works for.
+// ownCluster describes which cluster the operator works for.
 type ownCluster struct {
 	mu sync.Mutex
 	ownership.Cluster

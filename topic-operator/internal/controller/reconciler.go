@@ -75,7 +75,7 @@ type Options struct {
 	// Rules bear on plans, Ownership on what may be touched at all.
 	Rules     topic.Rules
 	Ownership ownership.Rules
-	// Violation says how the namespace policy forbids a namespace a topic; empty if it does not. Nil allows everything.
+	// Violation describes how the namespace policy forbids a namespace a topic; empty if it does not. Nil allows everything.
 	Violation func(namespace, topic string) string
 	// Identity tells the operator's Kafka cluster.
 	Identity Identity
@@ -109,7 +109,7 @@ type Reconciler struct {
 	memory  *memory
 	busy    *busyKeys
 	vanish  *tombstones
-	// again takes the objects that have to be looked at anew for a reason that lies outside of them.
+	// again takes the objects that have to be looked at again for a reason that lies outside of them.
 	again chan event.GenericEvent
 	// queued tells how many objects wait; set when the queue is made.
 	queued func() int
@@ -167,7 +167,7 @@ type verdict struct {
 	cause string
 	// soon repeats the pass after this time, though nothing failed. later puts the timed pass off by this time.
 	soon, later time.Duration
-	// again: the facts have changed in the middle of the pass, so that it is decided anew.
+	// again: the facts have changed in the middle of the pass, so that it is decided again.
 	again bool
 	// done: the object is, or is about to be, gone; it is not looked at again.
 	done bool
@@ -224,7 +224,7 @@ func leeway(ctx context.Context) (context.Context, context.CancelFunc) {
 // stopping reports whether the operator ends. A pass that is interrupted so has nothing to tell: the next start begins where it was.
 func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
-// maxDecisions bounds how often a pass decides anew. Each time it knows more, so that a few are enough; the bound is for faults of ours.
+// maxDecisions bounds how often a pass decides again. Each time it knows more, so that a few are enough; the bound is for faults of ours.
 const maxDecisions = 10
 
 // act decides whose the topic is and carries the decision out. What has to be known for it is asked as it goes.
@@ -361,7 +361,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	return r.next(p, v), nil
 }
 
-// next says when the object is looked at again.
+// next describes when the object is looked at again.
 func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	low := handler.LowPriority
 	if v.retry {

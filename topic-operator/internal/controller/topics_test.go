@@ -93,7 +93,7 @@ func haveConditions(want ...string) gomegatypes.GomegaMatcher {
 	}).WithTemplate("Expected conditions of\n{{.FormattedActual}}\n{{.To}} be {{format .Data 1}}", want)
 }
 
-// observed says that the status is of the present generation.
+// observed means that the status is of the present generation.
 func observed() gomegatypes.GomegaMatcher {
 	return WithTransform(func(kt *v1.KafkaTopic) bool { return kt.Status.ObservedGeneration == kt.Generation }, BeTrue())
 }

@@ -126,7 +126,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 	}
 }
 
-// tellMissed says what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
+// tellMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
 func (r *Reconciler) tellMissed(kt *v1.KafkaTopic) {
 	const text = "The KafkaTopic went while the operator could not watch, and held no finalizer: its topic stays in Kafka"
 	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId", kt.Status.TopicID, "clusterId", kt.Status.ClusterID)

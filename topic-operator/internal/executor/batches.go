@@ -73,7 +73,7 @@ func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.R
 	}), nil
 }
 
-// unreadable says what it means that Kafka refuses to show a topic's configuration: the topic exists, and can't be compared.
+// unreadable describes what it means that Kafka refuses to show a topic's configuration: the topic exists, and can't be compared.
 func unreadable(err error) error {
 	switch kafka.ClassOf(err) {
 	case kafka.ClassForbidden:

@@ -134,7 +134,7 @@ func TestABlockedDeletionIsShownUntilItIsThrough(t *testing.T) {
 	expect(map[string]float64{"* TopicIdMismatch": 1, "* ClusterIdUnknown": 1},
 		map[string]float64{"* ClusterMismatch": 2, "* NotReadyForDeletion": 1, "* TopicIdMismatch": 1, "* ClusterIdUnknown": 1})
 	m.ResourceGone(a)
-	m.ResourceSeen(a, false) // created anew
+	m.ResourceSeen(a, false) // created again
 	m.Refused(a, "ClusterMismatch", false)
 	m.Allowed(b)
 	expect(map[string]float64{}, map[string]float64{"* ClusterMismatch": 2, "* NotReadyForDeletion": 1, "* TopicIdMismatch": 1, "* ClusterIdUnknown": 1})

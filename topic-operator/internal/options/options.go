@@ -17,7 +17,7 @@ type Options struct {
 	// Selector are the labels that a KafkaTopic must carry; empty selects all (STRIMZI_RESOURCE_LABELS).
 	Selector settings.Selector
 
-	// Kafka says how to reach Kafka. Its SecretNamespace is STRIMZI_CLUSTER_NAMESPACE, else the operator's own namespace, else the first
+	// Kafka describes how to reach Kafka. Its SecretNamespace is STRIMZI_CLUSTER_NAMESPACE, else the operator's own namespace, else the first
 	// one watched, else default.
 	Kafka credentials.Settings
 
@@ -26,10 +26,10 @@ type Options struct {
 	ReconciliationInterval time.Duration
 	// UseFinalizers keeps a deleted KafkaTopic until its topic is gone (STRIMZI_USE_FINALIZERS).
 	UseFinalizers bool
-	// DeletionDisabled says what becomes of a deleted KafkaTopic when the brokers refuse to delete topics
+	// DeletionDisabled describes what becomes of a deleted KafkaTopic when the brokers refuse to delete topics
 	// (STRIMZI_DELETION_DISABLED_POLICY; docs/decisions/deletion.md).
 	DeletionDisabled DeletionDisabledPolicy
-	// Alterable says which topic configurations may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG). It does not limit creation.
+	// Alterable describes which topic configurations may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG). It does not limit creation.
 	Alterable AlterableConfig
 	// SkipClusterConfigReview leaves out the look at the brokers' configuration at start (STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW).
 	SkipClusterConfigReview bool
@@ -40,9 +40,9 @@ type Options struct {
 	// NamespacePolicyFile is the path of the policy that says which namespaces may manage which topics; empty is no policy
 	// (STRIMZI_NAMESPACE_POLICY_FILE; docs/decisions/namespace-policy.md). Whether the file is there and legal is package policy's business.
 	NamespacePolicyFile string
-	// ConflictPolicy says what becomes of several KafkaTopics that claim one topic (STRIMZI_CONFLICT_POLICY; docs/decisions/claims.md).
+	// ConflictPolicy describes what becomes of several KafkaTopics that claim one topic (STRIMZI_CONFLICT_POLICY; docs/decisions/claims.md).
 	ConflictPolicy ConflictPolicy
-	// ClusterIDUnknown says what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched
+	// ClusterIDUnknown describes what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched
 	// (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY; docs/decisions/deletion.md).
 	ClusterIDUnknown ClusterIDUnknownPolicy
 
@@ -55,9 +55,9 @@ type Options struct {
 
 	// AdditionalMetrics adds timers for each kind of external request (STRIMZI_ENABLE_ADDITIONAL_METRICS).
 	AdditionalMetrics bool
-	// HTTP says where probes, metrics and profiles are served.
+	// HTTP describes where probes, metrics and profiles are served.
 	HTTP manager.HTTP
-	// Log says what is logged, and how.
+	// Log describes what is logged, and how.
 	Log logging.Options
 
 	// text lists the effective settings, with secrets masked.
@@ -78,7 +78,7 @@ type Batch struct {
 	MaxLinger time.Duration
 }
 
-// DeletionDisabledPolicy says what becomes of a deleted KafkaTopic when the brokers refuse to delete topics.
+// DeletionDisabledPolicy describes what becomes of a deleted KafkaTopic when the brokers refuse to delete topics.
 type DeletionDisabledPolicy string
 
 // What becomes of a KafkaTopic whose topic Kafka refuses to delete (docs/decisions/deletion.md).
@@ -89,7 +89,7 @@ const (
 	DeletionDisabledKeep DeletionDisabledPolicy = "keep"
 )
 
-// ConflictPolicy says what becomes of several KafkaTopics that claim one topic.
+// ConflictPolicy describes what becomes of several KafkaTopics that claim one topic.
 type ConflictPolicy string
 
 // Who wins where several KafkaTopics claim a topic (docs/decisions/claims.md).
@@ -100,7 +100,7 @@ const (
 	ConflictOldestWins ConflictPolicy = "oldest-wins"
 )
 
-// ClusterIDUnknownPolicy says what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched.
+// ClusterIDUnknownPolicy describes what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched.
 type ClusterIDUnknownPolicy string
 
 // What becomes of deletions while the cluster's id is unknown (docs/decisions/deletion.md).

@@ -27,11 +27,11 @@ const (
 	Confirm
 	// Wait: nothing follows from what was seen. Look again later.
 	Wait
-	// Create: the topic is to be made.
+	// Create: the topic should be made.
 	Create
 	// Align: the topic that is there is to become what the object asks for.
 	Align
-	// Delete: the topic of Decision.ID is to be deleted, by that id.
+	// Delete: the topic of Decision.ID should be deleted, by that id.
 	Delete
 )
 

@@ -17,7 +17,7 @@ type Facts struct {
 	Own    Cluster
 	// Others are the other KafkaTopics that claim the same topic: managed, and selected by the same operator.
 	Others []Claimant
-	// Violation says how the namespace policy forbids the object its topic; empty if it does not (docs/decisions/namespace-policy.md).
+	// Violation describes how the namespace policy forbids the object its topic; empty if it does not (docs/decisions/namespace-policy.md).
 	Violation string
 	Sight     Sight
 	Rules     Rules

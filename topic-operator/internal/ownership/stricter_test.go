@@ -105,7 +105,7 @@ func (e essence) sameBut(claimed essence) bool {
 	return e == claimed
 }
 
-// comparison says how a decision may differ from another one, where one thing around the object has moved from one position to another. Nil means:
+// comparison describes how a decision may differ from another one, where one thing around the object has moved from one position to another. Nil means:
 // not at all.
 type comparison struct {
 	says      string
@@ -294,7 +294,7 @@ func playToTheEnd(f ownership.Facts, n int) (ownership.Decision, string) {
 	}
 }
 
-// wrongEnd says what is wrong if a pass ends like this, where Kafka has this topic. lags: the broker that was asked shows it otherwise.
+// wrongEnd describes what is wrong if a pass ends like this, where Kafka has this topic. lags: the broker that was asked shows it otherwise.
 func wrongEnd(o ownership.Object, d ownership.Decision, has kafka.TopicID, lags bool) string {
 	own := has.String() == o.TopicID || o.Made != nil && o.Made.ID == has
 	knowsNone := o.TopicID == "" && o.Made == nil

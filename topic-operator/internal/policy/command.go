@@ -15,7 +15,7 @@ import (
 // Subcommand is the argument by which the program's user calls Command.
 const Subcommand = "policy"
 
-// Usage says how to call the subcommand.
+// Usage describes how to call the subcommand.
 const Usage = `topic-operator policy check FILE
     Says whether FILE is a legal namespace policy, and every problem that it has.
 topic-operator policy explain FILE TOPIC [NAMESPACE]
@@ -70,7 +70,7 @@ func check(file string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return status
 }
 
-// explain says who may manage a topic; or whether the namespaces may, if some are given.
+// explain describes who may manage a topic; or whether the namespaces may, if some are given.
 func explain(file, topicName string, namespaces []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !kafka.IsTopicName(topicName) {
 		fmt.Fprintf(stderr, "topic-operator: %q is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them\n", topicName)

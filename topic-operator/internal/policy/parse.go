@@ -167,5 +167,5 @@ func (r *reader) others(n *yaml.Node) []grant {
 	return nil
 }
 
-// isTopicPrefix says whether a topic's name may begin with the text: '.' and '..' are no names, but others begin with them.
+// isTopicPrefix reports whether a topic's name may begin with the text: '.' and '..' are no names, but others begin with them.
 func isTopicPrefix(text string) bool { return text == "." || text == ".." || kafka.IsTopicName(text) }

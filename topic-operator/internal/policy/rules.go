@@ -37,7 +37,7 @@ func (f *findings) checkRules(grants []grant) {
 	}
 }
 
-// sameOwner says that two grants give the same to the same namespace, which is a repetition and harms nobody.
+// sameOwner means that two grants give the same to the same namespace, which is a repetition and harms nobody.
 func sameOwner(a, b grant) bool { return a.text == b.text && a.namespace == b.namespace }
 
 func startsWith(a, b grant) bool { return strings.HasPrefix(b.text, a.text) }

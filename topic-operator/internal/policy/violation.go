@@ -2,7 +2,7 @@ package policy
 
 import "fmt"
 
-// Violation says that a namespace may not manage a topic, who may, and why.
+// Violation means that a namespace may not manage a topic, who may, and why.
 type Violation struct {
 	// Namespace is the one that may not manage the topic, Topic the topic's name in Kafka.
 	Namespace, Topic string

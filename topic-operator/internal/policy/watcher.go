@@ -78,7 +78,7 @@ func Load(path string, settings Settings) (*Watcher, error) {
 // Current returns the policy in force; nil if there is none. It may be called at any time, from anywhere.
 func (w *Watcher) Current() *Policy { return w.current.Load() }
 
-// NeedLeaderElection says that the Watcher runs on all replicas.
+// NeedLeaderElection means that the Watcher runs on all replicas.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Start follows the file until the context ends. It never fails: whatever becomes of the file, the last legal policy stays in force.

@@ -21,7 +21,7 @@ import (
 // Subcommand is the argument by which the program's user calls Command.
 const Subcommand = "release"
 
-// Usage says how to call the subcommand.
+// Usage describes how to call the subcommand.
 const Usage = `topic-operator release --namespace NAMESPACE [--selector LABELS] [--all] [--yes] [--kubeconfig FILE] [--context NAME]
     Removes the operator's finalizer from the KafkaTopics in NAMESPACE that are being deleted, for a namespace that hangs in Terminating
     because its operator is gone. Their topics stay in Kafka. Shows them first, and asks. With --all also from those that are not being deleted;

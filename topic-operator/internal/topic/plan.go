@@ -23,7 +23,7 @@ func (r Refusal) String() string { return r.Reason + ": " + r.Message }
 
 // Rules are the operator's settings that bear on a plan.
 type Rules struct {
-	// Alterable says which keys may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG); nil allows all. It does not limit creation.
+	// Alterable describes which keys may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG); nil allows all. It does not limit creation.
 	Alterable func(key string) bool
 }
 
@@ -44,7 +44,7 @@ type Plan struct {
 // Changes reports whether the plan changes anything in Kafka.
 func (p Plan) Changes() bool { return p.Alter != nil || p.Increase != nil }
 
-// String says what the plan does, for logs and Events.
+// String describes what the plan does, for logs and Events.
 func (p Plan) String() string {
 	var parts []string
 	if p.Alter != nil {
@@ -155,7 +155,7 @@ func Warnings(d Desired, rules Rules) []Refusal {
 	return warnings
 }
 
-// KeptWarning says which settings of a topic of Kafka's own stay; empty if none do.
+// KeptWarning describes which settings of a topic of Kafka's own stay; empty if none do.
 func (p Plan) KeptWarning(name string) []Refusal {
 	if len(p.Kept) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func (p Plan) KeptWarning(name string) []Refusal {
 	return []Refusal{{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Topic '%s' is Kafka's own, and keeps what Kafka set on it, although spec.config does not name it: %s", name, strings.Join(p.Kept, ", "))}}
 }
 
-// listReplicas says how many replicas partitions have: those of one number together, in the order of their first partition.
+// listReplicas describes how many replicas partitions have: those of one number together, in the order of their first partition.
 func (a Actual) listReplicas(partitions []int32) string {
 	var counts []int
 	groups := map[int][]int32{}

@@ -20,7 +20,7 @@ const (
 	annotationProvisionedBy = "pv.kubernetes.io/provisioned-by"
 )
 
-// Plan is what is to be done.
+// Plan is what to do.
 type Plan struct {
 	// Create are volumes whose folders have to be made first.
 	Create []corev1.PersistentVolume
@@ -28,7 +28,7 @@ type Plan struct {
 	Delete []corev1.PersistentVolume
 }
 
-// For returns what is to be done on a node that has its folders below root, given all claims and volumes of the cluster. Doing it
+// For returns what to do on a node that has its folders below root, given all claims and volumes of the cluster. Doing it
 // twice does no harm: the name of a volume follows from its claim.
 func For(node, root string, claims []corev1.PersistentVolumeClaim, present []corev1.PersistentVolume) Plan {
 	var plan Plan

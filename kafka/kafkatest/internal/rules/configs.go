@@ -118,7 +118,7 @@ func Config(key, value string) error {
 	return nil
 }
 
-// refuse says why a value is not of the kind, and which part of it is to blame; or nothing.
+// refuse explains why a value is not of the kind, and which part of it is to blame; or nothing.
 func (d definition) refuse(value string) (culprit, why string) {
 	switch d.kind {
 	case boolean:

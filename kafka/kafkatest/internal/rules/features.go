@@ -53,7 +53,7 @@ func FeaturesAfter(present map[string]int16, updates map[string]kafka.FeatureUpd
 	return after, nil
 }
 
-// refuseFeature says why the controller refuses an update; empty: it does not.
+// refuseFeature explains why the controller refuses an update; empty: it does not.
 func refuseFeature(name string, present int16, update kafka.FeatureUpdate, controller int32) string {
 	supported, known := SupportedFeatures()[name]
 	lost := slices.ContainsFunc(metadataChanges, func(changed int16) bool { return update.Level < changed && changed <= present })

@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// placement says where replicas are.
+// placement describes where replicas are.
 type placement struct {
 	name string
 	// unaware is the share of partitions that are placed regardless of racks.
