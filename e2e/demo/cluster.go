@@ -12,10 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
@@ -174,6 +176,8 @@ func (o *onNodes) up(ctx context.Context, archives []string) error {
 }
 
 func (o *onNodes) connect() error {
+	// Without, the client prints a stack trace in the middle of the story.
+	log.SetLogger(logr.Discard())
 	config, err := clientcmd.BuildConfigFromFlags("", o.config)
 	if err != nil {
 		return err

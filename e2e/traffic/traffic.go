@@ -5,6 +5,7 @@ package traffic
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,8 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// TLS, if set, is the brokers' TLS as a client knows it. The brokers' names are verified: those that they advertise.
 	TLS *tls.Config
+	// Authorities, if set, returns whom to trust at each new connection over TLS: a CA may be replaced while the records flow.
+	Authorities func() (*x509.CertPool, error)
 	// Topic is the topic, which exists, and Group the consumer's group.
 	Topic, Group string
 	// Every is the time from one record to the next, 5 ms if not set.
@@ -88,6 +91,9 @@ func Start(ctx context.Context, o Options) (*Traffic, error) {
 	return t, nil
 }
 
+// dialing is how long the opening of a connection may take: a machine without power does not answer at all.
+const dialing = 10 * time.Second
+
 // connect makes a client, which connects when it has something to do.
 func connect(o Options, opts ...kgo.Opt) (*kgo.Client, error) {
 	opts = append(opts, kgo.SeedBrokers(o.Bootstrap...))
@@ -96,18 +102,23 @@ func connect(o Options, opts ...kgo.Opt) (*kgo.Client, error) {
 		dial = new(net.Dialer).DialContext
 	}
 	return kgo.NewClient(append(opts, kgo.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialing)
+		defer cancel()
 		conn, err := dial(ctx, network, address)
 		if err != nil || o.TLS == nil {
 			return conn, err
 		}
-		return handshake(ctx, conn, o.TLS, address)
+		return handshake(ctx, conn, o, address)
 	}))...)
 }
 
-func handshake(ctx context.Context, conn net.Conn, config *tls.Config, address string) (net.Conn, error) {
+func handshake(ctx context.Context, conn net.Conn, o Options, address string) (net.Conn, error) {
+	config := o.TLS.Clone()
 	host, _, err := net.SplitHostPort(address)
+	if err == nil && o.Authorities != nil {
+		config.RootCAs, err = o.Authorities()
+	}
 	if err == nil {
-		config = config.Clone()
 		config.ServerName = host
 		secured := tls.Client(conn, config)
 		if err = secured.HandshakeContext(ctx); err == nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -28,18 +29,10 @@ func main() {
 func run(ctx context.Context) error {
 	bootstrap := flag.String("bootstrap", "localhost:9093", "a broker's address")
 	topic := flag.String("topic", "orders", "the topic, which exists")
-	authority := flag.String("ca", "ca.crt", "the file with the certificate of the CA that the brokers' certificates are of")
+	authorities := flag.String("ca", ".", "the folder with the certificates (*.crt) of the CAs that brokers' certificates may be of; it is read at each connection")
 	flag.Parse()
-	trusted := x509.NewCertPool()
-	certificate, err := os.ReadFile(*authority)
-	if err != nil {
-		return err
-	}
-	if !trusted.AppendCertsFromPEM(certificate) {
-		return fmt.Errorf("%s holds no certificate", *authority)
-	}
 	flow, err := traffic.Start(ctx, traffic.Options{
-		Bootstrap: []string{*bootstrap}, TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
+		Bootstrap: []string{*bootstrap}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Authorities: func() (*x509.CertPool, error) { return trusted(*authorities) },
 		Topic: *topic, Group: *topic + "-readers", Every: 50 * time.Millisecond,
 	})
 	if err != nil {
@@ -58,4 +51,23 @@ func run(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return flow.Stop(limited).Err()
+}
+
+// trusted are the certificates in a folder.
+func trusted(folder string) (*x509.CertPool, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	for _, file := range files {
+		certificate, err := os.ReadFile(file) //nolint:gosec // the folder that the user names
+		if err != nil {
+			return nil, err
+		}
+		if !pool.AppendCertsFromPEM(certificate) {
+			return nil, fmt.Errorf("%s holds no certificate", file)
+		}
+	}
+	return pool, nil
 }
