@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,10 +119,14 @@ func differs(u *unstructured.Unstructured, live client.Object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w := u.DeepCopy()
-	delete(w.Object, "apiVersion") // typed objects from a cache have neither
-	delete(w.Object, "kind")
-	return drifts(w.Object, l.Object, ""), nil
+	w := maps.Clone(u.Object)
+	delete(w, "apiVersion") // typed objects from a cache have neither
+	delete(w, "kind")
+	path, differs := drifts(w, l.Object)
+	if differs && path == "" {
+		path = "." // the object as a whole
+	}
+	return path, nil
 }
 
 // mark adds the hash of what is applied.

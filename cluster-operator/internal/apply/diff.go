@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -11,43 +10,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// drifts returns the path of the first field that is wanted and that the live object does not have, or "". What others added is not
-// looked at, unless it is in a list that is wanted as a whole.
-func drifts(wanted, live any, path string) string {
+// drifts returns whether a field is wanted that the live object does not have, and the path of the first one. What others added is not looked at, unless it
+// is in a list that is wanted as a whole. Paths are put together only where something differs: hardly anything does.
+func drifts(wanted, live any) (path string, differs bool) {
 	switch w := wanted.(type) {
 	case map[string]any:
 		l, ok := live.(map[string]any)
 		if !ok {
-			if len(w) == 0 && live == nil {
-				return ""
-			}
-			return path
+			return "", len(w) > 0 || live != nil
 		}
 		for key, value := range w {
-			if d := drifts(value, l[key], path+"."+key); d != "" {
-				return d
+			if path, differs := drifts(value, l[key]); differs {
+				return "." + key + path, true
 			}
 		}
-		return ""
+		return "", false
 	case []any:
 		l, ok := live.([]any)
 		if !ok && len(w) == 0 && live == nil {
-			return ""
+			return "", false
 		}
 		if !ok || len(l) < len(w) {
-			return path
+			return "", true
 		}
-		return listDrifts(w, l, path)
+		return listDrifts(w, l)
 	default:
-		if equal(wanted, live) {
-			return ""
-		}
-		return path
+		return "", !equal(wanted, live)
 	}
 }
 
 // listDrifts compares lists. Others may add elements only to lists whose elements have names, which server-side apply merges.
-func listDrifts(wanted, live []any, path string) string {
+func listDrifts(wanted, live []any) (path string, differs bool) {
 	for i, w := range wanted {
 		element, _ := w.(map[string]any)
 		at := live[min(i, len(live)-1)]
@@ -60,16 +53,13 @@ func listDrifts(wanted, live []any, path string) string {
 				}
 			}
 		} else if len(live) != len(wanted) {
-			return path
+			return "", true
 		}
-		if d := drifts(w, at, fmt.Sprintf("%s[%d]", path, i)); d != "" {
-			return d
+		if path, differs := drifts(w, at); differs {
+			return fmt.Sprintf("[%d]%s", i, path), true
 		}
 	}
-	if len(wanted) == 0 && len(live) > 0 {
-		return path
-	}
-	return ""
+	return "", len(wanted) == 0 && len(live) > 0
 }
 
 // mergeKey returns the key that server-side apply identifies an element of a list by, as far as the lists that are wanted here have one.
@@ -84,6 +74,9 @@ func mergeKey(element map[string]any) string {
 
 // equal compares two values of JSON. Quantities are equal if they are the same number.
 func equal(a, b any) bool {
+	if text, ok := a.(string); ok && b == any(text) {
+		return true // as nearly all are
+	}
 	if reflect.DeepEqual(a, b) {
 		return true
 	}
@@ -110,15 +103,7 @@ func toUnstructured(o client.Object) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Through JSON, so that numbers have the same types everywhere.
-	text, err := json.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
-	u := &unstructured.Unstructured{}
-	if err := json.Unmarshal(text, &u.Object); err != nil {
-		return nil, err
-	}
+	u := &unstructured.Unstructured{Object: content}
 	delete(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")

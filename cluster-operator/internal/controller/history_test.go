@@ -44,7 +44,7 @@ const historyNamespace = "ns"
 // history plays random edits by users, accidents and API errors against the reconciler. Its rules know nothing of the reconciler: they compare
 // what is in the API server before and after each pass.
 type history struct {
-	t    *testing.T
+	t    testing.TB
 	seed int64
 	rand *rand.Rand
 	k8s  client.WithWatch
@@ -65,7 +65,7 @@ var keys = func() func(pki.Use) (crypto.Signer, error) {
 	return func(pki.Use) (crypto.Signer, error) { return ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader) }
 }()
 
-func newHistory(t *testing.T, seed int64) *history {
+func newHistory(t testing.TB, seed int64) *history {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, podset.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -229,7 +229,7 @@ func (h *history) judgeNodes(before *podset.StrimziPodSet, after client.Object) 
 }
 
 // revisions returns the revision of each node that a set lists.
-func revisions(t *testing.T, set *podset.StrimziPodSet) map[int32]string {
+func revisions(t testing.TB, set *podset.StrimziPodSet) map[int32]string {
 	t.Helper()
 	all := map[int32]string{}
 	for _, raw := range set.Spec.Pods {

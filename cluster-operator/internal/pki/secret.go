@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,8 +69,8 @@ func desired(secret, existing *corev1.Secret) Desired {
 	if existing == nil {
 		return Desired{secret, Create}
 	}
-	same := equality.Semantic.DeepEqual(secret.Labels, existing.Labels) && equality.Semantic.DeepEqual(secret.Annotations, existing.Annotations) &&
-		equality.Semantic.DeepEqual(secret.Data, existing.Data) && equality.Semantic.DeepEqual(secret.OwnerReferences, existing.OwnerReferences)
+	same := maps.Equal(secret.Labels, existing.Labels) && maps.Equal(secret.Annotations, existing.Annotations) &&
+		maps.EqualFunc(secret.Data, existing.Data, bytes.Equal) && equality.Semantic.DeepEqual(secret.OwnerReferences, existing.OwnerReferences)
 	if same {
 		return Desired{secret, Keep}
 	}
