@@ -66,6 +66,8 @@ type Reconciler struct {
 	// Now and Rand are the clock and the source of randomness.
 	Now  func() time.Time
 	Rand io.Reader
+
+	unknown unknownFields
 }
 
 // Reconcile carries out one pass over a Kafka.
@@ -74,6 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Cache.Get(ctx, req.NamespacedName, kafka); err != nil {
 		r.Kafka.Forget(req.NamespacedName)
 		r.Metrics.Forget(req.NamespacedName)
+		r.unknown.remember(req.NamespacedName, nil)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if kafka.DeletionTimestamp != nil || kafka.Spec == nil {

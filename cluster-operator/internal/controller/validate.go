@@ -27,6 +27,9 @@ func (p *pass) validate(ctx context.Context) error {
 	if err := p.readReferences(ctx, &in); err != nil {
 		return err
 	}
+	if err := p.reportUnknownFields(ctx); err != nil {
+		return err
+	}
 	result := validate.Validate(in)
 	for _, w := range result.Warnings {
 		p.warn(w.Reason, w.Message)

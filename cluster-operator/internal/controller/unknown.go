@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
+)
+
+// unknownFields remembers what was said about the fields of each Kafka and its pools that nobody knows, so that they are read once for each generation:
+// the cache holds Go types, which have lost such fields.
+type unknownFields struct {
+	mu   sync.Mutex
+	told map[types.NamespacedName]map[version][]validate.Problem
+}
+
+// version is an object as its user last changed it.
+type version struct {
+	uid        types.UID
+	generation int64
+}
+
+// of returns what is remembered of a Kafka.
+func (u *unknownFields) of(kafka types.NamespacedName) map[version][]validate.Problem {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.told[kafka]
+}
+
+// remember replaces what is remembered of a Kafka; nil forgets it.
+func (u *unknownFields) remember(kafka types.NamespacedName, told map[version][]validate.Problem) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if told == nil {
+		delete(u.told, kafka)
+		return
+	}
+	if u.told == nil {
+		u.told = map[types.NamespacedName]map[version][]validate.Problem{}
+	}
+	u.told[kafka] = told
+}
+
+// reportUnknownFields warns of fields that the installed CustomResourceDefinitions keep and this operator does not know: those of a newer operator, or
+// of Strimzi.
+func (p *pass) reportUnknownFields(ctx context.Context) error {
+	name := client.ObjectKeyFromObject(p.kafka)
+	before, now := p.unknown.of(name), map[version][]validate.Problem{}
+	check := func(kind string, o client.Object, empty runtime.Object) error {
+		at := version{o.GetUID(), o.GetGeneration()}
+		problems, read := before[at]
+		if !read {
+			var err error
+			if problems, err = p.unknownFieldsOf(ctx, kind, o, empty); err != nil {
+				return err
+			}
+		}
+		now[at] = problems
+		for _, w := range problems {
+			p.warn(w.Reason, w.Message)
+		}
+		return nil
+	}
+	if err := check("Kafka", p.kafka, &v1.Kafka{}); err != nil {
+		return err
+	}
+	for _, t := range p.input.Topology.Pools { // in the order of their names
+		if pool := p.facts.Pools[t.Name]; pool != nil {
+			if err := check("KafkaNodePool", pool, &v1.KafkaNodePool{}); err != nil {
+				return err
+			}
+		}
+	}
+	p.unknown.remember(name, now)
+	return nil
+}
+
+// unknownFieldsOf reads an object as the API server has it.
+func (p *pass) unknownFieldsOf(ctx context.Context, kind string, o client.Object, empty runtime.Object) ([]validate.Problem, error) {
+	raw := &unstructured.Unstructured{}
+	raw.SetGroupVersionKind(v1.GroupVersion.WithKind(kind))
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(o), raw); err != nil {
+		return nil, client.IgnoreNotFound(fmt.Errorf("get %s %s: %w", kind, o.GetName(), err))
+	}
+	text, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"namespace": o.GetNamespace(), "name": o.GetName()}, "spec": raw.Object["spec"],
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", kind, o.GetName(), err)
+	}
+	return validate.UnknownFields(kind, text, empty)
+}
