@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -69,8 +70,21 @@ func (p *pass) brokers(ctx context.Context) error {
 		return nil
 	}
 	p.status.MetadataVersion = found.MetadataVersion.String()
-	for _, b := range found.Brokers {
-		if !p.left(b) {
+	p.unregister(ctx, to, slices.DeleteFunc(found.Brokers, func(b kafka.Node) bool { return !p.left(b) }))
+	return p.moveMetadataVersion(ctx, to, found.MetadataVersion)
+}
+
+// unregister deletes the registrations of brokers that left. One that got a replica while it stopped keeps its own, until the replica was moved.
+func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node) {
+	if len(left) == 0 {
+		return
+	}
+	replicas, err := p.Kafka.Replicas(ctx, to)
+	for _, b := range left {
+		if n := replicas[b.ID]; (err != nil || n > 0) && !p.forced() {
+			p.next = time.Minute // nothing reports that it is empty now
+			p.warn("UnregistrationWaits", fmt.Sprintf("Broker %d left and is still registered: it is in the replicas of %d partitions (error: %v). "+
+				"Reassign them to other brokers", b.ID, n, err))
 			continue
 		}
 		p.log.Info("Unregistering a broker that left", "broker", b.ID)
@@ -78,7 +92,6 @@ func (p *pass) brokers(ctx context.Context) error {
 			p.warn("UnregistrationFailed", fmt.Sprintf("Broker %d left and is still registered: %v", b.ID, err))
 		}
 	}
-	return p.moveMetadataVersion(ctx, to, found.MetadataVersion)
 }
 
 // left reports whether a registered broker is one that is gone for good: not wanted, without a pod, and fenced.

@@ -264,6 +264,10 @@ func (h *history) edit() string {
 		}
 		pool.Spec.Replicas = int32(h.rand.Intn(4))
 		h.must(h.k8s.Update(ctx, pool))
+		if h.rand.Intn(2) == 0 {
+			h.topicBetweenLooks()
+			return fmt.Sprintf("scale pool %s to %d, and make a topic after the first look", name, pool.Spec.Replicas)
+		}
 		return fmt.Sprintf("scale pool %s to %d", name, pool.Spec.Replicas)
 	case 2:
 		if exists {
@@ -309,6 +313,19 @@ func (h *history) edit() string {
 		return "pause or resume"
 	}
 	return "nothing"
+}
+
+// topicBetweenLooks lets all brokers be empty, until somebody has seen that.
+func (h *history) topicBetweenLooks() {
+	fill := func(n int) map[int32]int {
+		all := map[int32]int{}
+		for id := range int32(20) {
+			all[id] = n
+		}
+		return all
+	}
+	h.brokers.replicas, h.brokers.err = fill(0), nil
+	h.brokers.afterLook = func() { h.brokers.replicas = fill(1) }
 }
 
 // accident deletes or edits something that the operator made. Volumes and CA keys are not deleted: that would be the users' own loss.

@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -84,10 +86,23 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 
 	w.brokers.replicas, w.brokers.err = map[int32]int{0: 1, 1: 1, 2: 0}, nil
 	w.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1}, {ID: 2, Fenced: true}}
+	w.brokers.afterLook = func() { w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1} }
+	_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).To(MatchError(ContainSubstring("broker 2 was empty, and holds 1 replicas of partitions now")))
+	w.Expect(w.pods("brokers")).To(HaveLen(3))
+
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 0}
 	w.reconcile()
 	w.Expect(w.pods("brokers")).To(HaveLen(2))
 	w.Expect(w.brokers.unregistered).To(BeEmpty())
 	w.kubelet("brokers")
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1} // a topic was made while it stopped
+	w.reconcile()
+	w.Expect(w.brokers.unregistered).To(BeEmpty())
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", "UnregistrationWaits"), HaveField("Message", ContainSubstring("Broker 2")))))
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 0}
 	w.reconcile()
 	w.Expect(w.brokers.unregistered).To(Equal([]int32{2}))
 	w.Expect(w.ready().Status).To(Equal("True"))

@@ -152,7 +152,7 @@ func (p *pass) identify() error {
 func (p *pass) assign(ctx context.Context) error {
 	in := topology.Input{
 		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Volumes: p.facts.Volumes(p.kafka.Name),
-		Force: p.kafka.Annotations[v1.AnnotationSkipScaleDownCheck] == "true",
+		Force: p.forced(),
 	}
 	for _, l := range p.listed {
 		in.Running = append(in.Running, l.Node)

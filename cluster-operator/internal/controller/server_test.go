@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,8 @@ type world struct {
 type brokers struct {
 	replicas map[int32]int
 	err      error
+	// afterLook happens once, after somebody asked for the replicas: a topic is made, say.
+	afterLook func()
 
 	registered   []kafka.Node
 	metadata     kafka.MetadataVersion
@@ -80,7 +83,12 @@ type brokers struct {
 }
 
 func (b *brokers) Replicas(context.Context, Connection) (map[int32]int, error) {
-	return b.replicas, b.err
+	seen := maps.Clone(b.replicas)
+	if b.afterLook != nil {
+		b.afterLook()
+		b.afterLook = nil
+	}
+	return seen, b.err
 }
 func (b *brokers) Inspect(context.Context, Connection) (Found, error) {
 	return Found{MetadataVersion: b.metadata, Brokers: b.registered}, b.err

@@ -19,6 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -103,6 +104,9 @@ func (p *pass) nodes(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.stillEmpty(ctx); err != nil {
+		return err
+	}
 	for _, set := range rendered.PodSets {
 		if err := p.apply(ctx, set); err != nil {
 			return err
@@ -118,6 +122,39 @@ func (p *pass) nodes(ctx context.Context) error {
 	}
 	return p.finishRequests(ctx)
 }
+
+// stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may have been made.
+func (p *pass) stillEmpty(ctx context.Context) error {
+	brokers := map[int32]bool{}
+	for _, n := range p.input.Topology.Brokers() {
+		brokers[n.ID] = true
+	}
+	var leave []int32
+	for _, l := range p.listed {
+		if l.Node.Roles.Broker && !brokers[l.Node.ID] {
+			leave = append(leave, l.Node.ID)
+		}
+	}
+	if len(leave) == 0 || p.forced() {
+		return nil
+	}
+	replicas, err := p.Kafka.Replicas(ctx, p.connection())
+	stays := func(format string, args ...any) error {
+		return &Failure{Problem: status.Problem{Reason: "ScaleDownPreventionCheck", Message: fmt.Sprintf(format, args...)}, Err: err}
+	}
+	if err != nil {
+		return stays("brokers %v are to leave, and Kafka does not say whether they are still empty: %v", leave, err)
+	}
+	for _, id := range leave {
+		if n, known := replicas[id]; !known || n > 0 {
+			return stays("broker %d was empty, and holds %d replicas of partitions now (known: %v): it stays", id, n, known)
+		}
+	}
+	return nil
+}
+
+// forced reports whether the user lets brokers go whatever they hold.
+func (p *pass) forced() bool { return p.kafka.Annotations[v1.AnnotationSkipScaleDownCheck] == "true" }
 
 // restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet.
 func (p *pass) restartedAt(l facts.ListedPod) string {
