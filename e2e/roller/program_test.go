@@ -38,7 +38,7 @@ func (s *scene) environment() []string {
 // ask runs a command of the roller to its end, which must be with the given code, and returns what it printed.
 func (s *scene) ask(exit int, args ...string) string {
 	GinkgoHelper()
-	c := exec.CommandContext(ctx, program, append(args, s.where()...)...)
+	c := exec.CommandContext(ctx, program, append(args, s.where(args[0])...)...)
 	c.Env = s.environment()
 	out, err := c.CombinedOutput()
 	GinkgoWriter.Printf("$ roller %s\n%s\n", strings.Join(args, " "), out)
@@ -63,7 +63,7 @@ func (s *scene) start(args ...string) *background {
 	b := &background{output: filepath.Join(GinkgoT().TempDir(), "roller.log")}
 	var err error
 	b.Process, err = process.Start(process.Options{
-		Args: slices.Concat([]string{program}, args, s.where()), Env: s.environment(), Dir: filepath.Dir(b.output), Output: b.output,
+		Args: slices.Concat([]string{program}, args, s.where(args[0])), Env: s.environment(), Dir: filepath.Dir(b.output), Output: b.output,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() {

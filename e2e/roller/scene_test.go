@@ -270,9 +270,13 @@ func (s *scene) leader() int32 {
 }
 
 // where are the flags that say which cluster is meant, and where it is.
-func (s *scene) where() []string {
-	return []string{
-		"--namespace=" + s.namespace, "--cluster=" + cluster, "--yes",
+func (s *scene) where(command string) []string {
+	flags := []string{
+		"--namespace=" + s.namespace, "--cluster=" + cluster,
 		"--bootstrap-servers=" + strings.Join(s.kafka.Bootstrap(), ","), "--bootstrap-controllers=" + strings.Join(s.kafka.ControllerBootstrap(), ","),
 	}
+	if command == "roll" {
+		flags = append(flags, "--yes")
+	}
+	return flags
 }

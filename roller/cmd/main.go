@@ -25,17 +25,16 @@ func main() {
 }
 
 func run() (exit int, err error) {
-	o, err := options.Parse(os.Args[1:], settings.InPod(os.LookupEnv, os.ReadFile), os.Stdout)
+	o, err := options.Parse(os.Args[1:], options.Surroundings{
+		Program: os.Args[0], Version: fmt.Sprint(build.Current()), Env: settings.InPod(os.LookupEnv, os.ReadFile), Namespace: app.ContextNamespace, Out: os.Stdout,
+	})
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return app.ExitDone, nil
-	case errors.Is(err, options.ErrVersion):
-		fmt.Println("roller", build.Current())
 		return app.ExitDone, nil
 	case err != nil:
 		return app.ExitUsage, err
 	}
-	config, err := ctrl.GetConfig()
+	config, err := app.KubernetesConfig(o.Kubeconfig, o.Context)
 	if err != nil {
 		return app.ExitError, fmt.Errorf("no Kubernetes cluster is known: %w", err)
 	}

@@ -6,13 +6,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
@@ -49,6 +46,9 @@ type Options struct {
 	LeaderElection bool
 	LogJSON        bool
 
+	// Kubeconfig and Context say which Kubernetes cluster is meant, as kubectl does.
+	Kubeconfig, Context string
+
 	// plan, explain and roll only.
 	Output  string
 	Limit   time.Duration
@@ -57,68 +57,9 @@ type Options struct {
 	Node    string
 }
 
-// Commands are the subcommands, with what they do; none of them is the Deployment.
-var Commands = [][2]string{
-	{"plan", "show what would be restarted, in which order and batches, and what is in the way"},
-	{"explain NODE", "show all that is to be said of one node"},
-	{"roll", "restart what is to be restarted, here and now, and show how it goes"},
-	{"run", "the Deployment: watch, and restart whatever is to be restarted"},
-}
-
-// ErrVersion is the error of Parse where the version was asked for.
-var ErrVersion = errors.New("the version was asked for")
-
-// Parse reads a command line (without the program's name) and the environment. The error says what is wrong and how to put it right; flag.ErrHelp if
-// help was asked for, or no command was given, and it was printed to w.
-func Parse(args []string, env func(string) (string, bool), w io.Writer) (Options, error) {
-	o := Options{Policy: roller.DefaultPolicy()}
-	args = o.takeCommand(args)
-	set, texts := o.flags(w)
-	if err := fromEnvironment(set, env); err != nil {
-		return Options{}, err
-	}
-	if err := set.Parse(args); err != nil {
-		return Options{}, err
-	}
-	switch {
-	case texts.version:
-		return Options{}, ErrVersion
-	case o.Command == "":
-		set.Usage()
-		return Options{}, flag.ErrHelp
-	}
-	if o.Command == "explain" && o.Node == "" && set.NArg() == 1 {
-		o.Node = set.Arg(0)
-	} else if set.NArg() > 0 {
-		return Options{}, fmt.Errorf("%q is not understood: flags begin with --, see --help", set.Arg(0))
-	}
-	password, _ := env(envPassword)
-	o.Kafka.SASL.Password = credentials.Conceal(password)
-	texts.kafka.custom, _ = env(envCustom)
-	if err := o.takeNamespaces(texts.namespaces, env); err != nil {
-		return Options{}, err
-	}
-	if err := o.take(texts); err != nil {
-		return Options{}, err
-	}
-	return o, o.check()
-}
-
-// takeCommand takes the command from the beginning of a command line, with the node that it is about, and returns the rest.
-func (o *Options) takeCommand(args []string) []string {
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		o.Command, args = args[0], args[1:]
-	}
-	if o.Command == "explain" && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		o.Node, args = args[0], args[1:]
-	}
-	return args
-}
-
 // texts are settings that are lists or names.
 type texts struct {
 	namespaces, controllers, forbid, windows string
-	version                                  bool
 	kafka                                    kafkaTexts
 }
 
@@ -126,7 +67,7 @@ type texts struct {
 var variables = map[string]string{
 	"namespace": "STRIMZI_NAMESPACE", "cluster": "STRIMZI_CLUSTER_NAME",
 	"bootstrap-servers": "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "bootstrap-controllers": "STRIMZI_KAFKA_BOOTSTRAP_CONTROLLERS",
-	"tls": "STRIMZI_TLS_ENABLED", "tls-ca-file": "STRIMZI_TLS_CA_FILE", "tls-cert-file": "STRIMZI_TLS_CERT_FILE", "tls-key-file": "STRIMZI_TLS_KEY_FILE",
+	"tls-ca-file": "STRIMZI_TLS_CA_FILE", "tls-cert-file": "STRIMZI_TLS_CERT_FILE", "tls-key-file": "STRIMZI_TLS_KEY_FILE",
 	"client-id": "STRIMZI_CLIENT_ID", "security-protocol": "STRIMZI_SECURITY_PROTOCOL", "cluster-namespace": "STRIMZI_CLUSTER_NAMESPACE",
 	"tls-trusted-certs-secret-name": "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME", "tls-secret-name": "STRIMZI_TLS_SECRET_NAME",
 	"tls-cert-name": "STRIMZI_TLS_CERT_NAME", "tls-key-name": "STRIMZI_TLS_KEY_NAME",
@@ -140,13 +81,12 @@ var variables = map[string]string{
 	"settle": "STRIMZI_ROLLER_SETTLE", "stuck-after": "STRIMZI_ROLLER_STUCK_AFTER", "interval": "STRIMZI_ROLLER_INTERVAL", "restarts-only": "STRIMZI_ROLLER_RESTARTS_ONLY",
 }
 
-func (o *Options) flags(w io.Writer) (*flag.FlagSet, *texts) {
+// flags are those of all commands. Which ones a command takes, the command line says.
+func (o *Options) flags() (*flag.FlagSet, *texts) {
 	t := &texts{}
 	set := flag.NewFlagSet("roller", flag.ContinueOnError)
-	set.SetOutput(w)
-	set.StringVar(&t.namespaces, "namespace", "", "`namespace` of the nodes' pods; run without --cluster takes several, with commas between, or * for all")
+	set.StringVar(&t.namespaces, "namespace", "", "`namespace` of the nodes' pods, else that of the context; run without --cluster takes several, with commas between, or * for all")
 	set.StringVar(&o.Cluster, "cluster", "", "`name` of the Kafka cluster: the value of the label strimzi.io/cluster. Without it, run serves all whose StrimziPodSets are annotated kafka-operators.io/rolled-by=roller")
-	set.BoolVar(&t.version, "version", false, "print the version")
 	o.kafkaFlags(set, &t.kafka)
 	set.StringVar(&t.controllers, "bootstrap-controllers", "", "`host:port` of controllers, with commas between. Without them, and with --bootstrap-servers, the brokers are asked for the quorum")
 	set.StringVar(&o.Remotes, "remote-kube-config", "", "further Kubernetes `clusters` with nodes of the same Kafka cluster: <id>.url=<url> and <id>.secret=<name of a Secret>, a line each")
@@ -155,13 +95,14 @@ func (o *Options) flags(w io.Writer) (*flag.FlagSet, *texts) {
 	set.DurationVar(&o.StuckAfter, "stuck-after", 2*time.Minute, "how long a pod is unschedulable, or its container being created, before it counts as stuck")
 	set.DurationVar(&o.Interval, "interval", 2*time.Minute, "how often to look when nothing seems to be to do")
 	set.DurationVar(&o.Timeout, "timeout", 20*time.Second, "how long Kubernetes, and Kafka, may take to answer")
-	set.StringVar(&o.HTTPAddress, "http-address", ":8080", "where /healthy, /ready and /metrics are served (run)")
-	set.BoolVar(&o.LeaderElection, "leader-election", false, "let only one of several replicas work (run)")
-	set.BoolVar(&o.LogJSON, "log-json", false, "log JSON (run)")
-	set.StringVar(&o.Output, "o", "table", "table or json (plan, explain)")
-	set.DurationVar(&o.Limit, "limit", 0, "give up after so long; 0: never (roll)")
-	set.BoolVar(&o.Yes, "yes", false, "do not ask before anything is restarted (roll)")
-	set.Usage = func() { usage(w, set) }
+	set.StringVar(&o.HTTPAddress, "http-address", ":8080", "where /healthy, /ready and /metrics are served")
+	set.BoolVar(&o.LeaderElection, "leader-election", false, "let only one of several replicas work")
+	set.BoolVar(&o.LogJSON, "log-json", false, "log JSON")
+	set.StringVar(&o.Output, "output", "table", "`format`: table or json")
+	set.DurationVar(&o.Limit, "limit", 0, "give up after so long; 0: never")
+	set.BoolVar(&o.Yes, "yes", false, "do not ask before nodes are restarted")
+	set.StringVar(&o.Kubeconfig, "kubeconfig", "", "`file` with the Kubernetes cluster and how to log in there; else KUBECONFIG, the pod's own cluster, or ~/.kube/config")
+	set.StringVar(&o.Context, "context", "", "`name` of the context in the kubeconfig")
 	return set, t
 }
 
@@ -179,12 +120,12 @@ func (o *Options) policyFlags(set *flag.FlagSet, t *texts) {
 	set.StringVar(&t.windows, "maintenance-windows", "", "cron `expressions` (second to day of week, UTC), with ; between: outside of them nothing begins")
 }
 
-// fromEnvironment sets what the environment has.
-func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool)) error {
+// fromEnvironment sets what the environment has and the command line does not.
+func fromEnvironment(set *flag.FlagSet, env func(string) (string, bool), given func(flag string) bool) error {
 	var errs []error
 	set.VisitAll(func(f *flag.Flag) {
 		value, ok := env(variables[f.Name])
-		if variables[f.Name] == "" || !ok || value == "" && f.Name != "ssl-endpoint-identification-algorithm" { // there, empty is a value
+		if variables[f.Name] == "" || given(f.Name) || !ok || value == "" && f.Name != "ssl-endpoint-identification-algorithm" { // there, empty is a value
 			return
 		}
 		if err := f.Value.Set(value); err != nil {
@@ -247,8 +188,6 @@ func (o *Options) check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	known := slices.ContainsFunc(Commands, func(c [2]string) bool { name, _, _ := strings.Cut(c[0], " "); return name == o.Command })
-	wrong(!known, "%q is no command of the roller: see --help", o.Command)
 	wrong(o.Cluster == "" && o.Command != "run", "the Kafka cluster is not named: set --cluster or %s", variables["cluster"])
 	all := o.Command == "run" && o.Cluster == ""
 	wrong(o.Namespaces.String() == "", "the namespace is not named: set --namespace or %s", variables["namespace"])
@@ -257,29 +196,11 @@ func (o *Options) check() error {
 	wrong(o.Policy.MaxUnavailable < 1, "--max-unavailable=%d: at least 1", o.Policy.MaxUnavailable)
 	wrong(o.Policy.MaxPerRack < 0, "--max-per-rack=%d: at least 0", o.Policy.MaxPerRack)
 	wrong(o.Policy.MaxLeaderShare < 0 || o.Policy.MaxLeaderShare > 1, "--max-leader-share=%g: from 0 to 1", o.Policy.MaxLeaderShare)
-	wrong(o.Output != "table" && o.Output != "json", "-o=%s: table or json", o.Output)
+	wrong(o.Output != "table" && o.Output != "json", "--output=%s: table or json", o.Output)
 	wrong(o.Command == "explain" && o.Node == "", "which node? roller explain NODE, by its id or its pod's name")
 	for name, d := range map[string]time.Duration{"patience": o.Policy.Patience, "silence": o.Policy.Silence, "stall": o.Policy.Stall, "timeout": o.Timeout, "interval": o.Interval} {
 		wrong(d <= 0, "--%s=%s: more than 0", name, d)
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)
-}
-
-func usage(w io.Writer, set *flag.FlagSet) {
-	fmt.Fprint(w, "roller restarts the nodes of a Kafka cluster safely, as fast as that allows.\n\nUsage: roller [command] [flags]\n\n")
-	for _, c := range Commands {
-		fmt.Fprintf(w, "  %-14s %s\n", c[0], c[1])
-	}
-	fmt.Fprint(w, "\nplan and explain end with 0 if nothing is to be done, 3 if something is, 4 if something is blocked, 1 for errors, 2 for a wrong command line.\nroll ends with 0 when all is done, and 4 when it can't go on.\n\nFlags (each with its environment variable):\n")
-	set.VisitAll(func(f *flag.Flag) {
-		name, text := flag.UnquoteUsage(f)
-		if variable := variables[f.Name]; variable != "" {
-			text += " [" + variable + "]"
-		}
-		if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "false" {
-			text += " (default " + strconv.Quote(f.DefValue) + ")"
-		}
-		fmt.Fprintf(w, "  --%s %s\n      %s\n", f.Name, name, text)
-	})
 }

@@ -18,10 +18,14 @@ import (
 var where = []string{"--namespace=ns", "--cluster=my-cluster", "--bootstrap-servers=a:9092, b:9092"}
 
 func parse(env map[string]string, args ...string) (options.Options, error) {
-	return options.Parse(args, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, io.Discard)
+	return options.Parse(args, in(env, io.Discard))
 }
 
-func TestDefaultsAreSeed002s(t *testing.T) {
+func in(env map[string]string, out io.Writer) options.Surroundings {
+	return options.Surroundings{Program: "/bin/roller", Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Out: out}
+}
+
+func TestDefaultsAreAsCarefulAsStrimzi(t *testing.T) {
 	g := NewWithT(t)
 	o, err := parse(nil, append([]string{"run"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -73,7 +77,7 @@ func TestWrongSettings(t *testing.T) {
 		{append([]string{"plan", "--max-leader-share=1.5"}, where...), "--max-leader-share=1.5: from 0 to 1"},
 		{append([]string{"plan", "--forbid=everything"}, where...), "--forbid=everything: want offline or unwritable"},
 		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `the maintenance window "soon"`},
-		{append([]string{"plan", "-o=yaml"}, where...), "-o=yaml: table or json"},
+		{append([]string{"plan", "-o=yaml"}, where...), "--output=yaml: table or json"},
 		{append([]string{"plan", "--sasl-mechanism=GSSAPI"}, where...), "--sasl-mechanism=GSSAPI"},
 		{append([]string{"plan", "--sasl-mechanism=PLAIN"}, where...), "needs --sasl-username and --sasl-password-file"},
 		{append([]string{"plan", "--tls-cert-file=x"}, where...), "--tls-cert-file and --tls-key-file go together"},
@@ -90,7 +94,7 @@ func TestWrongSettings(t *testing.T) {
 func TestHelpNamesEachVariable(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
-	_, err := options.Parse([]string{"--help"}, func(string) (string, bool) { return "", false }, &out)
+	_, err := options.Parse([]string{"--help"}, in(nil, &out))
 	g.Expect(errors.Is(err, flag.ErrHelp)).To(BeTrue())
 	for _, word := range []string{"roller plan", "explain NODE", "STRIMZI_ROLLER_MAX_UNAVAILABLE", "--maintenance-windows"} {
 		if word != "roller plan" {
@@ -104,12 +108,57 @@ func TestNoCommandPrintsHelp(t *testing.T) {
 	g := NewWithT(t)
 	for _, args := range [][]string{nil, where} {
 		var out bytes.Buffer
-		_, err := options.Parse(args, func(string) (string, bool) { return "", false }, &out)
+		_, err := options.Parse(args, in(nil, &out))
 		g.Expect(err).To(MatchError(flag.ErrHelp))
 		g.Expect(out.String()).To(ContainSubstring("explain NODE"))
 	}
-	_, err := parse(nil, "--version")
-	g.Expect(err).To(MatchError(options.ErrVersion))
+	var out bytes.Buffer
+	around := in(nil, &out)
+	around.Version = "v1.2.3"
+	_, err := options.Parse([]string{"--version"}, around)
+	g.Expect(err).To(MatchError(flag.ErrHelp))
+	g.Expect(out.String()).To(Equal("roller v1.2.3\n"))
+}
+
+// What users of kubectl are used to.
+func TestFlagsAreThoseOfKubectl(t *testing.T) {
+	g := NewWithT(t)
+	o, err := parse(nil, "plan", "-n", "ns", "--cluster=c", "-o", "json", "--kubeconfig=/k", "--context", "there")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]string{o.Namespace, o.Output, o.Kubeconfig, o.Context}).To(Equal([]string{"ns", "json", "/k", "there"}))
+
+	asked := ""
+	around := in(map[string]string{"STRIMZI_CLUSTER_NAME": "c"}, io.Discard)
+	around.Namespace = func(kubeconfig, context string) string { asked = kubeconfig + " " + context; return "of-the-context" }
+	o, err = options.Parse([]string{"plan", "--kubeconfig=/k", "--context=there"}, around)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]string{o.Namespace, asked}).To(Equal([]string{"of-the-context", "/k there"}))
+	_, err = options.Parse([]string{"run"}, around)
+	g.Expect(err).To(MatchError(ContainSubstring("set --namespace or STRIMZI_NAMESPACE")), "the Deployment guesses nothing")
+	around.Env = func(name string) (string, bool) {
+		return map[string]string{"STRIMZI_NAMESPACE": "ns", "STRIMZI_CLUSTER_NAME": "c"}[name], true
+	}
+	o, err = options.Parse([]string{"plan"}, around)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Namespace).To(Equal("ns"), "what is said wins")
+}
+
+func TestCompletionAndThePluginOfKubectl(t *testing.T) {
+	g := NewWithT(t)
+	var out bytes.Buffer
+	_, err := options.Parse([]string{"completion", "bash"}, in(nil, &out))
+	g.Expect(err).To(MatchError(flag.ErrHelp))
+	g.Expect(out.String()).To(ContainSubstring("__start_roller"))
+	around := in(nil, &out)
+	around.Program = "/bin/kubectl-roller"
+	_, err = options.Parse([]string{"plan", "--help"}, around)
+	g.Expect(err).To(MatchError(flag.ErrHelp))
+	g.Expect(out.String()).To(ContainSubstring("kubectl roller plan [flags]"))
+}
+
+func TestFlagsOfOtherCommandsAreUnknown(t *testing.T) {
+	_, err := parse(nil, append([]string{"plan", "--yes"}, where...)...)
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("unknown flag: --yes")))
 }
 
 // Without a name, all Kafka clusters of the namespaces are served, at the addresses that follow from their names.

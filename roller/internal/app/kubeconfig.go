@@ -1,0 +1,31 @@
+package app
+
+import (
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
+)
+
+// KubernetesConfig returns how to reach the Kubernetes cluster that is meant: by a kubeconfig and a context as kubectl means them. Without a kubeconfig it is that of
+// KUBECONFIG, the pod's own cluster, or that of ~/.kube/config.
+func KubernetesConfig(kubeconfig, context string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		return ctrlconfig.GetConfigWithContext(context)
+	}
+	return clientConfig(kubeconfig, context).ClientConfig()
+}
+
+// ContextNamespace returns the namespace of a context; empty if it can't be read.
+func ContextNamespace(kubeconfig, context string) string {
+	namespace, _, err := clientConfig(kubeconfig, context).Namespace()
+	if err != nil {
+		return ""
+	}
+	return namespace
+}
+
+func clientConfig(kubeconfig, context string) clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+}
