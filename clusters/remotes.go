@@ -53,7 +53,7 @@ func ParseRemotes(settings string) ([]Remote, error) {
 func parseSetting(remotes *[]Remote, line string) error {
 	key, value, ok := strings.Cut(line, "=") // the first one: values may contain more
 	if !ok {
-		return fmt.Errorf("%q is no setting: <id>.url=<url> or <id>.secret=<name> is expected", line)
+		return fmt.Errorf("%q is not a setting: want <id>.url=<url> or <id>.secret=<name>", line)
 	}
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	id, field, ok := strings.Cut(key, ".")

@@ -31,7 +31,7 @@ func TestRemotesMayBeWrittenLoosely(t *testing.T) {
 
 func TestWhatIsWrongWithRemotesIsSaid(t *testing.T) {
 	for name, c := range map[string]struct{ settings, says string }{
-		"no equals sign":   {"east.url", `line 1: "east.url" is no setting`},
+		"no equals sign":   {"east.url", `line 1: "east.url" is not a setting`},
 		"no dot":           {"\neast=https://x", `line 2: "east" is no key`},
 		"two dots":         {"a.b.url=https://x", `"a.b.url" is no key`},
 		"no id":            {".url=https://x", `the id of a cluster is empty`},

@@ -27,7 +27,7 @@ const (
 const records = "records"
 
 func (r *roll) nothing(ctx context.Context) error {
-	r.tell.section("Nothing is to be done")
+	r.tell.section("Nothing to do")
 	if err := r.show(ctx, "get", "pods"); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 	})
 
 	It("plans, explains, and ends with the code for what it found", func() {
-		Expect(s.ask(done, "plan")).To(ContainSubstring("Nothing is to be done: 6 nodes are as they are to be."))
+		Expect(s.ask(done, "plan")).To(ContainSubstring("Nothing to do: 6 nodes are as they should be."))
 		Expect(s.plan(done).order()).To(BeEmpty())
 		Expect(s.ask(done, "explain", "4")).To(ContainSubstring("Node 4 (pod my-cluster-controllers-4, controller"))
 		Expect(s.ask(failed, "explain", "17")).To(ContainSubstring("there is no node 17; there are my-cluster-"))

@@ -99,7 +99,7 @@ func summary(p roller.Plan) string {
 			}
 		}
 		if unwell+len(p.Unknown) == 0 && p.Unread == "" {
-			return fmt.Sprintf("Nothing is to be done: %d nodes are as they are to be.", len(p.Nodes))
+			return fmt.Sprintf("Nothing to do: %d nodes are as they should be.", len(p.Nodes))
 		}
 		return fmt.Sprintf("Nothing is known to be to be done. Of %d nodes %d are not ready, and %d are not known.", len(p.Nodes), unwell, len(p.Unknown))
 	}

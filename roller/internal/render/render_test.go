@@ -120,7 +120,7 @@ func TestAPlanOfNothing(t *testing.T) {
 	}
 	var out bytes.Buffer
 	g.Expect(render.Plan(&out, roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy()))).To(Succeed())
-	g.Expect(out.String()).To(Equal("Nothing is to be done: 2 nodes are as they are to be.\n"))
+	g.Expect(out.String()).To(Equal("Nothing to do: 2 nodes are as they should be.\n"))
 }
 
 // What is not known, and what is not ready, is not as it should be.
