@@ -25,9 +25,9 @@ untracked=$(git ls-files --others --exclude-standard -- config/crd/bases 'config
 
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./verify
 bin/verify . || fail "PROJECT and the CRDs are not true to the code, see above"
-mapfile -t folders < <(find config -name kustomization.yaml -exec grep -lx 'kind: Kustomization' {} + | xargs -n 1 dirname | sort)
-for folder in "${folders[@]}"; do
-  bin/kustomize build "$folder" >/dev/null || fail "$folder does not build"
+mapfile -t kustomizations < <(grep -rlx --include=kustomization.yaml 'kind: Kustomization' config | sort)
+for file in "${kustomizations[@]}"; do
+  bin/kustomize build "${file%/*}" >/dev/null || fail "${file%/*} does not build"
 done
 # One skeleton for all Deployments: who knows one folder knows the others.
 for program in topic-operator roller cluster-operator; do
