@@ -173,8 +173,12 @@ func throughTypes(t *testing.T, object *unstructured.Unstructured) *unstructured
 func compare(t *testing.T, what string, want, got *unstructured.Unstructured) {
 	t.Helper()
 	compareSpecs(t, what, want, got)
-	if !reflect.DeepEqual(want.Object["status"], got.Object["status"]) {
-		t.Errorf("%s: status:\nwant %v\ngot  %v", what, want.Object["status"], got.Object["status"])
+	status := want.Object["status"]
+	if status == nil && got.Object["status"] != nil && got.GetKind() == "KafkaTopic" {
+		status = map[string]any{"observedGeneration": int64(-1)} // the server's answer for one that nobody has dealt with
+	}
+	if !reflect.DeepEqual(status, got.Object["status"]) {
+		t.Errorf("%s: status:\nwant %v\ngot  %v", what, status, got.Object["status"])
 	}
 }
 

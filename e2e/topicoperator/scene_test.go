@@ -229,10 +229,13 @@ func isReady(kt *v1.KafkaTopic) bool {
 	return false
 }
 
-// conditions renders the conditions without their times, such as "Ready=False NotSupported: Decrease ...".
+// conditions renders the conditions without their times and without Stalled, which repeats Ready, such as "Ready=False NotSupported: Decrease ...".
 func conditions(kt *v1.KafkaTopic) []string {
 	var all []string
 	for _, c := range kt.Status.Conditions {
+		if c.Type == v1.ConditionStalled {
+			continue
+		}
 		text := c.Type + "=" + c.Status
 		if c.Reason != "" || c.Message != "" {
 			text += " " + c.Reason + ": " + c.Message

@@ -12,7 +12,7 @@ trap 'rm -rf "$crds"' EXIT
 cd "$root/api"
 # allowDangerousTypes: Strimzi's quotas have fields that are fractions.
 "$root/bin/controller-gen" object paths=./... crd:maxDescLen=400,allowDangerousTypes=true "output:crd:artifacts:config=$crds"
-# No field of ours has a default. Kubernetes' own types have some (empty names of ConfigMaps), which the server would write into users' objects.
+# No field of a specification of ours has a default. Kubernetes' own types have some (empty names of ConfigMaps), which the server would write into users' objects.
 sed -i '/^ *default: ""$/d' "$crds"/*.yaml
 for file in "$crds"/*.yaml; do
   target=$root/config/crd/bases/${file##*/}

@@ -36,7 +36,7 @@ const (
 )
 
 // The types of conditions on a KafkaTopic. On success exactly one of Ready, Unmanaged and ReconciliationPaused is True,
-// possibly with Warnings; on failure there is Ready=False alone.
+// possibly with Warnings; on failure there is Ready=False, with Stalled beside it if the operator alone can't get any further.
 const (
 	// ConditionReady reports whether Kafka follows the resource. True is good. The topic operator sets it on every pass
 	// over a managed topic that is not paused. `kubectl wait --for=condition=Ready` and users' alerts rely on it.
@@ -51,6 +51,11 @@ const (
 	// ConditionReconciliationPaused means that the user has paused reconciliation by annotation. It is only ever True and
 	// neither good nor bad. The topic operator sets it instead of Ready. Source: Strimzi; docs/decisions/unmanaged-and-paused.md.
 	ConditionReconciliationPaused = "ReconciliationPaused"
+
+	// ConditionStalled means that the topic is not Ready and that only somebody's help can change that: another specification, a permission, a way
+	// out that the message names. It is only ever True, with the reason and message of Ready. Without it, Ready=False passes by itself. Tools that
+	// wait for objects (kstatus, GitOps) take a resource with it for failed, and others that are not Ready for not done yet.
+	ConditionStalled = "Stalled"
 
 	// ConditionWarning tells of something the user should look at although the topic is Ready. It is only ever True; True
 	// is bad but not a failure. The topic operator sets one for each finding, next to Ready. Source: Strimzi.
@@ -97,6 +102,10 @@ const (
 	// ReasonPolicyViolation means that the namespace policy gives the topic to another namespace. Source:
 	// docs/decisions/namespace-policy.md.
 	ReasonPolicyViolation = "PolicyViolation"
+
+	// ReasonNotSelected means, in an Event and in figures only, that the resource is being deleted and holds the operator's finalizer, that the
+	// operator's selector does not select it, and that no other operator has looked at it since.
+	ReasonNotSelected = "NotSelected"
 
 	// ReasonClusterIDUnknown means that the resource is being deleted while the id of the operator's Kafka cluster could not be
 	// retrieved, and that the operator is set to block such deletions. Source: docs/decisions/deletion.md.

@@ -196,7 +196,7 @@ func eventSink(ctx context.Context, mgr ctrl.Manager, o options.Options, log log
 }
 
 func metricsOptions(o options.Options) metrics.Options {
-	refusals := []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown}
+	refusals := []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown, v1.ReasonNotSelected}
 	return metrics.Options{
 		Namespaces: o.Namespaces.Names,
 		Selector:   o.Selector.String(),

@@ -52,7 +52,9 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 		r.events.Warning(reference(p.kt), "DeletionDisabled", "Delete",
 			"Topic '"+d.Topic+"' stays in Kafka, unmanaged: topic deletion is disabled there (delete.topic.enable=false)")
 	case kafka.ClassOf(err) == kafka.ClassDisabled:
-		return says(topic.Failure(v1.ReasonKafkaError, "%s", messageOf(err))), nil
+		o := topic.Failure(v1.ReasonKafkaError, "%s", messageOf(err))
+		o.Stalled = true
+		return says(o), nil
 	default:
 		return r.failed(p, nil, err), nil
 	}

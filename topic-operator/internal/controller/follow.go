@@ -66,6 +66,12 @@ func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdic
 	return v, nil
 }
 
+// lasts reports whether an error of Kafka stays until somebody helps.
+func lasts(err error) bool {
+	class := kafka.ClassOf(err)
+	return definite(err) || class == kafka.ClassAuthentication || class == kafka.ClassDisabled
+}
+
 // definite reports whether Kafka answered that it did not do what it was asked.
 func definite(err error) bool {
 	switch kafka.ClassOf(err) {
@@ -142,7 +148,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 	}
 	v := says(topic.Outcome{State: topic.Ready, Warnings: append(topic.Warnings(p.desired, r.options.Rules), lasting...), Claimed: claim})
 	if len(plan.Refusals) > 0 {
-		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Warnings: lasting, Gone: gone, Claimed: claim})
+		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Stalled: true, Warnings: lasting, Gone: gone, Claimed: claim})
 	}
 	if p.settling {
 		v.soon = settle // only a later look proves that nothing is left to do
@@ -206,6 +212,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 		o.Failure.Message = "Deletion failed: " + o.Failure.Message
 	}
 	o.Claimed = claim
+	o.Stalled = !slices.ContainsFunc(errs, func(err error) bool { return !lasts(err) })
 	v := says(o)
 	v.cause = causeOf(err)
 	v.retry = slices.ContainsFunc(errs, func(err error) bool {

@@ -40,7 +40,7 @@ var interruptible = map[string]func(w *world) (repaired func()){
 	reassignmentsCall: func(w *world) func() {
 		w.ready("a", replicas(1))
 		w.update("a", replicas(2))
-		return func() { w.Expect(w.get("a")).To(HaveField("Status.Conditions", HaveLen(1))) }
+		return func() { w.Expect(w.get("a")).To(haveCondition(HavePrefix("Ready=False NotSupported: "))) }
 	},
 	deleteCall: func(w *world) func() {
 		w.ready("a")

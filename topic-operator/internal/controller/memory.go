@@ -37,6 +37,8 @@ type memory struct {
 	mismatches map[types.UID]mismatch
 	// disbelieved are the versions of objects that the cache may show less of than there is.
 	disbelieved map[types.UID]disbelief
+	// forsaken are the objects of which it was told that no operator selects them.
+	forsaken map[types.UID]time.Time
 	// unprotected are the namespaces that were told that the clusterId can't be stored.
 	unprotected map[string]bool
 	swept       time.Time
@@ -72,6 +74,7 @@ func newMemory(now func() time.Time) *memory {
 		mismatches: map[types.UID]mismatch{},
 
 		disbelieved: map[types.UID]disbelief{},
+		forsaken:    map[types.UID]time.Time{},
 		unprotected: map[string]bool{},
 	}
 }
@@ -96,6 +99,16 @@ func (m *memory) believes(object types.UID, version string) bool {
 	defer m.mu.Unlock()
 	d, ok := m.disbelieved[object]
 	return !ok || d.version != version
+}
+
+// forsakenNews reports whether it is news that no operator selects the object.
+func (m *memory) forsakenNews(object types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	_, told := m.forsaken[object]
+	m.forsaken[object] = m.now()
+	return !told
 }
 
 // unprotectedNews reports whether it is news to a namespace that the clusterId can't be stored.
@@ -301,6 +314,7 @@ func (m *memory) sweep() {
 	maps.DeleteFunc(m.created, func(_ types.UID, c creation) bool { return m.isOld(c) })
 	maps.DeleteFunc(m.refused, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.mismatches, func(_ types.UID, was mismatch) bool { return now.Sub(was.at) >= longMemory })
+	maps.DeleteFunc(m.forsaken, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.disbelieved, func(_ types.UID, d disbelief) bool { return now.Sub(d.at) >= longMemory })
 	maps.DeleteFunc(m.deleted, func(_ kafka.TopicID, gone deletion) bool { return now.Sub(gone.at) >= longMemory })
 }

@@ -31,6 +31,8 @@ type modelServer struct {
 	// statuses are the statuses as they are stored, by the uids of their objects: a field that is stored empty and one that is not stored read the
 	// same, and are not the same to the server.
 	statuses map[types.UID]modelDocument
+	// untold are the objects whose status is the default, and is not stored: any write stores it, and makes a new version.
+	untold map[types.UID]bool
 	// log is what a watch shows, in order.
 	log     []modelEvent
 	version int
@@ -103,6 +105,9 @@ type modelEvent struct {
 // equal texts.
 type modelDocument map[string]json.RawMessage
 
+// unseen is the status of an object that has none, as the CustomResourceDefinition wants it.
+var unseen = modelDocument{"observedGeneration": json.RawMessage("-1")}
+
 func (d modelDocument) equal(other modelDocument) bool {
 	return (d == nil) == (other == nil) && maps.EqualFunc(d, other, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
@@ -136,7 +141,7 @@ func (d modelDocument) status() (status v1.KafkaTopicStatus) {
 }
 
 func newModelServer(now func() time.Time) *modelServer {
-	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, statuses: map[types.UID]modelDocument{}, hidden: map[types.UID]modelHidden{}, now: now}
+	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, statuses: map[types.UID]modelDocument{}, untold: map[types.UID]bool{}, hidden: map[types.UID]modelHidden{}, now: now}
 }
 
 var modelResource = schema.GroupResource{Group: v1.GroupVersion.Group, Resource: "kafkatopics"}
@@ -156,7 +161,10 @@ func (s *modelServer) create(kt *v1.KafkaTopic) bool {
 	kt.UID = types.UID(fmt.Sprintf("uid-%d", s.uids))
 	kt.Generation = 1
 	kt.CreationTimestamp = metav1.NewTime(s.now().Truncate(time.Second))
+	s.statuses[kt.UID] = unseen
+	kt.Status = unseen.status()
 	s.put(nil, s.pruned(kt))
+	s.untold[kt.UID] = true
 	return true
 }
 
@@ -165,6 +173,7 @@ func (s *modelServer) put(before, after *v1.KafkaTopic) {
 	after.ResourceVersion = strconv.Itoa(s.version)
 	key := client.ObjectKeyFromObject(after)
 	delete(s.hidden, after.UID)
+	delete(s.untold, after.UID)
 	s.last[after.UID] = after
 	gone := after.DeletionTimestamp != nil && len(after.Finalizers) == 0
 	if gone {
@@ -195,7 +204,7 @@ func (s *modelServer) change(key types.NamespacedName, f func(*v1.KafkaTopic)) b
 	f(after)
 	after.Status = *before.Status.DeepCopy()
 	after = s.pruned(after)
-	if equality.Semantic.DeepEqual(before, after) {
+	if equality.Semantic.DeepEqual(before, after) && !s.untold[before.UID] {
 		return false
 	}
 	if !equality.Semantic.DeepEqual(before.Spec, after.Spec) {
@@ -221,8 +230,11 @@ func (s *modelServer) replaceStatus(key types.NamespacedName, status v1.KafkaTop
 	if err := json.Unmarshal(text, &object); err != nil {
 		panic(err)
 	}
+	if object.Status == nil {
+		object.Status = unseen
+	}
 	object.Status = s.prunedStatus(object.Status)
-	if object.Status.equal(s.statuses[before.UID]) {
+	if object.Status.equal(s.statuses[before.UID]) && !s.untold[before.UID] {
 		return false
 	}
 	after := before.DeepCopy()
@@ -291,7 +303,7 @@ func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, 
 				field.Forbidden(field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted")})
 		}
 	}
-	if !stored.equal(s.statuses[before.UID]) || !equality.Semantic.DeepEqual(before, after) {
+	if s.untold[before.UID] || !stored.equal(s.statuses[before.UID]) || !equality.Semantic.DeepEqual(before, after) {
 		check(modelWrite{before: before, after: after, status: status, bound: p.Metadata.ResourceVersion != nil})
 		s.statuses[after.UID] = stored
 		s.put(before, after)

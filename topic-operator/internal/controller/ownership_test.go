@@ -330,7 +330,9 @@ func haveCondition(want gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 	return WithTransform(func(kt *v1.KafkaTopic) []string {
 		var got []string
 		for _, c := range kt.Status.Conditions {
-			got = append(got, c.Type+"="+c.Status+" "+c.Reason+": "+c.Message)
+			if c.Type != v1.ConditionStalled { // repeats Ready
+				got = append(got, c.Type+"="+c.Status+" "+c.Reason+": "+c.Message)
+			}
 		}
 		return got
 	}, ConsistOf(want))

@@ -171,6 +171,8 @@ type verdict struct {
 	again bool
 	// done: the object is, or is about to be, gone; it is not looked at again.
 	done bool
+	// forsaken: the object is being deleted, and waits for an operator that there most likely is not.
+	forsaken bool
 }
 
 func says(o topic.Outcome) verdict { return verdict{outcome: &o} }
@@ -294,8 +296,7 @@ func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	switch d.Action {
 	case ownership.Ignore:
-		p.log.V(1).Info("Ignoring KafkaTopic that is not selected, or not held any more", "labels", p.kt.Labels)
-		return verdict{done: true}, nil
+		return r.ignore(p), nil
 	case ownership.Release:
 		return r.release(ctx, p, d)
 	case ownership.MarkUnmanaged:

@@ -19,7 +19,7 @@ func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	}
 	desired, refusal := topic.DesiredOf(p.kt)
 	if refusal != nil {
-		return says(topic.Outcome{State: topic.Failed, Failure: *refusal})
+		return says(topic.Outcome{State: topic.Failed, Failure: *refusal, Stalled: true})
 	}
 	p.desired = desired
 	actual, err := r.kafka.Describe(ctx, desired.Name, p.wasReady)
@@ -65,7 +65,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 
 // refuse tells why nothing is done.
 func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
-	o := topic.Outcome{State: topic.Failed, Failure: d.Refusal}
+	o := topic.Outcome{State: topic.Failed, Failure: d.Refusal, Stalled: d.Refusal.Reason != v1.ReasonClusterIDUnknown}
 	if p.facts.Object.Vanished {
 		o.Failure.Advice = "" // there is nothing left to annotate
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
@@ -123,7 +123,10 @@ func (r *Reconciler) countRefusal(p *pass, v verdict) {
 		r.metrics.Refused(p.key, v.outcome.Failure.Reason, p.deleting())
 		return
 	}
-	if !v.retry {
+	switch {
+	case v.forsaken:
+		r.metrics.Refused(p.key, v1.ReasonNotSelected, true)
+	case !v.retry:
 		r.metrics.Allowed(p.key)
 	}
 }

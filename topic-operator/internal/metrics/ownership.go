@@ -10,7 +10,7 @@ import (
 )
 
 // blockers are the reasons that hold up a deletion; with the others it goes on, and the topic stays.
-var blockers = []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonClusterIDUnknown}
+var blockers = []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonClusterIDUnknown, v1.ReasonNotSelected}
 
 // ownershipFigures tell of the objects whose topic is not provably theirs. Alerts look at the gauges, because they go down again when a
 // user has put things right; the counters show what came and went between two scrapes.

@@ -15,7 +15,7 @@ import (
 )
 
 // refusals are all that there are.
-var refusals = []string{"ClusterMismatch", "TopicIdMismatch", "NotReadyForDeletion", "ResourceConflict", "PolicyViolation", "ClusterIdUnknown"}
+var refusals = []string{"ClusterMismatch", "TopicIdMismatch", "NotReadyForDeletion", "ResourceConflict", "PolicyViolation", "ClusterIdUnknown", "NotSelected"}
 
 // values are those of a figure by namespace and reason, without the zeros.
 func values(t *testing.T, registry *prometheus.Registry, name string) map[string]float64 {

@@ -29,6 +29,8 @@ type Outcome struct {
 	State State
 	// Failure is set with Failed.
 	Failure Refusal
+	// Stalled, with Failed: the failure does not pass by itself.
+	Stalled bool
 	// Warnings accompany Ready. What a status remembers of throttles stays with other outcomes, but for those in Gone.
 	Warnings []Refusal
 	// Gone are throttles that the KafkaTopic named once, and that its topic has no longer.
@@ -132,6 +134,9 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 		}
 	case Failed:
 		add(v1.ConditionReady, v1.ConditionFalse, o.Failure)
+		if o.Stalled {
+			add(v1.ConditionStalled, v1.ConditionTrue, o.Failure)
+		}
 		if o.StillUnmanaged {
 			add(v1.ConditionUnmanaged, v1.ConditionTrue, Refusal{})
 		}

@@ -1,0 +1,27 @@
+package controller
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// What a changed Secret, and a Kafka cluster that is back, set off: nobody touches the objects, and no timer comes.
+func TestObjectsThatWaitAreLookedAtWhenTheLoginWorksAgain(t *testing.T) {
+	w := newWorld(t, untimed)
+	w.kafka.fails(describeCall, kafka.NewError(kafka.CodeSASLAuthenticationFailed, "wrong password"))
+	w.start(w.kafka)
+	w.create("a")
+	w.create("b")
+	for _, name := range []string{"a", "b"} {
+		w.Eventually(func() *v1.KafkaTopic { return w.get(name) }).Should(haveCondition(HavePrefix("Ready=False KafkaError: SaslAuthenticationException: ")))
+	}
+	w.Expect(w.readyNames()).To(BeEmpty())
+	w.kafka.hook(nil)
+	w.Expect(w.r.LookAgain(t.Context(), func(kt *v1.KafkaTopic) bool { return !topic.IsReady(kt) })).To(Succeed())
+	w.Eventually(w.readyNames).Should(Equal([]string{"a", "b"}))
+}
