@@ -85,7 +85,6 @@ var _ = Describe("The operator's login", func() {
 		By("taking a new one")
 		secret("identity", identity(issued(main.Authority(), "client-2")))
 		Eventually(func() int { return len(s.process.LogLines(secretsChanged)) }).Should(Equal(2))
-		s.update(kt, label("try", "again"))
 		s.ready(kt)
 	})
 
@@ -102,7 +101,6 @@ var _ = Describe("The operator's login", func() {
 		s.refused(kt, "KafkaError", "SslAuthenticationException: ")
 		secret("trust", trust(stranger, main.Authority()))
 		Eventually(s.logged).WithArguments(secretsChanged).Should(BeTrue())
-		s.update(kt, label("try", "again"))
 		s.ready(kt)
 	})
 
@@ -141,7 +139,6 @@ var _ = Describe("The operator's login", func() {
 		By("logging in as somebody else")
 		secret("login", login(renamedUser, renamedPassword))
 		Eventually(func() int { return len(s.process.LogLines(secretsChanged)) }).Should(Equal(2))
-		s.update(kt, label("try", "again"))
 		s.ready(kt)
 		Expect(s.logged(renamedPassword)).To(BeFalse(), "the password in the log")
 
