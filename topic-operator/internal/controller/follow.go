@@ -146,6 +146,11 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		}
 		return v, nil
 	}
+	return r.aligned(p, plan, claim, gone, lasting), nil
+}
+
+// aligned is the verdict on a topic that is as its KafkaTopic wants it, but for what Kafka can't change.
+func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone []string, lasting []topic.Refusal) verdict {
 	v := says(topic.Outcome{State: topic.Ready, Warnings: append(topic.Warnings(p.desired, r.options.Rules), lasting...), Claimed: claim})
 	if len(plan.Refusals) > 0 {
 		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Stalled: true, Warnings: lasting, Gone: gone, Claimed: claim})
@@ -153,7 +158,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 	if p.settling {
 		v.soon = settle // only a later look proves that nothing is left to do
 	}
-	return v, nil
+	return v
 }
 
 // change makes the plan's changes. All are tried, so that a refused one holds no other up. altered tells whether the configuration is as planned now.
