@@ -17,7 +17,10 @@ type Options struct {
 	Rounds int
 	// Burst is how many objects are applied at once in the last measurement; 0 leaves it out.
 	Burst int
-	// Only names the measurements to make: roller, latency, bulk, scale, burst. None means all.
+	// Nodes are the sizes of the Kafkas that the cluster-operator is measured with, and Kafkas is how many of three nodes are applied at once; 0 leaves that out.
+	Nodes  []int
+	Kafkas int
+	// Only names the measurements to make: ready, kafkas, roller, latency, bulk, scale, burst. None means all.
 	Only []string
 	// OperatorEnv are settings of the operator to measure it with.
 	OperatorEnv map[string]string
@@ -40,6 +43,8 @@ func Run(ctx context.Context, o Options) (err error) {
 		name string
 		run  func() error
 	}{
+		{"ready", func() error { return ready(ctx, r) }},
+		{"kafkas", func() error { return w.kafkas(ctx, r, o.Nodes, o.Kafkas) }},
 		{"roller", func() error { return w.roller(ctx, r) }},
 		{"latency", func() error { return w.latency(ctx, r, 200) }},
 		{"bulk", func() error { return w.bulk(ctx, r, o.Topics, o.Rounds) }},

@@ -22,8 +22,6 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
-	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
-	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
@@ -62,22 +60,14 @@ func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 	if err := image.BuildProgram(ctx, program, root, "./roller/cmd"); err != nil {
 		return err
 	}
-	ports, err := freeport.Take(1)
-	if err != nil {
-		return err
-	}
-	defer freeport.Release(ports)
-	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	p, err := process.Start(process.Options{
-		Args: []string{program, "run", "--http-address=" + address, "--namespace=" + memoryNamespace, "--cluster=many", "--bootstrap-servers=" + strings.Join(cluster.Bootstrap()[:3], ",")},
-		Env:  append(os.Environ(), "KUBECONFIG="+w.plane.Kubeconfig()), Dir: dir, Output: filepath.Join(dir, "log"),
-	})
+	log := filepath.Join(dir, "log")
+	p, address, err := w.serve(program, log, "run", "--namespace="+memoryNamespace, "--cluster=many", "--bootstrap-servers="+strings.Join(cluster.Bootstrap()[:3], ","))
 	if err != nil {
 		return err
 	}
 	defer p.Kill()
 	if err := looked(ctx, address, memoryLooks); err != nil {
-		text, _ := os.ReadFile(filepath.Join(dir, "log")) // for the message only
+		text, _ := os.ReadFile(log) // for the message only
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	used, err := operatorproc.UsageOf(p.PID())

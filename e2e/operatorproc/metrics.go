@@ -3,6 +3,7 @@ package operatorproc
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -14,6 +15,15 @@ type Metrics map[string]float64
 // Metrics scrapes the operator.
 func (op *Process) Metrics(ctx context.Context) (Metrics, error) {
 	body, err := op.get(ctx, "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	return parseMetrics(string(body))
+}
+
+// Scrape reads the metrics that any program serves at a URL.
+func Scrape(ctx context.Context, url string) (Metrics, error) {
+	body, err := fetch(ctx, http.DefaultClient, url)
 	if err != nil {
 		return nil, err
 	}

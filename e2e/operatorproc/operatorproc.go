@@ -174,18 +174,22 @@ func (op *Process) WaitReady(ctx context.Context) error {
 
 // get returns the body of an answer 200.
 func (op *Process) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+op.address+path, nil)
+	return fetch(ctx, op.client, "http://"+op.address+path)
+}
+
+func fetch(ctx context.Context, from *http.Client, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	response, err := op.client.Do(request)
+	response, err := from.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // read to its end
 	body, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", path, response.Status)
+		err = fmt.Errorf("%s: %s", url, response.Status)
 	}
 	return body, err
 }

@@ -1,4 +1,4 @@
-// Command bench measures the topic-operator beside a floor, and the roller's core, and prints the figures. BENCH_OUT names a file for one JSON object a line.
+// Command bench measures the operators, where there is one beside a floor, and prints the figures. BENCH_OUT names a file for one JSON object a line.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -17,11 +18,23 @@ import (
 )
 
 func main() {
-	o := bench.Options{Out: os.Getenv("BENCH_OUT"), OperatorEnv: map[string]string{}, Progress: os.Stderr, Table: os.Stdout}
+	o := bench.Options{Out: os.Getenv("BENCH_OUT"), OperatorEnv: map[string]string{}, Nodes: []int{3, 30, 300}, Progress: os.Stderr, Table: os.Stdout}
 	flag.IntVar(&o.Topics, "topics", 2000, "size of the bulk measurements")
 	flag.IntVar(&o.Rounds, "rounds", 3, "how often floor and operator take turns; the median counts")
 	flag.IntVar(&o.Burst, "burst", 20000, "how many objects are applied at once in the last measurement; 0 leaves it out")
-	only := flag.String("only", "", "measurements to make, with commas between: roller, latency, bulk, scale, burst (default: all)")
+	flag.IntVar(&o.Kafkas, "kafkas", 100, "how many Kafkas of three nodes are applied at once; 0 leaves it out")
+	flag.Func("nodes", "sizes of a Kafka to measure the cluster-operator with, with commas between (3,30,300)", func(s string) error {
+		o.Nodes = nil
+		for text := range strings.SplitSeq(s, ",") {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return err
+			}
+			o.Nodes = append(o.Nodes, n)
+		}
+		return nil
+	})
+	only := flag.String("only", "", "measurements to make, with commas between: ready, kafkas, roller, latency, bulk, scale, burst (default: all)")
 	flag.Func("env", "a setting of the operator to measure it with, as NAME=value; may be repeated", func(s string) error {
 		name, value, _ := strings.Cut(s, "=")
 		o.OperatorEnv[name] = value
