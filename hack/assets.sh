@@ -5,7 +5,7 @@
 #   assets.sh kafka          the jars of Apache Kafka, through Maven
 #   assets.sh nodes          what a Kubernetes node runs, compiled from Go modules: kubelet, kube-proxy, kube-scheduler,
 #                            containerd, runc, CNI plugins, CoreDNS
-#   assets.sh images         container images, made here: pause, CoreDNS, Kafka with a Java runtime
+#   assets.sh images         container images, made here: pause, CoreDNS, two versions of Kafka with a Java runtime
 #   assets.sh lint           golangci-lint, compiled from its Go module
 #   assets.sh promtool       promtool, out of Debian's package of Prometheus, unless it is installed
 #
@@ -131,13 +131,20 @@ build_controlplane() {
   go build -trimpath -ldflags '-s -w' -o "$out/etcd" go.etcd.io/etcd/server/v3
 }
 
+# fetch_kafka FOLDER [ARGUMENT...]: Maven's further arguments.
 fetch_kafka() {
+  local out=$1
+  shift
   need mvn maven
-  mkdir -p "$1/libs"
-  mvn -q -B -Dstyle.color=never -f "$here/kafka/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
-    -DincludeScope=runtime -DoutputDirectory="$1/libs"
-  ls "$1"/libs/kafka_2.13-*.jar >/dev/null
+  mkdir -p "$out/libs"
+  mvn -q -B -Dstyle.color=never -f "$here/kafka/pom.xml" "$@" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$out/libs"
+  ls "$out"/libs/kafka_2.13-*.jar >/dev/null
 }
+
+# previous_kafka is the version that upgrades begin with.
+previous_kafka=4.2.0
+fetch_previous_kafka() { fetch_kafka "$1" "-Dkafka.version=$previous_kafka"; }
 
 build_nodes() {
   local out=$1 ldflags module
@@ -165,7 +172,7 @@ build_nodes() {
   CGO_ENABLED=1 go build -trimpath -tags 'seccomp netgo osusergo' -ldflags "$ldflags" -o "$out/runc" $module
 }
 
-# build_images FOLDER: reads $nodes and $kafka, the folders of these two assets.
+# build_images FOLDER: reads $nodes, $kafka and $previous, the folders of these assets.
 build_images() {
   local out=$1
   for_this_machine
@@ -174,7 +181,7 @@ build_images() {
     --add-modules java.se,jdk.crypto.ec,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
   cd "$here/../e2e"
   go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tools/" ./realnodes/internal/cmd/{images,pause}
-  "$out/tools/images" -out "$out" -nodes "$nodes" -pause "$out/tools/pause" -jars "$kafka/libs" -jre "$out/jre"
+  "$out/tools/images" -out "$out" -nodes "$nodes" -pause "$out/tools/pause" -jars "$kafka/libs" -previous-jars "$previous/libs" -jre "$out/jre"
   rm -r "$out/jre" "$out/tools"
 }
 
@@ -234,8 +241,9 @@ case ${1:-} in
     need busybox busybox
     nodes=$("${BASH_SOURCE[0]}" nodes)
     kafka=$("${BASH_SOURCE[0]}" kafka)
+    previous=$(once kafka-previous "$(stamp "$here/kafka/pom.xml" <(echo $previous_kafka))" fetch_previous_kafka)
     mapfile -t sources < <(find "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause} -name '*.go' ! -name '*_test.go' | sort)
-    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka"; jlink --version) "${sources[@]}")" build_images ;;
+    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka" "$previous"; jlink --version) "${sources[@]}")" build_images ;;
   lint) once golangci-lint "$(stamp "$here/tools/lint/go.mod")" build_lint ;;
   promtool)
     if installed=$(command -v promtool); then

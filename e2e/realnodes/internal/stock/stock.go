@@ -24,6 +24,8 @@ const (
 	Pause   = "realnodes.test/pause:1"
 	CoreDNS = "realnodes.test/coredns:1"
 	Kafka   = "docker.io/apache/kafka:4.3.1"
+	// PreviousKafka is the version before, which upgrades begin with.
+	PreviousKafka = "docker.io/apache/kafka:4.2.0"
 )
 
 // StoreDir is the folder, below that of the images, of the container runtime's store with all of them.
@@ -35,23 +37,28 @@ type Inputs struct {
 	Nodes string
 	// Pause is the pause program.
 	Pause string
-	// Jars is the folder of Kafka's jars.
-	Jars string
+	// Jars is the folder of Kafka's jars, and PreviousJars that of the version before.
+	Jars, PreviousJars string
 	// JRE is the folder of a Java runtime.
 	JRE string
 }
 
 // Make writes the images' archives to a folder, and a store that has them imported.
 func Make(ctx context.Context, out string, in Inputs) error {
-	kafka, err := kafkaImage(ctx, in)
+	kafka, err := kafkaImage(ctx, Kafka, in.Jars, in.JRE)
+	if err != nil {
+		return err
+	}
+	previous, err := kafkaImage(ctx, PreviousKafka, in.PreviousJars, in.JRE)
 	if err != nil {
 		return err
 	}
 	var archives []string
 	for file, i := range map[string]image.Image{
-		"pause.tar":   image.OfBinary(Pause, in.Pause),
-		"coredns.tar": image.OfBinary(CoreDNS, filepath.Join(in.Nodes, "coredns")),
-		"kafka.tar":   kafka,
+		"pause.tar":          image.OfBinary(Pause, in.Pause),
+		"coredns.tar":        image.OfBinary(CoreDNS, filepath.Join(in.Nodes, "coredns")),
+		"kafka.tar":          kafka,
+		"kafka-previous.tar": previous,
 	} {
 		archive := filepath.Join(out, file)
 		if err := i.Write(archive); err != nil {
@@ -64,9 +71,9 @@ func Make(ctx context.Context, out string, in Inputs) error {
 }
 
 // kafkaImage has Apache Kafka where the official image has it, a Java runtime, and a shell with the usual tools.
-func kafkaImage(ctx context.Context, in Inputs) (image.Image, error) {
+func kafkaImage(ctx context.Context, name, jars, jre string) (image.Image, error) {
 	const java = "/opt/java"
-	i := image.Image{Name: Kafka, Config: image.Config{
+	i := image.Image{Name: name, Config: image.Config{
 		Env: []string{"PATH=" + java + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "JAVA_HOME=" + java, "LANG=C.UTF-8"},
 		// The official image's user.
 		User: "1000:1000", WorkingDir: "/",
@@ -76,15 +83,15 @@ func kafkaImage(ctx context.Context, in Inputs) (image.Image, error) {
 		{Path: "/etc/group", Content: "root:x:0:\nappuser:x:1000:\n"},
 		{Path: "/etc/nsswitch.conf", Content: "hosts: files dns\n"},
 		{Path: "/tmp", Dir: true, Mode: 0o777 | fs.ModeSticky},
-		{Path: java, Source: in.JRE},
-		{Path: "/opt/kafka/libs", Source: in.Jars},
+		{Path: java, Source: jre},
+		{Path: "/opt/kafka/libs", Source: jars},
 	}
 	shell, programs, err := shellFiles(ctx)
 	if err != nil {
 		return i, err
 	}
 	i.Files = append(i.Files, shell...)
-	libraries, err := runtimeLibraries(ctx, in.JRE, programs)
+	libraries, err := runtimeLibraries(ctx, jre, programs)
 	i.Files = append(i.Files, libraries...)
 	return i, err
 }

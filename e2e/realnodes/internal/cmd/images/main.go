@@ -22,6 +22,7 @@ func main() {
 	flag.StringVar(&in.Nodes, "nodes", "", "the folder of hack/assets.sh nodes")
 	flag.StringVar(&in.Pause, "pause", "", "the pause program")
 	flag.StringVar(&in.Jars, "jars", "", "the folder of Kafka's jars")
+	flag.StringVar(&in.PreviousJars, "previous-jars", "", "the folder of the jars of the version of Kafka before")
 	flag.StringVar(&in.JRE, "jre", "", "the folder of a Java runtime")
 	out := flag.String("out", "", "the folder to write to")
 	flag.Parse()
