@@ -7,9 +7,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -29,7 +32,12 @@ import (
 type cluster struct {
 	namespace, name, manifest string
 	nodes                     int
+	// version takes the place of the version in the manifest.
+	version string
 }
+
+// versionLine is where a manifest says the version of Kafka.
+var versionLine = regexp.MustCompile(`(?m)^(    version: ).*$`)
 
 func (k *cluster) path() string { return filepath.Join("testdata", k.manifest) }
 
@@ -37,7 +45,13 @@ func (k *cluster) path() string { return filepath.Join("testdata", k.manifest) }
 func (k *cluster) apply() time.Duration {
 	GinkgoHelper()
 	began := time.Now()
-	kubectl("apply", "--server-side", "-n", k.namespace, "-f", k.path())
+	manifest, err := os.ReadFile(k.path())
+	Expect(err).NotTo(HaveOccurred())
+	if k.version != "" {
+		manifest = versionLine.ReplaceAll(manifest, []byte("${1}"+k.version))
+	}
+	_, err = home.KubectlInput(ctx, string(manifest), "apply", "--server-side", "-n", k.namespace, "-f", "-")
+	Expect(err).NotTo(HaveOccurred())
 	k.ready()
 	return time.Since(began)
 }
@@ -50,7 +64,7 @@ func (k *cluster) ready() {
 		g.Expect(found.Status.ObservedGeneration).To(Equal(found.Generation))
 		g.Expect(conditions(found.Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady, HavePrefix("True")))
 		g.Expect(k.readyPods(g)).To(HaveLen(k.nodes))
-	}).Should(Succeed(), func() string { return said(k.namespace) })
+	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
 }
 
 func (k *cluster) object(g Gomega) *v1.Kafka {
@@ -107,11 +121,38 @@ func (k *cluster) outside() (addresses []string, authority []byte) {
 func (k *cluster) records(topic string) traffic.Options {
 	GinkgoHelper()
 	addresses, authority := k.outside()
-	trusted := x509.NewCertPool()
-	Expect(trusted.AppendCertsFromPEM(authority)).To(BeTrue())
+	known := x509.NewCertPool()
+	Expect(known.AppendCertsFromPEM(authority)).To(BeTrue())
+	var lock sync.Mutex
 	return traffic.Options{
-		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}, Topic: topic, Group: topic + "-readers",
+		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Topic: topic, Group: topic + "-readers",
+		// As a client does that has the Secret mounted: what was there last counts while the API server is away.
+		Authorities: func() (*x509.CertPool, error) {
+			lock.Lock()
+			defer lock.Unlock()
+			if now := k.authorities(); now != nil {
+				known = now
+			}
+			return known, nil
+		},
 	}
+}
+
+// authorities are the certificates that clients are to trust at present; nil if that is not known.
+func (k *cluster) authorities() *x509.CertPool {
+	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	var secret corev1.Secret
+	if k8s.Get(limited, client.ObjectKey{Namespace: k.namespace, Name: k.name + "-cluster-ca-cert"}, &secret) != nil {
+		return nil
+	}
+	pool := x509.NewCertPool()
+	for key, text := range secret.Data {
+		if strings.HasSuffix(key, ".crt") && !pool.AppendCertsFromPEM(text) {
+			return nil
+		}
+	}
+	return pool
 }
 
 // admin is a client of the brokers from outside.
@@ -143,6 +184,7 @@ func (k *cluster) write(topic string, least int, during func()) []string {
 	defer cancel()
 	report := flow.Stop(limited)
 	Expect(report.Err()).NotTo(HaveOccurred())
+	acknowledged.Add(int64(len(report.Acknowledged)))
 	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways, fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
 		len(report.Acknowledged), report.Longest.Round(time.Millisecond)))
 	return report.Acknowledged

@@ -30,7 +30,7 @@ import (
 var (
 	// ctx is the suite's; nothing outlives it.
 	ctx context.Context
-	// lab is one cluster of one node, home.
+	// lab is one cluster, home, of so many machines.
 	lab  *realnodes.Lab
 	home *realnodes.Cluster
 	// k8s is an administrator's client, without a cache.
@@ -58,7 +58,10 @@ func TestClusterOperatorOnNodes(t *testing.T) {
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "the cluster-operator on real nodes")
+	passed := RunSpecs(t, "the cluster-operator on real nodes")
+	if full {
+		prove(t, passed)
+	}
 }
 
 var _ = BeforeSuite(func() {
@@ -68,7 +71,7 @@ var _ = BeforeSuite(func() {
 	images := buildImages(GinkgoT().TempDir())
 	began := time.Now()
 	var err error
-	lab, err = realnodes.Start(ctx, realnodes.Options{Images: images, Log: GinkgoWriter})
+	lab, err = realnodes.Start(ctx, realnodes.Options{Nodes: machines, Images: images, Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
 	AddReportEntry("start of a Kubernetes cluster", ReportEntryVisibilityAlways, time.Since(began).Round(time.Millisecond).String())
@@ -80,6 +83,8 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	kubectl("apply", "--server-side", "-k", filepath.Join("testdata", "operators"))
 	Expect(controlplane.WaitEstablished(ctx, home.Kubectl)).To(Succeed())
+	// Volumes may grow. The test is what makes them larger.
+	kubectl("patch", "storageclass", "standard", "-p", `{"allowVolumeExpansion":true}`)
 	for _, name := range []string{"cluster-operator", "roller"} {
 		deployed(operatorNamespace, name)
 	}

@@ -16,6 +16,9 @@ import (
 )
 
 var _ = Describe("a small Kafka", func() {
+	if full {
+		return // as in life_test.go
+	}
 	It("does not keep its namespace from being deleted, with a topic and all", func() {
 		k := &cluster{namespace: "short-lived", name: "small", manifest: "small.yaml", nodes: 1}
 		createNamespace(k.namespace)

@@ -164,6 +164,9 @@ func (t *Traffic) read() {
 		}
 		t.mu.Lock()
 		fetches.EachError(func(topic string, partition int32, err error) {
+			if rejoins(err) {
+				return
+			}
 			t.report.Failures = append(t.report.Failures, fmt.Errorf("%s-%d: %w", topic, partition, err))
 		})
 		fetches.EachRecord(func(r *kgo.Record) {
@@ -175,6 +178,14 @@ func (t *Traffic) read() {
 		})
 		t.mu.Unlock()
 	}
+}
+
+// rejoins reports whether an error says that the consumer lost its group because a broker could not be reached: it joins again by itself, as other clients
+// do without a word. What it does not read is found to be lost.
+func rejoins(err error) bool {
+	var session *kgo.ErrGroupSession
+	var network *net.OpError
+	return errors.As(err, &session) && errors.As(session.Err, &network)
 }
 
 // Progress counts the records so far.

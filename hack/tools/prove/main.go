@@ -44,6 +44,7 @@ var tests = []job{
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps"},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds"},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations"},
+	{pkg: "./e2e/clusteroperator", test: "TestClusterOperatorOnNodes", what: "records"},
 }
 
 func main() {

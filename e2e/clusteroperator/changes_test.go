@@ -1,0 +1,259 @@
+//go:build linux
+
+package clusteroperator
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// rolling is how long all nodes of a Kafka may take to be restarted several times, one after the other, on a busy machine.
+const rolling = 15 * time.Minute
+
+// createTopic makes a topic that no KafkaTopic asks for.
+func (k *cluster) createTopic(name string) {
+	GinkgoHelper()
+	admin := k.admin()
+	defer admin.Close()
+	Eventually(func(g Gomega) {
+		made, err := admin.CreateTopics(ctx, []kafka.NewTopic{{Name: name, Partitions: 3, ReplicationFactor: 3}}, false)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(made[name].Err == nil || kafka.IsExists(made[name].Err)).To(BeTrue(), "%v", made[name].Err)
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+}
+
+func (k *cluster) secret(g Gomega, suffix string) *corev1.Secret {
+	found := &corev1.Secret{}
+	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: k.name + suffix}, found)).To(Succeed())
+	return found
+}
+
+// carries waits until all nodes are ready and were started with what these annotations say.
+func (k *cluster) carries(annotations map[string]string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k.readyPods(g)).To(HaveLen(k.nodes))
+		for _, pod := range k.pods(g) {
+			for key, value := range annotations {
+				g.Expect(pod.Annotations).To(HaveKeyWithValue(key, value), pod.Name)
+			}
+		}
+	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
+}
+
+// patch changes an object by kubectl.
+func (k *cluster) patch(kind, name, patch string) {
+	GinkgoHelper()
+	kubectl("patch", kind, name, "-n", k.namespace, "--type=merge", "-p", patch)
+}
+
+// renewCA asks for a new certificate of the cluster CA.
+func (k *cluster) renewCA() {
+	GinkgoHelper()
+	before := k.secret(Default, "-cluster-ca-cert")
+	kubectl("annotate", "secret", before.Name, "-n", k.namespace, "strimzi.io/force-renew=true")
+	Eventually(func(g Gomega) {
+		g.Expect(k.secret(g, "-cluster-ca-cert").Data["ca.crt"]).NotTo(Equal(before.Data["ca.crt"]))
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	k.carries(map[string]string{podset.AnnotationClusterCACertGeneration: k.secret(Default, "-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"]})
+}
+
+// replaceCAKey asks for a new key of the cluster CA.
+func (k *cluster) replaceCAKey() {
+	GinkgoHelper()
+	_, old := k.outside()
+	kubectl("annotate", "secret", k.name+"-cluster-ca", "-n", k.namespace, "strimzi.io/force-replace=true")
+	Eventually(func(g Gomega) {
+		g.Expect(k.secret(g, "-cluster-ca-cert").Data["ca.crt"]).NotTo(Equal(old))
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	k.settled(old)
+}
+
+// settled waits until all nodes have left an earlier CA behind.
+func (k *cluster) settled(old []byte) {
+	GinkgoHelper()
+	k.carries(map[string]string{
+		podset.AnnotationClusterCACertGeneration: k.secret(Default, "-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"],
+		podset.AnnotationClusterCAKeyGeneration:  k.secret(Default, "-cluster-ca").Annotations["strimzi.io/ca-key-generation"],
+	})
+	Eventually(func(g Gomega) {
+		g.Expect(slices.Sorted(maps.Keys(k.secret(g, "-cluster-ca-cert").Data))).NotTo(ContainElement(MatchRegexp(`^ca-.*\.crt$`)), "the old certificate is dropped")
+	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
+	k.ready()
+	addresses, _ := k.outside()
+	_, err := connect(addresses, old).DescribeCluster(ctx)
+	Expect(kafka.ClassOf(err)).To(Equal(kafka.ClassAuthentication), "who trusts the old CA alone trusts nobody: %v", err)
+}
+
+// supplyCA exchanges the cluster CA for one of the user's own, as Strimzi's users do.
+func (k *cluster) supplyCA() {
+	GinkgoHelper()
+	_, old := k.outside()
+	certificate, key := ownAuthority()
+	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation=true")
+	Eventually(func(g Gomega) {
+		g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue("ReconciliationPaused", HavePrefix("True")))
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	for suffix, change := range map[string]func(*corev1.Secret) string{
+		"-cluster-ca": func(s *corev1.Secret) string { s.Data["ca.key"] = key; return "strimzi.io/ca-key-generation" },
+		"-cluster-ca-cert": func(s *corev1.Secret) string {
+			s.Data["ca-2020-01-01T00-00-00Z.crt"], s.Data["ca.crt"] = old, certificate
+			delete(s.Data, "ca.p12")
+			delete(s.Data, "ca.password")
+			return "strimzi.io/ca-cert-generation"
+		},
+	} {
+		s := k.secret(Default, suffix)
+		annotation := change(s)
+		generation, err := strconv.Atoi(s.Annotations[annotation])
+		Expect(err).NotTo(HaveOccurred())
+		s.Annotations[annotation] = strconv.Itoa(generation + 1)
+		Expect(k8s.Update(ctx, s)).To(Succeed())
+	}
+	k.patch("kafka", k.name, `{"spec":{"clusterCa":{"generateCertificateAuthority":false}}}`)
+	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation-")
+	k.settled(old)
+	addresses, _ := k.outside()
+	found, err := connect(addresses, certificate).DescribeCluster(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(found.ID).To(Equal(k.object(Default).Status.ClusterID))
+}
+
+// ownAuthority is a CA of a user's own, in PEM.
+func ownAuthority() (certificate, key []byte) {
+	GinkgoHelper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	Expect(err).NotTo(HaveOccurred())
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "our own CA"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	Expect(err).NotTo(HaveOccurred())
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	Expect(err).NotTo(HaveOccurred())
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+}
+
+// runs waits until all nodes run a version of Kafka, and returns once the status says so.
+func (k *cluster) runs(version, metadata string) {
+	GinkgoHelper()
+	k.version = version
+	k.carries(map[string]string{v1.AnnotationKafkaVersion: version})
+	Eventually(func(g Gomega) {
+		s := k.object(g).Status
+		g.Expect(s.KafkaVersion).To(Equal(version))
+		g.Expect(s.KafkaMetadataVersion).To(Equal(metadata), "%v", conditions(s.Conditions))
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	admin := k.admin()
+	defer admin.Close()
+	features, err := admin.DescribeFeatures(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(kafka.MetadataVersion(features.Finalized[kafka.FeatureMetadataVersion]).String()).To(Equal(metadata))
+}
+
+// grow makes the volumes of a pool larger. The test does what a storage driver does.
+func (k *cluster) grow(pool string) {
+	GinkgoHelper()
+	before := k.readyPods(Default)
+	size := resource.MustParse("2Gi")
+	k.patch("kafkanodepool", pool, `{"spec":{"storage":{"size":"2Gi"}}}`)
+	var claims corev1.PersistentVolumeClaimList
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.List(ctx, &claims, client.InNamespace(k.namespace), client.MatchingLabels{podset.LabelPoolName: pool})).To(Succeed())
+		g.Expect(claims.Items).NotTo(BeEmpty())
+		for _, c := range claims.Items {
+			g.Expect(c.Spec.Resources.Requests.Storage().Cmp(size)).To(BeZero(), c.Name)
+		}
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	for i := range claims.Items {
+		claim, volume := &claims.Items[i], &corev1.PersistentVolume{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, volume)).To(Succeed())
+		smaller := volume.DeepCopy()
+		volume.Spec.Capacity[corev1.ResourceStorage] = size
+		Expect(k8s.Patch(ctx, volume, client.MergeFrom(smaller))).To(Succeed())
+		was := claim.DeepCopy()
+		claim.Status.Capacity[corev1.ResourceStorage] = size
+		Expect(k8s.Status().Patch(ctx, claim, client.MergeFrom(was))).To(Succeed())
+	}
+	k.ready()
+	Expect(k.readyPods(Default)).To(Equal(before), "no pod was restarted")
+}
+
+// scale changes the number of nodes of a pool and waits until there are so many.
+func (k *cluster) scale(pool string, replicas, nodes int) {
+	GinkgoHelper()
+	k.patch("kafkanodepool", pool, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+	k.nodes = nodes
+	Eventually(func(g Gomega) {
+		g.Expect(k.pods(g)).To(HaveLen(nodes))
+		g.Expect(k.readyPods(g)).To(HaveLen(nodes))
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	k.ready()
+}
+
+// move gives the partitions of all topics other replicas.
+func (k *cluster) move(brokers func([]int32) []int32) {
+	GinkgoHelper()
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	Expect(traffic.Move(limited, k.records("any"), brokers)).To(Succeed())
+}
+
+// joinAndLeave has brokers join, take over partitions, be kept while they hold them, and leave without them.
+func (k *cluster) joinAndLeave(pool string, present, more []int32) {
+	GinkgoHelper()
+	before := k.readyPods(Default)
+	k.scale(pool, len(present)+len(more), k.nodes+len(more))
+	k.move(func(replicas []int32) []int32 { return append(slices.Clone(more), replicas...)[:len(replicas)] })
+	k.patch("kafkanodepool", pool, fmt.Sprintf(`{"spec":{"replicas":%d}}`, len(present)))
+	Eventually(func(g Gomega) {
+		warnings := conditions(k.object(g).Status.Conditions)
+		for _, id := range more {
+			g.Expect(warnings).To(HaveKeyWithValue("Warning", ContainSubstring(fmt.Sprintf("broker %d holds", id))))
+		}
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	Expect(k.readyPods(Default)).To(HaveLen(k.nodes), "brokers that hold partitions stay")
+	k.move(func(replicas []int32) []int32 {
+		kept := slices.DeleteFunc(replicas, func(id int32) bool { return slices.Contains(more, id) })
+		for _, id := range present {
+			if len(kept) < 3 && !slices.Contains(kept, id) {
+				kept = append(kept, id)
+			}
+		}
+		return kept
+	})
+	k.scale(pool, len(present), k.nodes-len(more))
+	admin := k.admin()
+	defer admin.Close()
+	Eventually(func(g Gomega) {
+		found, err := admin.DescribeCluster(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(found.Brokers).To(HaveLen(len(present)), "those that left are unregistered")
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	Expect(k.readyPods(Default)).To(Equal(before), "nobody else was restarted")
+	Expect(strings.Contains(conditions(k.object(Default).Status.Conditions)["Warning"], "holds")).To(BeFalse())
+}

@@ -1,0 +1,123 @@
+//go:build linux
+
+package clusteroperator
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
+)
+
+// All life cycles, one after the other, on one Kafka. Those of every day's tests are in life_test.go.
+var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, func() {
+	if !full {
+		return
+	}
+	k := &cluster{namespace: "busy", name: "busy", manifest: "separate.yaml", nodes: 6}
+	var kept []string
+
+	BeforeAll(func() {
+		createNamespace(k.namespace)
+		report("from apply to Ready", k.apply())
+		k.createTopic("kept")
+		kept = k.write("kept", 500, func() {})
+	})
+	AfterEach(func() {
+		if !CurrentSpecReport().Failed() {
+			k.holds("kept", kept)
+		}
+	})
+
+	It("is upgraded, taken back, and upgraded for good", func() {
+		k.through("an upgrade that keeps the metadata version", func() {
+			k.patch("kafka", k.name, `{"spec":{"kafka":{"version":"4.3.1","metadataVersion":"4.2-IV1"}}}`)
+			k.runs("4.3.1", "4.2-IV1")
+		})
+		k.through("back to the version before", func() {
+			k.patch("kafka", k.name, `{"spec":{"kafka":{"version":"4.2.0"}}}`)
+			k.runs("4.2.0", "4.2-IV1")
+		})
+		k.through("an upgrade, the metadata included", func() {
+			k.patch("kafka", k.name, `{"spec":{"kafka":{"version":"4.3.1","metadataVersion":null}}}`)
+			k.runs("4.3.1", "4.3-IV0")
+		})
+	})
+
+	It("gets two brokers more, and gives them back", func() {
+		k.through("3 brokers, 5 brokers, 3 brokers", func() { k.joinAndLeave("brokers", []int32{0, 1, 2}, []int32{3, 4}) })
+	})
+
+	It("gets a new certificate of its CA", func() { k.through("renewal of the CA", k.renewCA) })
+
+	It("gets a new key of its CA", func() { k.through("replacement of the CA's key", k.replaceCAKey) })
+
+	It("takes the user's own CA", func() { k.through("change to the user's CA", k.supplyCA) })
+
+	It("gets larger volumes", func() { k.through("larger volumes", func() { k.grow("brokers") }) })
+
+	It("lives through the loss of a machine's power", func() {
+		lost := home.Nodes()[2]
+		began := time.Now()
+		k.createTopic("without-power")
+		k.write("without-power", 300, func() {
+			Expect(lost.PowerOff(ctx)).To(Succeed())
+			Eventually(func(g Gomega) {
+				g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady, HavePrefix("False")))
+			}).Should(Succeed(), func() string { return said(k.namespace) })
+			report("a lost machine shows in the status", time.Since(began))
+			Expect(lost.PowerOn()).To(Succeed())
+			k.ready()
+		})
+		report("a machine's power off and back", time.Since(began))
+		k.inSync(k.admin())
+	})
+
+	It("is rolled while the API server is away for a minute", func() {
+		before := k.readyPods(Default)
+		k.through("a roll with the API server away for a minute", func() {
+			k.patch("kafka", k.name, `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
+			Eventually(func(g Gomega) { g.Expect(k.readyPods(g)).NotTo(Equal(before)) }).Should(Succeed(), func() string { return said(k.namespace) })
+			withoutAPIServer(time.Minute)
+			for name, uid := range before {
+				Eventually(func(g Gomega) { g.Expect(k.readyPods(g)).To(HaveKeyWithValue(name, Not(Equal(uid)))) }).
+					WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
+			}
+		})
+	})
+
+	It("has its records again when it is deleted and applied again", func() {
+		volumes, id := k.volumes(), k.object(Default).Status.ClusterID
+		kubectl("delete", "-n", k.namespace, "-f", k.path())
+		Eventually(func(g Gomega) { g.Expect(k.pods(g)).To(BeEmpty()) }).Should(Succeed(), func() string { return said(k.namespace) })
+		report("from applying again to Ready", k.apply())
+		Expect(k.volumes()).To(Equal(volumes))
+		Expect(k.object(Default).Status.ClusterID).To(Equal(id))
+		k.inSync(k.admin())
+	})
+})
+
+// withoutAPIServer takes the API server away for a while: the promise is about that time, and nothing is waited for by it.
+func withoutAPIServer(during time.Duration) {
+	GinkgoHelper()
+	control := home.Nodes()[0]
+	Expect(control.Stop(realnodes.APIServer)).To(Succeed())
+	timer := time.NewTimer(during)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	Expect(control.Start(realnodes.APIServer)).To(Succeed())
+	Eventually(func() error {
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		return k8s.Get(limited, client.ObjectKey{Name: "default"}, &corev1.Namespace{})
+	}).Should(Succeed())
+}

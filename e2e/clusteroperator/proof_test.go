@@ -1,0 +1,113 @@
+//go:build linux
+
+package clusteroperator
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// full reports whether all life cycles are tried (make prove): on several machines, and with the operator killed again and again.
+var full = os.Getenv("PROVE") == "full"
+
+// machines is how many machines the Kubernetes cluster has.
+var machines = map[bool]int{false: 1, true: 3}[full]
+
+// seed is that of the dice, and acknowledged counts the records that were acknowledged while something happened.
+var (
+	seed         = chooseSeed()
+	dice         = rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secrets here
+	acknowledged atomic.Int64
+)
+
+func chooseSeed() uint64 {
+	if chosen, err := strconv.ParseUint(os.Getenv("PROVE_SEED"), 10, 64); err == nil {
+		return chosen
+	}
+	if full {
+		return rand.Uint64() //nolint:gosec // as above
+	}
+	return 1
+}
+
+// prove prints what was proven, as e2e/prove does.
+func prove(t *testing.T, passed bool) {
+	violations := 0
+	if !passed {
+		violations = 1
+	}
+	line, err := json.Marshal(map[string]any{"name": "life cycles of Kafkas on real nodes", "count": acknowledged.Load(), "violations": violations, "seed": seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("PROOF " + string(line))
+}
+
+// restless kills replicas of the cluster-operator at random moments, without a word to them, until the function that it returns is called.
+func restless() (stop func()) {
+	GinkgoHelper()
+	// Leaders are replaced after 15 s, and something is to happen before the next one goes.
+	from, to := 2*time.Second, 15*time.Second
+	moments := rand.New(rand.NewPCG(seed, dice.Uint64())) //nolint:gosec // no secrets here
+	kills, quit, gone := 0, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		for {
+			timer := time.NewTimer(from + time.Duration(moments.Int64N(int64(to-from))))
+			select {
+			case <-quit:
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+			// While the API server is away, nobody is killed.
+			var pods corev1.PodList
+			if k8s.List(ctx, &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/name": "cluster-operator"}) != nil || len(pods.Items) == 0 {
+				continue
+			}
+			victim := &pods.Items[moments.IntN(len(pods.Items))]
+			if k8s.Delete(ctx, victim, client.GracePeriodSeconds(0)) == nil {
+				kills++
+			}
+			if !full {
+				return // once
+			}
+			from, to = 20*time.Second, 60*time.Second
+		}
+	}()
+	return func() {
+		GinkgoHelper()
+		close(quit)
+		<-gone
+		AddReportEntry("replicas of the operator that were killed", ReportEntryVisibilityAlways, kills)
+		deployed(operatorNamespace, "cluster-operator")
+	}
+}
+
+// through has a Kafka go through something while records are written to it and the operator is killed, and waits until all is as it should be.
+func (k *cluster) through(what string, change func()) {
+	GinkgoHelper()
+	topic := "during-" + strconv.FormatUint(uint64(dice.Uint32()), 16)
+	k.createTopic(topic)
+	began := time.Now()
+	k.write(topic, 300, func() {
+		stop := restless()
+		defer stop()
+		change()
+		k.ready()
+	})
+	report(what, time.Since(began))
+	admin := k.admin()
+	k.inSync(admin)
+	admin.Close()
+}
