@@ -148,24 +148,3 @@ func TestEvidence(t *testing.T) {
 		})
 	}
 }
-
-// mute is somebody who never answers about the quorum.
-type mute struct{ *memory.Client }
-
-func (m *mute) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
-	<-ctx.Done()
-	return kafka.Quorum{}, ctx.Err()
-}
-
-// Controllers that can't be reached leave time to ask the brokers.
-func TestControllersThatCannotBeReachedLeaveTime(t *testing.T) {
-	g := NewWithT(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	client := memory.New(memory.Options{Brokers: 1}).Client("", nil)
-	k := &observe.Kafka{Brokers: client, Controllers: &mute{client}}
-	facts := k.Read(ctx, []roller.NodeID{0}, nil)
-	g.Expect(ctx.Err()).NotTo(HaveOccurred())
-	g.Expect(facts.Quorum.IsKnown()).To(BeTrue())
-	g.Expect(facts.Topics.IsKnown()).To(BeTrue())
-}

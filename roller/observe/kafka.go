@@ -88,7 +88,11 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	all.Go(func() { k.brokers(ctx, &facts) })
 	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers)) })
 	if k.Controllers != nil {
-		all.Go(func() { byControllers = live(ctx, k.Controllers, known.others(controllers)) })
+		all.Go(func() {
+			within, cancel := context.WithTimeout(ctx, longest)
+			defer cancel()
+			byControllers = live(within, k.Controllers, known.others(controllers))
+		})
 	}
 	all.Wait()
 	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byControllers} {
@@ -178,24 +182,54 @@ func among(ids, these []roller.NodeID) []roller.NodeID {
 	return slices.DeleteFunc(ids, func(id roller.NodeID) bool { return !slices.Contains(these, id) })
 }
 
-// quorum asks the controllers if it can, else the brokers (docs/decisions/quorum.md), each for a part of the time: controllers that can't be reached must not use up that of the
-// brokers, nor that for the topics.
+// How long controllers are waited for that can't be reached, as behind a network policy. A node is restarted on facts that are at most roller.Freshness old, so
+// that a look that takes longer restarts nobody: not the brokers either, which can be reached.
+const (
+	// alone is until the brokers are asked as well.
+	alone = 500 * time.Millisecond
+	// longest is for what only the controllers themselves can tell.
+	longest = 3 * time.Second
+)
+
+// quorum asks the controllers if it can, else the brokers. Where the controllers do not answer soon the brokers are asked as well, and whoever tells
+// first counts. That all takes a part of the time: some is left for the topics.
 func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
-	var first roller.Fact[roller.Quorum]
-	if k.Controllers != nil {
-		part, cancel := partOf(ctx)
-		defer cancel()
-		if first = quorumOf(k.Controllers.DescribeQuorum(part)); first.IsKnown() {
-			return first
-		}
-	}
 	part, cancel := partOf(ctx)
 	defer cancel()
-	byBrokers := quorumOf(k.Brokers.DescribeQuorum(part))
-	if k.Controllers != nil && !byBrokers.IsKnown() {
-		return first
+	if k.Controllers == nil {
+		return quorumOf(k.Brokers.DescribeQuorum(part))
 	}
-	return byBrokers
+	byControllers, byBrokers := make(chan roller.Fact[roller.Quorum], 1), make(chan roller.Fact[roller.Quorum], 1)
+	go func() { byControllers <- quorumOf(k.Controllers.DescribeQuorum(part)) }()
+	wait := alone
+	if end, limited := part.Deadline(); limited {
+		wait = min(wait, time.Until(end)/2)
+	}
+	asked := time.NewTimer(wait)
+	defer asked.Stop()
+	var first roller.Fact[roller.Quorum]
+	select {
+	case first = <-byControllers:
+		if first.IsKnown() {
+			return first
+		}
+		byControllers = nil
+	case <-asked.C:
+	}
+	go func() { byBrokers <- quorumOf(k.Brokers.DescribeQuorum(part)) }()
+	for byControllers != nil || byBrokers != nil {
+		select {
+		case first = <-byControllers:
+			if byControllers = nil; first.IsKnown() {
+				return first
+			}
+		case second := <-byBrokers:
+			if byBrokers = nil; second.IsKnown() {
+				return second
+			}
+		}
+	}
+	return first // what the controllers said against it
 }
 
 // partOf is a context with a third of the time that is left, if that is limited.

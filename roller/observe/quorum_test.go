@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -68,6 +70,50 @@ func TestWhoIsAskedForTheQuorum(t *testing.T) {
 			g.Expect(c.brokers.asked).To(Equal(c.askedBrokers))
 		})
 	}
+}
+
+// deaf is a Kafka behind something that drops all packets.
+type deaf struct{ observe.Brokers }
+
+func (deaf) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
+	<-ctx.Done()
+	return kafka.Quorum{}, kafka.NewTransportError("no controller answers", ctx.Err())
+}
+
+func (deaf) DescribeNodeConfigs(ctx context.Context, _ []int32, _ []string) (map[int32]kafka.ConfigResult, error) {
+	<-ctx.Done()
+	return nil, kafka.NewTransportError("no controller answers", ctx.Err())
+}
+
+// Controllers that can't be reached, as behind a network policy, keep nobody from being looked at: what the brokers tell is still fresh enough for a restart.
+func TestControllersThatCannotBeReachedLeaveTimeForTheBrokers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		brokers := memory.New(memory.Options{Brokers: 3}).Client("", nil)
+		k := &observe.Kafka{Brokers: brokers, Controllers: deaf{}}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		began := time.Now()
+		facts := k.Read(ctx, []roller.NodeID{0, 1, 2}, []roller.NodeID{100})
+		g.Expect(facts.Quorum.IsKnown()).To(BeTrue())
+		g.Expect(facts.Topics.IsKnown()).To(BeTrue())
+		g.Expect(facts.Nodes[0].Answers).To(BeTrue())
+		g.Expect(facts.Nodes[100].Answers).To(BeFalse())
+		g.Expect(time.Since(began)).To(BeNumerically("<", roller.Freshness-time.Second))
+	})
+}
+
+// Where nobody tells, the look ends all the same, and says what the controllers met.
+func TestNobodyCanBeReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		k := &observe.Kafka{Brokers: deaf{memory.New(memory.Options{Brokers: 3}).Client("", nil)}, Controllers: deaf{}}
+		ctx, cancel := context.WithTimeout(t.Context(), 21*time.Second)
+		defer cancel()
+		began := time.Now()
+		g.Expect(k.Read(ctx, nil, nil).Quorum.Why()).To(ContainSubstring("no controller answers"))
+		g.Expect(time.Since(began)).To(BeNumerically("<=", 7*time.Second))
+	})
 }
 
 // Checklist 7 and 8: an annotated pod asks for itself, an annotated StrimziPodSet for all pods that it lists.
