@@ -20,6 +20,9 @@ type NodeTopicReader interface {
 	// know it. How far each broker has come is in QuorumReader.DescribeQuorum (Replica.LastCaughtUp). One that is away, or not registered, is an error of
 	// ClassRetriable.
 	ListTopicsOf(ctx context.Context, broker int32) ([]Topic, error)
+	// TopicsOn returns the names, sorted, of the topics of which a broker has replicas in its log directories, whether or not the client may describe these topics:
+	// to describe the cluster is enough. Directories that failed are left out. The broker itself answers; errors are as in ListTopicsOf.
+	TopicsOn(ctx context.Context, broker int32) ([]string, error)
 }
 
 // KeyNodeID is a configuration key that every node has: what to ask for when only an answer matters.

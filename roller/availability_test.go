@@ -109,3 +109,14 @@ func TestBrokerIDsOfAnySize(t *testing.T) {
 	g.Expect([]int{behind, of}).To(Equal([]int{1, 2}))
 	g.Expect(a.LeaderShare(1 << 30)).To(Equal(0.5))
 }
+
+// What nobody may describe may be what a broker is needed for.
+func TestABrokerWithTopicsThatNobodyMayDescribe(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1)
+	sc.node(0).Hidden = "it has replicas of topics that the roller may not describe"
+	sc.Expect(sc.roll()).To(Equal(ids(1)))
+	sc.Expect(sc.of(0).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleAvailability, Why: sc.node(0).Hidden}}))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+	sc.node(0).Hidden = ""
+	sc.Expect(sc.roll()).To(Equal(ids(1, 0)))
+}

@@ -121,7 +121,7 @@ func TestTheTimeoutOfTheQuorumCheck(t *testing.T) {
 		"desired, and behind":           {map[string]string{"controller.quorum.fetch.timeout.ms": "5000"}, "9000", 5000, false},
 		"none desired":                  {nil, "9000", 1999, true},
 		"none desired, and behind":      {nil, "9000", 2000, false},
-		"no number desired, and behind": {map[string]string{"controller.quorum.fetch.timeout.ms": "soon"}, "9000", 2000, false},
+		"no number desired, and behind": {map[string]string{"controller.quorum.fetch.timeout.ms": "${env:SOON}"}, "9000", 2000, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t).with(controller, 0, 1, 2).led(0).current(0, 2)

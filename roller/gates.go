@@ -189,6 +189,10 @@ func (r *round) safety(a, b *Assessment, way string) {
 	if !a.Roles.Broker || way != "" || a.outside(r.s, r.policy, r.avail) {
 		return
 	}
+	if a.node.Hidden != "" {
+		b.block(RuleAvailability, "%s", a.node.Hidden)
+		return
+	}
 	if r.nobodyAnswers(a) {
 		if other := r.comesBack(a); other != nil {
 			b.block(RuleAvailability, "nobody can tell which replicas are in sync, and node %d may, once it is back", other.Node)

@@ -19,6 +19,8 @@ type Plan struct {
 	// Fewest is a number of batches below which it can't be done under the policy, and Proof why.
 	Fewest int    `json:"fewest"`
 	Proof  string `json:"proof,omitempty"`
+	// PredictedSeconds is how long it is likely to take, by what restarts took lately; 0: nobody can tell.
+	PredictedSeconds int64 `json:"predictedSeconds,omitempty"`
 	// Blocked are the nodes that need something and do not get it as things are; their assessments say why.
 	Blocked []NodeID `json:"blocked,omitempty"`
 	// Unknown are the nodes that may need something that nobody can tell (Assessment.Unknown), and Unread why there may be others.
@@ -73,6 +75,7 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	}
 	plan.controllers(r, controllers)
 	plan.brokers(r, brokers)
+	plan.predict(r)
 	for _, a := range r.nodes {
 		plan.Nodes = append(plan.Nodes, *a)
 		if len(a.Unknown) > 0 && a.Need == NeedNothing {
@@ -80,6 +83,17 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 		}
 	}
 	return plan
+}
+
+// predict tells how long the plan takes.
+func (p *Plan) predict(r *round) {
+	var groups [][]NodeID
+	for _, b := range p.Batches {
+		groups = append(groups, b.Nodes)
+	}
+	if len(groups) > 0 {
+		p.PredictedSeconds = int64(r.predict(groups) / time.Second)
+	}
 }
 
 // stays reports whether the node would not be restarted as things are, and gives it what keeps it. What a node that is under way takes away is given back.

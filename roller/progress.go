@@ -29,6 +29,8 @@ type Progress struct {
 	Witnessed time.Time `json:"witnessed,omitzero"`
 	// Shut are the brokers that the plan restarts one by one only because they could not go when it was made.
 	Shut []NodeID `json:"shut,omitempty"`
+	// Paces are how long restarts took lately, by the nodes' roles.
+	Paces map[string]Pace `json:"paces,omitempty"`
 	// Back is when the last node came back.
 	Back time.Time `json:"back,omitzero"`
 }
@@ -81,6 +83,7 @@ func (p Progress) Clone() Progress {
 	p.Failing = cloned(p.Failing)
 	p.Shut = slices.Clone(p.Shut)
 	p.Alterations = cloned(p.Alterations)
+	p.Paces = maps.Clone(p.Paces)
 	return p
 }
 
@@ -222,6 +225,7 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress
 			next, at := r.after(s, n, policy, a)
 			if at == stageNone {
 				p.Back = s.At
+				p.took(n.Roles, s.At.Sub(r.At))
 				delete(p.Restarts, id)
 				continue
 			}

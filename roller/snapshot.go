@@ -79,6 +79,8 @@ type Node struct {
 	// Failing is positive evidence that the node can serve nobody as it is: it refuses connections, or its certificate has expired. Empty: there is none. That a
 	// question times out is no evidence, because it may be us who can't reach it.
 	Failing string `json:"failing,omitempty"`
+	// Hidden says that, and why, nobody can tell how some partitions of the broker are. Empty: nothing is known to be hidden.
+	Hidden string `json:"hidden,omitempty"`
 	// Fenced: the active controller holds the broker for out of service (KIP-1073).
 	Fenced Fact[bool] `json:"fenced"`
 

@@ -57,6 +57,8 @@ type Decision struct {
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Progress should be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
+	// Expected is when all is likely to be rolled, as long as restarts take what they took lately; zero: nothing is under way, or nobody can tell.
+	Expected time.Time `json:"expected,omitzero"`
 	// Again is after how long to look again, unless something changes before; 0: there is no need to.
 	Again time.Duration `json:"again,omitempty"`
 }
@@ -108,7 +110,11 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	for _, a := range r.nodes {
 		d.Nodes = append(d.Nodes, *a)
 	}
-	d.Phase = phase(d, s)
+	if d.Phase = phase(d, s); d.Phase == PhaseRolling {
+		if rest := r.predict(r.left()); rest > 0 {
+			d.Expected = s.At.Add(rest)
+		}
+	}
 	if d.Again = d.again(); len(r.chosen) > 1 {
 		d.Again = atOnce
 	}

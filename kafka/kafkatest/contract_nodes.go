@@ -141,6 +141,22 @@ var nodeReadCases = map[string]func(*nodeSuite){
 			s.Errorf("of a broker that nobody knows: %v", err)
 		}
 	},
+	"the topics of which each broker has replicas": func(s *nodeSuite) {
+		const name = "on-one-broker"
+		id := s.target.Brokers[0]
+		s.topic(name, id)
+		s.eventually(func() error {
+			topics, err := s.admin.TopicsOn(s.Context(), id)
+			if err == nil && !slices.Contains(topics, name) {
+				err = fmt.Errorf("broker %d has replicas of %v, and not of %s", id, topics, name)
+			}
+			return err
+		})
+		_, err := s.admin.TopicsOn(s.Context(), 4711)
+		if kafka.ClassOf(err) != kafka.ClassRetriable {
+			s.Errorf("of a broker that nobody knows: %v", err)
+		}
+	},
 	"the quorum tells how far each node has come": func(s *nodeSuite) {
 		s.eventually(func() error {
 			q := s.quorum(s.admin)

@@ -154,6 +154,10 @@ func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(cont
 			r, err := a.ListTopicsOf(ctx, 0)
 			return len(r), err
 		},
+		"TopicsOn": func(ctx context.Context) (int, error) {
+			r, err := a.TopicsOn(ctx, 0)
+			return len(r), err
+		},
 		"DescribeConfigs": func(ctx context.Context) (int, error) {
 			r, err := a.DescribeConfigs(ctx, []kafka.ConfigResource{resource}, nil)
 			return len(r), err

@@ -54,15 +54,11 @@ func (a *Admin) listTopics(ctx context.Context, broker int32) ([]kafka.Topic, er
 		return nil, err
 	}
 	defer done()
-	req := &request{name: "Metadata", broker: broker}
+	req := &request{name: "Metadata", broker: anyBroker}
 	if broker != anyBroker {
-		if err := r.locate(ctx, []int32{broker}); err != nil {
+		if err := r.direct(ctx, req, broker); err != nil {
 			return nil, err
 		}
-		if !r.knows(broker) {
-			return nil, r.unregistered(broker)
-		}
-		req.rounds = nodeRounds
 	}
 	var out []kafka.Topic
 	req.run = func(ctx context.Context, c *conn) error {

@@ -162,7 +162,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 		n.Answers, n.Failing = roller.Known(answer.Answers), answer.Failing
 		n.Config = config(answer.Live, place, n.Name, pod.Annotations[annotationKafkaVersion])
 	}
-	n.Silent = seen.Silent[n.ID]
+	n.Silent, n.Hidden = seen.Silent[n.ID], seen.Kafka.Hidden[n.ID]
 	if !n.Roles.Broker {
 		return
 	}

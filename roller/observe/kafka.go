@@ -54,6 +54,9 @@ type KafkaFacts struct {
 	// Nodes are the nodes that were asked themselves. One is not in it if there was nobody to ask.
 	Nodes map[roller.NodeID]NodeAnswer
 
+	// Hidden says of brokers that were asked which of their topics we may not describe.
+	Hidden map[roller.NodeID]string
+
 	// limits are what the topics' configurations say, by the topics' ids.
 	limits map[kafka.TopicID]roller.Fact[int]
 }
@@ -73,13 +76,14 @@ const minISRKey = "min.insync.replicas"
 // Read asks for everything at once: brokers and controllers are those whose configuration is wanted. It takes no longer than ctx, and never fails: what was
 // not answered is unknown.
 func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) KafkaFacts {
-	return k.read(ctx, brokers, controllers, recalled{})
+	return k.read(ctx, brokers, controllers, recalled{candidates: brokers})
 }
 
 // read is Read, but what is recalled is not asked again.
 func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, known recalled) KafkaFacts {
 	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}}
 	var byBrokers, byControllers map[roller.NodeID]NodeAnswer
+	var on map[roller.NodeID][]string
 	var all sync.WaitGroup
 	all.Go(func() {
 		facts.Quorum = k.quorum(ctx)
@@ -87,6 +91,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	})
 	all.Go(func() { k.brokers(ctx, &facts) })
 	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers)) })
+	all.Go(func() { on = k.topicsOn(ctx, known.candidates) })
 	if k.Controllers != nil {
 		all.Go(func() {
 			within, cancel := context.WithTimeout(ctx, longest)
@@ -95,6 +100,9 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 		})
 	}
 	all.Wait()
+	if topics, listed := facts.Topics.Get(); listed {
+		facts.Hidden = k.hidden(ctx, on, topics)
+	}
 	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byControllers} {
 		maps.Copy(facts.Nodes, answers)
 	}

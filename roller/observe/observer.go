@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,7 +62,13 @@ type silence struct {
 
 // Observe reads everything there is to know. What is done to a cluster has to be decided on nothing less.
 func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
-	return o.observe(ctx, false, func(roller.Snapshot) recalled { return recalled{} })
+	return o.observe(ctx, false, func(s roller.Snapshot) recalled {
+		var r recalled
+		for _, n := range s.Nodes {
+			r.candidates = append(r.candidates, n.ID)
+		}
+		return r
+	})
 }
 
 // Verify is Observe for what to do to a few nodes: the configurations of these, and of all topics, are read again, and of the others only what a Glance
@@ -108,6 +115,7 @@ func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.
 	within, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var both sync.WaitGroup
+	recent.candidates = among(slices.Clone(recent.candidates), brokers)
 	both.Go(func() { seen.Kafka = o.Kafka.read(within, brokers, controllers, recent) })
 	both.Go(func() { seen.Recovery = o.recoveries(within, known.Nodes) })
 	both.Wait()

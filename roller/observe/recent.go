@@ -44,6 +44,8 @@ type remembered struct {
 type recalled struct {
 	nodes  map[roller.NodeID]NodeAnswer
 	limits map[kafka.TopicID]roller.Fact[int]
+	// candidates are the brokers that may be restarted on what is read now.
+	candidates []roller.NodeID
 }
 
 // others are the nodes that have to be asked.
@@ -81,7 +83,7 @@ func (r recalled) except(nodes []roller.NodeID) recalled {
 	for _, id := range nodes {
 		delete(r.nodes, id)
 	}
-	return recalled{nodes: r.nodes}
+	return recalled{nodes: r.nodes, candidates: nodes}
 }
 
 // keep remembers. What was recalled keeps its age.

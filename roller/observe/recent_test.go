@@ -111,7 +111,7 @@ func TestAGlanceAsksForConfigurationsNowAndThen(t *testing.T) {
 	t.Run("an observation asks for all", func(t *testing.T) {
 		r.WithT = NewWithT(t)
 		r.observer.Observe(t.Context())
-		r.Expect(r.asked()).To(Equal(everything))
+		r.Expect(r.asked()).To(Equal(slices.Sorted(slices.Values(append(everything, "TopicsOn", "TopicsOn", "TopicsOn")))))
 		r.glance()
 		r.Expect(r.asked()).To(Equal(with()))
 	})
@@ -203,7 +203,7 @@ func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
 	r.glance()
 	r.asked()
 	r.observer.Verify(t.Context(), []roller.NodeID{1})
-	r.Expect(r.asked()).To(Equal(with("DescribeConfigs orders", "DescribeNodeConfigs 1")))
+	r.Expect(r.asked()).To(Equal(with("DescribeConfigs orders", "DescribeNodeConfigs 1", "TopicsOn")))
 	r.glance()
 	r.Expect(r.asked()).To(Equal(with()), "what was learned is kept")
 }

@@ -141,15 +141,45 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 
 // ListTopicsOf implements kafka.NodeTopicReader. All brokers know the same.
 func (c *Client) ListTopicsOf(ctx context.Context, broker int32) ([]kafka.Topic, error) {
-	return c.listTopics(ctx, Call{Method: "ListTopicsOf", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) error {
-		switch {
-		case !slices.Contains(cluster.registered(), broker):
-			return kafka.NewTransportError(fmt.Sprintf("node %d is not registered", broker), nil)
-		case cluster.state.away[broker]:
-			return kafka.NewTransportError(fmt.Sprintf("node %d does not answer", broker), errAway)
+	return c.listTopics(ctx, Call{Method: "ListTopicsOf", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) error { return cluster.away(broker) })
+}
+
+// away says why a broker does not answer. The lock is held.
+func (c *Cluster) away(broker int32) error {
+	switch {
+	case !slices.Contains(c.registered(), broker):
+		return kafka.NewTransportError(fmt.Sprintf("node %d is not registered", broker), nil)
+	case c.state.away[broker]:
+		return kafka.NewTransportError(fmt.Sprintf("node %d does not answer", broker), errAway)
+	}
+	return nil
+}
+
+// TopicsOn implements kafka.NodeTopicReader.
+func (c *Client) TopicsOn(ctx context.Context, broker int32) ([]string, error) {
+	var (
+		topics  []string
+		refused error
+	)
+	v := c.visit()
+	err := v.do(ctx, "DescribeLogDirs", Call{Method: "TopicsOn", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) {
+		if refused = cluster.away(broker); refused != nil {
+			return
 		}
-		return nil
+		if refused = v.refusedAtCluster(Call{Method: "TopicsOn"}, fmt.Sprint(broker), Describe); refused != nil {
+			return
+		}
+		for _, t := range cluster.read().topics {
+			if slices.ContainsFunc(t.Partitions, func(p kafka.Partition) bool { return slices.Contains(p.Replicas, broker) }) {
+				topics = append(topics, t.Name)
+			}
+		}
 	})
+	if err = errors.Join(err, refused); err != nil {
+		return nil, err
+	}
+	slices.Sort(topics)
+	return topics, nil
 }
 
 // DescribeNodeConfigs implements kafka.NodeConfigReader.

@@ -252,6 +252,9 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 		fmt.Fprintf(n.out, "%s  %s\n", at, note)
 		if o.Result == actuate.Done && o.Action.Kind == roller.ActionRestart {
 			n.restarted++
+			if !d.Expected.IsZero() {
+				fmt.Fprintf(n.out, "%s  about %s to go\n", at, d.Expected.Sub(s.At).Round(time.Second))
+			}
 		} else if o.Result == actuate.Done {
 			n.reconfigured++
 		}

@@ -23,6 +23,8 @@ const (
 type Status struct {
 	Conditions []v1.Condition `json:"conditions"`
 	Phase      roller.Phase   `json:"phase"`
+	// Expected is when all is likely to be rolled, to the minute; empty while nothing is under way, or nobody can tell.
+	Expected string `json:"expected,omitempty"`
 	// Nodes are those that need something, or are not ready, in short.
 	Nodes map[string]string `json:"nodes,omitempty"`
 }
@@ -44,6 +46,9 @@ func Obstacle(a roller.Assessment) (roller.Block, bool) {
 // summary is a decision in short. before is the last one, in JSON: its conditions keep their times as long as they are what they were.
 func summary(d roller.Decision, now time.Time, before string) Status {
 	status := Status{Phase: d.Phase, Conditions: conditions(d)}
+	if !d.Expected.IsZero() {
+		status.Expected = d.Expected.Round(time.Minute).UTC().Format(time.RFC3339)
+	}
 	for _, a := range d.Nodes {
 		if line := Line(a); line != "" {
 			if status.Nodes == nil {

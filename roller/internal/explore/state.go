@@ -158,6 +158,7 @@ func aged(p roller.Progress, by time.Duration) roller.Progress {
 	}
 	p.Leaderless, p.Witnessed = older(p.Leaderless), older(p.Witnessed)
 	p.Back = time.Time{} // without a time to settle it counts for nothing
+	p.Paces = nil        // nothing is decided by it
 	return p
 }
 

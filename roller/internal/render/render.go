@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -107,8 +108,20 @@ func summary(p roller.Plan) string {
 	if restarts > 0 {
 		text += fmt.Sprintf(" (at least %d are needed: %s)", p.Fewest, p.Proof)
 	}
+	if p.PredictedSeconds > 0 {
+		text += fmt.Sprintf(", which is likely to take about %s, as the last restarts did", rounded(p.PredictedSeconds))
+	}
 	text += fmt.Sprintf("; %d reconfigured without a restart; %d blocked.", len(p.Reconfigurations), len(p.Blocked))
 	return text
+}
+
+// rounded is a time of so many seconds for people.
+func rounded(seconds int64) time.Duration {
+	d := time.Duration(seconds) * time.Second
+	if d > 10*time.Minute {
+		return d.Round(time.Minute)
+	}
+	return d
 }
 
 // Node prints all that is known of one node.

@@ -13,6 +13,8 @@ type topic struct {
 	name       string
 	minISR     int
 	partitions []*partition
+	// hidden: the roller may not describe it.
+	hidden bool
 }
 
 // partition is a partition of the world.

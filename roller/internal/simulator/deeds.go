@@ -10,7 +10,7 @@ import (
 
 // apply makes a step.
 func (r *run) apply(s Step) {
-	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel", "expire", "wedge", "cut", "mum"}, s.Do) {
+	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel", "expire", "wedge", "cut", "mum", "hide"}, s.Do) {
 		return // the node was left out
 	}
 	all := deeds()
@@ -308,4 +308,12 @@ func (r *run) abandons(s Step) {
 func (r *run) hushes(Step) {
 	r.w.mum = !r.w.mum
 	r.w.tell("logs can't be read: %t", r.w.mum)
+}
+
+// hides takes the right to describe a topic away from us, or gives it back.
+func (r *run) hides(s Step) {
+	if p := r.partition(s); p != nil {
+		p.topic.hidden = !p.topic.hidden
+		r.w.tell("the roller may not describe topic %s: %t", p.topic.name, p.topic.hidden)
+	}
 }

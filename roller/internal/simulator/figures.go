@@ -124,6 +124,7 @@ func (m *meter) look(at time.Time, done, unready int) {
 	m.read(at, unready, at.Sub(m.askedTopics) > m.recall)
 	if done > 0 {
 		m.read(at, done+unready, true)
+		m.requests += done // which topics the broker has replicas of
 	}
 }
 

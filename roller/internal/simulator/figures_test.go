@@ -58,9 +58,9 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	m.look(noon.Add(31*time.Second), 0, 0)
 	g.Expect(m.requests).To(Equal(69+5), "those of the topics are too old")
 	m.look(noon.Add(33*time.Second), 2, 1)
-	g.Expect(m.requests).To(Equal(74+4+1+4+1+2+1), "what is done to two nodes is decided on their own as they are, and one that is not ready is asked each time")
+	g.Expect(m.requests).To(Equal(74+4+1+4+1+2+2+1), "what is done to two nodes is decided on their own configurations and topics as they are, and one that is not ready is asked each time")
 	m.look(noon.Add(301*time.Second), 0, 0)
-	g.Expect(m.requests).To(Equal(87+4+1+60), "those of the nodes are too old")
+	g.Expect(m.requests).To(Equal(89+4+1+60), "those of the nodes are too old")
 }
 
 // The aim of a serial roll of 1,000 brokers is 120,000 requests, 120 for each. Strimzi makes about 100,000.

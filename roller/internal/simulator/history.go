@@ -82,6 +82,7 @@ func deeds() []deed {
 		{"mum", 2, (*run).hushes},
 		{"expire", 1, (*run).expires},
 		{"wedge", 1, (*run).wedges},
+		{"hide", 2, (*run).hides},
 	}
 }
 

@@ -170,7 +170,15 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	seen.Desired = roller.Known(n.config.desired())
 	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
 	if w.answers(n) {
-		seen.Config = roller.Known(n.config.observed())
+		w.tells(n, seen)
+	}
+}
+
+// tells adds what the node says of itself.
+func (w *world) tells(n *node, seen *roller.Node) {
+	seen.Config = roller.Known(n.config.observed())
+	if slices.ContainsFunc(n.hosted, func(p *partition) bool { return p.topic.hidden }) {
+		seen.Hidden = "it has replicas of topics that the roller may not describe"
 	}
 }
 
@@ -202,6 +210,9 @@ func (w *world) observeTopics(b blind) roller.Fact[[]roller.Topic] {
 	}
 	topics := make([]roller.Topic, 0, len(w.topics))
 	for _, t := range w.topics {
+		if t.hidden {
+			continue
+		}
 		seen := roller.Topic{Name: t.name, MinISR: roller.Known(t.minISR), Partitions: make([]roller.Partition, 0, len(t.partitions))}
 		if b&blindMinISR != 0 {
 			seen.MinISR = roller.Unknown[int]("timed out")

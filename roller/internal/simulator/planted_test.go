@@ -32,6 +32,7 @@ var planted = []struct {
 			n.Ready, n.Stuck = roller.Known(false), roller.Known(n.Sidecar)
 		}
 	})},
+	{"topics that nobody may describe need nothing", []string{"availability rule"}, seeing(func(n *roller.Node) { n.Hidden = "" })},
 	{"facts do not age", []string{"old facts"}, with(nil, func(d *roller.Decision) {
 		for i := range d.Actions {
 			d.Actions[i].Until = time.Time{}

@@ -197,6 +197,9 @@ func (r *run) heal() {
 	w.cut = false
 	w.policy.Paused, w.policy.Closed = "", ""
 	w.tell("all gets well")
+	for _, t := range w.topics {
+		t.hidden = false
+	}
 	r.marks++
 	lost := false
 	for _, n := range w.nodes {

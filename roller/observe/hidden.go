@@ -1,0 +1,85 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// atOnceAsked is how many brokers are asked for their topics at the same time.
+const atOnceAsked = 32
+
+// topicsOn asks brokers which topics they have replicas of. One that does not answer is left out: what it is asked for its configuration shows that.
+func (k *Kafka) topicsOn(ctx context.Context, brokers []roller.NodeID) map[roller.NodeID][]string {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	var (
+		mu   sync.Mutex
+		all  sync.WaitGroup
+		free = make(chan struct{}, atOnceAsked)
+	)
+	found := make(map[roller.NodeID][]string, len(brokers))
+	for _, id := range brokers {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			topics, err := k.Brokers.TopicsOn(ctx, int32(id))
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			found[id] = topics
+		})
+	}
+	all.Wait()
+	return found
+}
+
+// hidden says of brokers which of their topics the list of topics lacks because we may not describe them: Kafka leaves these out without a word. A topic that was made or
+// deleted in between is lacking, too, and is not hidden.
+func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, listed []roller.Topic) map[roller.NodeID]string {
+	seen := make(map[string]bool, len(listed))
+	for i := range listed {
+		seen[listed[i].Name] = true
+	}
+	var lacking []string
+	for _, topics := range on {
+		for _, name := range topics {
+			if !seen[name] {
+				seen[name] = true
+				lacking = append(lacking, name)
+			}
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	answers, err := k.Brokers.DescribeTopics(ctx, lacking)
+	forbidden := map[string]bool{}
+	for _, name := range lacking {
+		forbidden[name] = err != nil || kafka.ClassOf(answers[name].Err) == kafka.ClassForbidden
+	}
+	out := map[roller.NodeID]string{}
+	for id, topics := range on {
+		if mine := slices.DeleteFunc(slices.Clone(topics), func(name string) bool { return !forbidden[name] }); len(mine) > 0 {
+			out[id] = unseen(mine)
+		}
+	}
+	return out
+}
+
+// unseen says what can't be seen, and what to do.
+func unseen(topics []string) string {
+	const most = 3
+	names := strings.Join(topics[:min(most, len(topics))], ", ")
+	if more := len(topics) - most; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return "it has replicas of topics that the roller may not describe (" + names + "), and nobody can tell how many others are in sync: allow it Describe and DescribeConfigs on all topics"
+}
