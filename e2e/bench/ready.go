@@ -91,15 +91,8 @@ func ready(ctx context.Context, r *Report) (err error) {
 func operatorImages(ctx context.Context, root, dir string) ([]string, error) {
 	var archives []string
 	for _, name := range []string{"cluster-operator", "roller"} {
-		program, archive := filepath.Join(dir, name), filepath.Join(dir, name+".tar")
-		if err := image.BuildProgram(ctx, program, root, "./"+name+"/cmd"); err != nil {
-			return nil, err
-		}
-		made := image.Image{
-			Name: "clusteroperator.test/" + name + ":e2e", Files: []image.File{{Path: "/operator", Source: program}},
-			Config: image.Config{Entrypoint: []string{"/operator"}, User: "65532:65532"},
-		}
-		if err := made.Write(archive); err != nil {
+		archive, err := image.BuildOperator(ctx, dir, name, "clusteroperator.test/"+name+":e2e", root, "./"+name+"/cmd")
+		if err != nil {
 			return nil, err
 		}
 		archives = append(archives, archive)

@@ -97,13 +97,8 @@ func buildImages(dir string) []string {
 	Expect(err).NotTo(HaveOccurred())
 	var archives []string
 	for _, name := range []string{"cluster-operator", "topic-operator", "roller"} {
-		program, archive := filepath.Join(dir, name), filepath.Join(dir, name+".tar")
-		Expect(image.BuildProgram(ctx, program, root, "./"+name+"/cmd")).To(Succeed())
-		Expect(image.Image{
-			Name:   "clusteroperator.test/" + name + ":e2e",
-			Files:  []image.File{{Path: "/operator", Source: program}},
-			Config: image.Config{Entrypoint: []string{"/operator"}, User: "65532:65532"},
-		}.Write(archive)).To(Succeed())
+		archive, err := image.BuildOperator(ctx, dir, name, "clusteroperator.test/"+name+":e2e", root, "./"+name+"/cmd")
+		Expect(err).NotTo(HaveOccurred())
 		archives = append(archives, archive)
 	}
 	return archives

@@ -116,15 +116,9 @@ func (o *onNodes) build(ctx context.Context) ([]string, error) {
 		if name == "records" {
 			folder = "./e2e/cmd/records"
 		}
-		began, program, archive := time.Now(), o.path(name), o.path(name+".tar")
-		if err := image.BuildProgram(ctx, program, o.root, folder); err != nil {
-			return nil, err
-		}
-		made := image.Image{
-			Name: "demo.test/" + name + ":demo", Files: []image.File{{Path: "/operator", Source: program}},
-			Config: image.Config{Entrypoint: []string{"/operator"}, User: "65532:65532"},
-		}
-		if err := made.Write(archive); err != nil {
+		began := time.Now()
+		archive, err := image.BuildOperator(ctx, o.path("."), name, "demo.test/"+name+":demo", o.root, folder)
+		if err != nil {
 			return nil, err
 		}
 		archives = append(archives, archive)

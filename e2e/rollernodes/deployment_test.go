@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 )
 
 // deployment is the roller's, in one Kubernetes cluster.
@@ -94,7 +95,7 @@ func (d *deployment) status() (string, error) {
 
 // run runs a command of the roller in one of the replicas. What it exits with is in the error.
 func (d *deployment) run(args ...string) (string, error) {
-	return d.in.Kubectl(ctx, append([]string{"exec", "-n", d.namespace, "deploy/roller", "--", rollerProgram}, args...)...)
+	return d.in.Kubectl(ctx, append([]string{"exec", "-n", d.namespace, "deploy/roller", "--", image.ProgramPath}, args...)...)
 }
 
 // eventsOf are the Events of the roller's on a pod of that name in a Kubernetes cluster, each as "reason: note", in no order.

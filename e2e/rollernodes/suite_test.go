@@ -5,7 +5,6 @@ package rollernodes
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -34,9 +33,6 @@ const patience = 3 * time.Minute
 
 // rollerImage is the name that the overlays in testdata give the roller's image.
 const rollerImage = "rollernodes.test/roller:e2e"
-
-// rollerProgram is where the program is in the image: where the Dockerfile puts it.
-const rollerProgram = "/operator"
 
 func TestRollerOnNodes(t *testing.T) {
 	if testing.Short() {
@@ -81,13 +77,8 @@ func buildImage(dir string) string {
 	GinkgoHelper()
 	root, err := operatorproc.RepositoryPath()
 	Expect(err).NotTo(HaveOccurred())
-	program, archive := filepath.Join(dir, "roller"), filepath.Join(dir, "roller.tar")
-	Expect(image.BuildProgram(ctx, program, root, "./roller/cmd")).To(Succeed())
-	Expect(image.Image{
-		Name:   rollerImage,
-		Files:  []image.File{{Path: rollerProgram, Source: program}},
-		Config: image.Config{Entrypoint: []string{rollerProgram}, User: "65532:65532"},
-	}.Write(archive)).To(Succeed())
+	archive, err := image.BuildOperator(ctx, dir, "roller", rollerImage, root, "./roller/cmd")
+	Expect(err).NotTo(HaveOccurred())
 	return archive
 }
 
