@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -20,12 +21,13 @@ import (
 
 // entityOperator applies the topic operator that the Kafka asks for.
 func (p *pass) entityOperator(ctx context.Context) error {
-	for _, o := range model.TopicOperator(p.input) {
-		if err := p.apply(ctx, o); err != nil {
+	home := p.home()
+	for _, o := range model.TopicOperator(p.at(home)) {
+		if err := p.apply(ctx, home, o); err != nil {
 			return err
 		}
 		if wanted, ok := o.(*appsv1.Deployment); ok {
-			live, _ := p.facts.Objects[facts.KeyOf(wanted)].(*appsv1.Deployment)
+			live, _ := home.facts.Objects[facts.KeyOf(wanted)].(*appsv1.Deployment)
 			p.status.TopicOperatorNotReady = live == nil || live.Status.ObservedGeneration != live.Generation || live.Status.ReadyReplicas < 1
 		}
 	}
@@ -100,12 +102,7 @@ func (p *pass) left(b kafka.Node) bool {
 	if wanted || !b.Fenced {
 		return false
 	}
-	for name := range p.facts.Pods {
-		if strings.HasSuffix(name, fmt.Sprintf("-%d", b.ID)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID)) })
 }
 
 func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current kafka.MetadataVersion) error {

@@ -63,7 +63,8 @@ func (p *pass) certificates(ctx context.Context) error {
 // writeSecrets writes Secrets that hold keys. They are created or updated as a whole, bound to what was read, and never forced.
 func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 	for _, d := range secrets {
-		p.kept[facts.Key{Kind: "Secret", Name: d.Name}] = true
+		key := facts.Key{Kind: "Secret", Name: d.Name}
+		p.home().kept[key] = true
 		var err error
 		switch d.Change {
 		case pki.Create:
@@ -76,9 +77,9 @@ func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 		}
 		switch d.Change {
 		case pki.Create:
-			p.wrote(facts.Key{Kind: "Secret", Name: d.Name}, apply.Created)
+			p.wrote(p.home(), key, apply.Created)
 		case pki.Update:
-			p.wrote(facts.Key{Kind: "Secret", Name: d.Name}, apply.Changed)
+			p.wrote(p.home(), key, apply.Changed)
 		}
 	}
 	return nil
@@ -87,7 +88,7 @@ func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 	s := p.kafka.Spec
 	in := pki.Input{
-		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: model.Owner(p.kafka), Labels: model.SecretLabels(p.input),
+		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: new(model.Owner(p.kafka)), Labels: model.SecretLabels(p.input),
 		ClusterCA: caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
 		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: true, Now: p.Now(), Rand: p.Rand, NewKey: p.NewKey,
 	}
@@ -102,7 +103,7 @@ func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 		}
 		in.Nodes = append(in.Nodes, node)
 	}
-	for _, pod := range p.facts.Pods {
+	for _, pod := range p.pods() {
 		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})
 	}
 	for _, l := range p.listed {
@@ -123,7 +124,7 @@ func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 
 // secret is what is known about a Secret. One that the cache does not hold may lack the Kafka's label: the API server is asked.
 func (p *pass) secret(ctx context.Context, name string) pki.Fact {
-	if s := p.facts.Secret(name); s != nil {
+	if s := p.home().facts.Secret(name); s != nil {
 		return pki.Found(s)
 	}
 	s := &corev1.Secret{}

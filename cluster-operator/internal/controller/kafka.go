@@ -48,20 +48,20 @@ func (p *pass) connection() Connection {
 	c := Connection{
 		Kafka: types.NamespacedName{Namespace: p.kafka.Namespace, Name: p.kafka.Name}, ClusterID: p.input.ClusterID,
 		Config: kafka.Config{
-			Bootstrap:      []string{fmt.Sprintf("%s.%s.svc:%d", model.BootstrapService(p.kafka.Name), p.kafka.Namespace, model.ReplicationPort)},
+			Bootstrap:      model.Bootstrap(p.input),
 			ClientID:       "cluster-operator",
 			RequestTimeout: 10 * time.Second,
 			TLS:            &kafka.TLS{},
 		},
 	}
-	if s := p.facts.Secret(pki.ClusterCACertSecret(p.kafka.Name)); s != nil {
+	if s := p.home().facts.Secret(pki.ClusterCACertSecret(p.kafka.Name)); s != nil {
 		for key, certificate := range s.Data {
 			if len(key) > 4 && key[len(key)-4:] == ".crt" {
 				c.Config.TLS.TrustedCertificates = append(c.Config.TLS.TrustedCertificates, certificate...)
 			}
 		}
 	}
-	if s := p.facts.Secret(pki.OperatorSecret(p.kafka.Name)); s != nil {
+	if s := p.home().facts.Secret(pki.OperatorSecret(p.kafka.Name)); s != nil {
 		c.Config.TLS.Certificate, c.Config.TLS.Key = s.Data["cluster-operator.crt"], s.Data["cluster-operator.key"]
 	}
 	return c

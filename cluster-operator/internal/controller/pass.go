@@ -32,12 +32,12 @@ type pass struct {
 	kafka *v1.Kafka
 	log   logr.Logger
 
-	facts   facts.Cluster
-	listed  []facts.ListedPod
-	input   model.Input
-	applier *apply.Applier
-	// kept are the objects that this pass wants; what the Kafka owns beside them is not wanted any more.
-	kept map[facts.Key]bool
+	// pools are the KafkaNodePools of the Kafka.
+	pools map[string]*v1.KafkaNodePool
+	// sites are the Kubernetes clusters that can be read, home first.
+	sites  []*site
+	listed []facts.ListedPod
+	input  model.Input
 	// status is filled in as facts become known, and next is when to look again, 0 for at the next interval.
 	status status.Input
 	next   time.Duration
@@ -73,30 +73,42 @@ func (p *pass) run(ctx context.Context) error {
 
 // read reads what the Kafka has.
 func (p *pass) read(ctx context.Context) (err error) {
-	p.kept = map[facts.Key]bool{}
-	if p.facts, err = facts.Read(ctx, p.Cache, client.ObjectKeyFromObject(p.kafka)); err != nil {
+	name := client.ObjectKeyFromObject(p.kafka)
+	if p.pools, err = facts.ReadPools(ctx, p.Cache, name); err != nil {
 		return err
 	}
-	for key, o := range p.facts.Objects {
-		if key.Kind == "StrimziPodSet" && !ownedBy(o, p.kafka) {
-			delete(p.facts.Objects, key) // it does not say anything about this Kafka's nodes
-		}
-	}
-	if p.listed, err = p.facts.Listed(); err != nil {
+	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
+	if err := p.readSite(ctx, home); err != nil {
 		return err
 	}
-	p.status.Sets = p.facts.PodSets()
-	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.facts.Pools), Settings: p.Settings, Version: p.version()}
+	p.status.Sets = p.podSets()
+	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
 	p.input.MetadataVersion = p.kafka.Spec.Kafka.MetadataVersion
 	if p.input.MetadataVersion == "" {
 		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)
 	}
 	p.input.Sets = map[string]*podset.StrimziPodSet{}
-	for _, set := range p.facts.PodSets() {
+	for _, set := range p.podSets() {
 		p.input.Sets[set.Name] = set
 	}
 	p.status.Version, p.status.MetadataVersion = p.input.Version, p.input.MetadataVersion
 	return p.identify()
+}
+
+// readSite reads what the Kafka has in a Kubernetes cluster.
+func (p *pass) readSite(ctx context.Context, s *site) (err error) {
+	s.kept = map[facts.Key]bool{}
+	if s.facts, err = facts.Read(ctx, s.cache, client.ObjectKeyFromObject(p.kafka)); err != nil {
+		return err
+	}
+	for key, o := range s.facts.Objects {
+		if key.Kind == "StrimziPodSet" && !ownedBy(o, s.owner.UID) {
+			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
+		}
+	}
+	listed, err := s.facts.Listed(s.cluster)
+	p.sites, p.listed = append(p.sites, s), append(p.listed, listed...)
+	return err
 }
 
 // version is the Kafka version that the user wants. Where the user names none it stays as it is: a newer operator's default restarts nothing.
@@ -104,7 +116,7 @@ func (p *pass) version() string {
 	if v := p.kafka.Spec.Kafka.Version; v != "" {
 		return v
 	}
-	for _, set := range p.facts.PodSets() {
+	for _, set := range p.podSets() {
 		if v := set.Annotations[v1.AnnotationKafkaVersion]; v != "" {
 			return v
 		}
@@ -115,15 +127,17 @@ func (p *pass) version() string {
 // identify finds the id of the Kafka cluster: what a status or a volume holds, else a random one, which is in the status before anything is made.
 func (p *pass) identify() error {
 	id := p.kafka.Status.ClusterID
-	for _, pool := range p.facts.Pools {
+	for _, pool := range p.pools {
 		if id == "" {
 			id = pool.Status.ClusterID
 		}
 	}
 	volumes := map[string]string{}
-	for key, o := range p.facts.Objects {
-		if of := o.GetAnnotations()[model.AnnotationClusterID]; key.Kind == "PersistentVolumeClaim" && of != "" {
-			volumes[of] = key.Name
+	for _, s := range p.sites {
+		for key, o := range s.facts.Objects {
+			if of := o.GetAnnotations()[model.AnnotationClusterID]; key.Kind == "PersistentVolumeClaim" && of != "" {
+				volumes[of] = key.Name
+			}
 		}
 	}
 	if id == "" && len(volumes) > 1 {
@@ -144,15 +158,19 @@ func (p *pass) identify() error {
 		id += strings.Repeat("0", 22-len(id))
 	}
 	p.input.ClusterID, p.status.ClusterID = id, id
-	p.applier = &apply.Applier{Client: p.Live, Kafka: p.kafka.Name, UID: p.kafka.UID, ClusterID: id}
+	for _, s := range p.sites {
+		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, ClusterID: id}
+	}
 	return nil
 }
 
 // assign decides which nodes there are. What brokers hold is asked only if one is to go.
 func (p *pass) assign(ctx context.Context) error {
 	in := topology.Input{
-		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Volumes: p.facts.Volumes(p.kafka.Name),
-		Force: p.forced(),
+		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Force: p.forced(),
+	}
+	for _, s := range p.sites {
+		in.Volumes = append(in.Volumes, s.facts.Volumes(p.kafka.Name)...)
 	}
 	for _, l := range p.listed {
 		in.Running = append(in.Running, l.Node)
@@ -211,7 +229,7 @@ func (p *pass) writePools(ctx context.Context) error {
 		}
 	}
 	for _, t := range p.input.Topology.Pools {
-		pool := p.facts.Pools[t.Name]
+		pool := p.pools[t.Name]
 		if pool == nil {
 			continue
 		}
@@ -228,11 +246,18 @@ func (p *pass) writePools(ctx context.Context) error {
 	return nil
 }
 
-// apply makes an object as it is wanted, and keeps it.
-func (p *pass) apply(ctx context.Context, wanted client.Object) error {
+// at returns the input for the objects of one Kubernetes cluster.
+func (p *pass) at(s *site) model.Input {
+	in := p.input
+	in.At, in.Owner = s.cluster, s.owner
+	return in
+}
+
+// apply makes an object in a Kubernetes cluster as it is wanted, and keeps it.
+func (p *pass) apply(ctx context.Context, s *site, wanted client.Object) error {
 	key := facts.KeyOf(wanted)
-	p.kept[key] = true
-	outcome, err := p.applier.Apply(ctx, wanted, p.facts.Objects[key])
+	s.kept[key] = true
+	outcome, err := s.applier.Apply(ctx, wanted, s.facts.Objects[key])
 	if foreign := (*apply.ForeignError)(nil); asForeign(err, &foreign) {
 		return &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
 	}
@@ -241,15 +266,21 @@ func (p *pass) apply(ctx context.Context, wanted client.Object) error {
 		return nil
 	}
 	if err == nil && outcome != apply.Unchanged {
-		p.wrote(key, outcome)
+		p.wrote(s, key, outcome)
 		p.status.SetsChanged = p.status.SetsChanged || key.Kind == "StrimziPodSet"
 	}
 	return err
 }
 
 // wrote logs, counts and records what was done to an object.
-func (p *pass) wrote(key facts.Key, outcome apply.Outcome) {
-	p.log.Info(string(outcome)+" "+key.Kind, "name", key.Name)
+func (p *pass) wrote(s *site, key facts.Key, outcome apply.Outcome) {
+	note := fmt.Sprintf("%s %s %s", outcome, key.Kind, key.Name)
+	log := p.log.WithValues("name", key.Name)
+	if s.cluster != topology.Home {
+		note += " in Kubernetes cluster " + s.cluster
+		log = log.WithValues("cluster", s.cluster)
+	}
+	log.Info(string(outcome) + " " + key.Kind)
 	p.Metrics.Wrote(key.Kind, string(outcome))
-	p.Events.Normal(p.kafka, string(outcome), "Apply", fmt.Sprintf("%s %s %s", outcome, key.Kind, key.Name))
+	p.Events.Normal(p.kafka, string(outcome), "Apply", note)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -136,8 +137,8 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) error {
 		return err
 	}
 	for _, set := range f.PodSets() {
-		if _, held := set.Annotations[podset.AnnotationHold]; ownedBy(set, kafka) && !held {
-			if err := r.annotate(ctx, set, map[string]string{podset.AnnotationHold: model.HoldPaused}); err != nil {
+		if _, held := set.Annotations[podset.AnnotationHold]; ownedBy(set, kafka.UID) && !held {
+			if err := annotate(ctx, r.Live, set, map[string]string{podset.AnnotationHold: model.HoldPaused}); err != nil {
 				return err
 			}
 		}
@@ -146,9 +147,9 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) error {
 	return r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now()))
 }
 
-func ownedBy(o client.Object, kafka *v1.Kafka) bool {
+func ownedBy(o client.Object, owner types.UID) bool {
 	for _, ref := range o.GetOwnerReferences() {
-		if ref.UID == kafka.UID {
+		if ref.UID == owner {
 			return true
 		}
 	}
@@ -156,7 +157,7 @@ func ownedBy(o client.Object, kafka *v1.Kafka) bool {
 }
 
 // annotate sets annotations of exactly this object.
-func (r *Reconciler) annotate(ctx context.Context, o client.Object, set map[string]string) error {
+func annotate(ctx context.Context, live client.Client, o client.Object, set map[string]string) error {
 	changed, ok := o.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("%T is not an object", o)
@@ -167,7 +168,7 @@ func (r *Reconciler) annotate(ctx context.Context, o client.Object, set map[stri
 	}
 	maps.Copy(annotations, set)
 	changed.SetAnnotations(annotations)
-	return r.Live.Patch(ctx, changed, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
+	return live.Patch(ctx, changed, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 }
 
 // writeStatus writes the status of a Kafka if it differs from what is there.

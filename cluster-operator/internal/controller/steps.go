@@ -27,31 +27,40 @@ func asForeign(err error, target **apply.ForeignError) bool { return errors.As(e
 
 // services applies the Services, and the Ingresses that lead to them, and finds out where nodes can be reached.
 func (p *pass) services(ctx context.Context) error {
-	for _, s := range model.Services(p.input) {
-		if err := p.apply(ctx, s); err != nil {
-			return err
+	err := p.each(func(s *site) error {
+		for _, o := range model.Services(p.at(s)) {
+			if err := p.apply(ctx, s, o); err != nil {
+				return err
+			}
 		}
-	}
-	for _, i := range model.Ingresses(p.input) {
-		if err := p.apply(ctx, i); err != nil {
-			return err
+		for _, o := range model.Ingresses(p.at(s)) {
+			if err := p.apply(ctx, s, o); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	world := model.World{
-		Services: map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
+		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
 		Now: p.Now(), Patience: p.AddressTimeout,
 	}
-	for key, o := range p.facts.Objects {
-		switch o := o.(type) {
-		case *corev1.Service:
-			world.Services[key.Name] = o
-		case *corev1.ConfigMap:
-			world.Configs[key.Name] = o
+	for _, s := range p.sites {
+		world.Services[s.cluster] = map[string]*corev1.Service{}
+		for key, o := range s.facts.Objects {
+			switch o := o.(type) {
+			case *corev1.Service:
+				world.Services[s.cluster][key.Name] = o
+			case *corev1.ConfigMap:
+				world.Configs[key.Name] = o
+			}
 		}
 	}
 	if slices.ContainsFunc(p.kafka.Spec.Kafka.Listeners, func(l v1.Listener) bool { return l.Type == v1.ListenerNodePort }) {
 		for _, n := range p.input.Topology.Brokers() {
-			node, err := p.kubernetesNode(ctx, p.facts.Pods[p.input.Topology.PodName(n)])
+			node, err := p.kubernetesNode(ctx, n)
 			if err != nil {
 				return err
 			}
@@ -69,13 +78,14 @@ func (p *pass) services(ctx context.Context) error {
 	return nil
 }
 
-// kubernetesNode returns the Kubernetes node that a pod runs on, nil if there is none yet.
-func (p *pass) kubernetesNode(ctx context.Context, pod *corev1.Pod) (*corev1.Node, error) {
+// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet.
+func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Node, error) {
+	pod := p.pod(n)
 	if pod == nil || pod.Spec.NodeName == "" {
 		return nil, nil
 	}
 	node := &corev1.Node{}
-	if err := p.Cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node); err != nil {
+	if err := p.site(n.Cluster).cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
@@ -88,39 +98,48 @@ func (p *pass) kubernetesNode(ctx context.Context, pod *corev1.Pod) (*corev1.Nod
 func (p *pass) nodes(ctx context.Context) error {
 	live := map[string]model.Live{}
 	for _, l := range p.listed {
-		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.facts.ConfigMap(l.Pod.Name), RestartedAt: p.restartedAt(l)}
+		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.config(l.Node), RestartedAt: p.restartedAt(l)}
 	}
 	for _, n := range p.input.Topology.Nodes() {
 		if name := p.input.Topology.PodName(n); live[name].Pod == nil {
-			live[name] = model.Live{Config: p.facts.ConfigMap(name)}
+			live[name] = model.Live{Config: p.config(n)}
 		}
 	}
-	rendered, err := model.Render(p.input, live)
+	rendered := map[*site]model.Result{}
+	for _, s := range p.sites {
+		var err error
+		if rendered[s], err = model.Render(p.at(s), live); err != nil {
+			return stalled("InvalidResourceException", "%s", err)
+		}
+		for _, m := range rendered[s].Manifests {
+			if len(m.Pending) > 0 {
+				p.status.Pending = append(p.status.Pending, fmt.Sprintf("the %s of node %d", strings.Join(m.Pending, " and "), m.Node.ID))
+			}
+		}
+	}
+	err := p.each(func(s *site) error { return p.applyAll(ctx, s, rendered[s].Objects) })
 	if err != nil {
-		return stalled("InvalidResourceException", "%s", err)
-	}
-	for _, o := range rendered.Objects {
-		if err := p.apply(ctx, o); err != nil {
-			return err
-		}
+		return err
 	}
 	if err := p.stillEmpty(ctx); err != nil {
 		return err
 	}
-	for _, set := range rendered.PodSets {
-		if err := p.apply(ctx, set); err != nil {
-			return err
-		}
-	}
-	for _, m := range rendered.Manifests {
-		if len(m.Pending) > 0 {
-			p.status.Pending = append(p.status.Pending, fmt.Sprintf("the %s of node %d", strings.Join(m.Pending, " and "), m.Node.ID))
-		}
+	if err := p.each(func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }); err != nil {
+		return err
 	}
 	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
 		p.log.Info("Node is not started yet", "node", node, "waitsFor", p.input.Endpoints.Hold[node])
 	}
 	return p.finishRequests(ctx)
+}
+
+func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) error {
+	for _, o := range objects {
+		if err := p.apply(ctx, s, o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may have been made.
@@ -159,7 +178,7 @@ func (p *pass) forced() bool { return p.kafka.Annotations[v1.AnnotationSkipScale
 // restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet.
 func (p *pass) restartedAt(l facts.ListedPod) string {
 	// The running pod's uid makes one request one restart, however often the pass is repeated.
-	if running := p.facts.Pods[l.Pod.Name]; running != nil && l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" {
+	if running := p.pod(l.Node); running != nil && l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" {
 		return string(running.UID)
 	}
 	return l.Pod.Annotations[model.AnnotationRestartedAt]
@@ -168,14 +187,18 @@ func (p *pass) restartedAt(l facts.ListedPod) string {
 // finishRequests takes annotations off StrimziPodSets that have had their effect: a request to restart, which the pods have now, and the hold of a pause
 // that is over.
 func (p *pass) finishRequests(ctx context.Context) error {
-	for _, set := range p.facts.PodSets() {
+	return p.each(func(s *site) error { return s.finishRequests(ctx) })
+}
+
+func (s *site) finishRequests(ctx context.Context) error {
+	for _, set := range s.facts.PodSets() {
 		requested := set.Annotations[podset.AnnotationManualRollingUpdate] == "true"
 		held := set.Annotations[podset.AnnotationHold] == model.HoldPaused
 		if !requested && !held {
 			continue
 		}
 		live := &podset.StrimziPodSet{}
-		if err := p.Live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
+		if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 		before := live.DeepCopy()
@@ -185,7 +208,7 @@ func (p *pass) finishRequests(ctx context.Context) error {
 		if held {
 			delete(live.Annotations, podset.AnnotationHold)
 		}
-		if err := p.Live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		if err := s.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
 		}
 	}
@@ -195,12 +218,12 @@ func (p *pass) finishRequests(ctx context.Context) error {
 // place tells pods where they run: their rack, and the address of their Kubernetes node.
 func (p *pass) place(ctx context.Context) error {
 	for _, n := range p.input.Topology.Nodes() {
-		pod := p.facts.Pods[p.input.Topology.PodName(n)]
+		pod := p.pod(n)
 		wanted := model.Placement(p.kafka, n)
 		if pod == nil || len(wanted) == 0 || pod.DeletionTimestamp != nil {
 			continue
 		}
-		node, err := p.kubernetesNode(ctx, pod)
+		node, err := p.kubernetesNode(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -220,7 +243,7 @@ func (p *pass) place(ctx context.Context) error {
 			}
 		}
 		if len(annotations) > 0 {
-			if err := p.annotate(ctx, pod, annotations); err != nil {
+			if err := annotate(ctx, p.site(n.Cluster).live, pod, annotations); err != nil {
 				return fmt.Errorf("pod %s: %w", pod.Name, err)
 			}
 		}
@@ -230,31 +253,35 @@ func (p *pass) place(ctx context.Context) error {
 
 // prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
 func (p *pass) prune(ctx context.Context) error {
-	for _, key := range slices.SortedFunc(maps.Keys(p.facts.Objects), func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
-		o := p.facts.Objects[key]
-		if p.kept[key] || o.GetLabels()["app.kubernetes.io/managed-by"] != apply.FieldManager || !p.removable(key, o) {
+	return p.each(func(s *site) error { return p.pruneSite(ctx, s) })
+}
+
+func (p *pass) pruneSite(ctx context.Context, s *site) error {
+	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects), func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
+		o := s.facts.Objects[key]
+		if s.kept[key] || o.GetLabels()["app.kubernetes.io/managed-by"] != apply.FieldManager || !p.removable(s, key, o) {
 			continue
 		}
-		outcome, err := p.applier.Delete(ctx, o)
+		outcome, err := s.applier.Delete(ctx, o)
 		if err != nil {
 			return err
 		}
 		if outcome == apply.Deleted {
-			p.wrote(key, outcome)
+			p.wrote(s, key, outcome)
 		}
 	}
 	return nil
 }
 
 // removable reports whether an object that is not wanted can go now.
-func (p *pass) removable(key facts.Key, o client.Object) bool {
+func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
 	switch o := o.(type) {
 	case *corev1.Secret:
 		return o.Labels[podset.LabelComponentType] == podset.ComponentKafka && p.podGone(key.Name)
 	case *corev1.ConfigMap:
 		return p.podGone(key.Name)
 	case *corev1.PersistentVolumeClaim:
-		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && p.noPodUses(key.Name)
+		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && p.noPodUses(s, key.Name)
 	case *podset.StrimziPodSet:
 		return len(o.Spec.Pods) == 0 || !p.lists(o)
 	}
@@ -278,18 +305,18 @@ func (p *pass) lists(set *podset.StrimziPodSet) bool {
 
 // podGone reports whether nothing runs under a name any more, and nothing is wanted under it.
 func (p *pass) podGone(name string) bool {
-	_, runs := p.facts.Pods[name]
+	runs := slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return pod.Name == name })
 	return !runs && !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return p.input.Topology.PodName(n) == name })
 }
 
-func (p *pass) noPodUses(claim string) bool {
-	for name := range p.facts.Pods {
+func (p *pass) noPodUses(s *site, claim string) bool {
+	for name := range s.facts.Pods {
 		if strings.HasSuffix(claim, "-"+name) {
 			return false
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) && p.facts.Pools[n.Pool] == nil {
+		if strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) && p.pools[n.Pool] == nil {
 			return false
 		}
 	}

@@ -73,7 +73,7 @@ func (p *pass) reportUnknownFields(ctx context.Context) error {
 		return err
 	}
 	for _, t := range p.input.Topology.Pools { // in the order of their names
-		if pool := p.facts.Pools[t.Name]; pool != nil {
+		if pool := p.pools[t.Name]; pool != nil {
 			if err := check("KafkaNodePool", pool, &v1.KafkaNodePool{}); err != nil {
 				return err
 			}

@@ -31,8 +31,6 @@ func KeyOf(o client.Object) Key { return Key{o.GetObjectKind().GroupVersionKind(
 
 // Cluster is what a Kafka has in one Kubernetes cluster.
 type Cluster struct {
-	// Pools are the KafkaNodePools of the Kafka, by name.
-	Pools map[string]*v1.KafkaNodePool
 	// Objects are all objects that carry the Kafka's label, whoever made them.
 	Objects map[Key]client.Object
 	// Pods are the running pods of nodes, by name.
@@ -65,19 +63,30 @@ func Kinds() []client.Object {
 	}
 }
 
-// Read reads what a Kafka has.
-func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cluster, error) {
-	c := Cluster{Pools: map[string]*v1.KafkaNodePool{}, Objects: map[Key]client.Object{}, Pods: map[string]*corev1.Pod{}}
-	mine := []client.ListOption{client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name}}
-	var pools v1.KafkaNodePoolList
-	if err := reader.List(ctx, &pools, mine...); err != nil {
-		return c, fmt.Errorf("list KafkaNodePools: %w", err)
+// of selects what belongs to a Kafka.
+func of(kafka client.ObjectKey) []client.ListOption {
+	return []client.ListOption{client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name}}
+}
+
+// ReadPools reads the KafkaNodePools of a Kafka, by name.
+func ReadPools(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (map[string]*v1.KafkaNodePool, error) {
+	var list v1.KafkaNodePoolList
+	if err := reader.List(ctx, &list, of(kafka)...); err != nil {
+		return nil, fmt.Errorf("list KafkaNodePools: %w", err)
 	}
-	for i := range pools.Items {
-		if p := &pools.Items[i]; p.DeletionTimestamp == nil && p.Spec != nil {
-			c.Pools[p.Name] = p
+	pools := map[string]*v1.KafkaNodePool{}
+	for i := range list.Items {
+		if p := &list.Items[i]; p.DeletionTimestamp == nil && p.Spec != nil {
+			pools[p.Name] = p
 		}
 	}
+	return pools, nil
+}
+
+// Read reads what a Kafka has in a Kubernetes cluster.
+func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cluster, error) {
+	c := Cluster{Objects: map[Key]client.Object{}, Pods: map[string]*corev1.Pod{}}
+	mine := of(kafka)
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, mine...); err != nil {
 		return c, fmt.Errorf("list pods: %w", err)
@@ -112,9 +121,12 @@ func (c Cluster) PodSets() []*podset.StrimziPodSet {
 			sets = append(sets, set)
 		}
 	}
-	slices.SortFunc(sets, func(a, b *podset.StrimziPodSet) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sets, ByName)
 	return sets
 }
+
+// ByName orders StrimziPodSets by their names.
+func ByName(a, b *podset.StrimziPodSet) int { return strings.Compare(a.Name, b.Name) }
 
 // ListedPod is a pod that a StrimziPodSet lists.
 type ListedPod struct {
@@ -124,8 +136,9 @@ type ListedPod struct {
 	Node topology.Node
 }
 
-// Listed returns the pods of nodes that StrimziPodSets list. A pod that can't be read is an error: it may be a node with data.
-func (c Cluster) Listed() ([]ListedPod, error) {
+// Listed returns the pods of nodes that StrimziPodSets list in the Kubernetes cluster of that id. A pod that can't be read is an error: it may be a node
+// with data.
+func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 	var list []ListedPod
 	for _, set := range c.PodSets() {
 		for _, raw := range set.Spec.Pods {
@@ -138,7 +151,7 @@ func (c Cluster) Listed() ([]ListedPod, error) {
 				return nil, fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
 			}
 			list = append(list, ListedPod{Set: set, Pod: pod, Raw: raw.Raw, Node: topology.Node{
-				ID: id, Pool: pod.Labels[podset.LabelPoolName],
+				ID: id, Pool: pod.Labels[podset.LabelPoolName], Cluster: cluster,
 				Roles: topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"},
 			}})
 		}

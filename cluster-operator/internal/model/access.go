@@ -22,7 +22,7 @@ func (c *cluster) account() *corev1.ServiceAccount {
 // disruptionBudget keeps evictions off all nodes at once. Restarts are the roller's, which asks Kafka first.
 func (c *cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
 	t := value(c.template().PodDisruptionBudget, v1.PodDisruptionBudgetTemplate{})
-	available := intstr.FromInt32(max(0, int32(len(c.Topology.Nodes()))-value(t.MaxUnavailable, 1))) // nodes have 31-bit ids
+	available := intstr.FromInt32(max(0, int32(len(c.Topology.In(c.At)))-value(t.MaxUnavailable, 1))) // nodes have 31-bit ids
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: c.meta(c.name("kafka"), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}),
@@ -39,6 +39,9 @@ func (c *cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	rules := []networkingv1.NetworkPolicyIngressRule{
 		rule(ControllerPort, append([]networkingv1.NetworkPolicyPeer{nodes}, operators...)),
 		rule(ReplicationPort, append([]networkingv1.NetworkPolicyPeer{nodes, topicOperator}, operators...)),
+	}
+	if c.Stretch != nil { // no selector matches the nodes in other Kubernetes clusters; both ports ask for a certificate of the cluster's CA
+		rules = []networkingv1.NetworkPolicyIngressRule{rule(ControllerPort, nil), rule(ReplicationPort, nil)}
 	}
 	for _, l := range c.spec().Listeners {
 		rules = append(rules, rule(l.Port, l.NetworkPolicyPeers))

@@ -90,8 +90,12 @@ func (c *cluster) serverConfig(n topology.Node) properties {
 	c.logDirs(&p, n)
 	c.listenerConfig(&p, n)
 	c.authorization(&p)
-	if n.Roles.Broker && c.spec().Rack != nil {
+	switch {
+	case !n.Roles.Broker:
+	case c.spec().Rack != nil:
 		p.set("broker.rack", c.rack())
+	case c.Stretch != nil:
+		p.set("broker.rack", c.Stretch.id(n)) // replicas are spread over the Kubernetes clusters
 	}
 	c.configProviders(&p)
 	return p
@@ -102,6 +106,9 @@ func (c *cluster) userConfig(n topology.Node) properties {
 	config := map[string]string{}
 	if n.Roles.Broker {
 		config["min.insync.replicas"] = "1"
+		if c.Stretch != nil { // consumers that name their Kubernetes cluster as client.rack read from it (KIP-392)
+			config["replica.selector.class"] = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+		}
 	}
 	for key, value := range c.spec().Config {
 		if text, err := value.Text(); err == nil && key != "config.providers" && !Forbidden(key, c.spec().Listeners) {
@@ -140,12 +147,12 @@ func (c *cluster) startKeys() map[string]v1.ConfigValue {
 func (c *cluster) voters() string {
 	var voters []string
 	for _, n := range c.Topology.Controllers() {
-		voters = append(voters, fmt.Sprintf("%d@%s:%d", n.ID, c.nodeHost(n), ControllerPort))
+		voters = append(voters, fmt.Sprintf("%d@%s", n.ID, c.peer(n, ControllerPortName, ControllerPort)))
 	}
 	return strings.Join(voters, ",")
 }
 
-// nodeHost is the name under which other nodes and the operators find a node.
+// nodeHost is the name under which a node is found in its Kubernetes cluster.
 func (c *cluster) nodeHost(n topology.Node) string {
 	return fmt.Sprintf("%s.%s.%s.svc.%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.Settings.DNSDomain)
 }

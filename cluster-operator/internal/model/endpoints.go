@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 
 // World is what Kubernetes made of the Services, which addresses follow from.
 type World struct {
-	// Services are the live Services by name.
-	Services map[string]*corev1.Service
+	// Services are the live Services by the Kubernetes cluster that they are in and by name.
+	Services map[string]map[string]*corev1.Service
 	// KubernetesNodes are the nodes that pods of brokers run on, by the broker's id.
 	KubernetesNodes map[int32]*corev1.Node
 	// Configs are the live ConfigMaps of nodes by pod name: they hold what nodes advertised so far.
@@ -45,8 +46,8 @@ func (w World) known(l v1.Listener, pod string) (Endpoint, bool) {
 }
 
 // patient reports whether a node waits on for the address of a Service.
-func (w World) patient(service string) bool {
-	s := w.Services[service]
+func (w World) patient(cluster, service string) bool {
+	s := w.Services[cluster][service]
 	return s == nil || w.Now.Sub(s.CreationTimestamp.Time) < w.Patience
 }
 
@@ -65,7 +66,7 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 			e.Waiting[l.Name] = waiting
 			if before, known := world.known(l, c.podName(n)); known {
 				at[n.ID] = before
-			} else if world.patient(ListenerNodeService(c.Kafka.Name, l, n)) {
+			} else if world.patient(n.Cluster, ListenerNodeService(c.Kafka.Name, l, n)) {
 				e.Hold[n.ID] = waiting
 			}
 		}
@@ -109,15 +110,18 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 	name := ListenerNodeService(c.Kafka.Name, l, n)
 	switch l.Type {
 	case v1.ListenerInternal:
+		if c.Stretch != nil && len(c.Stretch.Peers) > 0 {
+			return c.peer(n, portName(l), l.Port), ""
+		}
 		return Endpoint{fmt.Sprintf("%s.%s.%s.svc%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.domain(l)), l.Port}, ""
 	case v1.ListenerNodePort:
-		port := nodePort(world.Services[name])
+		port := nodePort(world.Services[n.Cluster][name])
 		if port == 0 {
 			return Endpoint{Host: NodePortHost(l)}, "Service " + name + " has no node port yet"
 		}
 		return Endpoint{NodePortHost(l), port}, ""
 	case v1.ListenerLoadBalancer:
-		host := ingressHost(world.Services[name])
+		host := ingressHost(world.Services[n.Cluster][name])
 		if host == "" {
 			return Endpoint{Port: l.Port}, "Service " + name + " has no load balancer address yet"
 		}
@@ -141,19 +145,27 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) 
 	namespace := c.Kafka.Namespace
 	switch l.Type {
 	case v1.ListenerInternal:
-		return []Endpoint{{fmt.Sprintf("%s.%s.svc%s", c.bootstrapService(), namespace, c.domain(l)), l.Port}}
+		if c.Stretch == nil || len(c.Stretch.Peers) == 0 {
+			return []Endpoint{{fmt.Sprintf("%s.%s.svc%s", c.bootstrapService(), namespace, c.domain(l)), l.Port}}
+		}
 	case v1.ListenerClusterIP:
 		return []Endpoint{{fmt.Sprintf("%s.%s.svc%s", c.listenerBootstrap(l), namespace, c.domain(l)), l.Port}}
 	case v1.ListenerLoadBalancer:
-		if host := ingressHost(world.Services[c.listenerBootstrap(l)]); host != "" {
-			return []Endpoint{{host, l.Port}}
+		var all []Endpoint
+		for _, cluster := range slices.Sorted(maps.Keys(world.Services)) {
+			if host := ingressHost(world.Services[cluster][c.listenerBootstrap(l)]); host != "" {
+				all = append(all, Endpoint{host, l.Port})
+			}
+		}
+		if len(all) > 0 {
+			return all
 		}
 	case v1.ListenerIngress:
 		if host := value(configuration(l).Bootstrap, v1.ListenerBootstrap{}).Host; host != "" {
 			return []Endpoint{{host, ingressPort}}
 		}
 	case v1.ListenerNodePort:
-		return c.nodeAddresses(l, nodePort(world.Services[c.listenerBootstrap(l)]), world)
+		return c.nodeAddresses(l, world)
 	}
 	var all []Endpoint
 	for _, n := range c.Topology.Brokers() {
@@ -165,10 +177,10 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) 
 }
 
 // nodeAddresses are the addresses of the Kubernetes nodes that brokers run on.
-func (c *cluster) nodeAddresses(l v1.Listener, port int32, world World) []Endpoint {
+func (c *cluster) nodeAddresses(l v1.Listener, world World) []Endpoint {
 	var all []Endpoint
 	for _, n := range c.Topology.Brokers() {
-		host := c.advertisedHost(l, n)
+		host, port := c.advertisedHost(l, n), nodePort(world.Services[n.Cluster][c.listenerBootstrap(l)])
 		if node := world.KubernetesNodes[n.ID]; host == "" && node != nil {
 			host = NodeAddress(node, configuration(l).PreferredNodePortAddressType)
 		}

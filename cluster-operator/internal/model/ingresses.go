@@ -21,7 +21,7 @@ var passthrough = map[string]string{
 	"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
 }
 
-// Ingresses returns the Ingresses of a Kafka: for each listener of that type one that clients begin with, and one for each broker.
+// Ingresses returns the Ingresses of a Kafka in one Kubernetes cluster: for each listener of that type one that clients begin with, and one for each broker.
 func Ingresses(in Input) []*networkingv1.Ingress {
 	c := &cluster{in}
 	var list []*networkingv1.Ingress
@@ -33,7 +33,7 @@ func Ingresses(in Input) []*networkingv1.Ingress {
 		i := c.ingress(c.listenerBootstrap(l), b.Host, l)
 		i.ObjectMeta = c.ingressMeta(c.ingressBootstrap(l), c.kafkaLabels(), c.template().ExternalBootstrapIngress, b.Labels, b.Annotations)
 		list = append(list, i)
-		for _, n := range c.Topology.Brokers() {
+		for _, n := range c.brokersHere() {
 			name := ListenerNodeService(c.Kafka.Name, l, n)
 			i := c.ingress(name, c.ingressHost(l, n), l)
 			labels, annotations := c.nodeMetadata(l, n)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -34,6 +35,12 @@ type Input struct {
 	Logging, Metrics string
 	// Settings are the operator's own.
 	Settings Settings
+
+	// At is the Kubernetes cluster whose objects are wanted, and Owner owns them there.
+	At    string
+	Owner metav1.OwnerReference
+	// Stretch is nil for a Kafka in one Kubernetes cluster.
+	Stretch *Stretch
 }
 
 // Settings are the operator's settings that objects depend on.

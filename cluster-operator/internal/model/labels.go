@@ -72,7 +72,7 @@ func labelValue(text string) string {
 
 // meta returns the metadata of an object that the Kafka object owns, with what the user's template adds.
 func (c *cluster) meta(name string, labels map[string]string, template *v1.ResourceTemplate) metav1.ObjectMeta {
-	m := metav1.ObjectMeta{Namespace: c.Kafka.Namespace, Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{c.owner()}}
+	m := metav1.ObjectMeta{Namespace: c.Kafka.Namespace, Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{c.Owner}}
 	applyTemplate(&m, template)
 	return m
 }
@@ -92,11 +92,6 @@ func applyTemplate(m *metav1.ObjectMeta, template *v1.ResourceTemplate) {
 	}
 }
 
-// owner makes Kubernetes' garbage collector delete an object with its Kafka.
-func (c *cluster) owner() metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: podset.KindKafka, Name: c.Kafka.Name, UID: c.Kafka.UID}
-}
-
 // with returns a map with one more entry.
 func with(m map[string]string, key, value string) map[string]string {
 	if m == nil {
@@ -106,10 +101,9 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// Owner returns the reference by which objects belong to a Kafka.
-func Owner(kafka *v1.Kafka) *metav1.OwnerReference {
-	ref := (&cluster{Input{Kafka: kafka}}).owner()
-	return &ref
+// Owner returns the reference by which objects in its Kubernetes cluster belong to a Kafka: the garbage collector deletes them with it.
+func Owner(kafka *v1.Kafka) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: podset.KindKafka, Name: kafka.Name, UID: kafka.UID}
 }
 
 // SecretLabels returns the labels of the Secrets of a Kafka, beside those that tell what is in them.

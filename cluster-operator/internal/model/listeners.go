@@ -20,11 +20,11 @@ func (c *cluster) listenerConfig(p *properties, n topology.Node) {
 	}
 	c.internalTLS(p, controllerListener)
 	if n.Roles.Controller {
-		add(controllerListener, ControllerPort, Endpoint{c.nodeHost(n), ControllerPort})
+		add(controllerListener, ControllerPort, c.peer(n, ControllerPortName, ControllerPort))
 	}
 	if n.Roles.Broker {
 		c.internalTLS(p, replicationListener)
-		add(replicationListener, ReplicationPort, Endpoint{c.nodeHost(n), ReplicationPort})
+		add(replicationListener, ReplicationPort, c.peer(n, ReplicationPortName, ReplicationPort))
 		protocols = append(protocols, replicationListener+":SSL")
 		p.set("inter.broker.listener.name", replicationListener)
 		for _, l := range c.listeners(n) {

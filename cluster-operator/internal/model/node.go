@@ -213,12 +213,30 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 		Quotas              *v1.Quotas
 		ClusterID, Metadata string
 		Version             string
+		Stretch             *stretchInputs `json:",omitempty"`
 	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, c.Metrics, s.Quotas,
-		c.ClusterID, c.MetadataVersion, c.Version})
+		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n)})
+}
+
+// stretchInputs are what a node depends on beside voters if its Kafka is stretched.
+type stretchInputs struct {
+	// Cluster is the default of the rack.
+	Cluster string
+	Peers   map[string]Endpoint
+}
+
+func (c *cluster) stretchInputs(n topology.Node) *stretchInputs {
+	if c.Stretch == nil {
+		return nil
+	}
+	return &stretchInputs{c.Stretch.id(n), c.Stretch.Peers[n.ID]}
 }
 
 // identity is a node without what is not its own.
-func identity(n topology.Node) topology.Node { n.Leaving = false; return n }
+func identity(n topology.Node) topology.Node {
+	n.Leaving, n.Cluster = false, topology.Home
+	return n
+}
 
 // advertised is what a node advertises to clients.
 func (c *cluster) advertised(n topology.Node) map[string]Endpoint {

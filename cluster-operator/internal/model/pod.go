@@ -54,6 +54,9 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 func (c *cluster) podAnnotations(n topology.Node) map[string]string {
 	a := copied(c.Certificates.PodAnnotations[c.podName(n)])
 	a[v1.AnnotationKafkaVersion] = c.Version
+	if c.Stretch != nil {
+		a[v1.AnnotationTargetCluster] = c.Stretch.id(n)
+	}
 	var own []string
 	for _, l := range c.listeners(n) {
 		if hash := c.Certificates.ListenerHash[l.Name]; hash != "" && n.Roles.Broker {
@@ -125,10 +128,10 @@ func (c *cluster) ports(n topology.Node) []corev1.ContainerPort {
 		ports = append(ports, corev1.ContainerPort{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP})
 	}
 	if n.Roles.Controller {
-		add("tcp-ctrlplane", ControllerPort)
+		add(ControllerPortName, ControllerPort)
 	}
 	if n.Roles.Broker {
-		add("tcp-replication", ReplicationPort)
+		add(ReplicationPortName, ReplicationPort)
 		for _, l := range c.listeners(n) {
 			add(portName(l), l.Port)
 		}

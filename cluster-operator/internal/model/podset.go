@@ -29,6 +29,9 @@ func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *podset.StrimziP
 	}
 	set.Annotations = with(set.Annotations, podset.AnnotationRolledBy, podset.RolledByRoller)
 	set.Annotations = with(set.Annotations, v1.AnnotationKafkaVersion, c.Version)
+	if c.Stretch != nil {
+		set.Annotations = with(set.Annotations, v1.AnnotationTargetCluster, c.Stretch.id(topology.Node{Cluster: p.Cluster}))
+	}
 	if pool := c.Pools[p.Name]; pool != nil {
 		if text, err := json.Marshal(pool.Spec.Storage); err == nil {
 			set.Annotations = with(set.Annotations, v1.AnnotationStorage, string(text))

@@ -17,7 +17,7 @@ type Object interface {
 	runtime.Object
 }
 
-// Result is what a Kafka is made of.
+// Result is what a Kafka is made of in one Kubernetes cluster.
 type Result struct {
 	// Objects are wanted before the nodes: Services are not among them, which come first of all (Services).
 	Objects []Object
@@ -27,12 +27,14 @@ type Result struct {
 	Manifests []Manifest
 }
 
-// Render makes the wanted objects. Live is what nodes are made from at present, by pod name: a manifest changes only when the user's objects do.
+// Render makes the wanted objects of one Kubernetes cluster. Live is what nodes are made from at present, by pod name: a manifest changes only when the user's objects do.
 func Render(in Input, live map[string]Live) (Result, error) {
 	c := &cluster{in}
 	var r Result
 	r.Objects = append(r.Objects, c.account())
-	r.Objects = append(r.Objects, c.rollerRights()...)
+	if in.At == topology.Home {
+		r.Objects = append(r.Objects, c.rollerRights()...)
+	}
 	if in.Settings.NetworkPolicies {
 		r.Objects = append(r.Objects, c.networkPolicy())
 	}
@@ -40,6 +42,9 @@ func Render(in Input, live map[string]Live) (Result, error) {
 		r.Objects = append(r.Objects, c.disruptionBudget())
 	}
 	for _, p := range in.Topology.Pools {
+		if p.Cluster != in.At {
+			continue
+		}
 		p.Nodes = slices.DeleteFunc(slices.Clone(p.Nodes), func(n topology.Node) bool {
 			_, hold := in.Endpoints.Hold[n.ID]
 			return hold && live[c.podName(n)].Pod == nil

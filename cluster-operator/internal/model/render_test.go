@@ -49,6 +49,7 @@ func rich(t *testing.T) Input {
 			DNSDomain: "cluster.local", NetworkPolicies: true, DisruptionBudgets: true, OperatorNamespace: "kafka-operators",
 			ExcludedLabels: func(key string) bool { return strings.HasPrefix(key, "app.kubernetes.io/") }},
 	}
+	in.Owner = Owner(in.Kafka)
 	if text, err = os.ReadFile(filepath.Join("testdata", "pools.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +70,12 @@ func rich(t *testing.T) Input {
 
 // richWorld is what Kubernetes made of the Services: all addresses are there.
 func richWorld(in Input) World {
-	w := World{Services: map[string]*corev1.Service{}, Now: time.Unix(1000, 0), Patience: time.Minute}
+	w := World{Services: map[string]map[string]*corev1.Service{topology.Home: {}}, Now: time.Unix(1000, 0), Patience: time.Minute}
 	for i, s := range Services(in) {
 		s.Spec.Ports[0].NodePort = int32(31000 + i)
 		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("192.0.2.%d", i)}}
 		s.CreationTimestamp = metav1.NewTime(w.Now)
-		w.Services[s.Name] = s
+		w.Services[topology.Home][s.Name] = s
 	}
 	return w
 }
@@ -247,7 +248,7 @@ func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {
 	in := rich(t)
 	full := richWorld(in)
 	without := richWorld(in)
-	without.Services["my-cluster-brokers-lb-1"].Status.LoadBalancer.Ingress = nil
+	without.Services[topology.Home]["my-cluster-brokers-lb-1"].Status.LoadBalancer.Ingress = nil
 	e := ResolveEndpoints(in, without)
 	g.Expect(e.Waiting).To(HaveKey("lb"))
 	g.Expect(slices.Collect(maps.Keys(e.Hold))).To(Equal([]int32{1}))
@@ -343,7 +344,7 @@ func TestWhereClientsBegin(t *testing.T) {
 	e := ResolveEndpoints(in, world)
 	g.Expect(e.Bootstrap["plain"]).To(Equal([]Endpoint{{"my-cluster-kafka-bootstrap.ns.svc", 9092}}))
 	// Broker 0 advertises a name of its user's. The other one is reached by the address of its Kubernetes node, at the port of the bootstrap Service.
-	port := world.Services["my-cluster-kafka-external-bootstrap"].Spec.Ports[0].NodePort
+	port := world.Services[topology.Home]["my-cluster-kafka-external-bootstrap"].Spec.Ports[0].NodePort
 	g.Expect(e.Bootstrap["external"]).To(Equal([]Endpoint{{"kafka-0.example.com", port}, {"192.0.2.99", port}}))
 	g.Expect(e.Listeners["external"][1].Host).To(Equal("${strimzidir:/opt/kafka/placement:address}"))
 	g.Expect(e.Bootstrap["web"]).To(Equal([]Endpoint{{"bootstrap.example.com", 443}}))

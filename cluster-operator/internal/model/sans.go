@@ -14,6 +14,7 @@ func SANs(in Input, n topology.Node) []string {
 	names := append(c.serviceNames(c.bootstrapService()), c.serviceNames(c.brokersService())...)
 	short := fmt.Sprintf("%s.%s.%s.svc", c.podName(n), c.brokersService(), c.Kafka.Namespace)
 	names = append(names, short+"."+c.Settings.DNSDomain, short)
+	names = append(names, c.peerNames(n)...)
 	if !n.Roles.Broker {
 		return names
 	}

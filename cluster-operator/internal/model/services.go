@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// Services returns the Services of a Kafka. They are wanted before anything else, because nodes advertise their addresses.
+// Services returns the Services of a Kafka in one Kubernetes cluster. They are wanted before anything else, because nodes advertise their addresses.
 func Services(in Input) []*corev1.Service {
 	c := &cluster{in}
 	services := []*corev1.Service{c.headless(), c.bootstrap()}
@@ -25,11 +26,16 @@ func Services(in Input) []*corev1.Service {
 		if value(configuration(l).CreateBootstrapService, true) || l.Type != v1.ListenerLoadBalancer {
 			services = append(services, c.listenerService(l))
 		}
-		for _, n := range c.Topology.Brokers() {
+		for _, n := range c.brokersHere() {
 			services = append(services, c.nodeService(l, n))
 		}
 	}
 	return services
+}
+
+// brokersHere are the brokers in the Kubernetes cluster whose objects are wanted.
+func (c *cluster) brokersHere() []topology.Node {
+	return slices.DeleteFunc(c.Topology.In(c.At), func(n topology.Node) bool { return !n.Roles.Broker })
 }
 
 func (c *cluster) service(name string, labels map[string]string, t *v1.ResourceTemplate, spec corev1.ServiceSpec) *corev1.Service {
@@ -54,7 +60,7 @@ func (c *cluster) internalPorts() []corev1.ServicePort {
 // headless gives each node a DNS name, which it has before it is ready: nodes find each other by it.
 func (c *cluster) headless() *corev1.Service {
 	t := value(c.template().BrokersService, v1.InternalServiceTemplate{})
-	ports := append([]corev1.ServicePort{servicePort("tcp-ctrlplane", ControllerPort), servicePort("tcp-replication", ReplicationPort)}, c.internalPorts()...)
+	ports := append([]corev1.ServicePort{servicePort(ControllerPortName, ControllerPort), servicePort(ReplicationPortName, ReplicationPort)}, c.internalPorts()...)
 	s := c.service(c.brokersService(), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}, corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: c.kafkaSelector(), Ports: ports})
 	setFamilies(&s.Spec, t.IPFamilyPolicy, t.IPFamilies)
@@ -66,7 +72,7 @@ func (c *cluster) bootstrap() *corev1.Service {
 	t := value(c.template().BootstrapService, v1.InternalServiceTemplate{})
 	selector := c.kafkaSelector()
 	selector[podset.LabelBrokerRole] = "true"
-	ports := append([]corev1.ServicePort{servicePort("tcp-replication", ReplicationPort)}, c.internalPorts()...)
+	ports := append([]corev1.ServicePort{servicePort(ReplicationPortName, ReplicationPort)}, c.internalPorts()...)
 	labels := with(c.kafkaLabels(), "strimzi.io/discovery", "true")
 	s := c.service(c.bootstrapService(), labels, &v1.ResourceTemplate{Metadata: t.Metadata}, corev1.ServiceSpec{Selector: selector, Ports: ports})
 	s.Annotations = with(s.Annotations, v1.AnnotationDiscovery, c.discovery())

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -115,7 +116,7 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 		{Name: "STRIMZI_NAMESPACE", Value: namespace},
 		{Name: "STRIMZI_CLUSTER_NAMESPACE", Value: c.Kafka.Namespace},
 		{Name: "STRIMZI_RESOURCE_LABELS", Value: "strimzi.io/cluster=" + c.Kafka.Name},
-		{Name: "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", Value: fmt.Sprintf("%s.%s.svc:%d", c.bootstrapService(), c.Kafka.Namespace, ReplicationPort)},
+		{Name: "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", Value: strings.Join(Bootstrap(c.Input), ",")},
 		{Name: "STRIMZI_SECURITY_PROTOCOL", Value: "SSL"},
 		{Name: "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME", Value: c.name("cluster-ca-cert")},
 		{Name: "STRIMZI_TLS_SECRET_NAME", Value: c.name("entity-topic-operator-certs")},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Input is what the nodes follow from.
@@ -22,13 +23,16 @@ type Input struct {
 	Replicas map[int32]int
 	// Force lets brokers go whatever they hold: annotation strimzi.io/skip-broker-scaledown-check.
 	Force bool
+	// Away are the ids of the Kubernetes clusters that can't be reached. Running and Volumes hold what was last known of them; nothing there changes,
+	// and no id is given that might belong to a volume there.
+	Away []string
 }
 
 // PoolSpec is what a user wants of one pool.
 type PoolSpec struct {
 	// Name is that of the KafkaNodePool.
 	Name string
-	// Cluster names the Kubernetes cluster that the nodes are to run in; "" is the one of the Kafka object.
+	// Cluster is the id of the Kubernetes cluster that the nodes are to run in; Home is the one of the Kafka object.
 	Cluster string
 	// Replicas is how many nodes there should be.
 	Replicas int32
@@ -67,6 +71,22 @@ func Assign(in Input) (Topology, error) {
 	return a.result, nil
 }
 
+// untouched returns a pool as it was last known: its Kubernetes cluster can't be reached.
+func (a *assignment) untouched(spec PoolSpec) Pool {
+	p := Pool{Name: spec.Name, Cluster: spec.Cluster}
+	for _, n := range a.Running {
+		if n.Pool == spec.Name {
+			p.Nodes = append(p.Nodes, n)
+		}
+	}
+	slices.SortFunc(p.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
+	if others := slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Roles != spec.Roles }); others || len(p.Nodes) != int(spec.Replicas) {
+		a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf(
+			"The change of KafkaNodePool %s waits: Kubernetes cluster %s can't be reached", spec.Name, spec.Cluster)})
+	}
+	return p
+}
+
 type assignment struct {
 	Input
 	// owner maps each id that is taken to its pool.
@@ -101,11 +121,14 @@ func (a *assignment) claim() error {
 
 // pool gives a pool the nodes that it is to have, and those that it has and can't let go yet.
 func (a *assignment) pool(spec PoolSpec) Pool {
+	if slices.Contains(a.Away, spec.Cluster) {
+		return a.untouched(spec)
+	}
 	current := a.current(spec)
 	wanted := a.scale(spec, current)
 	p := Pool{Name: spec.Name, Cluster: spec.Cluster}
 	for _, id := range wanted {
-		p.Nodes = append(p.Nodes, Node{ID: id, Pool: spec.Name, Roles: spec.Roles})
+		p.Nodes = append(p.Nodes, Node{ID: id, Pool: spec.Name, Cluster: spec.Cluster, Roles: spec.Roles})
 	}
 	a.keepRoles(spec, p.Nodes)
 	p.Nodes = append(p.Nodes, a.leaving(spec.Name, "Scale-down of", func(id int32) bool { return slices.Contains(wanted, id) })...)
@@ -132,7 +155,13 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 	if missing := int(spec.Replicas) - len(current); missing > 0 && a.mayJoin(spec, missing) {
 		next := a.annotation(spec, "next", spec.NextIDs)
 		for range missing {
-			id := a.newID(spec.Name, wanted, next)
+			id, found := a.newID(spec.Name, wanted, next)
+			if !found {
+				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf("Scale-up of KafkaNodePool %s is blocked: Kubernetes "+
+					"cluster %s can't be reached, and may hold volumes of nodes. Annotate the pool with strimzi.io/next-node-ids and ids that were never used "+
+					"to go on without it", spec.Name, strings.Join(a.Away, ", "))})
+				break
+			}
 			a.owner[id] = spec.Name
 			wanted = append(wanted, id)
 		}
@@ -162,23 +191,27 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 	return false
 }
 
-// newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free.
-func (a *assignment) newID(pool string, taken []int32, next ids) int32 {
+// newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free. While a Kubernetes cluster
+// is away, nobody knows which ids are free.
+func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]
 		return !slices.Contains(taken, id) && (!owned || owner == pool)
 	}
 	if id, found := next.first(free); found {
-		return id
+		return id, true
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.owner)) {
 		if a.owner[id] == pool && free(id) {
-			return id
+			return id, true
 		}
+	}
+	if len(a.Away) > 0 {
+		return 0, false
 	}
 	for id := int32(0); ; id++ {
 		if free(id) {
-			return id
+			return id, true
 		}
 	}
 }
@@ -203,7 +236,7 @@ func (a *assignment) removedPools() {
 		nodes := a.leaving(name, "Removal of", func(int32) bool { return false })
 		if len(nodes) > 0 {
 			slices.SortFunc(nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
-			a.result.Pools = append(a.result.Pools, Pool{Name: name, Nodes: nodes, Removed: true})
+			a.result.Pools = append(a.result.Pools, Pool{Name: name, Cluster: nodes[0].Cluster, Nodes: nodes, Removed: true})
 		}
 	}
 }

@@ -16,6 +16,9 @@ func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node 
 			continue
 		}
 		why := a.needed(n)
+		if slices.Contains(a.Away, n.Cluster) {
+			why = fmt.Sprintf("Kubernetes cluster %s, where node %d runs, can't be reached", n.Cluster, n.ID)
+		}
 		if why == "" && !n.Roles.Controller {
 			continue
 		}

@@ -24,12 +24,17 @@ func (r Roles) String() string {
 	return strings.Join(roles, ",")
 }
 
+// Home stands for the Kubernetes cluster of the Kafka object.
+const Home = ""
+
 // Node is one Kafka node.
 type Node struct {
 	// ID is the node.id, unique in the Kafka cluster.
 	ID int32
 	// Pool names the KafkaNodePool that the node belongs to.
 	Pool string
+	// Cluster is the id of the Kubernetes cluster that the node runs in; Home is the one of the Kafka object.
+	Cluster string `json:",omitempty"`
 	// Roles are the roles that the node has, which differ from its pool's while a change of roles is blocked.
 	Roles Roles
 	// Leaving reports that the node is not wanted any more. It runs until Leave allows it to go.
@@ -40,7 +45,7 @@ type Node struct {
 type Pool struct {
 	// Name is that of the KafkaNodePool.
 	Name string
-	// Cluster names the Kubernetes cluster that the nodes run in; "" is the one of the Kafka object.
+	// Cluster is the id of the Kubernetes cluster that new nodes run in; Home is the one of the Kafka object.
 	Cluster string
 	// Nodes are the nodes in ascending order of their ids, those that are leaving included.
 	Nodes []Node
@@ -88,6 +93,11 @@ func (t Topology) Controllers() []Node {
 // Brokers returns the nodes with the broker role, in ascending order of their ids.
 func (t Topology) Brokers() []Node {
 	return slices.DeleteFunc(t.Nodes(), func(n Node) bool { return !n.Roles.Broker })
+}
+
+// In returns the nodes in one Kubernetes cluster, in ascending order of their ids.
+func (t Topology) In(cluster string) []Node {
+	return slices.DeleteFunc(t.Nodes(), func(n Node) bool { return n.Cluster != cluster })
 }
 
 // PodName returns the name of a node's pod.

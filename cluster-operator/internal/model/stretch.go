@@ -1,0 +1,131 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// The names of the ports that nodes use among themselves, in pods and Services. Source: Strimzi.
+const (
+	ControllerPortName  = "tcp-ctrlplane"
+	ReplicationPortName = "tcp-replication"
+)
+
+// Stretch is what nodes depend on if the Kafka is stretched over several Kubernetes clusters.
+type Stretch struct {
+	// Central is the id of the Kubernetes cluster of the Kafka object.
+	Central string
+	// Peers are where the ports of nodes can be reached from every Kubernetes cluster: what nodes advertise. Empty while addresses of the first nodes are
+	// not known.
+	Peers Peers
+	// Names are further names and addresses of nodes, for their certificates: those that nodes will advertise as soon as their certificates fit.
+	Names map[int32][]string
+}
+
+// Peers maps nodes and names of ports to endpoints.
+type Peers map[int32]map[string]Endpoint
+
+// id returns the id by which users name the Kubernetes cluster that a node runs in.
+func (s *Stretch) id(n topology.Node) string {
+	if n.Cluster == topology.Home {
+		return s.Central
+	}
+	return n.Cluster
+}
+
+// Port is a port of a node's pod that other nodes and clients connect to.
+type Port struct {
+	Name string
+	Port int32
+}
+
+// PeerPorts returns the ports of a node that have to be reached from other Kubernetes clusters.
+func PeerPorts(kafka *v1.Kafka, n topology.Node) []Port {
+	var ports []Port
+	if n.Roles.Controller {
+		ports = append(ports, Port{ControllerPortName, ControllerPort})
+	}
+	if n.Roles.Broker {
+		ports = append(ports, Port{ReplicationPortName, ReplicationPort})
+		for _, l := range kafka.Spec.Kafka.Listeners {
+			if l.Type == v1.ListenerInternal {
+				ports = append(ports, Port{portName(l), l.Port})
+			}
+		}
+	}
+	return ports
+}
+
+// peer returns where other nodes and clients find a port of a node.
+func (c *cluster) peer(n topology.Node, name string, port int32) Endpoint {
+	if c.Stretch != nil {
+		if e, known := c.Stretch.Peers[n.ID][name]; known {
+			return e
+		}
+	}
+	return Endpoint{c.nodeHost(n), port}
+}
+
+// peerNames are the names and addresses of a node that its certificate is for if the Kafka is stretched.
+func (c *cluster) peerNames(n topology.Node) []string {
+	if c.Stretch == nil {
+		return nil
+	}
+	var names []string
+	for _, e := range c.Stretch.Peers[n.ID] {
+		names = append(names, e.Host)
+	}
+	names = append(names, c.Stretch.Names[n.ID]...)
+	slices.Sort(names)
+	return names
+}
+
+// Bootstrap returns where operators find the brokers, as bootstrap.servers: the Service in one Kubernetes cluster, all brokers in several.
+func Bootstrap(in Input) []string {
+	c := &cluster{in}
+	if c.Stretch == nil || len(c.Stretch.Peers) == 0 {
+		return []string{fmt.Sprintf("%s.%s.svc:%d", c.bootstrapService(), c.Kafka.Namespace, ReplicationPort)}
+	}
+	var servers []string
+	for _, n := range c.Topology.Brokers() {
+		servers = append(servers, c.peer(n, ReplicationPortName, ReplicationPort).String())
+	}
+	return servers
+}
+
+// Copies returns the Secrets of the home Kubernetes cluster that another one needs too: what its nodes trust, what its clients trust, and the
+// certificates of its nodes. The keys of CAs are never among them.
+func Copies(in Input, secrets map[string]*corev1.Secret) []*corev1.Secret {
+	c := &cluster{in}
+	names := []string{c.name("cluster-ca-cert"), c.name("clients-ca-cert"), c.name("trustbundle")}
+	for _, n := range c.Topology.In(c.At) {
+		names = append(names, c.podName(n))
+	}
+	var copies []*corev1.Secret
+	for _, name := range names {
+		if s := secrets[name]; s != nil {
+			copies = append(copies, c.copyOf(s))
+		}
+	}
+	return copies
+}
+
+func (c *cluster) copyOf(s *corev1.Secret) *corev1.Secret {
+	made := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: c.meta(s.Name, copied(s.Labels), nil), Type: s.Type, Data: s.Data,
+	}
+	for key, value := range s.Annotations {
+		if strings.HasPrefix(key, "strimzi.io/") {
+			made.Annotations = with(made.Annotations, key, value)
+		}
+	}
+	return made
+}
