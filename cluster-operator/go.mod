@@ -86,6 +86,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/kafka-operators/kafka-operators/clusters v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/kafka v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/operator v0.0.0-00010101000000-000000000000
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
@@ -108,3 +109,5 @@ require (
 replace github.com/kafka-operators/kafka-operators/kafka => ../kafka
 
 replace github.com/kafka-operators/kafka-operators/operator => ../operator
+
+replace github.com/kafka-operators/kafka-operators/clusters => ../clusters

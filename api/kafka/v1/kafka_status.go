@@ -1,6 +1,9 @@
 package v1
 
-import "k8s.io/apimachinery/pkg/runtime"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // KafkaStatus is what the cluster operator found and did.
 type KafkaStatus struct {
@@ -48,6 +51,12 @@ type KafkaStatus struct {
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ClusterSecurity *runtime.RawExtension `json:"clusterSecurity,omitempty"`
+
+	// What is known of each Kubernetes cluster that the Kafka is stretched over.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	StretchClusters []StretchClusterStatus `json:"stretchClusters,omitempty"`
 
 	// Written by Strimzi, and kept. In v1beta2 only.
 	// +optional
@@ -100,4 +109,46 @@ type UsedNodePool struct {
 	// The name of the KafkaNodePool.
 	// +optional
 	Name string `json:"name,omitempty"`
+}
+
+// StretchClusterState says whether anything is known of a Kubernetes cluster.
+// +kubebuilder:validation:Enum=Connected;Unknown
+type StretchClusterState string
+
+// The states.
+const (
+	// StretchClusterConnected: what the status says of it is true.
+	StretchClusterConnected StretchClusterState = "Connected"
+	// StretchClusterUnknown: it can't be read or written, so that nothing is known of the nodes there.
+	StretchClusterUnknown StretchClusterState = "Unknown"
+)
+
+// StretchClusterStatus is what is known of a Kubernetes cluster that a Kafka is stretched over.
+type StretchClusterStatus struct {
+	// The id of the Kubernetes cluster.
+	Name string `json:"name"`
+
+	// Whether anything is known of it.
+	State StretchClusterState `json:"state"`
+
+	// The ids of the nodes there, as they were last known.
+	// +optional
+	// +listType=atomic
+	NodeIDs []int32 `json:"nodeIds,omitempty"`
+
+	// How many of these nodes are ready. Absent if that is not known.
+	// +optional
+	ReadyNodes *int32 `json:"readyNodes,omitempty"`
+
+	// Why nothing is known, in a word.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// Why nothing is known, and what to do.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// When its API server last answered, if it does not now.
+	// +optional
+	LastSeenTime *metav1.Time `json:"lastSeenTime,omitempty"`
 }

@@ -42,6 +42,13 @@ const (
 
 	// AnnotationTargetCluster names, on every KafkaNodePool of such a Kafka, the Kubernetes cluster that the pool's nodes run in.
 	AnnotationTargetCluster = "strimzi.io/stretch-cluster-alias"
+
+	// AnnotationOwnerEpoch counts, on such a Kafka object, the holders of the owner that ownership.MarkID names. The operator writes both before it makes
+	// anything in another Kubernetes cluster.
+	AnnotationOwnerEpoch = "strimzi.io/owner-epoch"
+
+	// FinalizerStretch keeps such a Kafka object until nothing is left of it in other Kubernetes clusters.
+	FinalizerStretch = "strimzi.io/stretch-cluster"
 )
 
 // Annotations that users set on a KafkaNodePool. Each is a list of ids and ranges of ids: [0,1,10-20,50-30].

@@ -97,8 +97,13 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err := addPodSets(ctx, mgr, live, recorder, o); err != nil || o.PodSetsOnly {
 		return err
 	}
+	stretching, set, err := newStretching(ctx, mgr, live, o)
+	if err != nil {
+		return err
+	}
 	r := &controller.Reconciler{
-		Cache: mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
+		Stretching: stretching,
+		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
 		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }},
 		Settings: model.Settings{
 			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ImagePullPolicy: o.PullPolicy, ImagePullSecrets: references(o.PullSecrets),
@@ -109,7 +114,14 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
 		Now: time.Now, Rand: rand.Reader,
 	}
-	return r.SetupWithManager(mgr, o.Concurrency, o.Selector.Matches)
+	c, err := r.SetupWithManager(mgr, o.Concurrency, o.Selector.Matches)
+	if err != nil || set == nil {
+		return err
+	}
+	if err := mgr.Add(set); err != nil {
+		return err
+	}
+	return r.FollowClusters(mgr, c, set)
 }
 
 func references(names []string) []corev1.LocalObjectReference {

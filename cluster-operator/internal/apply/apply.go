@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,8 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
@@ -52,19 +55,28 @@ func (e *ForeignError) Error() string {
 		e.Kind, e.Namespace, e.Name, e.Why)
 }
 
-// Applier writes the objects of one Kafka.
+// Applier writes the objects of one Kafka in one Kubernetes cluster.
 type Applier struct {
 	// Client reads and writes without a cache in between: what is there is judged right before each write.
 	Client client.Client
-	// Kafka names the Kafka, and UID identifies it.
+	// Kafka names the Kafka, and UID identifies what owns its objects.
 	Kafka string
 	UID   types.UID
 	// ClusterID is the id of the Kafka cluster, by which volumes are known that outlived their Kafka object.
 	ClusterID string
+	// Owner marks what is written, and tells what may be, in a Kubernetes cluster that other central ones may write to as well. UID is that of the anchor
+	// there then. Nil in the Kubernetes cluster of the Kafka object, where its uid tells enough.
+	Owner *ownership.Owner
 }
 
 // Owns returns why an object does not belong to the Kafka, or "".
 func (a *Applier) Owns(o client.Object) string {
+	if a.Owner != nil {
+		if d := a.decide(o); !d.Writes() && !a.survives(o) {
+			return why(d, o)
+		}
+		return ""
+	}
 	for _, ref := range o.GetOwnerReferences() {
 		if ref.UID == a.UID {
 			return ""
@@ -79,6 +91,39 @@ func (a *Applier) Owns(o client.Object) string {
 	return "its owner references do not name it"
 }
 
+// decide says what may be done with an object in a Kubernetes cluster that others may write to.
+func (a *Applier) decide(o client.Object) ownership.Decision {
+	gvk, err := apiutil.GVKForObject(o, a.Client.Scheme())
+	if err != nil {
+		return ownership.Unowned // its own mark can't be read
+	}
+	live := ownership.Read(o, gvk.Kind)
+	live.Terminating = false // such an object is waited for, whoever's it is
+	proven := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return a.UID != "" && ref.UID == a.UID })
+	return ownership.Decide(&live, *a.Owner, ownership.Facts{Proven: proven})
+}
+
+// why describes a decision that forbids a write.
+func why(d ownership.Decision, o client.Object) string {
+	switch d {
+	case ownership.Foreign:
+		return "its owner is " + o.GetAnnotations()[ownership.MarkID]
+	case ownership.Fenced:
+		return "another central cluster has taken it over"
+	case ownership.Copied:
+		return "its marks are those of " + o.GetAnnotations()[ownership.MarkSelf]
+	}
+	return "it carries no mark of an owner"
+}
+
+// manager is the name under which the API server knows the fields that are applied.
+func (a *Applier) manager() client.FieldOwner {
+	if a.Owner != nil {
+		return client.FieldOwner(a.Owner.FieldManager())
+	}
+	return FieldManager
+}
+
 // survives reports whether an object without an owner is one that outlives the Kafka object: a volume, or the Secret of a CA.
 func (a *Applier) survives(o client.Object) bool {
 	labels := o.GetLabels()
@@ -89,7 +134,7 @@ func (a *Applier) survives(o client.Object) bool {
 	case *corev1.PersistentVolumeClaim:
 		return a.ClusterID != "" && o.GetAnnotations()[model.AnnotationClusterID] == a.ClusterID
 	case *corev1.Secret:
-		return true
+		return a.Owner == nil // keys of CAs stay in the home cluster
 	}
 	return false
 }
@@ -99,6 +144,9 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	u, err := toUnstructured(wanted)
 	if err != nil {
 		return "", fmt.Errorf("%T %s: %w", wanted, wanted.GetName(), err)
+	}
+	if a.Owner != nil {
+		ownership.Mark(u, u.GetKind(), *a.Owner)
 	}
 	if err := mark(u); err != nil {
 		return "", err
@@ -164,7 +212,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 		return "", fmt.Errorf("get %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	u.SetResourceVersion(noVersion)
-	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager)); err != nil {
+	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), a.manager()); err != nil {
 		return "", fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	return Created, nil
@@ -185,7 +233,7 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 	}
 	u.SetUID(live.GetUID())
 	u.SetResourceVersion(live.GetResourceVersion())
-	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
+	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), a.manager(), client.ForceOwnership); err != nil {
 		return "", fmt.Errorf("apply %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	return Changed, nil
@@ -226,6 +274,9 @@ func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, error) {
 	if a.Owns(live) != "" || live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil
+	}
+	if a.Owner != nil && !a.decide(live).Deletes() && !a.survives(live) {
+		return Unchanged, nil // what is not marked in this epoch is applied, and thereby marked, before it is deleted
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
 	err := a.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -62,7 +62,7 @@ func (p *pass) acceptStorage(context.Context) error {
 // follows the version of Kafka. A failure is a warning: the nodes are as they should be.
 func (p *pass) brokers(ctx context.Context) error {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
-	if !status.Converged(p.status) {
+	if !status.Converged(p.status) || len(p.away) > 0 {
 		return nil
 	}
 	to := p.connection()

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,6 +50,7 @@ func (p *pass) certificates(ctx context.Context) error {
 	if err := p.writeSecrets(ctx, plan.Leaves); err != nil {
 		return err
 	}
+	p.keepSecrets(plan)
 	p.input.Certificates.PodAnnotations = plan.PodAnnotations
 	p.figures.ClusterCA, p.figures.ClientsCA = plan.ClusterCA.NotAfter, plan.ClientsCA.NotAfter
 	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
@@ -58,6 +60,19 @@ func (p *pass) certificates(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keepSecrets remembers the Secrets as they are now, for the copies in other Kubernetes clusters. CAs of the user's are not in the plan.
+func (p *pass) keepSecrets(plan pki.Result) {
+	p.secrets = map[string]*corev1.Secret{}
+	for key, o := range p.home().facts.Objects {
+		if s, ok := o.(*corev1.Secret); ok {
+			p.secrets[key.Name] = s
+		}
+	}
+	for _, d := range slices.Concat(plan.CAs, []pki.Desired{plan.TrustBundle}, plan.Leaves) {
+		p.secrets[d.Name] = d.Secret
+	}
 }
 
 // writeSecrets writes Secrets that hold keys. They are created or updated as a whole, bound to what was read, and never forced.
@@ -90,7 +105,7 @@ func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 	in := pki.Input{
 		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: new(model.Owner(p.kafka)), Labels: model.SecretLabels(p.input),
 		ClusterCA: caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
-		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: true, Now: p.Now(), Rand: p.Rand, NewKey: p.NewKey,
+		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(), Rand: p.Rand, NewKey: p.NewKey,
 	}
 	custom, err := p.listenerCertificates(ctx)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
@@ -38,6 +39,18 @@ type pass struct {
 	sites  []*site
 	listed []facts.ListedPod
 	input  model.Input
+
+	// What follows is for a Kafka that is stretched over several Kubernetes clusters.
+	// away are those that can't be read or written now, by their ids, and remembered are the nodes that they were last known to have.
+	away       map[string]away
+	remembered []topology.Node
+	record     record
+	owner      ownership.Owner
+	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
+	hold map[int32]string
+	// secrets are those of the PKI in the home cluster, by their names.
+	secrets map[string]*corev1.Secret
+
 	// status is filled in as facts become known, and next is when to look again, 0 for at the next interval.
 	status status.Input
 	next   time.Duration
@@ -56,12 +69,14 @@ func (p *pass) run(ctx context.Context) error {
 		{"assign nodes", p.assign},
 		{"validate", p.validate},
 		{"write pool statuses", p.writePools},
+		{"claim other Kubernetes clusters", p.claim},
 		{"services", p.services},
 		{"certificates", p.certificates},
 		{"nodes", p.nodes},
 		{"placement", p.place},
 		{"entity operator", p.entityOperator},
 		{"remove what is not wanted", p.prune},
+		{"release other Kubernetes clusters", p.release},
 		{"brokers", p.brokers},
 	} {
 		if err := step.do(ctx); err != nil {
@@ -81,8 +96,14 @@ func (p *pass) read(ctx context.Context) (err error) {
 	if err := p.readSite(ctx, home); err != nil {
 		return err
 	}
+	if err := p.readRemotes(ctx); err != nil {
+		return err
+	}
 	p.status.Sets = p.podSets()
 	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
+	if p.stretched() && p.Stretching != nil {
+		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
+	}
 	p.input.MetadataVersion = p.kafka.Spec.Kafka.MetadataVersion
 	if p.input.MetadataVersion == "" {
 		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)
@@ -175,9 +196,15 @@ func (p *pass) assign(ctx context.Context) error {
 	for _, l := range p.listed {
 		in.Running = append(in.Running, l.Node)
 	}
+	in.Running = append(in.Running, p.remembered...)
+	for id := range p.away {
+		in.Away = append(in.Away, id)
+		in.Volumes = append(in.Volumes, p.record.Clusters[id].Volumes...)
+	}
+	slices.Sort(in.Away)
 	for _, pool := range p.input.Pools {
 		in.Pools = append(in.Pools, topology.PoolSpec{
-			Name: pool.Name, Replicas: pool.Spec.Replicas, Roles: rolesOf(pool), Known: pool.Status.NodeIDs,
+			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool), Known: pool.Status.NodeIDs,
 			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
 		})
 	}
@@ -255,9 +282,17 @@ func (p *pass) at(s *site) model.Input {
 
 // apply makes an object in a Kubernetes cluster as it is wanted, and keeps it.
 func (p *pass) apply(ctx context.Context, s *site, wanted client.Object) error {
+	return p.applyOver(ctx, s, wanted, s.facts.Objects[facts.KeyOf(wanted)])
+}
+
+// applyOver is apply for an object of which more is known than what was read.
+func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Object) error {
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
-	outcome, err := s.applier.Apply(ctx, wanted, s.facts.Objects[key])
+	if s.owner.UID == "" {
+		return fmt.Errorf("%s %s is not made in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
+	}
+	outcome, err := s.applier.Apply(ctx, wanted, live)
 	if foreign := (*apply.ForeignError)(nil); asForeign(err, &foreign) {
 		return &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
 	}

@@ -68,7 +68,11 @@ type Reconciler struct {
 	Now  func() time.Time
 	Rand io.Reader
 
+	// Stretching is nil if the operator is not configured for stretched Kafkas.
+	Stretching *Stretching
+
 	unknown unknownFields
+	orphans orphans
 }
 
 // Reconcile carries out one pass over a Kafka.
@@ -78,10 +82,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.Kafka.Forget(req.NamespacedName)
 		r.Metrics.Forget(req.NamespacedName)
 		r.unknown.remember(req.NamespacedName, nil)
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+		if !apierrors.IsNotFound(err) {
+			return reconcile.Result{}, err
+		}
+		next, err := r.sweep(ctx, req.NamespacedName)
+		return reconcile.Result{RequeueAfter: next}, err
 	}
-	if kafka.DeletionTimestamp != nil || kafka.Spec == nil {
-		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
+	if kafka.DeletionTimestamp != nil {
+		return r.finalize(ctx, kafka)
+	}
+	if kafka.Spec == nil {
+		return reconcile.Result{}, nil
 	}
 	if kafka.Annotations[v1.AnnotationPauseReconciliation] == "true" {
 		return reconcile.Result{}, r.pause(ctx, kafka)
@@ -198,6 +209,11 @@ func (f *Failure) Error() string { return f.Message }
 // Unwrap returns what went wrong.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// problemf is a problem that more passes may end.
+func problemf(reason, format string, args ...any) status.Problem {
+	return status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
 // stalled is a failure that only a user can end.
 func stalled(reason, format string, args ...any) *Failure {
 	return &Failure{Problem: status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...), Stalled: true}}
@@ -207,6 +223,7 @@ func stalled(reason, format string, args ...any) *Failure {
 func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	p.status.OperatorVersion = p.OperatorVersion
+	p.describeClusters()
 	next = p.Interval
 	if p.next > 0 && p.next < next {
 		next = p.next

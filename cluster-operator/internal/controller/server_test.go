@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -52,7 +53,7 @@ func TestMain(m *testing.M) {
 	}
 	server = config
 	code = m.Run()
-	if err := env.Stop(); err != nil {
+	if err := errors.Join(env.Stop(), stopRemoteServers()); err != nil {
 		fmt.Fprintln(os.Stderr, "stop the API server:", err)
 		code = 1
 	}
@@ -170,7 +171,8 @@ func (w *world) versions() map[string]string {
 		w.Expect(w.k8s.List(w.t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
 		items, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
 		w.Expect(err).NotTo(HaveOccurred())
-		for _, item := range items["items"].([]any) {
+		found, _ := items["items"].([]any)
+		for _, item := range found {
 			m := item.(map[string]any)["metadata"].(map[string]any)
 			all[fmt.Sprintf("%T/%s", list, m["name"])] = fmt.Sprint(m["resourceVersion"])
 		}

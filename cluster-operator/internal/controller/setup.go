@@ -19,6 +19,8 @@ import (
 )
 
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas;kafkanodepools,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=patch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,resourceNames=kube-system
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas/status;kafkanodepools/status,verbs=get;patch;update
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets/status,verbs=get;patch;update
@@ -38,7 +40,7 @@ import (
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch;update
 
 // SetupWithManager watches Kafkas and everything that belongs to them. Whatever of it is changed or deleted by somebody wakes the Kafka.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects func(map[string]string) bool) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects func(map[string]string) bool) (controller.Controller, error) {
 	selected := predicate.NewPredicateFuncs(func(o client.Object) bool { return selects == nil || selects(o.GetLabels()) })
 	b := ctrl.NewControllerManagedBy(mgr).Named("kafka").
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
@@ -49,7 +51,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects fun
 	for _, kind := range facts.Kinds() {
 		b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofCluster))
 	}
-	return b.Complete(r)
+	return b.Build(r)
 }
 
 // ofCluster returns the Kafka that an object's label names.

@@ -4,12 +4,15 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -20,6 +23,9 @@ type site struct {
 	// cache holds what is watched there, and live reads and writes past it.
 	cache client.Reader
 	live  client.Client
+	// member is the connection to another Kubernetes cluster than home, and anchor what owns the Kafka's objects there; nil if there is none yet.
+	member Member
+	anchor *corev1.ConfigMap
 	// facts are what the Kafka has there.
 	facts   facts.Cluster
 	applier *apply.Applier
@@ -42,14 +48,59 @@ func (p *pass) site(cluster string) *site {
 // home returns the Kubernetes cluster of the Kafka object.
 func (p *pass) home() *site { return p.sites[0] }
 
-// each carries out a step in every Kubernetes cluster.
+// each carries out a step in every Kubernetes cluster. One that fails is left out of the rest of the pass, and the others go on; home must not fail.
 func (p *pass) each(do func(*site) error) error {
-	for _, s := range p.sites {
-		if err := do(s); err != nil {
+	for _, s := range slices.Clone(p.sites) {
+		err := do(s)
+		switch {
+		case err == nil:
+		case s.cluster == topology.Home || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 			return err
+		default:
+			p.drop(s, err)
 		}
 	}
 	return nil
+}
+
+// eachHost carries out a step in the Kubernetes cluster of the Kafka object and in those that have nodes.
+func (p *pass) eachHost(do func(*site) error) error {
+	return p.each(func(s *site) error {
+		if s.cluster != topology.Home && !p.hosts(s.cluster) {
+			return nil
+		}
+		return do(s)
+	})
+}
+
+// describeClusters tells the status which Kubernetes clusters the Kafka is in, and what is known of each.
+func (p *pass) describeClusters() {
+	if p.Stretching == nil || p.kafka.Annotations[v1.AnnotationStretch] != "true" || p.sites == nil {
+		return
+	}
+	in := &status.Stretch{Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Formed: len(p.record.Clusters) > 0}
+	for _, s := range p.sites {
+		c := status.Cluster{ID: p.clusterID(s.cluster), Nodes: ids(p.input.Topology.In(s.cluster))}
+		for _, set := range s.facts.PodSets() {
+			c.Ready += set.Status.ReadyPods
+		}
+		if s.cluster == topology.Home || p.hosts(s.cluster) || len(c.Nodes) > 0 {
+			in.Clusters = append(in.Clusters, c)
+		}
+	}
+	for id, a := range p.away {
+		in.Clusters = append(in.Clusters, status.Cluster{ID: id, Nodes: ids(p.record.Clusters[id].Nodes), Problem: &a.Problem, Since: a.member.Since, LastSeen: a.member.LastSeen})
+	}
+	p.status.Stretch = in
+}
+
+func ids(nodes []topology.Node) []int32 {
+	var list []int32
+	for _, n := range nodes {
+		list = append(list, n.ID)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // podSets returns the StrimziPodSets in all Kubernetes clusters, in the order of their names.

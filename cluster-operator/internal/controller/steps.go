@@ -27,7 +27,7 @@ func asForeign(err error, target **apply.ForeignError) bool { return errors.As(e
 
 // services applies the Services, and the Ingresses that lead to them, and finds out where nodes can be reached.
 func (p *pass) services(ctx context.Context) error {
-	err := p.each(func(s *site) error {
+	err := p.eachHost(func(s *site) error {
 		for _, o := range model.Services(p.at(s)) {
 			if err := p.apply(ctx, s, o); err != nil {
 				return err
@@ -43,6 +43,25 @@ func (p *pass) services(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	world, err := p.world(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.peers(ctx); err != nil {
+		return err
+	}
+	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
+	maps.Copy(p.input.Endpoints.Hold, p.hold)
+	p.status.Endpoints = &p.input.Endpoints
+	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
+		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
+		p.next = 10 * time.Second
+	}
+	return nil
+}
+
+// world is what Kubernetes made of the Services.
+func (p *pass) world(ctx context.Context) (model.World, error) {
 	world := model.World{
 		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
 		Now: p.Now(), Patience: p.AddressTimeout,
@@ -62,20 +81,14 @@ func (p *pass) services(ctx context.Context) error {
 		for _, n := range p.input.Topology.Brokers() {
 			node, err := p.kubernetesNode(ctx, n)
 			if err != nil {
-				return err
+				return world, err
 			}
 			if node != nil {
 				world.KubernetesNodes[n.ID] = node
 			}
 		}
 	}
-	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
-	p.status.Endpoints = &p.input.Endpoints
-	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
-		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
-		p.next = 10 * time.Second
-	}
-	return nil
+	return world, nil
 }
 
 // kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet.
@@ -117,14 +130,19 @@ func (p *pass) nodes(ctx context.Context) error {
 			}
 		}
 	}
-	err := p.each(func(s *site) error { return p.applyAll(ctx, s, rendered[s].Objects) })
+	err := p.eachHost(func(s *site) error {
+		if err := p.applyCopies(ctx, s); err != nil {
+			return err
+		}
+		return p.applyAll(ctx, s, rendered[s].Objects)
+	})
 	if err != nil {
 		return err
 	}
 	if err := p.stillEmpty(ctx); err != nil {
 		return err
 	}
-	if err := p.each(func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }); err != nil {
+	if err := p.eachHost(func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }); err != nil {
 		return err
 	}
 	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
@@ -305,6 +323,9 @@ func (p *pass) lists(set *podset.StrimziPodSet) bool {
 
 // podGone reports whether nothing runs under a name any more, and nothing is wanted under it.
 func (p *pass) podGone(name string) bool {
+	if len(p.away) > 0 {
+		return false // it may run there
+	}
 	runs := slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return pod.Name == name })
 	return !runs && !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return p.input.Topology.PodName(n) == name })
 }

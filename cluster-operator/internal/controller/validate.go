@@ -19,7 +19,7 @@ import (
 func (p *pass) validate(ctx context.Context) error {
 	in := validate.Input{
 		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)), Version: p.input.Version,
-		Running: p.running(ctx), ConfigMaps: map[string]map[string]string{}, Secrets: map[string][]string{},
+		Clusters: p.Stretching.clusters(), Placed: p.placed(), Running: p.running(ctx), ConfigMaps: map[string]map[string]string{}, Secrets: map[string][]string{},
 	}
 	for _, n := range p.input.Topology.Brokers() {
 		in.Brokers = append(in.Brokers, n.ID)
@@ -40,6 +40,26 @@ func (p *pass) validate(ctx context.Context) error {
 	p.input.Logging = referred(in.ConfigMaps, loggingReference(p.kafka))
 	p.input.Metrics = referred(in.ConfigMaps, metricsReference(p.kafka))
 	return nil
+}
+
+// placed returns where the nodes of pools are, or their volumes: the ids of Kubernetes clusters by the names of pools.
+func (p *pass) placed() map[string]string {
+	at := map[string]string{}
+	if p.Stretching == nil {
+		return at
+	}
+	for _, s := range p.sites {
+		for _, v := range s.facts.Volumes(p.kafka.Name) {
+			at[v.Pool] = p.clusterID(s.cluster)
+		}
+	}
+	for _, l := range p.listed {
+		at[l.Node.Pool] = p.clusterID(l.Node.Cluster)
+	}
+	for _, n := range p.remembered {
+		at[n.Pool] = p.clusterID(n.Cluster)
+	}
+	return at
 }
 
 // running returns which versions run. Kafka is asked for its metadata version only if the version of Kafka changes.

@@ -2,11 +2,13 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -98,6 +100,57 @@ func Bootstrap(in Input) []string {
 		servers = append(servers, c.peer(n, ReplicationPortName, ReplicationPort).String())
 	}
 	return servers
+}
+
+// AnchorName names the ConfigMap that owns a Kafka's objects in another Kubernetes cluster than that of the Kafka object: Kubernetes' garbage collector
+// deletes them with it.
+func AnchorName(kafka string) string { return kafka + "-kafka-gc" }
+
+// ComponentAnchor is the value of strimzi.io/component-type on anchors.
+const ComponentAnchor = "garbage-collector"
+
+// Anchor returns the anchor for a Kubernetes cluster. Its name, labels and the data with dashes are those of the proposal of stretch clusters for Strimzi.
+func Anchor(in Input, data map[string]string) *corev1.ConfigMap {
+	c := &cluster{in}
+	labels := c.labels("kafka", ComponentAnchor, nil)
+	labels["app.kubernetes.io/name"] = "kafka"
+	labels["strimzi.io/remote-cluster"] = in.At
+	m := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: in.Kafka.Namespace, Name: AnchorName(in.Kafka.Name), Labels: labels},
+		Data: map[string]string{
+			"cluster-id": in.At, "kafka-cluster": in.Kafka.Name, "namespace": in.Kafka.Namespace,
+			"purpose":           "Garbage collection anchor for remote cluster resources",
+			"managed-resources": "StrimziPodSet,ServiceAccount,Secret,ConfigMap,Service,ServiceExport,PersistentVolumeClaim",
+		},
+	}
+	maps.Copy(m.Data, data)
+	return m
+}
+
+// RecordName names the ConfigMap, beside the Kafka object, that holds what is known of the other Kubernetes clusters.
+func RecordName(kafka string) string { return kafka + "-kafka-stretch" }
+
+// Record returns that ConfigMap.
+func Record(in Input, data map[string]string) *corev1.ConfigMap {
+	c := &cluster{in}
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: c.meta(RecordName(in.Kafka.Name), c.kafkaLabels(), nil), Data: data,
+	}
+}
+
+// Planned completes an object that a network provider planned: its namespace, labels and owner are the operator's.
+func Planned(in Input, o unstructured.Unstructured) *unstructured.Unstructured {
+	c := &cluster{in}
+	m := c.meta(o.GetName(), c.kafkaLabels(), nil)
+	made := o.DeepCopy()
+	made.SetNamespace(m.Namespace)
+	labels := copied(made.GetLabels())
+	maps.Copy(labels, m.Labels)
+	made.SetLabels(labels)
+	made.SetOwnerReferences(m.OwnerReferences)
+	return made
 }
 
 // Copies returns the Secrets of the home Kubernetes cluster that another one needs too: what its nodes trust, what its clients trust, and the

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
@@ -52,10 +53,52 @@ type Options struct {
 	Concurrency int
 	// PodSetsOnly runs the StrimziPodSet controller alone.
 	PodSetsOnly bool
+	// Stretch is for Kafkas over several Kubernetes clusters.
+	Stretch Stretch
 
 	Election election.Options
 	HTTP     manager.HTTP
 	Log      logging.Options
+}
+
+// Stretch is what Kafkas need that are stretched over several Kubernetes clusters.
+type Stretch struct {
+	// Central is the id of the Kubernetes cluster that the operator runs in, and Remotes are the others.
+	Central string
+	Remotes []clusters.Remote
+	// Provider names the network provider, and Path is where programs of providers are.
+	Provider, Path string
+	// Settings names the ConfigMap, in the operator's namespace, with the provider's settings; empty without.
+	Settings string
+}
+
+// Configured reports whether Kafkas can be stretched.
+func (s Stretch) Configured() bool { return len(s.missing()) == 0 }
+
+// missing are the required variables that are not set.
+func (s Stretch) missing() []string {
+	var missing []string
+	for _, required := range []struct {
+		name string
+		set  bool
+	}{{envCentral, s.Central != ""}, {envRemotes, len(s.Remotes) > 0}, {envProvider, s.Provider != ""}, {envPath, s.Path != ""}} {
+		if !required.set {
+			missing = append(missing, required.name)
+		}
+	}
+	return missing
+}
+
+// complete checks what belongs together.
+func (s Stretch) complete(r *settings.Reading) {
+	if missing := s.missing(); len(missing) > 0 && len(missing) < 4 {
+		r.Warn("Kafkas can't be stretched over several Kubernetes clusters: %s must be set as well", strings.Join(missing, ", "))
+	}
+	for _, remote := range s.Remotes {
+		if remote.ID == s.Central {
+			r.Reject(envRemotes, remote.ID, "the id of the central cluster ("+envCentral+")", "give each Kubernetes cluster an id of its own")
+		}
+	}
 }
 
 // DefaultVersion is the newest version that has an image.
@@ -87,6 +130,7 @@ func Parse(args []string, env settings.Environment) (Options, []string, error) {
 	}
 	o.Election.Complete(r, name, home)
 	o.HTTP.Complete(r)
+	o.Stretch.complete(r)
 	return *o, r.Warnings(), r.Err()
 }
 

@@ -2,6 +2,7 @@ package options
 
 import (
 	"flag"
+	"maps"
 	"strings"
 	"testing"
 
@@ -61,6 +62,48 @@ func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
 		}
 		if o, err := parse(t, variables); err != nil || o.RollerAccount != want {
 			t.Errorf("%q: %q, %v", value, o.RollerAccount, err)
+		}
+	}
+}
+
+func TestKafkasCanBeStretchedIfAllIsSet(t *testing.T) {
+	all := map[string]string{
+		"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": "east.url=https://east:6443\neast.secret=east",
+		"STRIMZI_STRETCH_PLUGIN_CLASS_NAME": "io.strimzi.plugin.stretch.NodePortNetworkingProvider", "STRIMZI_STRETCH_PLUGIN_CLASS_PATH": "/opt/strimzi/plugins/*",
+	}
+	if o, err := parse(t, all); err != nil || !o.Stretch.Configured() || o.Stretch.Remotes[0].ID != "east" {
+		t.Errorf("%+v %v", o.Stretch, err)
+	}
+	for missing := range all {
+		some := maps.Clone(all)
+		delete(some, missing)
+		o, warnings, err := Parse(nil, settings.Environment{Lookup: func(name string) (string, bool) { v, ok := some[name]; return v, ok }})
+		if err != nil || o.Stretch.Configured() || !strings.Contains(strings.Join(warnings, "\n"), missing+" must be set as well") {
+			t.Errorf("without %s: %+v %q %v", missing, o.Stretch, warnings, err)
+		}
+	}
+	if o, err := parse(t, nil); err != nil || o.Stretch.Configured() {
+		t.Errorf("%+v %v", o.Stretch, err)
+	}
+}
+
+func TestWrongRemoteClusters(t *testing.T) {
+	for text, want := range map[string]string{
+		"east.url":                                     "is not a setting",
+		"east=https://east":                            "is no key",
+		"a.b.url=https://east":                         "an id has no dot",
+		"east.url=east:6443":                           "https://",
+		"east.url=https://a\neast.url=https://b":       "set twice",
+		"east.token=x":                                 "is no known field",
+		"east.url=https://east":                        "has a url but no secret",
+		"east.secret=east":                             "has a secret but no url",
+		"central.url=https://a\ncentral.secret=b":      "the id of the central cluster",
+		"east.url=https://u:p@east\neast.secret=east":  "has a user",
+		"east.url=https://east\neast.secret=Not_a_one": "is no name of a Secret",
+	} {
+		_, err := parse(t, map[string]string{"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": text})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "STRIMZI_REMOTE_KUBE_CONFIG") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
@@ -20,6 +21,7 @@ func (o *Options) table() settings.Table {
 			{Title: "What is watched", Settings: o.scope()},
 			{Title: "Images", Settings: o.imageSettings()},
 			{Title: "What is made", Settings: o.made()},
+			{Title: "Several Kubernetes clusters", Settings: o.stretch()},
 			{Title: "Time", Settings: o.times()},
 			{Title: "Replicas", Settings: election.Settings(&o.Election, name)},
 			{Title: "Observation", Settings: append(logging.Settings(&o.Log), manager.Settings(&o.HTTP)...)},
@@ -71,6 +73,29 @@ func (o *Options) made() []settings.Setting {
 			Doc: "A regular expression (RE2): labels of Kafka and KafkaNodePool objects that match are not copied to what is made."},
 		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, settings.Text),
 			Doc: "The DNS domain of the Kubernetes cluster."},
+	}
+}
+
+// Variables of stretched Kafkas.
+const (
+	envCentral  = "STRIMZI_CENTRAL_CLUSTER_ID"
+	envRemotes  = "STRIMZI_REMOTE_KUBE_CONFIG"
+	envProvider = "STRIMZI_STRETCH_PLUGIN_CLASS_NAME"
+	envPath     = "STRIMZI_STRETCH_PLUGIN_CLASS_PATH"
+)
+
+func (o *Options) stretch() []settings.Setting {
+	return []settings.Setting{
+		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Central, settings.Text),
+			Doc: "The id of the Kubernetes cluster that the operator runs in, by which pools name it. This and the next three are needed for Kafkas over several Kubernetes clusters."},
+		{Env: envRemotes, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Remotes, clusters.ParseRemotes),
+			Doc: "The other Kubernetes clusters: a line `<id>.url=<address of the API server>` and a line `<id>.secret=<name>` for each. The Secret is in the operator's namespace and holds a kubeconfig under the key `kubeconfig`; a changed one is taken up at once."},
+		{Env: envProvider, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Provider, settings.Text),
+			Doc: "The network provider by which nodes reach each other: `nodeport`, `loadbalancer`, `mcs`, the name of a program's, or the Java class name that Strimzi's users give."},
+		{Env: envPath, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Path, settings.Text),
+			Doc: "Where programs of network providers are: files, and folders followed by `/*`, with colons between. It may name a folder that is empty."},
+		{Env: "STRIMZI_STRETCH_NETWORK_CONFIG_MAP", DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Settings, settings.Text),
+			Doc: "A ConfigMap in the operator's namespace with the provider's settings. It is read when the operator starts."},
 	}
 }
 

@@ -76,3 +76,20 @@ func desired(secret, existing *corev1.Secret) Desired {
 	}
 	return Desired{secret, Update}
 }
+
+// Certifies reports whether the certificate of a node is for all of these names and addresses, and returns the hash that a pod carries that serves it.
+func Certifies(secret *corev1.Secret, pod string, names []string) (hash string, all bool) {
+	if secret == nil {
+		return "", false
+	}
+	certs, err := parseCerts(secret.Data[pod+suffixCert])
+	if err != nil {
+		return "", false
+	}
+	for _, name := range names {
+		if certs[0].VerifyHostname(name) != nil {
+			return "", false
+		}
+	}
+	return thumbprint(certs[0]), true
+}

@@ -45,6 +45,9 @@ type Input struct {
 	Certificates map[string]string
 	ClusterID    string
 
+	// Stretch is set for a Kafka that is stretched over several Kubernetes clusters.
+	Stretch *Stretch
+
 	Version, MetadataVersion, OperatorVersion string
 	Now                                       time.Time
 }
@@ -74,7 +77,8 @@ func Of(in Input) v1.KafkaStatus {
 		s.Listeners = listeners(in)
 	}
 	ready := readiness(in)
-	conditions := []v1.Condition{ready}
+	conditions := append([]v1.Condition{ready}, stretched(in)...)
+	s.StretchClusters = stretchClusters(in)
 	if in.Failure != nil && in.Failure.Stalled {
 		conditions = append(conditions, v1.Condition{Type: Stalled, Status: v1.ConditionTrue, Reason: in.Failure.Reason, Message: in.Failure.Message})
 	}
@@ -106,6 +110,9 @@ func readiness(in Input) v1.Condition {
 	}
 	if in.Topology == nil {
 		return no("Creating", "Kafka cluster is being deployed")
+	}
+	if lost := in.Stretch.lost(); len(lost) > 0 {
+		return no(lost[0].Problem.Reason, describeLost(lost))
 	}
 	nodes := len(in.Topology.Nodes())
 	var listed, current, ready int

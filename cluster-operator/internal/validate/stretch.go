@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ const (
 	ReasonMissingStretchAnnotation = "MissingStretchAnnotation"
 	ReasonMissingTargetCluster     = "MissingTargetCluster"
 	ReasonInvalidTargetCluster     = "InvalidTargetCluster"
+	// ReasonTargetClusterChangeForbidden is not in the proposal.
+	ReasonTargetClusterChangeForbidden = "TargetClusterChangeForbidden"
 )
 
 // Clusters are the ids of the Kubernetes clusters that pools can be put in.
@@ -44,6 +47,9 @@ func (f *findings) stretch() {
 			with = append(with, p.Name)
 		}
 	}
+	if f.Clusters != nil {
+		f.moved()
+	}
 	slices.Sort(unknown)
 	unknown = slices.Compact(unknown)
 	stretched := f.Kafka.Annotations[v1.AnnotationStretch] == "true"
@@ -67,5 +73,25 @@ func (f *findings) stretch() {
 	case len(unknown) > 0:
 		f.fail(ReasonInvalidTargetCluster, ReasonInvalidTargetCluster, "The following target cluster IDs are not configured: %s. Valid cluster IDs are: %s. "+
 			"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG.", strings.Join(unknown, ", "), strings.Join(f.Clusters.ids(), ", "))
+	}
+}
+
+// moved checks that each pool is where its nodes are. Data does not move between Kubernetes clusters with a pool.
+func (f *findings) moved() {
+	for _, p := range f.Pools {
+		target := cmp.Or(p.Annotations[v1.AnnotationTargetCluster], f.Clusters.Central)
+		if at, placed := f.Placed[p.Name]; placed && at != target && slices.Contains(f.Clusters.ids(), target) {
+			f.fail(ReasonTargetClusterChangeForbidden, ReasonTargetClusterChangeForbidden, "KafkaNodePool %s has its nodes or volumes in cluster '%s' and can't be moved to "+
+				"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one", p.Name, at, target)
+		}
+	}
+	if f.Kafka.Annotations[v1.AnnotationStretch] != "true" {
+		return
+	}
+	for _, l := range f.cluster().Listeners {
+		if l.Type == v1.ListenerClusterIP {
+			f.invalid("StretchedListener", "listener %s: addresses of type cluster-ip can't be reached from other Kubernetes clusters. Use type internal, which the "+
+				"network provider makes reachable", l.Name)
+		}
 	}
 }

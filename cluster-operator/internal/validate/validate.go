@@ -23,6 +23,8 @@ type Input struct {
 	Running *Running
 	// Clusters are the Kubernetes clusters that pools can be put in; nil if the operator knows only the one that it runs in.
 	Clusters *Clusters
+	// Placed maps pools to the ids of the Kubernetes clusters where their nodes or volumes are.
+	Placed map[string]string
 
 	// Brokers are the ids of the brokers; nil as long as they are not known.
 	Brokers []int32

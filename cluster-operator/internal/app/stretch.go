@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/controller"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
+	"github.com/kafka-operators/kafka-operators/clusters"
+	"github.com/kafka-operators/kafka-operators/operator/build"
+)
+
+// discoveryAge is how old it may be what an API server serves.
+const discoveryAge = time.Minute
+
+// newStretching connects to the other Kubernetes clusters and opens the network provider; nil if the operator is not configured for stretched Kafkas.
+func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o options.Options) (*controller.Stretching, *clusters.Set, error) {
+	if !o.Stretch.Configured() {
+		return nil, nil, nil
+	}
+	settings := map[string]string{}
+	if name := o.Stretch.Settings; name != "" {
+		c := &corev1.ConfigMap{}
+		if err := live.Get(ctx, client.ObjectKey{Namespace: o.OperatorNamespace, Name: name}, c); err != nil {
+			return nil, nil, fmt.Errorf("STRIMZI_STRETCH_NETWORK_CONFIG_MAP: get ConfigMap %s/%s: %w", o.OperatorNamespace, name, err)
+		}
+		settings = c.Data
+	}
+	provider, end, err := providers.Open(ctx, providers.Options{
+		Name: o.Stretch.Provider, Path: o.Stretch.Path, Settings: settings, Operator: build.Current().Version, Stderr: os.Stderr,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("STRIMZI_STRETCH_PLUGIN_CLASS_NAME: %w", err)
+	}
+	context.AfterFunc(ctx, end)
+	about, err := provider.Info(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := clusters.New(mgr, clusters.Options{
+		Home: o.Stretch.Central, Namespace: o.OperatorNamespace, Remotes: o.Stretch.Remotes, Registerer: crmetrics.Registry,
+		Log:     mgr.GetLogger().WithName("clusters"),
+		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = mgr.GetScheme(), remoteCache(o) }},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG: %w", err)
+	}
+	served := &discovered{}
+	return &controller.Stretching{
+		Central: o.Stretch.Central, Provider: provider, ProviderName: about.Name, APIVersions: served.of,
+		Members: func() []controller.Member {
+			var members []controller.Member
+			for _, m := range set.Members() {
+				members = append(members, m)
+			}
+			return members
+		},
+	}, set, nil
+}
+
+// remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's. They keep managed fields, which prove whose an object is.
+func remoteCache(o options.Options) cache.Options {
+	c := cacheOptions()
+	if !o.Namespaces.All {
+		c.DefaultNamespaces = map[string]cache.Config{}
+		for _, ns := range o.Namespaces.Names {
+			c.DefaultNamespaces[ns] = cache.Config{}
+		}
+	}
+	return c
+}
+
+// discovered remembers what API servers serve.
+type discovered struct {
+	mu  sync.Mutex
+	all map[string]serving
+}
+
+type serving struct {
+	versions []string
+	at       time.Time
+}
+
+// of returns the groups and versions that the API server of a Kubernetes cluster serves, nil if it does not say.
+func (d *discovered) of(_ context.Context, m controller.Member) []string {
+	d.mu.Lock()
+	known := d.all[m.ID()]
+	d.mu.Unlock()
+	if time.Since(known.at) < discoveryAge {
+		return known.versions
+	}
+	member, ok := m.(*clusters.Member)
+	if !ok || member.Cluster() == nil || member.Status().State != clusters.Connected {
+		return known.versions
+	}
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(member.Cluster().GetConfig(), member.Cluster().GetHTTPClient())
+	if err != nil {
+		return known.versions
+	}
+	groups, err := client.ServerGroups()
+	if err != nil {
+		return known.versions
+	}
+	known = serving{versions: metav1.ExtractGroupVersions(groups), at: time.Now()}
+	slices.Sort(known.versions)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all == nil {
+		d.all = map[string]serving{}
+	}
+	d.all[m.ID()] = known
+	return known.versions
+}

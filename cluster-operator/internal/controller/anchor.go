@@ -1,0 +1,190 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// Entries of an anchor beside those of the proposal of stretch clusters.
+const (
+	anchorHolder   = "holder"
+	anchorKafkaUID = "kafka-uid"
+	anchorCentral  = "central-cluster-id"
+	anchorProvider = "provider"
+)
+
+// anchor reads the anchor of a Kafka; nil if there is none.
+func anchor(ctx context.Context, live client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
+	c := &corev1.ConfigMap{}
+	err := live.Get(ctx, client.ObjectKey{Namespace: kafka.Namespace, Name: model.AnchorName(kafka.Name)}, c)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get ConfigMap %s: %w", model.AnchorName(kafka.Name), err)
+	}
+	return c, nil
+}
+
+// anchorOwner is the one reference that everything in another Kubernetes cluster has. It does not block the anchor's deletion.
+func anchorOwner(anchor *corev1.ConfigMap) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name, UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}
+}
+
+// holder is what speaks for a Kafka's owner.
+func (r *Reconciler) holder(kafka *v1.Kafka) (ownership.Holder, error) {
+	home := r.Stretching.home()
+	if home == nil || home.Status().Identity == "" {
+		return ownership.Holder{}, fmt.Errorf("the uid of namespace %s, by which this Kubernetes cluster is known to others, was not read yet", clusters.IdentityNamespace)
+	}
+	return ownership.Holder{Central: r.Stretching.Central, Cluster: home.Status().Identity, Object: kafka.UID}, nil
+}
+
+// former returns the holder that an anchor names if it was an earlier Kafka object of this name in this Kubernetes cluster, which does not exist any more:
+// there is never more than one of a name.
+func former(anchor *corev1.ConfigMap, now ownership.Holder) []ownership.Holder {
+	h, err := ownership.ParseHolder(anchor.Data[anchorHolder])
+	if err != nil || h.Cluster != now.Cluster || h.Object == now.Object {
+		return nil
+	}
+	return []ownership.Holder{h}
+}
+
+// findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: the annotations say so, else the anchors that are
+// there. It fails if somebody else owns one of these.
+func (p *pass) findOwner(sites []*site) error {
+	holder, err := p.holder(p.kafka)
+	if err != nil {
+		return err
+	}
+	epoch, _ := strconv.ParseInt(p.kafka.Annotations[v1.AnnotationOwnerEpoch], 10, 64)
+	p.owner = ownership.Owner{ID: p.kafka.Annotations[ownership.MarkID], Epoch: epoch, Holder: holder}
+	for _, s := range sites {
+		if s.anchor == nil {
+			continue
+		}
+		live := ownership.Read(s.anchor, "ConfigMap")
+		switch ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)}) {
+		case ownership.Restore:
+			if live.Term != nil {
+				p.owner.ID, p.owner.Epoch = live.ID, max(p.owner.Epoch, live.Term.Epoch)
+			}
+		case ownership.Resume:
+			p.owner.ID, p.owner.Epoch = live.ID, max(p.owner.Epoch, live.Term.Epoch+1)
+		}
+	}
+	for _, s := range sites {
+		if s.anchor == nil {
+			continue
+		}
+		if err := p.checkAnchor(s, holder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAnchor fails if the anchor in a Kubernetes cluster is not the Kafka's.
+func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
+	live := ownership.Read(s.anchor, "ConfigMap")
+	decision := ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)})
+	switch {
+	case decision == ownership.Wait:
+		return &Failure{Problem: problemf("AnchorTerminating", "ConfigMap %s/%s in cluster '%s' is being deleted: what it owned is gone first",
+			s.anchor.Namespace, s.anchor.Name, s.cluster), Err: fmt.Errorf("anchor in cluster %s is being deleted", s.cluster)}
+	case decision == ownership.Fenced:
+		return stalled("CentralFenced", "Kafka %s/%s is managed by another central cluster now (holder %s in ConfigMap %s of cluster '%s'): nothing is changed anywhere",
+			p.kafka.Namespace, p.kafka.Name, s.anchor.Data[anchorHolder], s.anchor.Name, s.cluster)
+	case !decision.Writes():
+		return stalled("OwnershipConflict", "cluster '%s' holds a Kafka %s/%s that is not this one (ConfigMap %s, holder %q): nothing is changed anywhere. "+
+			"Rename this Kafka, or delete the other one", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
+	}
+	return nil
+}
+
+// writeOwner writes the finalizer and the owner's id and epoch to the Kafka object: before the first object in another Kubernetes cluster.
+func (p *pass) writeOwner(ctx context.Context) error {
+	if p.owner.ID == "" {
+		p.owner.ID, p.owner.Epoch = newID(), 1
+	}
+	p.owner.Epoch = max(p.owner.Epoch, 1)
+	want := map[string]string{ownership.MarkID: p.owner.ID, v1.AnnotationOwnerEpoch: strconv.FormatInt(p.owner.Epoch, 10)}
+	have := p.kafka.Annotations
+	if slices.Contains(p.kafka.Finalizers, v1.FinalizerStretch) && have[ownership.MarkID] == want[ownership.MarkID] && have[v1.AnnotationOwnerEpoch] == want[v1.AnnotationOwnerEpoch] {
+		return nil
+	}
+	return p.patchKafka(ctx, p.kafka, func(k *v1.Kafka) {
+		if !slices.Contains(k.Finalizers, v1.FinalizerStretch) {
+			k.Finalizers = append(k.Finalizers, v1.FinalizerStretch)
+		}
+		if k.Annotations == nil {
+			k.Annotations = map[string]string{}
+		}
+		for key, value := range want {
+			k.Annotations[key] = value
+		}
+	})
+}
+
+// newID returns a random UUID.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// applyAnchor makes the anchor of a Kubernetes cluster, and takes its uid for everything else there.
+func (p *pass) applyAnchor(ctx context.Context, s *site) error {
+	wanted := model.Anchor(p.at(s), map[string]string{
+		anchorHolder: p.owner.Holder.String(), anchorKafkaUID: string(p.kafka.UID), anchorCentral: p.Stretching.Central, anchorProvider: p.Stretching.ProviderName,
+	})
+	key := facts.KeyOf(wanted)
+	s.kept[key] = true
+	live := client.Object(nil)
+	if s.anchor != nil {
+		live = s.anchor
+	}
+	outcome, err := s.applier.Apply(ctx, wanted, live)
+	if err != nil {
+		return err
+	}
+	if outcome != apply.Unchanged {
+		p.wrote(s, key, outcome)
+	}
+	if s.anchor == nil {
+		if s.anchor, err = anchor(ctx, s.live, client.ObjectKeyFromObject(p.kafka)); err != nil || s.anchor == nil {
+			return fmt.Errorf("the anchor in cluster %s is gone again: %w", s.cluster, err)
+		}
+	}
+	s.owner = anchorOwner(s.anchor)
+	s.applier.UID = s.owner.UID
+	return nil
+}
+
+// deleteAnchor deletes the anchor of a Kubernetes cluster, and reports whether it is gone. Kubernetes' garbage collector deletes all that it owns.
+func (p *pass) deleteAnchor(ctx context.Context, s *site) (gone bool, err error) {
+	outcome, err := s.applier.Delete(ctx, s.anchor)
+	if err != nil {
+		return false, err
+	}
+	if outcome == apply.Deleted {
+		p.wrote(s, facts.Key{Kind: "ConfigMap", Name: s.anchor.Name}, outcome)
+	}
+	return outcome == apply.Deleted, nil
+}

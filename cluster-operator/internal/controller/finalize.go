@@ -1,0 +1,163 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// awayDelay is how long a deletion waits before it looks again for a Kubernetes cluster that is away. Its return wakes the Kafka at once.
+const awayDelay = 30 * time.Second
+
+// finalize deletes what a stretched Kafka that is being deleted has in other Kubernetes clusters, and then lets it go. While one of them is away, the Kafka
+// object stays, and its status says why.
+func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
+	if !slices.Contains(kafka.Finalizers, v1.FinalizerStretch) {
+		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
+	}
+	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	err := p.finalize(ctx)
+	if err == nil {
+		return reconcile.Result{}, r.removeFinalizer(ctx, kafka)
+	}
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	}
+	_, retry := p.conclude(err)
+	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
+		return reconcile.Result{}, err
+	}
+	if retry != nil && len(p.away) == 0 {
+		return reconcile.Result{}, retry
+	}
+	return reconcile.Result{RequeueAfter: awayDelay}, nil
+}
+
+// finalize deletes the anchors. It returns nil when there are none any more.
+func (p *pass) finalize(ctx context.Context) error {
+	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
+	if err := p.readSite(ctx, home); err != nil {
+		return err
+	}
+	if err := p.readRemotes(ctx); err != nil {
+		return err
+	}
+	for _, s := range slices.Clone(p.sites) {
+		if s.cluster == topology.Home || s.anchor == nil {
+			continue
+		}
+		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, Owner: new(p.owner)}
+		if gone, err := p.deleteAnchor(ctx, s); err != nil {
+			p.drop(s, err)
+		} else if !gone {
+			p.drop(s, fmt.Errorf("ConfigMap %s is not deleted yet", s.anchor.Name))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.away)) {
+		problem := p.away[id].Problem
+		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To leave them there, take the finalizer %s off the Kafka",
+			id, problem.Message, v1.FinalizerStretch)
+		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
+	}
+	return nil
+}
+
+// orphans remembers since when anchors are known whose Kafka object is gone.
+type orphans struct {
+	mu    sync.Mutex
+	since map[types.NamespacedName]time.Time
+}
+
+// first returns when an orphan was first seen; now, if it was not.
+func (o *orphans) first(name types.NamespacedName, now time.Time) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since == nil {
+		o.since = map[types.NamespacedName]time.Time{}
+	}
+	if _, seen := o.since[name]; !seen {
+		o.since[name] = now
+	}
+	return o.since[name]
+}
+
+func (o *orphans) forget(name types.NamespacedName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.since, name)
+}
+
+// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, or it is somebody else's, or nobody knows.
+func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
+	if m.Home() || m.Status().State != clusters.Connected {
+		return nil, nil
+	}
+	left, err := anchor(ctx, m.APIReader(), name)
+	if err != nil || left == nil || left.DeletionTimestamp != nil {
+		return nil, err
+	}
+	holder, err := ownership.ParseHolder(left.Data[anchorHolder])
+	if err != nil || holder.Central != r.Stretching.Central || holder.Cluster != r.Stretching.home().Status().Identity {
+		return nil, nil //nolint:nilerr // it is somebody else's
+	}
+	return left, nil
+}
+
+// sweep deletes what a Kafka left in other Kubernetes clusters whose object was deleted without its finalizer. Only what names this very Kubernetes cluster
+// as its holder is this operator's to delete. It waits for two intervals: an object that was restored from a backup takes its nodes over again.
+func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next time.Duration, err error) {
+	if r.Stretching == nil || r.Stretching.home() == nil {
+		return 0, nil
+	}
+	if err := r.Live.Get(ctx, name, &v1.Kafka{}); !apierrors.IsNotFound(err) {
+		r.orphans.forget(name)
+		return 0, err // it exists, and this operator does not look after it; or nobody knows
+	}
+	found := false
+	for _, m := range r.Stretching.Members() {
+		left, err := r.left(ctx, m, name)
+		if err != nil {
+			return awayDelay, err
+		}
+		if left == nil {
+			continue
+		}
+		found = true
+		if wait := r.orphans.first(name, r.Now()).Add(2 * r.Interval).Sub(r.Now()); wait > 0 {
+			next = wait
+			continue
+		}
+		c, err := m.Client()
+		if err != nil {
+			return awayDelay, err
+		}
+		log.FromContext(ctx).Info("Deleting what a Kafka left whose object is gone", "cluster", m.ID(), "configMap", left.Name)
+		err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil {
+			return awayDelay, err
+		}
+	}
+	if !found {
+		r.orphans.forget(name)
+	}
+	return next, nil
+}

@@ -1,0 +1,66 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// FollowClusters watches what Kafkas have in other Kubernetes clusters, for as long as each is configured. A cluster that is lost, or returns, wakes all
+// stretched Kafkas.
+func (r *Reconciler) FollowClusters(mgr ctrl.Manager, c controller.Controller, set *clusters.Set) error {
+	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
+		if m.Home() {
+			return nil // the manager's own watches see to that
+		}
+		cache := m.Cluster().GetCache()
+		enqueue := handler.EnqueueRequestsFromMapFunc(ofCluster)
+		for _, kind := range facts.Kinds() {
+			if err := c.Watch(clusters.Until(ctx, source.Kind(cache, kind, enqueue))); err != nil {
+				return err
+			}
+		}
+		return c.Watch(clusters.Until(ctx, source.Kind[client.Object](cache, &corev1.Pod{}, enqueue, placed())))
+	})
+	changes := make(chan event.GenericEvent)
+	if err := c.Watch(source.Channel(changes, &handler.EnqueueRequestForObject{})); err != nil {
+		return err
+	}
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		for range set.Subscribe(ctx) {
+			if err := r.wakeStretched(ctx, changes); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Stretched Kafkas can't be listed")
+			}
+		}
+		return nil
+	}))
+}
+
+// wakeStretched has all stretched Kafkas reconciled.
+func (r *Reconciler) wakeStretched(ctx context.Context, changes chan<- event.GenericEvent) error {
+	var kafkas v1.KafkaList
+	if err := r.Cache.List(ctx, &kafkas); err != nil {
+		return err
+	}
+	for i := range kafkas.Items {
+		if (&pass{kafka: &kafkas.Items[i]}).stretched() {
+			select {
+			case <-ctx.Done():
+				return nil
+			case changes <- event.GenericEvent{Object: &kafkas.Items[i]}:
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+// peers has the network provider make nodes reachable from other Kubernetes clusters, and finds out where. A provider that fails leaves all as it was.
+func (p *pass) peers(ctx context.Context) error {
+	if !p.stretched() || p.Stretching == nil {
+		return nil
+	}
+	request := p.request(ctx)
+	found, err := p.resolve(ctx, request)
+	if err != nil {
+		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, and nodes keep their addresses: %v", p.Stretching.ProviderName, err))
+		found = map[int32]model.Found{}
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		f := found[n.ID]
+		f.Exists = slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.ID == n.ID }) ||
+			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
+		f.Certified = p.certified(n, f.Endpoints)
+		if f.Waits == "" {
+			f.Waits = fmt.Sprintf("the address of node %d is not known", n.ID)
+		}
+		found[n.ID] = f
+	}
+	reach := model.ResolvePeers(p.kafka, p.input.Topology.Nodes(), p.record.Peers, found)
+	p.input.Stretch.Peers, p.input.Stretch.Names = reach.Peers, reach.Names
+	p.record.Peers = reach.Peers
+	p.hold = reach.Hold
+	for _, waits := range reach.Waits {
+		p.log.Info("Nodes wait for addresses", "waitsFor", waits)
+	}
+	return p.writeRecord(ctx)
+}
+
+// certified reports whether the certificate that a node serves is for its endpoints.
+func (p *pass) certified(n topology.Node, at map[string]model.Endpoint) bool {
+	var names []string
+	for _, e := range at {
+		names = append(names, e.Host)
+	}
+	pod := p.pod(n)
+	hash, all := pki.Certifies(p.home().facts.Secret(p.input.Topology.PodName(n)), p.input.Topology.PodName(n), names)
+	return all && pod != nil && pod.Annotations[podset.AnnotationServerCertHash] == hash
+}
+
+// clusterID returns the id by which users name a Kubernetes cluster.
+func (p *pass) clusterID(cluster string) string {
+	if cluster == topology.Home {
+		return p.Stretching.Central
+	}
+	return cluster
+}
+
+// request is what the provider is asked.
+func (p *pass) request(ctx context.Context) network.Request {
+	r := network.Request{
+		Namespace: p.kafka.Namespace, Kafka: p.kafka.Name, Service: model.BrokersService(p.kafka.Name), Known: network.Endpoints{},
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		node := network.Node{ID: n.ID, Pod: p.input.Topology.PodName(n), Cluster: p.clusterID(n.Cluster)}
+		for _, port := range model.PeerPorts(p.kafka, n) {
+			node.Ports = append(node.Ports, network.Port(port))
+		}
+		r.Nodes = append(r.Nodes, node)
+		if !slices.ContainsFunc(r.Clusters, func(c network.Cluster) bool { return c.ID == node.Cluster }) {
+			r.Clusters = append(r.Clusters, network.Cluster{ID: node.Cluster, APIVersions: p.apiVersions(ctx, n.Cluster)})
+		}
+		if at := p.record.Peers[n.ID]; at != nil {
+			r.Known[n.ID] = map[string]network.Endpoint{}
+			for name, e := range at {
+				r.Known[n.ID][name] = network.Endpoint(e)
+			}
+		}
+	}
+	slices.SortFunc(r.Clusters, func(a, b network.Cluster) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return r
+}
+
+func (p *pass) apiVersions(ctx context.Context, cluster string) []string {
+	if p.Stretching.APIVersions == nil {
+		return nil
+	}
+	if s := p.site(cluster); s == nil || cluster != topology.Home && s.member == nil {
+		return nil
+	} else if s.member != nil {
+		return p.Stretching.APIVersions(ctx, s.member)
+	}
+	return p.Stretching.APIVersions(ctx, p.Stretching.home())
+}
+
+// resolve applies what the provider plans, and asks it where nodes can be reached.
+func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.Found, error) {
+	info, err := p.Stretching.Provider.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	planned, err := p.Stretching.Provider.Plan(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var observed []network.Object
+	err = p.eachHost(func(s *site) error {
+		seen, err := p.applyPlanned(ctx, s, planned)
+		if err != nil {
+			return err
+		}
+		more, err := s.observe(ctx, p.clusterID(s.cluster), info)
+		observed = append(append(observed, seen...), more...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	resolution, err := p.Stretching.Provider.Resolve(ctx, r, observed)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int32]model.Found{}
+	for _, n := range r.Nodes {
+		f := model.Found{Names: resolution.Names[n.ID], Waits: resolution.Pending[n.ID]}
+		if at := resolution.Endpoints[n.ID]; at != nil {
+			f.Endpoints = map[string]model.Endpoint{}
+			for name, e := range at {
+				f.Endpoints[name] = model.Endpoint(e)
+			}
+		}
+		found[n.ID] = f
+	}
+	return found, nil
+}
+
+// applyPlanned applies what the provider wants in one Kubernetes cluster, and returns what of it exists.
+func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Object) ([]network.Object, error) {
+	id := p.clusterID(s.cluster)
+	var observed []network.Object
+	for _, o := range planned {
+		if o.Cluster != id {
+			continue
+		}
+		wanted := model.Planned(p.at(s), o.Object)
+		key := facts.KeyOf(wanted)
+		live := s.facts.Objects[key]
+		if live == nil {
+			present := &unstructured.Unstructured{}
+			present.SetGroupVersionKind(wanted.GroupVersionKind())
+			switch err := s.live.Get(ctx, client.ObjectKeyFromObject(wanted), present); {
+			case err == nil:
+				live = present
+			case !apierrors.IsNotFound(err):
+				return nil, fmt.Errorf("get %s %s: %w", key.Kind, key.Name, err)
+			}
+		}
+		if err := p.applyOver(ctx, s, wanted, live); err != nil {
+			return nil, err
+		}
+		if live != nil {
+			seen, err := asUnstructured(live, wanted.GroupVersionKind())
+			if err != nil {
+				return nil, err
+			}
+			observed = append(observed, network.Object{Cluster: id, Object: *seen})
+		}
+	}
+	return observed, nil
+}
+
+// observe reads what the provider needs to see in a Kubernetes cluster beside what it planned.
+func (s *site) observe(ctx context.Context, id string, info network.Info) ([]network.Object, error) {
+	var observed []network.Object
+	for _, kind := range info.Observes {
+		gvk := schema.GroupVersionKind(kind)
+		if gvk == corev1.SchemeGroupVersion.WithKind("Node") { // of which there are many: the cache has them
+			var nodes corev1.NodeList
+			if err := s.cache.List(ctx, &nodes); err != nil {
+				return nil, fmt.Errorf("list nodes: %w", err)
+			}
+			for i := range nodes.Items {
+				o, err := asUnstructured(&nodes.Items[i], gvk)
+				if err != nil {
+					return nil, err
+				}
+				observed = append(observed, network.Object{Cluster: id, Object: *o})
+			}
+			continue
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := s.live.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
+		}
+		for _, o := range list.Items {
+			observed = append(observed, network.Object{Cluster: id, Object: o})
+		}
+	}
+	return observed, nil
+}
+
+func asUnstructured(o client.Object, gvk schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}

@@ -1,0 +1,399 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// Member is the connection to a Kubernetes cluster; *clusters.Member is one.
+type Member interface {
+	// ID is the one by which users name the cluster.
+	ID() string
+	// Home reports whether it is the one that the operator runs in.
+	Home() bool
+	Status() clusters.Status
+	// Reader reads from a cache, and APIReader past it. Both fail while the cluster is not connected.
+	Reader() client.Reader
+	APIReader() client.Reader
+	// Client writes.
+	Client() (client.Client, error)
+}
+
+// Stretching is what Kafkas need that are stretched over several Kubernetes clusters.
+type Stretching struct {
+	// Central is the id of the Kubernetes cluster that the operator runs in.
+	Central string
+	// Members returns the connections to all configured Kubernetes clusters.
+	Members func() []Member
+	// Provider makes nodes reachable from all of them, and ProviderName is its name.
+	Provider     network.Provider
+	ProviderName string
+	// APIVersions returns what the API server of a member serves, nil if that is not known.
+	APIVersions func(ctx context.Context, m Member) []string
+}
+
+// clusters are the ids that pools can name.
+func (s *Stretching) clusters() *validate.Clusters {
+	if s == nil {
+		return nil
+	}
+	c := &validate.Clusters{Central: s.Central}
+	for _, m := range s.Members() {
+		if !m.Home() {
+			c.Remotes = append(c.Remotes, m.ID())
+		}
+	}
+	return c
+}
+
+// home returns the connection to the Kubernetes cluster that the operator runs in, nil as long as there is none.
+func (s *Stretching) home() Member {
+	for _, m := range s.Members() {
+		if m.Home() {
+			return m
+		}
+	}
+	return nil
+}
+
+// target returns the Kubernetes cluster that a pool is to be in.
+func (p *pass) target(pool *v1.KafkaNodePool) string {
+	target := pool.Annotations[v1.AnnotationTargetCluster]
+	if p.Stretching == nil || target == p.Stretching.Central {
+		return topology.Home
+	}
+	return target
+}
+
+// away is a Kubernetes cluster of which nothing can be said or done now.
+type away struct {
+	status.Problem
+	member clusters.Status
+}
+
+// stretched reports whether the Kafka is in several Kubernetes clusters, or was.
+func (p *pass) stretched() bool {
+	return p.kafka.Annotations[v1.AnnotationStretch] == "true" || slices.Contains(p.kafka.Finalizers, v1.FinalizerStretch)
+}
+
+// record is what is known of the other Kubernetes clusters. It is written before anything is made there, and stands in for one that is away.
+type record struct {
+	// Clusters are those in which the Kafka has nodes, or volumes of nodes, by their ids.
+	Clusters map[string]recorded `json:"clusters"`
+	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
+	Peers    model.Peers `json:"peers"`
+	Provider string      `json:"provider"`
+}
+
+type recorded struct {
+	Nodes   []topology.Node   `json:"nodes"`
+	Volumes []topology.Volume `json:"volumes"`
+}
+
+const recordKey = "record.json"
+
+// readRemotes reads what the Kafka has in the other Kubernetes clusters that it concerns.
+func (p *pass) readRemotes(ctx context.Context) error {
+	p.away = map[string]away{}
+	if !p.stretched() {
+		return nil
+	}
+	if p.Stretching == nil {
+		if slices.Contains(p.kafka.Finalizers, v1.FinalizerStretch) {
+			return stalled(validate.ReasonOperatorNotConfigured, "Kafka %s/%s was stretched over several Kubernetes clusters, which this operator is not configured for: "+
+				"nothing is changed", p.kafka.Namespace, p.kafka.Name)
+		}
+		return nil // validation says so
+	}
+	if err := p.readRecord(); err != nil {
+		return err
+	}
+	opened := p.openAll(ctx)
+	if err := p.findOwner(opened); err != nil {
+		return err
+	}
+	for _, s := range opened {
+		if err := p.readSite(ctx, s); err != nil {
+			p.lose(s.cluster, s.member.Status(), err)
+			p.sites = slices.DeleteFunc(p.sites, func(other *site) bool { return other == s })
+		}
+	}
+	p.recall()
+	return nil
+}
+
+// openAll connects the pass to the Kubernetes clusters that its pools name, or in which the Kafka has something.
+func (p *pass) openAll(ctx context.Context) []*site {
+	concerned := map[string]bool{}
+	for _, pool := range p.pools {
+		concerned[p.target(pool)] = true
+	}
+	for id := range p.record.Clusters {
+		concerned[id] = true
+	}
+	var opened []*site
+	for _, m := range p.Stretching.Members() {
+		if m.Home() || !concerned[m.ID()] {
+			continue
+		}
+		delete(concerned, m.ID())
+		s, err := p.open(ctx, m)
+		if err != nil {
+			p.lose(m.ID(), m.Status(), err)
+			continue
+		}
+		opened = append(opened, s)
+	}
+	for id := range p.record.Clusters {
+		if concerned[id] {
+			p.lose(id, clusters.Status{}, errors.New("the cluster is not configured in STRIMZI_REMOTE_KUBE_CONFIG any more"))
+		}
+	}
+	return opened
+}
+
+func (p *pass) readRecord() error {
+	p.record = record{Clusters: map[string]recorded{}}
+	text := ""
+	if c := p.home().facts.ConfigMap(model.RecordName(p.kafka.Name)); c != nil {
+		text = c.Data[recordKey]
+	}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &p.record); err != nil {
+		return stalled("StretchRecordInvalid", "ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
+			p.kafka.Namespace, model.RecordName(p.kafka.Name), err, recordKey)
+	}
+	return nil
+}
+
+// open connects the pass to another Kubernetes cluster, and reads the anchor there from the API server itself: it says who may write.
+func (p *pass) open(ctx context.Context, m Member) (*site, error) {
+	c, err := m.Client()
+	if err != nil {
+		return nil, err
+	}
+	s := &site{cluster: m.ID(), member: m, cache: m.Reader(), live: liveClient{c, m.APIReader()}}
+	if s.anchor, err = anchor(ctx, s.live, client.ObjectKeyFromObject(p.kafka)); err != nil {
+		return nil, err
+	}
+	if s.anchor != nil {
+		s.owner = anchorOwner(s.anchor)
+	}
+	return s, nil
+}
+
+// liveClient reads past the cache.
+type liveClient struct {
+	client.Client
+	reader client.Reader
+}
+
+// Get reads one object.
+func (c liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	return c.reader.Get(ctx, key, o, opts...)
+}
+
+// List reads many objects.
+func (c liveClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return c.reader.List(ctx, list, opts...)
+}
+
+// lose notes that nothing can be said or done in a Kubernetes cluster in this pass.
+func (p *pass) lose(cluster string, member clusters.Status, err error) {
+	problem := status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
+		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
+	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
+		problem = status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
+	} else if meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet") {
+		problem = status.Problem{Reason: "MissingCRD", Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
+			"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
+	} else if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
+		problem = status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, err)}
+	}
+	p.away[cluster] = away{problem, member}
+	p.log.Info("A Kubernetes cluster is left out", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
+}
+
+// cause is why a Kubernetes cluster is not connected, without what differs from time to time.
+func cause(member clusters.Status, err error) string {
+	if member.Message != "" {
+		return member.Message
+	}
+	return err.Error()
+}
+
+// drop leaves a Kubernetes cluster out of the rest of the pass.
+func (p *pass) drop(s *site, err error) {
+	p.lose(s.cluster, s.member.Status(), err)
+	p.sites = slices.DeleteFunc(p.sites, func(other *site) bool { return other == s })
+	p.recall()
+}
+
+// recall takes what was last known of nodes for the Kubernetes clusters that are away.
+func (p *pass) recall() {
+	p.remembered = nil
+	for _, id := range slices.Sorted(maps.Keys(p.away)) {
+		p.remembered = append(p.remembered, p.record.Clusters[id].Nodes...)
+	}
+}
+
+// checkFirst refuses to make the first nodes of a Kafka while a Kubernetes cluster is away that is to have some of them: nobody knows whether it holds a
+// Kafka of this name already.
+func (p *pass) checkFirst() error {
+	if len(p.listed) > 0 || len(p.record.Clusters) > 0 {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.away)) {
+		problem := p.away[id].Problem
+		return &Failure{Problem: problem, Err: errors.New(problem.Message)}
+	}
+	return nil
+}
+
+// claim takes possession of the other Kubernetes clusters before the first object is made there: the Kafka object gets its finalizer and its owner's id, the
+// record says what will be where, and each cluster gets its anchor.
+func (p *pass) claim(ctx context.Context) error {
+	if !p.stretched() || p.Stretching == nil {
+		return nil
+	}
+	if err := p.checkFirst(); err != nil {
+		return err
+	}
+	if p.record.Provider != "" && p.record.Provider != p.Stretching.ProviderName {
+		return stalled("ProviderChangeForbidden", "the nodes of Kafka %s/%s are reached through the network provider %s, and the operator is configured for %s: "+
+			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
+	}
+	if err := p.writeOwner(ctx); err != nil {
+		return err
+	}
+	if err := p.writeRecord(ctx); err != nil {
+		return err
+	}
+	return p.each(func(s *site) error {
+		if s.cluster == topology.Home {
+			return nil
+		}
+		s.applier.Owner = new(p.owner)
+		if !p.hosts(s.cluster) {
+			return nil
+		}
+		return p.applyAnchor(ctx, s)
+	})
+}
+
+// hosts reports whether a Kubernetes cluster has pools, or nodes of removed ones.
+func (p *pass) hosts(cluster string) bool {
+	return slices.ContainsFunc(p.input.Topology.Pools, func(t topology.Pool) bool { return t.Cluster == cluster })
+}
+
+// writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
+func (p *pass) writeRecord(ctx context.Context) error {
+	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName}
+	for id := range p.away {
+		if r, known := p.record.Clusters[id]; known {
+			next.Clusters[id] = r
+		}
+	}
+	for _, s := range p.sites {
+		r := recorded{Nodes: p.input.Topology.In(s.cluster), Volumes: s.facts.Volumes(p.kafka.Name)}
+		if s.cluster != topology.Home && (len(r.Nodes) > 0 || len(r.Volumes) > 0 || p.hosts(s.cluster) || s.anchor != nil) {
+			next.Clusters[s.cluster] = r
+		}
+	}
+	p.record = next
+	text, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
+}
+
+// applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.
+func (p *pass) applyCopies(ctx context.Context, s *site) error {
+	if s.cluster == topology.Home {
+		return nil
+	}
+	for _, secret := range model.Copies(p.at(s), p.secrets) {
+		if err := p.apply(ctx, s, secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release gives back what the Kafka does not need any more: the anchor of a Kubernetes cluster without nodes, with which all that it owns goes, and the
+// finalizer of a Kafka that is in one Kubernetes cluster again.
+func (p *pass) release(ctx context.Context) error {
+	if !p.stretched() || p.Stretching == nil {
+		return nil
+	}
+	err := p.each(func(s *site) error {
+		if s.cluster == topology.Home || s.anchor == nil || p.hosts(s.cluster) {
+			return nil
+		}
+		gone, err := p.deleteAnchor(ctx, s)
+		if err == nil && gone {
+			s.anchor = nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.writeRecord(ctx); err != nil {
+		return err
+	}
+	volumesOnly := !slices.ContainsFunc(slices.Collect(maps.Values(p.record.Clusters)), func(r recorded) bool { return len(r.Nodes) > 0 })
+	anchored := slices.ContainsFunc(p.sites, func(s *site) bool { return s.anchor != nil })
+	if p.kafka.Annotations[v1.AnnotationStretch] == "true" || !volumesOnly || anchored || len(p.away) > 0 {
+		return nil
+	}
+	return p.removeFinalizer(ctx)
+}
+
+func (r *Reconciler) patchKafka(ctx context.Context, kafka *v1.Kafka, change func(*v1.Kafka)) error {
+	changed := kafka.DeepCopy()
+	change(changed)
+	if err := r.Live.Patch(ctx, changed, client.MergeFromWithOptions(kafka, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("patch Kafka %s/%s: %w", kafka.Namespace, kafka.Name, err)
+	}
+	kafka.ObjectMeta = changed.ObjectMeta
+	return nil
+}
+
+func (r *Reconciler) removeFinalizer(ctx context.Context, kafka *v1.Kafka) error {
+	if !slices.Contains(kafka.Finalizers, v1.FinalizerStretch) {
+		return nil
+	}
+	err := r.patchKafka(ctx, kafka, func(k *v1.Kafka) {
+		k.Finalizers = slices.DeleteFunc(k.Finalizers, func(f string) bool { return f == v1.FinalizerStretch })
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (p *pass) removeFinalizer(ctx context.Context) error {
+	return p.Reconciler.removeFinalizer(ctx, p.kafka)
+}

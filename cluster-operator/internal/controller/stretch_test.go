@@ -1,0 +1,507 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// remoteServers are API servers of other Kubernetes clusters, which tests share. They are started when the first test needs them.
+var remoteServers = struct {
+	sync.Mutex
+	env map[string]*envtest.Environment
+}{env: map[string]*envtest.Environment{}}
+
+func remoteServer(t *testing.T, id string) *envtest.Environment {
+	t.Helper()
+	remoteServers.Lock()
+	defer remoteServers.Unlock()
+	if env := remoteServers.env[id]; env != nil {
+		return env
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths: []string{filepath.Join("..", "..", "..", "config", "crd", "bases")}, ControlPlaneStartTimeout: 2 * time.Minute,
+	}
+	if _, err := env.Start(); err != nil {
+		t.Fatal(err)
+	}
+	remoteServers.env[id] = env
+	return env
+}
+
+// stopRemoteServers ends what tests started.
+func stopRemoteServers() (err error) {
+	for _, env := range remoteServers.env {
+		err = errors.Join(err, env.Stop())
+	}
+	return err
+}
+
+// member is a connection to a Kubernetes cluster that can be lost.
+type member struct {
+	id   string
+	home bool
+	client.Client
+	uid  types.UID
+	lost bool
+}
+
+var errLost = errors.New("connection refused")
+
+func (m *member) ID() string { return m.id }
+func (m *member) Home() bool { return m.home }
+func (m *member) Status() clusters.Status {
+	s := clusters.Status{ID: m.id, State: clusters.Connected, Identity: m.uid}
+	if m.lost {
+		s.State, s.Reason, s.Message, s.LastSeen = clusters.Unreachable, clusters.ReasonNoAnswer, errLost.Error(), time.Unix(1e9, 0)
+	}
+	return s
+}
+func (m *member) reader() client.Reader {
+	if m.lost {
+		return lostReader{}
+	}
+	return m.Client
+}
+func (m *member) Reader() client.Reader    { return m.reader() }
+func (m *member) APIReader() client.Reader { return m.reader() }
+
+type connected struct{ *member }
+
+// Client returns the client while the cluster is connected.
+func (c connected) Client() (client.Client, error) {
+	if c.lost {
+		return nil, errLost
+	}
+	return c.member.Client, nil
+}
+
+type lostReader struct{}
+
+func (lostReader) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errLost
+}
+func (lostReader) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errLost
+}
+
+// stretchedWorld is a world with two more Kubernetes clusters.
+type stretchedWorld struct {
+	*world
+	members map[string]*member
+}
+
+func newStretchedWorld(t *testing.T) *stretchedWorld {
+	w := &stretchedWorld{world: newWorld(t), members: map[string]*member{}}
+	w.members["central"] = &member{id: "central", home: true, Client: w.k8s}
+	for _, id := range []string{"east", "west"} {
+		env := remoteServer(t, id)
+		k8s, err := client.New(env.Config, client.Options{Scheme: w.k8s.Scheme()})
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(k8s.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
+		w.members[id] = &member{id: id, Client: k8s}
+	}
+	for i, id := range []string{"central", "east", "west"} {
+		m := w.members[id]
+		system := &corev1.Namespace{}
+		w.Expect(m.Get(t.Context(), client.ObjectKey{Name: "kube-system"}, system)).To(Succeed())
+		m.uid = system.UID
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
+		if err := m.Create(t.Context(), node); !apierrors.IsAlreadyExists(err) {
+			w.Expect(err).NotTo(HaveOccurred())
+			node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("192.0.2.%d", i+1)}}
+			w.Expect(m.Client.Status().Update(t.Context(), node)).To(Succeed())
+		}
+	}
+	provider, end, err := providers.Open(t.Context(), providers.Options{Name: "nodeport"})
+	w.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(end)
+	w.r.Stretching = &Stretching{Central: "central", Provider: provider, ProviderName: "nodeport", Members: func() []Member {
+		var all []Member
+		for _, id := range slices.Sorted(maps.Keys(w.members)) {
+			all = append(all, connected{w.members[id]})
+		}
+		return all
+	}}
+	return w
+}
+
+func stretchedKafka() *v1.Kafka {
+	k := newKafka()
+	k.Annotations = map[string]string{v1.AnnotationStretch: "true"}
+	return k
+}
+
+func poolIn(cluster, name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
+	p := nodePool(name, replicas, roles...)
+	p.Annotations = map[string]string{v1.AnnotationTargetCluster: cluster}
+	return p
+}
+
+// form makes a Kafka with a node in each cluster, and has it ready.
+func (w *stretchedWorld) form() {
+	w.t.Helper()
+	w.create(stretchedKafka())
+	for _, id := range []string{"central", "east", "west"} {
+		w.create(poolIn(id, id, 1, v1.RoleBroker, v1.RoleController))
+	}
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// settle lets pods follow their sets, and reconciles until nothing changes any more.
+func (w *stretchedWorld) settle() {
+	w.t.Helper()
+	before := ""
+	for range 12 {
+		w.pass()
+		w.pods()
+		now := fmt.Sprint(w.all())
+		if now == before {
+			return
+		}
+		before = now
+	}
+	w.t.Fatal("objects change for ever")
+}
+
+// pass reconciles once, whatever comes of it.
+func (w *stretchedWorld) pass() reconcile.Result {
+	w.t.Helper()
+	result, err := w.r.Reconcile(w.t.Context(), w.request())
+	if err != nil {
+		w.t.Log(err)
+	}
+	return result
+}
+
+func (w *stretchedWorld) request() reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}}
+}
+
+// pods makes pods of what the sets list, as the StrimziPodSet controllers and the roller do.
+func (w *stretchedWorld) pods() {
+	w.t.Helper()
+	for _, m := range w.members {
+		if m.lost {
+			continue
+		}
+		var sets podset.StrimziPodSetList
+		w.Expect(m.List(w.t.Context(), &sets, client.InNamespace(w.namespace))).To(Succeed())
+		for i := range sets.Items {
+			set := &sets.Items[i]
+			for _, raw := range set.Spec.Pods {
+				pod, live := &corev1.Pod{}, &corev1.Pod{}
+				w.Expect(json.Unmarshal(raw.Raw, pod)).To(Succeed())
+				err := m.Get(w.t.Context(), client.ObjectKeyFromObject(pod), live)
+				if err == nil && live.Annotations[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision] {
+					w.Expect(m.Delete(w.t.Context(), live, client.GracePeriodSeconds(0))).To(Succeed())
+					err = apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
+				}
+				if apierrors.IsNotFound(err) {
+					pod.Spec.ServiceAccountName = ""
+					w.Expect(m.Create(w.t.Context(), pod)).To(Succeed())
+				}
+			}
+			n := int32(len(set.Spec.Pods))
+			wanted := podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+			if !reflect.DeepEqual(set.Status, wanted) {
+				set.Status = wanted
+				w.Expect(m.Client.Status().Update(w.t.Context(), set)).To(Succeed())
+			}
+		}
+	}
+}
+
+// all returns the resourceVersions of everything in the namespace, in all Kubernetes clusters.
+func (w *stretchedWorld) all() map[string]map[string]string {
+	w.t.Helper()
+	all := map[string]map[string]string{}
+	for id, m := range w.members {
+		all[id] = (&world{WithT: w.WithT, t: w.t, k8s: m.Client, namespace: w.namespace}).versions()
+	}
+	return all
+}
+
+func (w *stretchedWorld) in(id string, o client.Object, name string) {
+	w.t.Helper()
+	w.Expect(w.members[id].Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, o)).To(Succeed())
+}
+
+// setting returns a line of a node's configuration.
+func (w *stretchedWorld) setting(id, pod, key string) string {
+	w.t.Helper()
+	c := &corev1.ConfigMap{}
+	w.in(id, c, pod)
+	for line := range strings.Lines(c.Data["server.config"]) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), key+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+func (w *stretchedWorld) kafka() *v1.Kafka {
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	return k
+}
+
+func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	k := w.kafka()
+	w.Expect(k.Finalizers).To(ContainElement(v1.FinalizerStretch))
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "StretchCluster"), HaveField("Status", "True"), HaveField("Reason", "StretchClusterActive"),
+		HaveField("Message", "Stretch cluster active: provider=nodeport, central=central, clusters=central,east,west"))))
+	w.Expect(k.Status.StretchClusters).To(HaveLen(3))
+
+	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+	w.Expect(voters).To(MatchRegexp(`^0@192\.0\.2\.1:3\d{4},1@192\.0\.2\.2:3\d{4},2@192\.0\.2\.3:3\d{4}$`))
+	for i, id := range []string{"central", "east", "west"} {
+		pod := fmt.Sprintf("my-cluster-%s-%d", id, i)
+		w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters))
+		w.Expect(w.setting(id, pod, "broker.rack")).To(Equal(id))
+		w.Expect(w.setting(id, pod, "advertised.listeners")).To(ContainSubstring(fmt.Sprintf("REPLICATION-9091://192.0.2.%d:3", i+1)))
+		set := &podset.StrimziPodSet{}
+		w.in(id, set, "my-cluster-"+id)
+		w.Expect(set.Annotations).To(HaveKeyWithValue(v1.AnnotationTargetCluster, id))
+		secret := &corev1.Secret{}
+		w.in(id, secret, pod)
+		w.Expect(secret.Data).To(HaveKey(pod + ".key"))
+		w.in(id, secret, "my-cluster-cluster-ca-cert")
+		if id == "central" {
+			continue
+		}
+		w.Expect(w.members[id].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-cluster-ca"}, secret)).
+			To(MatchError(apierrors.IsNotFound, "the key of the CA stays in the central cluster"))
+		anchor := &corev1.ConfigMap{}
+		w.in(id, anchor, "my-cluster-kafka-gc")
+		w.Expect(anchor.OwnerReferences).To(BeEmpty())
+		w.Expect(anchor.Labels).To(And(HaveKeyWithValue("strimzi.io/component-type", "garbage-collector"), HaveKeyWithValue("app.kubernetes.io/name", "kafka"),
+			HaveKeyWithValue("app.kubernetes.io/instance", "my-cluster"), HaveKeyWithValue("strimzi.io/kind", "Kafka")))
+		w.Expect(anchor.Data).To(And(HaveKeyWithValue("cluster-id", id), HaveKeyWithValue("kafka-cluster", "my-cluster"), HaveKeyWithValue("namespace", w.namespace),
+			HaveKeyWithValue("kafka-uid", string(k.UID)), HaveKeyWithValue("purpose", "Garbage collection anchor for remote cluster resources")))
+		w.Expect(set.OwnerReferences).To(Equal([]metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name, UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}}))
+	}
+	before := w.all()
+	w.pass()
+	w.Expect(w.all()).To(Equal(before))
+}
+
+func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before := w.all()
+	voters := w.setting("east", "my-cluster-east-1", "controller.quorum.voters")
+	w.members["west"].lost = true
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError"),
+		HaveField("Message", ContainSubstring("Cannot connect to cluster 'west': connection refused. Please check kubeconfig and network connectivity."))))
+	k := w.kafka()
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Degraded"), HaveField("Reason", "RemoteClusterUnreachable"))))
+	w.Expect(k.Status.StretchClusters[2]).To(And(HaveField("Name", "west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2}),
+		HaveField("ReadyNodes", BeNil()), HaveField("LastSeenTime", Not(BeNil()))))
+
+	// The others go on: a change of the user's reaches them, and all still know the voter that is away.
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.pass()
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("1"))
+	w.Expect(w.setting("east", "my-cluster-east-1", "controller.quorum.voters")).To(Equal(voters))
+	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+
+	// Even its pool can be deleted: nothing follows from it now.
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "west")
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.pass()
+	w.Expect(w.setting("east", "my-cluster-east-1", "controller.quorum.voters")).To(Equal(voters))
+	w.create(poolIn("west", "west", 1, v1.RoleBroker, v1.RoleController))
+
+	w.members["west"].lost = false
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
+	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
+}
+
+func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.members["east"].lost = true
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError"),
+		HaveField("Message", "Cannot connect to cluster 'east': connection refused. Please check kubeconfig and network connectivity.")))
+	var secrets corev1.SecretList
+	w.Expect(w.k8s.List(t.Context(), &secrets, client.InNamespace(w.namespace))).To(Succeed())
+	w.Expect(secrets.Items).To(BeEmpty())
+	w.members["east"].lost = false
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	// Another central cluster, with a Kafka of the same namespace and name, was here before.
+	other := ownership.Owner{ID: newID(), Epoch: 3, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
+	anchor := model.Anchor(model.Input{Kafka: newKafka(), At: "east"}, map[string]string{"holder": other.Holder.String()})
+	anchor.Namespace = w.namespace
+	ownership.Mark(anchor, "ConfigMap", other)
+	w.Expect(w.members["east"].Create(t.Context(), anchor)).To(Succeed())
+	before := w.all()
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict")))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	// Marks that somebody took off prove nothing either.
+	anchor.Labels, anchor.Annotations = nil, nil
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	before = w.all()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict")))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+}
+
+func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.members["west"].lost = true
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	k := w.kafka()
+	w.Expect(k.Finalizers).To(ContainElement(v1.FinalizerStretch))
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("The deletion waits for cluster 'west'"))))
+	gone := &corev1.ConfigMap{}
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.members["west"].lost = false
+	w.pass()
+	w.Expect(w.members["west"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
+func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	k := w.kafka()
+	k.Finalizers = nil
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	anchor := &corev1.ConfigMap{}
+	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	w.now = w.now.Add(2 * w.r.Interval)
+	// Somebody else's of the same name stays.
+	foreign := &corev1.ConfigMap{}
+	w.in("west", foreign, "my-cluster-kafka-gc")
+	foreign.Data["holder"] = "other:" + foreign.Data["kafka-uid"] + ":x"
+	w.Expect(w.members["west"].Update(t.Context(), foreign)).To(Succeed())
+	w.pass()
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKeyFromObject(anchor), anchor)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.in("west", foreign, "my-cluster-kafka-gc")
+}
+
+func TestAPoolDoesNotMoveToAnotherKubernetesCluster(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before := w.all()
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "east")
+	pool.Annotations[v1.AnnotationTargetCluster] = "west"
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "TargetClusterChangeForbidden"), HaveField("Message", ContainSubstring(
+		"KafkaNodePool east has its nodes or volumes in cluster 'east' and can't be moved to cluster 'west'"))))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
+func TestAKafkaInOneKubernetesClusterIsStretched(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	inside := w.setting("central", "my-cluster-a-0", "controller.quorum.voters")
+	w.Expect(inside).To(ContainSubstring(".svc.cluster.local:9090"))
+
+	k := w.kafka()
+	k.Annotations = map[string]string{v1.AnnotationStretch: "true"}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "a")
+	pool.Annotations = map[string]string{v1.AnnotationTargetCluster: "central"}
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.create(poolIn("east", "b", 1, v1.RoleBroker))
+
+	// As long as a node serves a certificate without its new address, nobody is told that address.
+	for range 4 {
+		w.pass()
+	}
+	w.Expect(w.setting("central", "my-cluster-a-0", "controller.quorum.voters")).To(Equal(inside))
+	set := &podset.StrimziPodSet{}
+	w.in("east", set, "my-cluster-b")
+	w.Expect(set.Spec.Pods).To(BeEmpty(), "a node elsewhere could not reach the controllers")
+
+	w.settle()
+	w.Expect(w.setting("central", "my-cluster-a-0", "controller.quorum.voters")).To(MatchRegexp(`^0@192\.0\.2\.1:3`))
+	w.in("east", set, "my-cluster-b")
+	w.Expect(set.Spec.Pods).To(HaveLen(1))
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "b")
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1}
+	w.settle()
+	set := &podset.StrimziPodSet{}
+	w.in("east", set, "my-cluster-b")
+	w.Expect(set.Spec.Pods).To(HaveLen(1), "its broker holds replicas")
+	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+	w.settle()
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})).
+		To(MatchError(apierrors.IsNotFound, "NotFound"))
+	k := w.kafka()
+	delete(k.Annotations, v1.AnnotationStretch)
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.get(pool, "a")
+	delete(pool.Annotations, v1.AnnotationTargetCluster)
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.settle()
+	w.Expect(w.kafka().Finalizers).To(BeEmpty())
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: model.RecordName("my-cluster")}, &corev1.ConfigMap{})).
+		To(MatchError(apierrors.IsNotFound, "NotFound"))
+}

@@ -1,0 +1,106 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// Found is what is known of how a node can be reached from other Kubernetes clusters.
+type Found struct {
+	// Endpoints are where its ports can be reached now; nil while that is not known.
+	Endpoints map[string]Endpoint
+	// Names are further names of it, for its certificate.
+	Names []string
+	// Waits is what Endpoints wait for.
+	Waits string
+	// Exists reports that the node runs, or is about to; such a node shows its certificate to others.
+	Exists bool
+	// Certified reports that the certificate which the node serves is for all hosts of Endpoints.
+	Certified bool
+}
+
+// Reach is how nodes reach each other.
+type Reach struct {
+	// Peers are the endpoints that nodes advertise.
+	Peers Peers
+	// Names are what certificates of nodes are for beside the hosts of Peers.
+	Names map[int32][]string
+	// Waits lists what a change of Peers waits for, sorted.
+	Waits []string
+	// Hold are nodes that can't be started yet, and what each waits for.
+	Hold map[int32]string
+}
+
+// ResolvePeers decides which endpoints nodes advertise to each other. All changes are taken over at once, so that they cost each node one restart, and only
+// when every node that exists serves a certificate for its new endpoint: nodes that were restarted with new endpoints would not trust it otherwise.
+//
+// A node whose endpoints are not known now keeps those in use.
+func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map[int32]Found) Reach {
+	r := Reach{Peers: Peers{}, Names: map[int32][]string{}, Hold: map[int32]string{}}
+	wanted := Peers{}
+	ready := true
+	for _, n := range nodes {
+		f := found[n.ID]
+		at := complete(kafka, n, f.Endpoints)
+		if at == nil {
+			at = complete(kafka, n, inUse[n.ID])
+		}
+		r.Names[n.ID] = slices.Concat(f.Names, hosts(at))
+		switch {
+		case at == nil:
+			// One that exists has addresses that other Kubernetes clusters don't know, and controllers are in the configuration of all nodes.
+			ready = ready && !f.Exists && !n.Roles.Controller
+			r.Hold[n.ID] = f.Waits
+			r.Waits = append(r.Waits, f.Waits)
+			continue
+		case f.Exists && !maps.Equal(at, inUse[n.ID]) && !f.Certified:
+			ready = false
+			r.Waits = append(r.Waits, fmt.Sprintf("node %d does not serve a certificate for %s yet", n.ID, strings.Join(hosts(at), ", ")))
+		}
+		wanted[n.ID] = at
+	}
+	slices.Sort(r.Waits)
+	r.Peers = wanted
+	if !ready {
+		r.Peers = Peers{}
+		for _, n := range nodes {
+			if at := inUse[n.ID]; at != nil {
+				r.Peers[n.ID] = at
+			}
+		}
+	}
+	for _, n := range nodes {
+		if r.Peers[n.ID] == nil && r.Hold[n.ID] == "" {
+			r.Hold[n.ID] = "the addresses of all nodes: " + strings.Join(r.Waits, "; ")
+		}
+	}
+	return r
+}
+
+// complete returns the endpoints of a node if there is one for each of its ports, else nil.
+func complete(kafka *v1.Kafka, n topology.Node, at map[string]Endpoint) map[string]Endpoint {
+	all := map[string]Endpoint{}
+	for _, port := range PeerPorts(kafka, n) {
+		e, known := at[port.Name]
+		if !known || e.Host == "" || e.Port == 0 {
+			return nil
+		}
+		all[port.Name] = e
+	}
+	return all
+}
+
+// hosts returns the hosts of endpoints, each once, sorted.
+func hosts(at map[string]Endpoint) []string {
+	var all []string
+	for _, e := range at {
+		all = append(all, e.Host)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,124 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// Conditions of a Kafka that is stretched over several Kubernetes clusters.
+const (
+	// StretchCluster is True once the Kafka is. Source: the proposal of stretch clusters for Strimzi, with reason and message.
+	StretchCluster = "StretchCluster"
+	// Degraded is True while something is known to be missing, and what is left goes on.
+	Degraded = "Degraded"
+)
+
+// Stretch is what is known of the Kubernetes clusters of a Kafka.
+type Stretch struct {
+	// Provider is the network provider, and Central the id of the Kubernetes cluster of the Kafka object.
+	Provider, Central string
+	// Formed reports that something was made in other Kubernetes clusters.
+	Formed bool
+	// Clusters are in any order.
+	Clusters []Cluster
+}
+
+// Cluster is what is known of one Kubernetes cluster.
+type Cluster struct {
+	// ID is the one by which users name it.
+	ID string
+	// Nodes are the ids of the nodes there, as last known, and Ready is how many of these are ready.
+	Nodes []int32
+	Ready int32
+	// Problem is why nothing can be said or done there now; nil if all is well. Since is when that began, and LastSeen when the API server last answered.
+	Problem         *Problem
+	Since, LastSeen time.Time
+}
+
+// ordered returns the clusters, the central one first.
+func (s *Stretch) ordered() []Cluster {
+	if s == nil {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(s.Clusters), func(a, b Cluster) int {
+		switch {
+		case a.ID == s.Central:
+			return -1
+		case b.ID == s.Central:
+			return 1
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+}
+
+// lost are the clusters of which nothing can be said.
+func (s *Stretch) lost() []Cluster {
+	return slices.DeleteFunc(s.ordered(), func(c Cluster) bool { return c.Problem == nil })
+}
+
+func describeLost(lost []Cluster) string {
+	var all []string
+	for _, c := range lost {
+		text := c.Problem.Message
+		if len(c.Nodes) > 0 {
+			text += fmt.Sprintf(" Nothing is known of its nodes (%s), and nothing is changed there.", joined(c.Nodes))
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
+}
+
+func joined(ids []int32) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, fmt.Sprint(id))
+	}
+	return strings.Join(all, ", ")
+}
+
+// stretched returns the conditions of a stretched Kafka.
+func stretched(in Input) []v1.Condition {
+	if in.Stretch == nil || !in.Stretch.Formed {
+		return nil
+	}
+	var ids []string
+	for _, c := range in.Stretch.ordered() {
+		ids = append(ids, c.ID)
+	}
+	conditions := []v1.Condition{{Type: StretchCluster, Status: v1.ConditionTrue, Reason: "StretchClusterActive", Message: fmt.Sprintf(
+		"Stretch cluster active: provider=%s, central=%s, clusters=%s", in.Stretch.Provider, in.Stretch.Central, strings.Join(ids, ","))}}
+	if lost := in.Stretch.lost(); len(lost) > 0 {
+		conditions = append(conditions, v1.Condition{Type: Degraded, Status: v1.ConditionTrue, Reason: "RemoteClusterUnreachable", Message: describeLost(lost)})
+	}
+	return conditions
+}
+
+// stretchClusters returns what the status shows of each Kubernetes cluster. Before anything is known it stays as it was.
+func stretchClusters(in Input) []v1.StretchClusterStatus {
+	if in.Stretch == nil {
+		if in.Topology == nil {
+			return in.Kafka.Status.StretchClusters
+		}
+		return nil
+	}
+	var list []v1.StretchClusterStatus
+	for _, c := range in.Stretch.ordered() {
+		s := v1.StretchClusterStatus{Name: c.ID, State: v1.StretchClusterConnected, NodeIDs: c.Nodes}
+		if c.Problem == nil {
+			s.ReadyNodes = new(c.Ready)
+		} else {
+			s.State, s.Reason, s.Message = v1.StretchClusterUnknown, c.Problem.Reason, c.Problem.Message
+			if !c.LastSeen.IsZero() {
+				s.LastSeenTime = new(metav1.NewTime(c.LastSeen))
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
