@@ -89,16 +89,22 @@ func (k *cluster) replaceCAKey() {
 	Eventually(func(g Gomega) {
 		g.Expect(k.secret(g, "-cluster-ca-cert").Data["ca.crt"]).NotTo(Equal(old))
 	}).Should(Succeed(), func() string { return said(k.namespace) })
+	k.switched()
 	k.settled(old)
 }
 
-// settled waits until all nodes have left an earlier CA behind.
-func (k *cluster) settled(old []byte) {
+// switched waits until all nodes trust and use the present CA.
+func (k *cluster) switched() {
 	GinkgoHelper()
 	k.carries(map[string]string{
 		podset.AnnotationClusterCACertGeneration: k.secret(Default, "-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"],
 		podset.AnnotationClusterCAKeyGeneration:  k.secret(Default, "-cluster-ca").Annotations["strimzi.io/ca-key-generation"],
 	})
+}
+
+// settled waits until an earlier CA is left behind.
+func (k *cluster) settled(old []byte) {
+	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(slices.Sorted(maps.Keys(k.secret(g, "-cluster-ca-cert").Data))).NotTo(ContainElement(MatchRegexp(`^ca-.*\.crt$`)), "the old certificate is dropped")
 	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
@@ -107,6 +113,9 @@ func (k *cluster) settled(old []byte) {
 	_, err := connect(addresses, old).DescribeCluster(ctx)
 	Expect(kafka.ClassOf(err)).To(Equal(kafka.ClassAuthentication), "who trusts the old CA alone trusts nobody: %v", err)
 }
+
+// formerCA is where a user keeps the certificate of the CA that is replaced, for as long as clients and nodes are to trust it.
+const formerCA = "ca-2020-01-01T00-00-00Z.crt"
 
 // supplyCA exchanges the cluster CA for one of the user's own, as Strimzi's users do.
 func (k *cluster) supplyCA() {
@@ -120,7 +129,7 @@ func (k *cluster) supplyCA() {
 	for suffix, change := range map[string]func(*corev1.Secret) string{
 		"-cluster-ca": func(s *corev1.Secret) string { s.Data["ca.key"] = key; return "strimzi.io/ca-key-generation" },
 		"-cluster-ca-cert": func(s *corev1.Secret) string {
-			s.Data["ca-2020-01-01T00-00-00Z.crt"], s.Data["ca.crt"] = old, certificate
+			s.Data[formerCA], s.Data["ca.crt"] = old, certificate
 			delete(s.Data, "ca.p12")
 			delete(s.Data, "ca.password")
 			return "strimzi.io/ca-cert-generation"
@@ -135,6 +144,13 @@ func (k *cluster) supplyCA() {
 	}
 	k.patch("kafka", k.name, `{"spec":{"clusterCa":{"generateCertificateAuthority":false}}}`)
 	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation-")
+	k.switched()
+	k.ready()
+	// The Secret is the user's, and so is its end.
+	own := k.secret(Default, "-cluster-ca-cert")
+	Expect(own.Data).To(HaveKeyWithValue(formerCA, old), "a user's Secret is left as it is")
+	delete(own.Data, formerCA)
+	Expect(k8s.Update(ctx, own)).To(Succeed())
 	k.settled(old)
 	addresses, _ := k.outside()
 	found, err := connect(addresses, certificate).DescribeCluster(ctx)
@@ -184,6 +200,11 @@ func (k *cluster) grow(pool string) {
 	var claims corev1.PersistentVolumeClaimList
 	Eventually(func(g Gomega) {
 		g.Expect(k8s.List(ctx, &claims, client.InNamespace(k.namespace), client.MatchingLabels{podset.LabelPoolName: pool})).To(Succeed())
+		// Those of nodes that left are kept as they are.
+		claims.Items = slices.DeleteFunc(claims.Items, func(c corev1.PersistentVolumeClaim) bool {
+			_, runs := before[strings.TrimPrefix(c.Name, "data-")]
+			return !runs
+		})
 		g.Expect(claims.Items).NotTo(BeEmpty())
 		for _, c := range claims.Items {
 			g.Expect(c.Spec.Resources.Requests.Storage().Cmp(size)).To(BeZero(), c.Name)

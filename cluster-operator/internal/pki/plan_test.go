@@ -431,6 +431,13 @@ func TestSuppliedCAReplaced(t *testing.T) {
 			g.Expect(s.secrets["c-p-0"].Data["c-p-0.crt"]).NotTo(Equal(before))
 			g.Expect(s.restarts["c-p-1"]).To(Equal(2))
 			g.Expect(s.secrets["c-cluster-ca"].ResourceVersion + s.secrets["c-cluster-ca-cert"].ResourceVersion).To(Equal(version))
+
+			// The old certificate is trusted for as long as the user keeps it, and what the user drops restarts nothing.
+			g.Expect(bytes.Contains(s.last.ClusterCA.TrustPEM, old)).To(Equal(keep))
+			delete(s.secrets["c-cluster-ca-cert"].Data, "ca-2027-11-22T12-00-00Z.crt")
+			g.Expect(s.converge(s.checkNodes)).To(Succeed())
+			g.Expect(bytes.Contains(s.last.ClusterCA.TrustPEM, old)).To(BeFalse())
+			g.Expect(s.restarts["c-p-1"]).To(Equal(2))
 		})
 	}
 }
