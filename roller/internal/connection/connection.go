@@ -98,12 +98,12 @@ func (c *Connection) Close() {
 func (c *Connection) refresh(ctx context.Context, places []observe.Place, now time.Time) error {
 	next := target{bootstrap: c.Kafka.Bootstrap, controllers: c.Controllers}
 	if c.conventional() {
-		next.bootstrap = bootstrap(c.Namespace, c.Cluster)
+		next.bootstrap = known(bootstrap(c.Namespace, c.Cluster, places), c.inForce.bootstrap, places)
 		if len(next.controllers) == 0 {
-			next.controllers = c.controllersOf(places)
+			next.controllers = known(controllers(c.Namespace, c.Cluster, places), c.inForce.controllers, places)
 		}
 	}
-	if c.brokers != nil && now.Sub(c.read) < recheck && slices.Equal(next.controllers, c.inForce.controllers) {
+	if c.brokers != nil && now.Sub(c.read) < recheck && slices.Equal(next.controllers, c.inForce.controllers) && slices.Equal(next.bootstrap, c.inForce.bootstrap) {
 		return nil
 	}
 	settings, material, err := c.credentials(ctx)
@@ -128,15 +128,12 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 // conventional reports whether addresses and Secrets follow from the name of the cluster.
 func (c *Connection) conventional() bool { return len(c.Kafka.Bootstrap) == 0 }
 
-// controllersOf are the addresses by convention. While a Kubernetes cluster can't be read, those that were known stay.
-func (c *Connection) controllersOf(places []observe.Place) []string {
-	known := controllers(c.Namespace, c.Cluster, places)
+// known are addresses by convention. While a Kubernetes cluster can't be read, those that were in use stay.
+func known(addresses, inUse []string, places []observe.Place) []string {
 	if slices.ContainsFunc(places, func(p observe.Place) bool { return p.Err != nil }) {
-		known = append(known, c.inForce.controllers...)
-		slices.Sort(known)
-		known = slices.Compact(known)
+		return sorted(append(addresses, inUse...))
 	}
-	return known
+	return addresses
 }
 
 // use makes the clients, or has those there are use something else.

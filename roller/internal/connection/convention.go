@@ -26,9 +26,38 @@ func service(namespace, cluster string) string {
 	return cluster + "-kafka-brokers." + namespace + ".svc"
 }
 
-// bootstrap is where the brokers of a Kafka cluster are asked.
-func bootstrap(namespace, cluster string) []string {
-	return []string{net.JoinHostPort(service(namespace, cluster), brokersPort)}
+// bootstrap is where the brokers of a Kafka cluster are asked: the Service of those here, and those in other Kubernetes clusters where their configuration
+// says.
+func bootstrap(namespace, cluster string, places []observe.Place) []string {
+	addresses := []string{net.JoinHostPort(service(namespace, cluster), brokersPort)}
+	for i := range places {
+		for _, set := range places[i].Sets {
+			for p := range set.Pods {
+				if pod := &set.Pods[p]; places[i].ID != "" && pod.Labels[podset.LabelBrokerRole] == "true" {
+					addresses = append(addresses, advertised(&places[i], pod, "inter.broker.listener.name"))
+				}
+			}
+		}
+	}
+	return sorted(addresses)
+}
+
+// sorted are the addresses without those that are empty, each once.
+func sorted(addresses []string) []string {
+	slices.Sort(addresses)
+	return slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" })
+}
+
+// advertised is the address of a pod's listener, whose name is in its configuration under a key; empty if it does not say.
+func advertised(place *observe.Place, pod *corev1.Pod, key string) string {
+	properties := observe.Properties(place.Properties[pod.Name])
+	for listener := range strings.SplitSeq(properties["advertised.listeners"], ",") {
+		name, address, _ := strings.Cut(strings.TrimSpace(listener), "://")
+		if _, _, err := net.SplitHostPort(address); err == nil && name == strings.TrimSpace(properties[key]) {
+			return address
+		}
+	}
+	return ""
 }
 
 // controllers are the addresses of the controllers that the pod sets list. One in another Kubernetes cluster is where its configuration says.
@@ -43,8 +72,7 @@ func controllers(namespace, cluster string, places []observe.Place) []string {
 			}
 		}
 	}
-	slices.Sort(addresses)
-	return slices.Compact(addresses)
+	return sorted(addresses)
 }
 
 // controller is the address of one; empty: it is no controller, or nobody says where it is.
@@ -55,13 +83,7 @@ func controller(namespace, cluster string, place *observe.Place, pod *corev1.Pod
 	case place.ID == "":
 		return net.JoinHostPort(pod.Name+"."+service(namespace, cluster), controllersPort)
 	}
-	for listener := range strings.SplitSeq(observe.Properties(place.Properties[pod.Name])["advertised.listeners"], ",") {
-		_, address, _ := strings.Cut(strings.TrimSpace(listener), "://")
-		if _, port, err := net.SplitHostPort(address); err == nil && port == controllersPort {
-			return address
-		}
-	}
-	return ""
+	return advertised(place, pod, "controller.listener.names")
 }
 
 // tls are the settings of mTLS with the Secrets of a Kafka cluster.

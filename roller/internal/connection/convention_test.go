@@ -41,17 +41,20 @@ func setOf(roles map[string]string) observe.PodSet {
 
 func TestAddressesByConvention(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(bootstrap("kafka", "my-cluster")).To(Equal([]string{"my-cluster-kafka-brokers.kafka.svc:9091"}))
+	g.Expect(bootstrap("kafka", "my-cluster", nil)).To(Equal([]string{"my-cluster-kafka-brokers.kafka.svc:9091"}))
 	places := []observe.Place{
 		{Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-c-1": "true", "my-cluster-b-2": "false"}), setOf(map[string]string{"my-cluster-c-0": "true"})}},
 		{ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-e-7": "true", "my-cluster-e-8": "true"})}, Properties: map[string]string{
-			"my-cluster-e-7": "advertised.listeners=REPLICATION-9091://e7.example.com:9091, CONTROLPLANE-9090://e7.example.com:9090\n",
+			"my-cluster-e-7": "controller.listener.names=CONTROLPLANE-9090\ninter.broker.listener.name=REPLICATION-9091\n" +
+				"advertised.listeners=REPLICATION-9091://e7.example.com:31091, CONTROLPLANE-9090://e7.example.com:31090\n",
 			"my-cluster-e-8": "node.id=8\n", // it does not say
 		}},
 	}
 	g.Expect(controllers("kafka", "my-cluster", places)).To(Equal([]string{
-		"e7.example.com:9090", "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090", "my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
+		"e7.example.com:31090", "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090", "my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
 	}))
+	places[1].Sets[0].Pods[0].Labels[podset.LabelBrokerRole], places[1].Sets[0].Pods[1].Labels[podset.LabelBrokerRole] = "true", "true"
+	g.Expect(bootstrap("kafka", "my-cluster", places)).To(Equal([]string{"e7.example.com:31091", "my-cluster-kafka-brokers.kafka.svc:9091"}))
 }
 
 // pair is a certificate, which signs itself, with its key, in PEM.
@@ -158,7 +161,7 @@ func TestControllersOfAPlaceThatCannotBeReadStay(t *testing.T) {
 	defer c.Close()
 	home := observe.Place{Sets: []observe.PodSet{setOf(map[string]string{"c-0": "true"})}}
 	east := observe.Place{
-		ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"c-1": "true"})}, Properties: map[string]string{"c-1": "advertised.listeners=CONTROLPLANE-9090://c1:9090"},
+		ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"c-1": "true"})}, Properties: map[string]string{"c-1": "controller.listener.names=CONTROLPLANE-9090\nadvertised.listeners=CONTROLPLANE-9090://c1:9090"},
 	}
 	_, err := c.Connect(t.Context(), []observe.Place{home, east}, noon)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -1,0 +1,248 @@
+//go:build linux
+
+package stretch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+const (
+	namespace = "stretched"
+	name      = "my-cluster"
+)
+
+func object(g Gomega) *v1.Kafka {
+	found := &v1.Kafka{}
+	g.Expect(places[0].k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found)).To(Succeed())
+	return found
+}
+
+// condition returns the status, reason and message of a condition; empty if there is none.
+func condition(k *v1.Kafka, kind string) string {
+	for _, c := range k.Status.Conditions {
+		if c.Type == kind {
+			return strings.TrimSpace(strings.Join([]string{c.Status, c.Reason, c.Message}, " "))
+		}
+	}
+	return ""
+}
+
+func whatWasSaid() string { return said(namespace) }
+
+// ready waits until the Kafka is Ready as its object is now, in all Kubernetes clusters.
+func ready() {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		found := object(g)
+		g.Expect(found.Status.ObservedGeneration).To(Equal(found.Generation))
+		g.Expect(condition(found, v1.ConditionReady)).To(HavePrefix("True"))
+		g.Expect(readyPods(g)).To(HaveLen(3))
+	}).Should(Succeed(), whatWasSaid)
+}
+
+// readyPods are the uids of the nodes that are ready, by name, in all Kubernetes clusters.
+func readyPods(g Gomega) map[string]types.UID {
+	uids := map[string]types.UID{}
+	for _, p := range places {
+		var pods corev1.PodList
+		g.Expect(p.k8s.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
+		for _, pod := range pods.Items {
+			if pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+			}) {
+				uids[pod.Name] = pod.UID
+			}
+		}
+	}
+	return uids
+}
+
+// outside is how somebody outside of all Kubernetes clusters reaches the Kafka.
+func outside() (addresses []string, authority []byte) {
+	GinkgoHelper()
+	for _, l := range object(Default).Status.Listeners {
+		if l.Name == "external" {
+			addresses = strings.Split(l.BootstrapServers, ",")
+		}
+	}
+	Expect(addresses).To(HaveLen(3), "one in each Kubernetes cluster")
+	var secret corev1.Secret
+	Expect(places[0].k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca-cert"}, &secret)).To(Succeed())
+	return addresses, secret.Data["ca.crt"]
+}
+
+func records(topic string) traffic.Options {
+	GinkgoHelper()
+	addresses, authority := outside()
+	pool := x509.NewCertPool()
+	Expect(pool.AppendCertsFromPEM(authority)).To(BeTrue())
+	return traffic.Options{
+		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic, Group: topic + "-readers",
+	}
+}
+
+// admin is a client of the brokers from outside.
+func admin() *saramakafka.Admin {
+	GinkgoHelper()
+	addresses, authority := outside()
+	a, err := saramakafka.New(kafka.Config{
+		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 10 * time.Second, Dial: lab.DialContext, TLS: &kafka.TLS{TrustedCertificates: authority},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(a.Close)
+	return a
+}
+
+// inSync waits until all replicas of all partitions are.
+func inSync(a *saramakafka.Admin) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		topics, err := a.ListTopics(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, t := range topics {
+			for _, p := range t.Partitions {
+				g.Expect(p.ISR).To(ConsistOf(p.Replicas), "%s-%d", t.Name, p.Index)
+			}
+		}
+	}).Should(Succeed(), whatWasSaid)
+}
+
+// write writes with acks=all and reads for as long as something is done; no record may be lost or refused.
+func write(topic string, during func()) {
+	GinkgoHelper()
+	a := admin()
+	Eventually(func(g Gomega) {
+		made, err := a.CreateTopics(ctx, []kafka.NewTopic{{Name: topic, Partitions: 6, ReplicationFactor: 3}}, false)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(made[topic].Err == nil || kafka.IsExists(made[topic].Err)).To(BeTrue(), "%v", made[topic].Err)
+	}).Should(Succeed(), whatWasSaid)
+	flow, err := traffic.Start(ctx, records(topic))
+	Expect(err).NotTo(HaveOccurred())
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	DeferCleanup(func() { flow.Stop(over) })
+	Eventually(func() int { return flow.Progress().Read }).Should(BeNumerically(">", 0), "it flows")
+	during()
+	Eventually(func() int { return flow.Progress().Acknowledged }).Should(BeNumerically(">=", 300))
+	limited, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	r := flow.Stop(limited)
+	Expect(r.Err()).NotTo(HaveOccurred())
+	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways, fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
+		len(r.Acknowledged), r.Longest.Round(time.Millisecond)))
+}
+
+var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ordered, func() {
+	BeforeAll(func() {
+		for _, p := range places {
+			Expect(p.k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		}
+		DeferCleanup(func() { Expect(lab.HealAll()).To(Succeed()) })
+	})
+
+	It("is Ready, and written from outside with acks=all", func() {
+		began := time.Now()
+		places[0].kubectl("apply", "--server-side", "-n", namespace, "-f", filepath.Join("testdata", "kafka.yaml"))
+		ready()
+		report("from apply to Ready", time.Since(began))
+		Expect(condition(object(Default), "StretchCluster")).To(Equal("True StretchClusterActive " +
+			"Stretch cluster active: provider=nodeport, central=cluster-central, clusters=cluster-central,cluster-east,cluster-west"))
+		write("formed", func() {})
+		for i, p := range places {
+			pod := fmt.Sprintf("%s-%s-%d", name, strings.TrimPrefix(p.id, "cluster-"), i)
+			Expect(p.kubectl("get", "pod", "-n", namespace, pod, "-o", "jsonpath={.metadata.annotations.strimzi\\.io/stretch-cluster-alias}")).To(Equal(p.id))
+		}
+		for _, remote := range places[1:] {
+			Expect(remote.k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca"}, &corev1.Secret{})).
+				To(MatchError(apierrors.IsNotFound, "the key of the CA stays in the central cluster"))
+		}
+	})
+
+	It("is rolled over all of them, each node once, and nobody who writes notices", func() {
+		before := readyPods(Default)
+		began := time.Now()
+		write("rolled", func() {
+			places[0].kubectl("patch", "kafka", name, "-n", namespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
+			Eventually(func(g Gomega) {
+				now := readyPods(g)
+				g.Expect(now).To(HaveLen(3))
+				for pod, uid := range before {
+					g.Expect(now).To(HaveKeyWithValue(pod, Not(Equal(uid))))
+				}
+			}).WithTimeout(8*time.Minute).Should(Succeed(), whatWasSaid)
+			ready()
+		})
+		inSync(admin())
+		report("a roll over three Kubernetes clusters", time.Since(began))
+	})
+
+	It("goes on without a Kubernetes cluster that is cut off, and has it back by itself", func() {
+		west, before := places[2], readyPods(Default)
+		write("cut-off", func() {
+			began := time.Now()
+			Expect(lab.Isolate(west.Cluster)).To(Succeed())
+			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-west")) }).Should(Succeed(), whatWasSaid)
+			report("a lost Kubernetes cluster shows in the status", time.Since(began))
+			found := object(Default)
+			Expect(condition(found, v1.ConditionReady)).To(HavePrefix("False"))
+			Expect(found.Status.StretchClusters[2]).To(And(HaveField("Name", "cluster-west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2})))
+			began = time.Now()
+			Expect(lab.HealAll()).To(Succeed())
+			ready()
+			report("it is Ready again after its return", time.Since(began))
+		})
+		inSync(admin())
+		Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
+	})
+
+	It("goes on when a machine of a Kubernetes cluster loses its power", func() {
+		machine := places[1].Nodes()[0]
+		write("without-power", func() {
+			began := time.Now()
+			Expect(machine.PowerOff(ctx)).To(Succeed())
+			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-east")) }).Should(Succeed(), whatWasSaid)
+			report("a Kubernetes cluster without power shows in the status", time.Since(began))
+			began = time.Now()
+			Expect(machine.PowerOn()).To(Succeed())
+			ready()
+			report("it is Ready again after its power came back", time.Since(began))
+		})
+		inSync(admin())
+	})
+
+	It("leaves nothing but its volumes in any Kubernetes cluster when it is deleted", func() {
+		began := time.Now()
+		places[0].kubectl("delete", "-n", namespace, "-f", filepath.Join("testdata", "kafka.yaml"), "--timeout=120s")
+		for _, p := range places {
+			Eventually(func() string {
+				return p.kubectl("get", "strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets", "-n", namespace,
+					"-l", v1.LabelCluster+"="+name, "-o", "name")
+			}).Should(BeEmpty())
+			var claims corev1.PersistentVolumeClaimList
+			Expect(p.k8s.List(ctx, &claims, client.InNamespace(namespace))).To(Succeed())
+			Expect(claims.Items).To(HaveLen(1), "its data is kept, as its deleteClaim says")
+		}
+		report("it is gone everywhere", time.Since(began))
+	})
+})
