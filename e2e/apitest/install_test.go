@@ -91,13 +91,15 @@ func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 	run := kubectl(t, needServer(t))
 	all := []string{"kafkanodepools.kafka.strimzi.io", "kafkas.kafka.strimzi.io", "kafkatopics.kafka.strimzi.io", "strimzipodsets.core.strimzi.io"}
 	for folder, want := range map[string][]string{
-		"topic-operator/default":            {"kafkatopics.kafka.strimzi.io"},
-		"topic-operator/overlays/example":   {"kafkatopics.kafka.strimzi.io"},
-		"roller/default":                    nil,
-		"roller/overlays/example":           nil,
-		"cluster-operator/default":          all,
-		"cluster-operator/overlays/example": all,
-		"default":                           all,
+		"topic-operator/default":                     {"kafkatopics.kafka.strimzi.io"},
+		"topic-operator/overlays/example":            {"kafkatopics.kafka.strimzi.io"},
+		"roller/default":                             nil,
+		"roller/overlays/example":                    nil,
+		"cluster-operator/default":                   all,
+		"cluster-operator/overlays/example":          all,
+		"cluster-operator/overlays/remote":           all,
+		"cluster-operator/overlays/several-clusters": all,
+		"default": all,
 	} {
 		var got []string
 		for _, object := range strings.Split(run("kustomize", "../../config/"+folder), "\n---\n") {

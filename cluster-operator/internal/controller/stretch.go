@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -160,6 +161,7 @@ func (p *pass) openAll(ctx context.Context) []*site {
 			p.lose(m.ID(), m.Status(), err)
 			continue
 		}
+		p.warnOfCredentials(m)
 		opened = append(opened, s)
 	}
 	for id := range p.record.Clusters {
@@ -168,6 +170,20 @@ func (p *pass) openAll(ctx context.Context) []*site {
 		}
 	}
 	return opened
+}
+
+// credentialsNotice is how long before the credentials for a Kubernetes cluster end its Kafkas warn of it.
+const credentialsNotice = 7 * 24 * time.Hour
+
+// warnOfCredentials warns before the credentials for a Kubernetes cluster end, and of what is odd about them.
+func (p *pass) warnOfCredentials(m Member) {
+	s := m.Status()
+	if at := s.CredentialsExpire; !at.IsZero() && at.Sub(p.Now()) < credentialsNotice {
+		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' end at %s: put a kubeconfig with new ones into its Secret", m.ID(), at.UTC().Format(time.RFC3339)))
+	}
+	for _, w := range s.Warnings {
+		p.warn("Kubeconfig", fmt.Sprintf("The kubeconfig of cluster '%s': %s", m.ID(), w))
+	}
 }
 
 func (p *pass) readRecord() error {

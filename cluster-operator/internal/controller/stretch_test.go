@@ -69,6 +69,8 @@ type member struct {
 	client.Client
 	uid  types.UID
 	lost bool
+	// expire is when the credentials end.
+	expire time.Time
 }
 
 var errLost = errors.New("connection refused")
@@ -76,7 +78,7 @@ var errLost = errors.New("connection refused")
 func (m *member) ID() string { return m.id }
 func (m *member) Home() bool { return m.home }
 func (m *member) Status() clusters.Status {
-	s := clusters.Status{ID: m.id, State: clusters.Connected, Identity: m.uid}
+	s := clusters.Status{ID: m.id, State: clusters.Connected, Identity: m.uid, CredentialsExpire: m.expire}
 	if m.lost {
 		s.State, s.Reason, s.Message, s.LastSeen = clusters.Unreachable, clusters.ReasonNoAnswer, errLost.Error(), time.Unix(1e9, 0)
 	}
@@ -313,6 +315,11 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 	before := w.all()
 	w.pass()
 	w.Expect(w.all()).To(Equal(before))
+
+	w.members["east"].expire = w.now.Add(6 * 24 * time.Hour)
+	w.pass()
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "CredentialsExpire"), HaveField("Message", ContainSubstring("cluster 'east'")))))
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
 func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
