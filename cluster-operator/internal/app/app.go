@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -24,6 +25,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/controller"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
@@ -94,8 +96,11 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err := mgr.Add(recorder); err != nil {
 		return err
 	}
-	if err := addPodSets(ctx, mgr, live, recorder, o); err != nil || o.PodSetsOnly {
+	if err := addPodSets(ctx, mgr, live, recorder, o); err != nil {
 		return err
+	}
+	if o.PodSetsOnly {
+		return mgr.Add(&heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().String()})
 	}
 	stretching, set, err := newStretching(ctx, mgr, live, o)
 	if err != nil {
@@ -122,6 +127,15 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		return err
 	}
 	return r.FollowClusters(mgr, c, set)
+}
+
+// identity is the pod's name, which is its host name.
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return name
+	}
+	return host
 }
 
 func references(names []string) []corev1.LocalObjectReference {

@@ -61,7 +61,7 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 	}
 	served := &discovered{}
 	return &controller.Stretching{
-		Central: o.Stretch.Central, Provider: provider, ProviderName: about.Name, APIVersions: served.of,
+		Central: o.Stretch.Central, Namespace: o.OperatorNamespace, Provider: provider, ProviderName: about.Name, APIVersions: served.of,
 		Members: func() []controller.Member {
 			var members []controller.Member
 			for _, m := range set.Members() {

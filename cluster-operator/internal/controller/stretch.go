@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -47,6 +48,8 @@ type Stretching struct {
 	// Provider makes nodes reachable from all of them, and ProviderName is its name.
 	Provider     network.Provider
 	ProviderName string
+	// Namespace is the operators', here and in the other Kubernetes clusters.
+	Namespace string
 	// APIVersions returns what the API server of a member serves, nil if that is not known.
 	APIVersions func(ctx context.Context, m Member) []string
 }
@@ -215,8 +218,27 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	if s.anchor != nil {
 		s.owner = anchorOwner(s.anchor)
 	}
-	return s, nil
+	return s, p.checkAgent(ctx, s)
 }
+
+// checkAgent warns if no operator makes pods in a Kubernetes cluster, and leaves one out whose operator does not understand this one.
+func (p *pass) checkAgent(ctx context.Context, s *site) error {
+	beat, err := heartbeat.Read(ctx, s.live, p.Stretching.Namespace)
+	if err != nil {
+		return err
+	}
+	switch problem, mismatch := beat.Problem(p.OperatorVersion, p.Now()); {
+	case mismatch:
+		return fmt.Errorf("%w: %s", errVersions, problem)
+	case problem != "":
+		p.warn("RemoteOperatorNotRunning", fmt.Sprintf("In cluster '%s': %s", s.cluster, problem))
+		p.next = time.Minute // nothing reports that it is there now
+	}
+	return nil
+}
+
+// errVersions means that the operators of two Kubernetes clusters don't work together.
+var errVersions = errors.New("version mismatch")
 
 // liveClient reads past the cache.
 type liveClient struct {
@@ -243,6 +265,8 @@ func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	} else if meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet") {
 		problem = status.Problem{Reason: "MissingCRD", Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
 			"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
+	} else if errors.Is(err, errVersions) {
+		problem = status.Problem{Reason: "VersionMismatch", Message: fmt.Sprintf("In cluster '%s': %s.", cluster, err)}
 	} else if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
 		problem = status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, err)}
 	}

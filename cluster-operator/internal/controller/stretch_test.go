@@ -15,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/clusters"
@@ -134,6 +136,7 @@ func newStretchedWorld(t *testing.T) *stretchedWorld {
 		w.Expect(m.Get(t.Context(), client.ObjectKey{Name: "kube-system"}, system)).To(Succeed())
 		m.uid = system.UID
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
+		w.beat(id)
 		if err := m.Create(t.Context(), node); !apierrors.IsAlreadyExists(err) {
 			w.Expect(err).NotTo(HaveOccurred())
 			node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("192.0.2.%d", i+1)}}
@@ -143,7 +146,7 @@ func newStretchedWorld(t *testing.T) *stretchedWorld {
 	provider, end, err := providers.Open(t.Context(), providers.Options{Name: "nodeport"})
 	w.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(end)
-	w.r.Stretching = &Stretching{Central: "central", Provider: provider, ProviderName: "nodeport", Members: func() []Member {
+	w.r.Stretching = &Stretching{Central: "central", Namespace: w.namespace, Provider: provider, ProviderName: "nodeport", Members: func() []Member {
 		var all []Member
 		for _, id := range slices.Sorted(maps.Keys(w.members)) {
 			all = append(all, connected{w.members[id]})
@@ -151,6 +154,18 @@ func newStretchedWorld(t *testing.T) *stretchedWorld {
 		return all
 	}}
 	return w
+}
+
+// beat has the operator of a cluster tell that it lives.
+func (w *stretchedWorld) beat(id string) *coordinationv1.Lease {
+	w.t.Helper()
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: heartbeat.LeaseName, Annotations: map[string]string{
+			"kafka-operators.io/contract": heartbeat.Contract, "kafka-operators.io/operator-version": "1"}},
+		Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: w.now}},
+	}
+	w.Expect(w.members[id].Create(w.t.Context(), lease)).To(Succeed())
+	return lease
 }
 
 func stretchedKafka() *v1.Kafka {
@@ -358,6 +373,28 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
 	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
+}
+
+func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before := w.all()
+	lease := &coordinationv1.Lease{}
+	w.in("east", lease, heartbeat.LeaseName)
+	lease.Annotations["kafka-operators.io/contract"] = "0"
+	w.Expect(w.members["east"].Update(t.Context(), lease)).To(Succeed())
+	k := w.kafka()
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "VersionMismatch"), HaveField("Message", ContainSubstring("has version 1 (contract 0), and this one has test (contract 1)"))))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"), "the others go on")
+
+	w.Expect(w.members["east"].Delete(t.Context(), lease)).To(Succeed())
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "RemoteOperatorNotRunning"), HaveField("Message", ContainSubstring("In cluster 'east'")))))
 }
 
 func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {

@@ -1,0 +1,119 @@
+// Package heartbeat tells the central Kubernetes cluster that the operator of a remote one lives, and which version it is.
+package heartbeat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// LeaseName names the Lease that is renewed in the operator's namespace. Source: the proposal of stretch clusters for Strimzi.
+const LeaseName = "strimzi-stretch-agent"
+
+// Contract is the version of what the central cluster writes and the remote operator reads: StrimziPodSets. Operators with different ones don't work together.
+const Contract = "1"
+
+// Annotations of the Lease.
+const (
+	annotationVersion  = "kafka-operators.io/operator-version"
+	annotationContract = "kafka-operators.io/contract"
+)
+
+const (
+	// interval is how often the Lease is renewed.
+	interval = 10 * time.Second
+	// stale is how old a renewal is when the operator counts as gone.
+	stale = 60 * time.Second
+)
+
+// Agent renews the Lease. It is a Runnable for controller-runtime's manager.
+type Agent struct {
+	// Client writes past the cache.
+	Client    client.Client
+	Namespace string
+	// Identity is the replica's, and Version the program's.
+	Identity, Version string
+}
+
+// NeedLeaderElection is true: the replica that works renews the Lease.
+func (*Agent) NeedLeaderElection() bool { return true }
+
+// Start renews the Lease until ctx ends. One that can't be renewed is tried again at the next interval.
+func (a *Agent) Start(ctx context.Context) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		if err := a.renew(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "The Lease can't be renewed by which the central cluster knows that this operator lives", "lease", LeaseName)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (a *Agent) renew(ctx context.Context, now time.Time) error {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: LeaseName}}
+	err := a.Client.Get(ctx, client.ObjectKeyFromObject(lease), lease)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	exists := err == nil
+	if lease.Annotations == nil {
+		lease.Annotations = map[string]string{}
+	}
+	lease.Annotations[annotationVersion], lease.Annotations[annotationContract] = a.Version, Contract
+	lease.Spec.HolderIdentity, lease.Spec.RenewTime = &a.Identity, &metav1.MicroTime{Time: now}
+	lease.Spec.LeaseDurationSeconds = new(int32(stale / time.Second))
+	if exists {
+		return a.Client.Update(ctx, lease)
+	}
+	return a.Client.Create(ctx, lease)
+}
+
+// Beat is what a remote operator told last.
+type Beat struct {
+	// Renewed is when it last did; zero if it never did.
+	Renewed time.Time
+	// Version is the program's, and Contract its contract.
+	Version, Contract string
+}
+
+// Read reads the heartbeat in a namespace of a Kubernetes cluster.
+func Read(ctx context.Context, reader client.Reader, namespace string) (Beat, error) {
+	lease := &coordinationv1.Lease{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, lease)
+	if apierrors.IsNotFound(err) {
+		return Beat{}, nil
+	}
+	if err != nil {
+		return Beat{}, fmt.Errorf("get Lease %s/%s: %w", namespace, LeaseName, err)
+	}
+	b := Beat{Version: lease.Annotations[annotationVersion], Contract: lease.Annotations[annotationContract]}
+	if lease.Spec.RenewTime != nil {
+		b.Renewed = lease.Spec.RenewTime.Time
+	}
+	return b, nil
+}
+
+// Problem describes what is wrong with the remote operator, empty if nothing is, and whether it must not get anything to do.
+func (b Beat) Problem(version string, now time.Time) (problem string, mismatch bool) {
+	switch age := now.Sub(b.Renewed); {
+	case b.Renewed.IsZero():
+		return "no cluster-operator has been seen there: pods are made by one with STRIMZI_POD_SET_RECONCILIATION_ONLY=true (config/cluster-operator/overlays/remote)", false
+	case b.Contract != Contract:
+		return fmt.Sprintf("the cluster-operator there has version %s (contract %s), and this one has %s (contract %s): bring both to the same version",
+			b.Version, b.Contract, version, Contract), true
+	case age > stale:
+		return fmt.Sprintf("the cluster-operator there was last seen at %s: pods that end are not made again", b.Renewed.UTC().Format(time.RFC3339)), false
+	}
+	return "", false
+}
