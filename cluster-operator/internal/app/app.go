@@ -29,6 +29,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/operator/build"
@@ -106,6 +107,11 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err != nil {
 		return err
 	}
+	// The leader alone does this, as all that follows.
+	spare := pki.NewSpare()
+	if err := mgr.Add(spare); err != nil {
+		return err
+	}
 	r := &controller.Reconciler{
 		Stretching: stretching,
 		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
@@ -117,7 +123,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		},
 		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().String(), PKCS12: o.PKCS12,
 		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
-		Now: time.Now, Rand: rand.Reader,
+		NewKey: spare.NewKey, Now: time.Now, Rand: rand.Reader,
 	}
 	c, err := r.SetupWithManager(mgr, o.Concurrency, o.Selector.Matches)
 	if err != nil || set == nil {

@@ -1,0 +1,36 @@
+package pki
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+// A key is handed out once, whether it comes from the stock or not, and is of the right kind.
+func TestSpareHandsOutEachKeyOnce(t *testing.T) {
+	g := NewWithT(t)
+	s := NewSpare()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Start(ctx) }()
+	g.Eventually(s.keys).WithTimeout(time.Minute).Should(HaveLen(1))
+	leaf, err := s.NewKey(ForLeaf)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.keys).To(HaveLen(1), "nodes have keys of another kind")
+	keys := []crypto.Signer{leaf}
+	for range 3 {
+		key, err := s.NewKey(ForCA)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(key).To(BeAssignableToTypeOf(&rsa.PrivateKey{}))
+		for _, other := range keys {
+			g.Expect(sameKey(key.Public(), other.Public())).To(BeFalse())
+		}
+		keys = append(keys, key)
+	}
+	cancel()
+	g.Expect(<-ended).To(Succeed())
+}
