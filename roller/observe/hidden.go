@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -72,6 +73,30 @@ func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, liste
 		}
 	}
 	return out
+}
+
+// hiddenOnSilent says the same of candidates that do not tell which topics they have replicas of: if the roller may not describe all topics that the other brokers have, it may
+// be one of these. Only then, and rarely, the others are asked.
+func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidates, brokers []roller.NodeID, on map[roller.NodeID][]string) {
+	silent := slices.DeleteFunc(slices.Clone(candidates), func(id roller.NodeID) bool { _, told := on[id]; return told })
+	if len(silent) == 0 {
+		return
+	}
+	others := slices.DeleteFunc(slices.Clone(brokers), func(id roller.NodeID) bool { return slices.Contains(candidates, id) })
+	elsewhere := maps.Clone(facts.Hidden)
+	if len(elsewhere) == 0 {
+		elsewhere = k.hidden(ctx, k.topicsOn(ctx, others), facts.Topics.Or(nil))
+	}
+	if len(elsewhere) == 0 {
+		return
+	}
+	if facts.Hidden == nil {
+		facts.Hidden = map[roller.NodeID]string{}
+	}
+	first := slices.Min(slices.Collect(maps.Keys(elsewhere)))
+	for _, id := range silent {
+		facts.Hidden[id] = fmt.Sprintf("it does not tell which topics it has replicas of, and of node %d %s", first, elsewhere[first])
+	}
 }
 
 // unseen says what can't be seen, and what to do.

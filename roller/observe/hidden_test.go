@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -44,4 +45,43 @@ func TestATopicThatIsGoneIsNotHidden(t *testing.T) {
 	g := NewWithT(t)
 	k := &observe.Kafka{Brokers: late{memory.New(memory.Options{Brokers: 1}).Client("", nil)}}
 	g.Expect(k.Read(t.Context(), []roller.NodeID{0}, nil).Hidden).To(BeEmpty())
+}
+
+// mum is a Kafka of which one broker does not tell which topics it has, and notes who was asked.
+type mum struct {
+	observe.Brokers
+	silent int32
+	asked  *atomic.Int32
+}
+
+func (m mum) TopicsOn(ctx context.Context, id int32) ([]string, error) {
+	m.asked.Add(1)
+	if id == m.silent {
+		return nil, context.DeadlineExceeded
+	}
+	return m.Brokers.TopicsOn(ctx, id)
+}
+
+// A broker that does not tell may have replicas of topics that others are seen to have, and that we may not describe.
+func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
+	g := NewWithT(t)
+	cluster := memory.New(memory.Options{Brokers: 3, Authorize: func(principal string, _ memory.Operation, topic string) bool {
+		return principal == "User:admin" || topic != "secret"
+	}})
+	secret := kafka.NewTopic{Name: "secret", Partitions: -1, ReplicationFactor: -1, Assignments: map[int32][]int32{0: {1, 2}}}
+	_, err := cluster.Client("User:admin", nil).CreateTopics(t.Context(), []kafka.NewTopic{secret}, false)
+	g.Expect(err).NotTo(HaveOccurred())
+	read := func(user string, silent int32, candidates ...roller.NodeID) (map[roller.NodeID]string, int32) {
+		var asked atomic.Int32
+		k := &observe.Kafka{Brokers: mum{cluster.Client(user, nil), silent, &asked}}
+		return k.Verify(t.Context(), []roller.NodeID{0, 1, 2}, candidates).Hidden, asked.Load()
+	}
+	hidden, _ := read("User:roller", 2, 2)
+	g.Expect(hidden).To(HaveKeyWithValue(roller.NodeID(2), HavePrefix("it does not tell which topics it has replicas of, and of node 1 it has replicas of topics that the roller may not describe (secret)")))
+	hidden, asked := read("User:admin", 2, 2)
+	g.Expect(hidden).To(BeEmpty())
+	g.Expect(asked).To(BeEquivalentTo(3))
+	hidden, asked = read("User:roller", 2, 0)
+	g.Expect(hidden).To(BeEmpty())
+	g.Expect(asked).To(BeEquivalentTo(1), "the others are not asked without need")
 }

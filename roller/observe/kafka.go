@@ -102,6 +102,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	all.Wait()
 	if topics, listed := facts.Topics.Get(); listed {
 		facts.Hidden = k.hidden(ctx, on, topics)
+		k.hiddenOnSilent(ctx, &facts, known.candidates, brokers, on)
 	}
 	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byControllers} {
 		maps.Copy(facts.Nodes, answers)
