@@ -92,6 +92,20 @@ func TestAQuorumThatFindsNoLeader(t *testing.T) {
 	}
 }
 
+// A combined node whose pod somebody else replaced meanwhile is up to date, and can't become ready without a quorum: it may only wait for the others.
+func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {
+	sc := newScene(t).with(combined, 3, 4).led(-1).current(3).unready(0, 3)
+	waits := sc.node(3)
+	waits.Answers, waits.Silent, waits.Config = roller.Known(false), noon, roller.Unknown[brokerconfig.Config]("it does not answer")
+	waits.Fenced = roller.Unknown[bool]("there is no quorum")
+	sc.after = func(*roller.Node) {
+		sc.led(3)
+		waits.Ready, waits.Answers, waits.Config = roller.Known(true), roller.Known(true), roller.Known(brokerconfig.Config{})
+	}
+	sc.Expect(sc.roll()).To(Equal(ids(4)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
+}
+
 // Where most controllers are gone there is no leader to be found: the ones that live are left alone.
 func TestAQuorumWithoutItsNodes(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4, 5).led(-1).current(4, 5)

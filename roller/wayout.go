@@ -37,15 +37,24 @@ func (r *round) leaderless() bool {
 	return known && q.Leader < 0
 }
 
-// enough reports whether so many others live that they could find a leader without this one. Those that were restarted may only wait for it.
+// enough reports whether so many others live that they could find a leader without this one.
 func (r *round) enough(a *Assessment) bool {
 	live := 0
 	for _, other := range r.nodes {
-		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() && (other.Roles.Broker && other.stage.underWay() || !n.dead()) {
+		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() && (other.mayWait() || !n.dead()) {
 			live++
 		}
 	}
 	return live >= min(r.controllers/2+1, r.controllers-1)
+}
+
+// mayWait reports whether a combined node may only wait for a quorum to become ready: it was restarted, or somebody else replaced its pod, and it is what it should be.
+func (a *Assessment) mayWait() bool {
+	if !a.Roles.Broker || a.stage.underWay() {
+		return a.Roles.Broker
+	}
+	current := a.node.Revision.IsKnown() && !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind != PodUnresponsive })
+	return current && a.State == StateUnready && a.node.Recovery.IsKnown()
 }
 
 // unwatched is how long nobody may have looked at evidence that is to count as lasting.
