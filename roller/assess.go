@@ -135,7 +135,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	switch {
 	case len(a.Reasons) > 0 && n.Instance.Or("?") != "": // a pod that there is not can't be replaced
 		a.Need = NeedRestart
-	case len(a.Changes.Node)+len(a.Changes.Global) > 0:
+	case a.Changes.Live() || len(a.Changes.Rejected) > 0:
 		a.Need = NeedReconfiguration
 	}
 	if a.Need != NeedNothing {
@@ -311,6 +311,7 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 		a.configBlocks(s, p)
 		return
 	}
+	a.startBlocks()
 	if d, denied := p.Denied[a.Node]; denied && s.At.Before(d.again()) {
 		a.block(RuleDenied, "%s; it is asked for again at %s", d.Why, clock(d.again()))
 	}
@@ -328,29 +329,5 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
 		a.block(RulePatience, "it is not ready, and is waited for until %s", clock(n.ReadyChanged.Add(policy.Patience)))
-	}
-}
-
-// mostTries is how often a change of a configuration is tried that Kafka takes and the node does not show.
-const mostTries = 3
-
-// alteration is the fingerprint of what can be changed while the node runs.
-func (a *Assessment) alteration() string {
-	return brokerconfig.Diff{Node: a.Changes.Node, Global: a.Changes.Global}.Fingerprint()
-}
-
-// configBlocks keep a change that Kafka does not take from being tried again and again.
-func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
-	last := p.Alterations[a.Node]
-	same, refused := last.Change == a.alteration(), p.refused(a.alteration())
-	switch {
-	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
-		a.block(RuleConfig, "it is %s: its configuration is changed when it is ready", a.State)
-	case refused != "":
-		a.block(RuleConfig, "Kafka refuses the configuration that is wanted: %s; correct it, or, if it is refused only while the node runs, ask for a restart (annotation strimzi.io/manual-rolling-update)", refused)
-	case same && s.At.Sub(last.At) < effect:
-		a.block(RuleUnderWay, "its configuration was changed just now")
-	case same && last.Tries >= mostTries:
-		a.block(RuleConfig, "Kafka took %s, and the node does not show it", keys(slices.Concat(a.Changes.Node, a.Changes.Global)))
 	}
 }

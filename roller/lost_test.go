@@ -27,7 +27,8 @@ func (sc *scene) lose(why string) {
 	}
 }
 
-// All certificates have expired: nobody can ask anything, and only restarts help. They come after patience, controllers first, one at a time, reported as forced.
+// All certificates have expired: nobody can ask anything, and only restarts help. They come after patience, controllers first, one at a
+// time, reported as forced.
 func TestExpiredCertificates(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
 	sc.lose("its certificate has expired")
@@ -92,7 +93,8 @@ func TestAQuorumThatFindsNoLeader(t *testing.T) {
 	}
 }
 
-// A combined node whose pod somebody else replaced meanwhile is up to date, and can't become ready without a quorum: it may only wait for the others.
+// A combined node whose pod somebody else replaced meanwhile is up to date, and can't become ready without a quorum: it may only wait for
+// the others.
 func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {
 	sc := newScene(t).with(combined, 3, 4).led(-1).current(3).unready(0, 3)
 	waits := sc.node(3)

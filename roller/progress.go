@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // Progress is what the roller must remember from one step to the next, and over its own restarts: it should be stored before the actions of the same
@@ -20,6 +22,8 @@ type Progress struct {
 	Waiting map[NodeID]time.Time `json:"waiting,omitempty"`
 	// Alterations are the last attempts to change a node's configuration while it runs.
 	Alterations map[NodeID]Alteration `json:"alterations,omitempty"`
+	// Refusals are Kafka's words against changes of configurations, as long as they are wanted.
+	Refusals []brokerconfig.Refusal `json:"refusals,omitempty"`
 	// Denied are the restarts that the API server did not carry out.
 	Denied map[NodeID]Denial `json:"denied,omitempty"`
 	// Failing is since when there is positive evidence that a node can serve nobody, and Leaderless since when the controllers find no leader.
@@ -61,10 +65,8 @@ type Alteration struct {
 	// Change is the fingerprint of what was to be changed.
 	Change string    `json:"change"`
 	At     time.Time `json:"at"`
-	// Tries is how often it was tried.
+	// Tries is how often Kafka took it.
 	Tries int `json:"tries"`
-	// Refused is what Kafka said against it; empty if it took it.
-	Refused string `json:"refused,omitempty"`
 }
 
 // effect is how long an action may take until it can be seen. Until then a restart that was stored counts as begun, whether or not it was carried out.
@@ -83,6 +85,7 @@ func (p Progress) Clone() Progress {
 	p.Failing = cloned(p.Failing)
 	p.Shut = slices.Clone(p.Shut)
 	p.Alterations = cloned(p.Alterations)
+	p.Refusals = slices.Clone(p.Refusals)
 	p.Paces = maps.Clone(p.Paces)
 	return p
 }
@@ -148,39 +151,23 @@ func (p Progress) undo(id NodeID) {
 	}
 }
 
-// NotTaken notes that the last change of a node's configuration is not known to have been taken by Kafka. It does not count as a try, and is tried again:
+// Taken notes that Kafka took the last change of a node's configuration, all or what it did not refuse. What is not known to have been taken is tried again:
 // nothing is lost by making the same change twice.
-func (p Progress) NotTaken(id NodeID) Progress {
+func (p Progress) Taken(id NodeID) Progress {
 	p = p.Clone()
 	if a, tried := p.Alterations[id]; tried {
-		a.Tries = max(0, a.Tries-1)
+		a.Tries++
 		p.Alterations[id] = a
 	}
 	return p
 }
 
-// Refused notes that Kafka refused a change of a node's configuration, and why. It is not tried again, for this node or for others that want the same,
+// Refused notes what Kafka said against changes of configurations. None of them is tried again, for this node or for others that want the same of all brokers,
 // until something else is wanted.
-func (p Progress) Refused(id NodeID, why string) Progress {
+func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	p = p.Clone()
-	change := p.Alterations[id].Change
-	for other, a := range p.Alterations {
-		if a.Change == change {
-			a.Refused = why
-			p.Alterations[other] = a
-		}
-	}
+	p.Refusals = brokerconfig.Add(p.Refusals, refusals...)
 	return p
-}
-
-// refused is what Kafka said against a change, whichever node it was tried for; empty if it did not.
-func (p Progress) refused(change string) string {
-	for _, a := range p.Alterations {
-		if a.Change == change && a.Refused != "" {
-			return a.Refused
-		}
-	}
-	return ""
 }
 
 // stage is how far a restart is.

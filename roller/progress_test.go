@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // restored is the progress after a way through a store.
@@ -193,61 +192,4 @@ func TestRisksThatThePolicyForbids(t *testing.T) {
 	sc.policy.Forbid = []roller.Risk{roller.RiskOffline}
 	sc.Expect(sc.roll()).To(Equal(ids(1)))
 	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("partition single-0 would be offline, which the policy forbids"))
-}
-
-// configured gives a node a configuration in which the key differs.
-func configured(n *roller.Node, readOnly bool, live, desired string) {
-	n.Config = roller.Known(brokerconfig.Config{
-		Desired: map[string]string{"num.io.threads": desired},
-		Live:    map[string]brokerconfig.Entry{"num.io.threads": {Value: live, ReadOnly: readOnly, Source: brokerconfig.SourceStatic}},
-	})
-}
-
-// testSuccessfulAlteringConfigNotRoll, testDynamicUpdateThrowsForceableProblemOnFailure (there a failed change restarts the node; here a refused one never does).
-func TestAConfigurationThatKafkaRefuses(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1).current(0, 1)
-	configured(sc.node(0), false, "8", "-3")
-	d := sc.step()
-	sc.Expect(d.Actions).To(HaveLen(1))
-	sc.Expect(d.Actions[0].Kind).To(Equal(roller.ActionReconfigure))
-	sc.progress = restored(t, sc.progress.Refused(0, "InvalidConfigurationException: must be positive"))
-	sc.Expect(sc.roll()).To(BeEmpty())
-	sc.Expect(sc.altered).To(HaveLen(1))
-	sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("must be positive; correct it, or"))
-	configured(sc.node(0), false, "8", "9")
-	sc.step()
-	sc.Expect(sc.altered).To(HaveLen(2), "something else is wanted")
-	configured(sc.node(0), false, "9", "9")
-	sc.step()
-	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
-	sc.Expect(sc.progress.Alterations).To(BeEmpty())
-}
-
-// Strimzi issue 7391: what Kafka takes and does not show is no reason to try for ever.
-func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
-	sc := newScene(t).with(broker, 0).current(0)
-	configured(sc.node(0), false, "8", "9")
-	sc.Expect(sc.roll()).To(BeEmpty())
-	sc.Expect(sc.altered).To(HaveLen(3))
-	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("Kafka took num.io.threads, and the node does not show it"))
-}
-
-// What takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is not known is no reason.
-func TestAConfigurationIsChangedWhateverIsInSync(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(topicOf("t", 2, ids(0, 1), nil))
-	configured(sc.node(0), false, "8", "9")
-	sc.node(1).Config = roller.Unknown[brokerconfig.Config]("DescribeConfigs timed out")
-	sc.step()
-	sc.Expect(sc.altered).To(HaveLen(1))
-	sc.Expect(sc.restarts).To(BeEmpty())
-}
-
-func TestAConfigurationThatNeedsARestart(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1).current(0, 1)
-	configured(sc.node(0), true, "8", "9")
-	sc.after = func(n *roller.Node) { configured(n, true, "9", "9") }
-	sc.Expect(sc.roll()).To(Equal(ids(0)))
-	configured(sc.node(0), true, "9", "10")
-	sc.policy.NoReconfiguration = true
-	sc.Expect(sc.roll()).To(Equal(ids(0)))
 }

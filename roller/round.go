@@ -31,8 +31,9 @@ type round struct {
 	// batch is the number of a broker's batch in the plan that is followed; made is that plan if it was made in this round.
 	batch map[NodeID]int
 	made  *division
-	// disputes are what the nodes' desired configurations do not agree on.
+	// disputes are what the nodes' desired configurations do not agree on, and met the refusals that stand in the way of changes.
 	disputes []brokerconfig.Dispute
+	met      []brokerconfig.Refusal
 }
 
 // newRound assesses all nodes and puts them in order.
@@ -96,57 +97,6 @@ func (r *round) unread() []NodeID {
 	return ids
 }
 
-// compare tells how each node's configuration differs from what it should be. What concerns all brokers is given to one of them.
-func (r *round) compare() map[NodeID]brokerconfig.Diff {
-	diffs := map[NodeID]brokerconfig.Diff{}
-	if r.policy.NoReconfiguration {
-		return diffs
-	}
-	var nodes []brokerconfig.Node
-	for i := range r.s.Nodes {
-		n := &r.s.Nodes[i]
-		if config, known := n.Config.Get(); known {
-			roles := brokerconfig.Roles{Controller: n.Roles.Controller, Broker: n.Roles.Broker}
-			nodes = append(nodes, brokerconfig.Node{ID: int32(n.ID), Roles: roles, Config: config})
-		}
-	}
-	out := brokerconfig.TableOf(nodes).CompareAll(nodes)
-	r.disputes = out.Disputes
-	for id, d := range out.Nodes {
-		diffs[NodeID(id)] = d
-	}
-	if id, found := r.carrier(diffs); found && len(out.Global) > 0 {
-		d := diffs[id]
-		d.Global = out.Global
-		diffs[id] = d
-	}
-	return diffs
-}
-
-// carrier is the broker that a change of all brokers is given to: the first one that nothing keeps from it, if there is one. The change must not wait for that
-// broker's restart, or its hold.
-func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bool) {
-	best := 0
-	for i := range r.s.Nodes {
-		n := &r.s.Nodes[i]
-		if !n.Roles.Broker || !n.Config.IsKnown() {
-			continue
-		}
-		_, underWay := r.progress.Restarts[n.ID]
-		fit := 1
-		if n.Hold == "" && !underWay && !n.Terminating && n.Ready.Or(false) && n.Answers.Or(false) {
-			fit = 2
-			if !n.Revision.Or(Revision{}).Outdated() && len(n.Requests)+len(diffs[n.ID].Restart) == 0 {
-				fit = 3
-			}
-		}
-		if fit > best {
-			id, best = n.ID, fit
-		}
-	}
-	return id, best > 0
-}
-
 // rank is the place in the order of docs/decisions/restart-order.md: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
 // last of its kind in any case), unready brokers, ready brokers. Equals go by their ids.
 func (a *Assessment) rank() int {
@@ -175,10 +125,11 @@ func (r *round) forget() {
 		if d, denied := r.progress.Denied[a.Node]; denied && (a.node.Instance.IsKnown() && a.node.Instance.Or("") != d.Instance) {
 			delete(r.progress.Denied, a.Node)
 		}
-		if last := r.progress.Alterations[a.Node]; a.node.Config.IsKnown() && a.Changes.Empty() && (last.Refused == "" || !r.wants(last.Change)) {
+		if a.node.Config.IsKnown() && !a.Changes.Live() {
 			delete(r.progress.Alterations, a.Node)
 		}
 	}
+	r.forgetRefusals()
 	for id := range r.progress.Restarted {
 		if len(r.progress.Restarted[id]) == 0 {
 			delete(r.progress.Restarted, id)
@@ -204,11 +155,6 @@ func (r *round) forgetReasons(a *Assessment) {
 	})
 }
 
-// wants reports whether some node is, or may be, to have a change. One for all brokers is given to any one of them that answers.
-func (r *round) wants(change string) bool {
-	return r.s.Unread != "" || slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return !a.node.Config.IsKnown() || a.alteration() == change })
-}
-
 // needsConfig reports whether one of the reasons can only be seen in the configuration.
 func needsConfig(keys []string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
@@ -219,7 +165,7 @@ func needsConfig(keys []string) bool {
 // wanted reports whether the node should be restarted, and nobody outside keeps it from that.
 func (a *Assessment) wanted() bool {
 	return a.Need == NeedRestart && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
-		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnderWay || b.Rule == RuleRecovery
+		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnderWay || b.Rule == RuleRecovery || b.Rule == RuleConfig
 	})
 }
 

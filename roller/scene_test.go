@@ -97,6 +97,7 @@ func (sc *scene) step() roller.Decision {
 	for _, a := range sc.last.Actions {
 		if a.Kind != roller.ActionRestart {
 			sc.altered = append(sc.altered, a)
+			sc.progress = sc.progress.Taken(a.Node)
 			continue
 		}
 		n := sc.node(a.Node)

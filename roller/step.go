@@ -125,13 +125,18 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 func (r *round) reconfigurations() []Action {
 	var actions []Action
 	for _, a := range r.nodes {
-		changes := brokerconfig.Diff{Node: a.Changes.Node, Global: a.Changes.Global}
+		changes := a.Changes.WithoutRestart()
 		b := a
 		switch {
 		case a.Need == NeedReconfiguration:
-		case a.Need == NeedRestart && len(a.Changes.Global) > 0 && !slices.Contains(r.chosen, a):
-			// What is its own it gets by its restart; the other brokers must not wait for that.
-			changes.Node = nil
+		case a.Need == NeedRestart && changes.Live() && !slices.Contains(r.chosen, a):
+			// What is its own it gets by its restart, unless an illegal value keeps it from that; the other brokers must not wait for either.
+			if !slices.ContainsFunc(a.Blocks, func(x Block) bool { return x.Rule == RuleConfig }) {
+				changes.Node = nil
+			}
+			if !changes.Live() {
+				continue
+			}
 			b = &Assessment{Node: a.Node, State: a.State, Changes: changes}
 			b.configBlocks(r.s, r.progress)
 		default:
@@ -151,7 +156,6 @@ func (r *round) reconfigurations() []Action {
 			last = Alteration{Change: change}
 		}
 		last.At = r.s.At
-		last.Tries++
 		r.progress.Alterations[a.Node] = last
 		actions = append(actions, Action{Kind: ActionReconfigure, Node: a.Node, Changes: changes, Until: r.s.from().Add(Freshness)})
 	}

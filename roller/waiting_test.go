@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // slowly makes each restart take a while, in which the node is not ready.
@@ -86,20 +85,6 @@ func TestStalledControllersGoOneAtATime(t *testing.T) {
 	for range 30 {
 		sc.Expect(len(sc.step().Actions)).To(BeNumerically("<=", 1))
 	}
-}
-
-// What Kafka refused for one broker it is not asked again for another one that stands in for it.
-func TestARefusalCountsForAllBrokers(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1).current(0, 1)
-	configured(sc.node(0), false, "8", "9")
-	configured(sc.node(1), false, "8", "9")
-	silent := sc.node(0).Config
-	sc.node(0).Config = roller.Unknown[brokerconfig.Config]("timed out")
-	sc.Expect(sc.step().Actions).To(HaveLen(1))
-	sc.progress = sc.progress.Refused(1, "InvalidConfigurationException")
-	sc.node(0).Config = silent
-	sc.roll()
-	sc.Expect(sc.altered).To(HaveLen(1))
 }
 
 // The same, where one controller that is on its way keeps the others by what is in sync.

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// wayOut explains why a node is restarted although a check of the data or the quorum would keep it, or can't be made (docs/decisions/lost-clusters.md); empty: it is
-// not. Some clusters can only be repaired by the restart that a check blocks: those whose certificates have expired, or whose controllers live and find no
-// leader. There must be positive evidence for as long as patience lasts, and the node must be out of date: else it would end the same way.
+// wayOut explains why a node is restarted although a check of the data or the quorum would keep it, or can't be made
+// (docs/decisions/lost-clusters.md); empty: it is not. Some clusters can only be repaired by the restart that a check blocks: those whose
+// certificates have expired, or whose controllers live and find no leader. There must be positive evidence for as long as patience lasts,
+// and the node must be out of date: else it would end the same way.
 func (r *round) wayOut(a *Assessment) string {
 	if !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind != PodUnresponsive }) {
 		return ""
@@ -48,7 +49,8 @@ func (r *round) enough(a *Assessment) bool {
 	return live >= min(r.controllers/2+1, r.controllers-1)
 }
 
-// mayWait reports whether a combined node may only wait for a quorum to become ready: it was restarted, or somebody else replaced its pod, and it is what it should be.
+// mayWait reports whether a combined node may only wait for a quorum to become ready: it was restarted, or somebody else replaced its pod,
+// and it is what it should be.
 func (a *Assessment) mayWait() bool {
 	if !a.Roles.Broker || a.stage.underWay() {
 		return a.Roles.Broker
@@ -89,7 +91,8 @@ func (r *round) witness() {
 	}
 }
 
-// alone keeps a node that is restarted against a check, or without one, from going beside another one. One that did not come back is not waited for.
+// alone keeps a node that is restarted against a check, or without one, from going beside another one. One that did not come back is not
+// waited for.
 func (r *round) alone(a, b *Assessment) {
 	for _, other := range r.away {
 		if other != a && (other.stage != stageFailed && other.stage != stageStalled || slices.Contains(r.chosen, other)) {

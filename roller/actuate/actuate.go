@@ -26,7 +26,7 @@ const (
 	Done Result = iota
 	// NotDone means that it is certain that nothing was done.
 	NotDone
-	// Refused means that Kafka does not take the configuration.
+	// Refused means that Kafka does not take all of the configuration: Outcome.Refusals. The rest was done.
 	Refused
 	// TooLate means that nothing was begun, because the facts that it was decided on were too old by then (roller.Action.Until), or somebody else may act now.
 	TooLate
@@ -40,6 +40,8 @@ type Outcome struct {
 	Result Result
 	// Err is nil where the action was done.
 	Err error
+	// Refusals are what Kafka said against single changes, whatever became of the others.
+	Refusals []brokerconfig.Refusal
 }
 
 // Actuator acts on one Kafka cluster.
@@ -59,7 +61,7 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 	case roller.ActionRestart:
 		o.Result, o.Err = a.restart(ctx, action, node)
 	case roller.ActionReconfigure:
-		o.Result, o.Err = a.reconfigure(ctx, action, node)
+		o.Result, o.Refusals, o.Err = a.reconfigure(ctx, action, node)
 	}
 	return o
 }
@@ -82,71 +84,4 @@ func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roll
 		return NotDone, fmt.Errorf("pod %s could not be deleted: %w", node.Name, err)
 	}
 	return Unclear, fmt.Errorf("pod %s may or may not have been deleted: %w", node.Name, err)
-}
-
-// reconfigure validates all changes before it makes any.
-func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *roller.Node) (Result, error) {
-	writer := a.Brokers
-	if !node.Roles.Broker {
-		writer = a.Controllers
-	}
-	if writer == nil {
-		return NotDone, fmt.Errorf("the configuration of node %d can't be changed: the controllers can't be reached", node.ID)
-	}
-	var changes []kafka.ConfigChange
-	if c, any := change(kafka.BrokerResource(int32(node.ID)), action.Changes.Node); any {
-		changes = append(changes, c)
-	}
-	if c, any := change(kafka.ClusterResource(), action.Changes.Global); any {
-		changes = append(changes, c)
-	}
-	for _, validateOnly := range []bool{true, false} {
-		answers, err := writer.AlterConfigs(ctx, changes, validateOnly)
-		if err == nil {
-			err = first(changes, answers)
-		}
-		switch {
-		case err == nil:
-		case refuses(err):
-			return Refused, err
-		case validateOnly:
-			return NotDone, err
-		default:
-			return Unclear, err
-		}
-	}
-	return Done, nil
-}
-
-// refuses reports whether an error is Kafka's word on the configuration itself. All others are about us, or the way: what we may not change, or cannot reach,
-// is worth another try when that is put right.
-func refuses(err error) bool {
-	switch kafka.ClassOf(err) {
-	case kafka.ClassInvalid, kafka.ClassUnsupported, kafka.ClassDisabled:
-		return true
-	default:
-		return false
-	}
-}
-
-func change(resource kafka.ConfigResource, changes []brokerconfig.Change) (kafka.ConfigChange, bool) {
-	c := kafka.ConfigChange{Resource: resource, Set: map[string]string{}}
-	for _, x := range changes {
-		if x.To == nil {
-			c.Delete = append(c.Delete, x.Key)
-		} else {
-			c.Set[x.Key] = *x.To
-		}
-	}
-	return c, len(changes) > 0
-}
-
-// first is the first error of any change.
-func first(changes []kafka.ConfigChange, answers map[kafka.ConfigResource]error) error {
-	for _, c := range changes {
-		if err := answers[c.Resource]; err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -20,6 +20,10 @@ type Outcome struct {
 	Nodes map[int32]Diff `json:"nodes"`
 	// Global are the changes that all brokers take up while they run, each once, sorted by key.
 	Global []Change `json:"global,omitempty"`
+	// StoredGlobal are those that brokers refuse while they run (Diff.StoredGlobal).
+	StoredGlobal []Change `json:"storedGlobal,omitempty"`
+	// Met are the refusals that still stand in the way of something.
+	Met []Refusal `json:"met,omitempty"`
 	// Disputes are the cluster-wide keys that should be changed and that the nodes do not agree on, sorted by key.
 	Disputes []Dispute `json:"disputes,omitempty"`
 }
@@ -62,12 +66,14 @@ func TableOf(nodes []Node) *Table {
 // for the cluster, then the nodes would undo each other's value for ever. It is set for each node by itself instead, which Kafka allows for all of them but
 // min.insync.replicas; and it is told. Nodes that have what they want from the cluster's value get it as their own before that is touched. When the nodes
 // agree again, their own values give way to the cluster's with the next change.
-func (t *Table) CompareAll(nodes []Node) Outcome {
+//
+// What Kafka has refused is not in the changes again. A legal value is applied by a restart instead, and any other one is rejected.
+func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
 	diffs := make([]Diff, len(nodes))
 	global := map[string]bool{}
 	for i := range nodes {
-		diffs[i] = t.Compare(nodes[i].Config, nodes[i].Roles)
+		diffs[i] = (&comparison{table: t, config: nodes[i].Config, roles: nodes[i].Roles}).compare()
 		for _, c := range diffs[i].Global {
 			global[c.Key] = true
 		}
@@ -80,11 +86,16 @@ func (t *Table) CompareAll(nodes []Node) Outcome {
 			disputed[key] = true
 		}
 	}
-	changes := map[string]Change{}
+	changes, stored := map[string]Change{}, map[string]Change{}
 	for i, n := range nodes {
 		d := diffs[i]
-		if len(disputed) > 0 {
-			d = t.compare(n.Config, n.Roles, disputed)
+		if len(disputed)+len(refusals) > 0 {
+			own := comparison{table: t, config: n.Config, roles: n.Roles, disputed: disputed, node: n.ID, refusals: refusals}
+			d = own.compare()
+			out.Met = Add(out.Met, own.met...)
+		}
+		for _, c := range d.StoredGlobal {
+			stored[c.Key] = c
 		}
 		for _, c := range d.Global {
 			// A value wins over a deletion: both lead to the default, and some node's file would bring the old value back.
@@ -92,13 +103,16 @@ func (t *Table) CompareAll(nodes []Node) Outcome {
 				changes[c.Key] = c
 			}
 		}
-		if d.Global = nil; !d.Empty() {
+		if d.Global, d.StoredGlobal = nil, nil; !d.Empty() {
 			out.Nodes[n.ID] = d
 		}
 	}
 	out.postpone(changes, disputed)
 	for _, key := range sorted(changes) {
 		out.Global = append(out.Global, changes[key])
+	}
+	for _, key := range sorted(stored) {
+		out.StoredGlobal = append(out.StoredGlobal, stored[key])
 	}
 	return out
 }
@@ -124,7 +138,7 @@ func (t *Table) wishes(key string, nodes []Node) []Wish {
 		}
 		want := k.Default
 		if value, desired := n.Config.Desired[key]; desired {
-			if configdef.Refers(value) {
+			if configdef.Refers(value) || t.illegal(k, value, n.Config.Version) != "" {
 				continue
 			}
 			want = &value

@@ -30,41 +30,48 @@ func Compare(c Config, r Roles) Diff {
 //
 // A key that is no longer desired has Kafka's default. One whose value is the default already is left as it is, wherever the value comes from.
 func (t *Table) Compare(c Config, r Roles) Diff {
-	return t.compare(c, r, nil)
+	own := comparison{table: t, config: c, roles: r}
+	return own.compare()
 }
 
-// compare is Compare. The keys that are disputed among the nodes are set for each node by itself.
-func (t *Table) compare(c Config, r Roles, disputed map[string]bool) Diff {
-	cmp := comparison{table: t, config: c, roles: r, disputed: disputed}
+// compare is Compare.
+func (c *comparison) compare() Diff {
 	met := 0
-	for name, e := range c.Live {
+	for name, e := range c.config.Live {
 		if e.Source == SourceDefault || e.Source == SourceUnknown {
 			continue // most of them: nothing is set, or nobody can say that something is
 		}
-		value, desired := c.Desired[name]
+		value, desired := c.config.Desired[name]
 		if desired {
 			met++
 			if e.Source == SourceStatic && e.Value == value {
 				continue // most of the others: nothing is stored for it, and the file is right
 			}
 		}
-		cmp.key(t.keys[name], e, value, desired)
+		c.key(c.table.keys[name], e, value, desired)
 	}
-	if met < len(c.Desired) {
-		cmp.unset()
+	if met < len(c.config.Desired) {
+		c.unset()
 	}
-	for _, changes := range [][]Change{cmp.diff.Node, cmp.diff.Global, cmp.diff.Restart} {
+	d := &c.diff
+	for _, changes := range [][]Change{d.Node, d.Global, d.StoredNode, d.StoredGlobal, d.Restart} {
 		slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
 	}
-	return cmp.diff
+	slices.SortFunc(d.Rejected, func(a, b Rejection) int { return strings.Compare(a.Key, b.Key) })
+	return c.diff
 }
 
 // comparison is one node's, while it is made.
 type comparison struct {
-	table    *Table
-	config   Config
-	roles    Roles
+	table  *Table
+	config Config
+	roles  Roles
+	// disputed are the keys that the nodes do not agree on: they are set for each node by itself.
 	disputed map[string]bool
+	// node is the node's id, refusals what Kafka said against changes, and met those of them that stand in the way.
+	node     int32
+	refusals []Refusal
+	met      []Refusal
 	diff     Diff
 }
 
@@ -90,7 +97,16 @@ func (c *comparison) unset() {
 
 // key compares one key, nil for one that Kafka does not know. The value counts if it is desired.
 func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
-	if k == nil || !k.considered(c.roles) {
+	if k == nil || k.owned {
+		return
+	}
+	if desired && !k.Type.Same(e.Value, value) {
+		if why := c.table.illegal(k, value, c.config.Version); why != "" {
+			c.reject(k, &value, Rejection{Why: why, Illegal: true})
+			return
+		}
+	}
+	if !k.considered(c.roles) {
 		return
 	}
 	want := k.Default
@@ -156,13 +172,13 @@ func (c *comparison) perBroker(d difference) {
 		// What lies below the override is right. Where the node does not tell what does, it will once the override is gone.
 		c.deleteOverride(d)
 	case d.want != nil:
-		c.diff.Node = append(c.diff.Node, d.change(d.want))
+		c.setNode(d, d.want)
 	default: // no value can be set that means none
 		if d.node != nil {
 			c.deleteOverride(d)
 		}
 		if d.global != nil && c.disputed[d.Name] {
-			c.diff.Global = append(c.diff.Global, d.change(nil))
+			c.setGlobal(d, nil)
 		}
 		if d.static != nil {
 			c.restart(d)
@@ -181,15 +197,15 @@ func (c *comparison) clusterWide(d difference) {
 	stored := d.global != nil && !d.undeletable
 	switch {
 	case d.desired:
-		c.diff.Global = append(c.diff.Global, d.change(d.want))
+		c.setGlobal(d, d.want)
 	case stored && (d.static == nil || d.same(d.static)):
-		c.diff.Global = append(c.diff.Global, d.change(nil))
+		c.setGlobal(d, nil)
 	case d.want != nil:
 		// The file that the node was started with still has the old value, or nobody may delete the stored one.
-		c.diff.Global = append(c.diff.Global, d.change(d.want))
+		c.setGlobal(d, d.want)
 	default:
 		if stored {
-			c.diff.Global = append(c.diff.Global, d.change(nil))
+			c.setGlobal(d, nil)
 		}
 		if d.static != nil {
 			c.restart(d)
@@ -198,10 +214,13 @@ func (c *comparison) clusterWide(d difference) {
 }
 
 func (c *comparison) deleteOverride(d difference) {
-	c.diff.Node = append(c.diff.Node, d.change(nil))
+	c.setNode(d, nil)
 }
 
 func (c *comparison) restart(d difference) {
+	if slices.ContainsFunc(c.diff.Restart, func(x Change) bool { return x.Key == d.Name }) {
+		return
+	}
 	to := d.want
 	if !d.desired {
 		to = nil

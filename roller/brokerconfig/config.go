@@ -1,15 +1,16 @@
-// Package brokerconfig compares the configuration that a node of Kafka is to have with the one that it has, and tells which differences Kafka takes up
-// while it runs and which need a restart (KIP-226; docs/roller/checklist.md). It is pure.
+// Package brokerconfig compares the configuration that a node of Kafka is to have with the one that it has, and tells which differences
+// Kafka takes up while it runs and which need a restart (KIP-226; docs/roller/checklist.md). It is pure.
 package brokerconfig
 
 // Config is the configuration that one node is to have, beside the one that it has.
 type Config struct {
-	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is not known. In pods it is Strimzi's annotation strimzi.io/kafka-version:
-	// a node tells its clients what it can do, and not which version it is.
+	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is not known. In pods it is Strimzi's annotation
+	// strimzi.io/kafka-version: a node tells its clients what it can do, and not which version it is.
 	Version string `json:"version,omitempty"`
 	// Desired are the properties that the node should be started with.
 	Desired map[string]string `json:"desired"`
-	// Live is what the node says of itself, by key: all keys, those with Kafka's default included. A key that is missing is one that the node does not know.
+	// Live is what the node says of itself, by key: all keys, those with Kafka's default included. A key that is missing is one that the
+	// node does not know.
 	Live map[string]Entry `json:"live"`
 }
 
@@ -21,8 +22,8 @@ type Entry struct {
 	// ReadOnly: the node itself says that the key can't be changed while it runs.
 	ReadOnly  bool `json:"readOnly,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
-	// Synonyms are all places that have a value for the key, the one that counts first. They tell what lies below a value that Kafka stores; without
-	// them a comparison takes two turns where it would take one.
+	// Synonyms are all places that have a value for the key, the one that counts first. They tell what lies below a value that Kafka
+	// stores; without them a comparison takes two turns where it would take one.
 	Synonyms []Synonym `json:"synonyms,omitempty"`
 }
 
@@ -60,9 +61,25 @@ type Diff struct {
 	Node []Change `json:"node,omitempty"`
 	// Global are changes that all brokers take up while they run.
 	Global []Change `json:"global,omitempty"`
+	// StoredNode and StoredGlobal are such values that brokers refuse while they run. Kafka is to store them all the same, through its
+	// controllers, which check nothing: they count from the next start on.
+	StoredNode   []Change `json:"storedNode,omitempty"`
+	StoredGlobal []Change `json:"storedGlobal,omitempty"`
 	// Restart are differences that only a restart takes up.
 	Restart []Change `json:"restart,omitempty"`
+	// Rejected are values that the node does not get.
+	Rejected []Rejection `json:"rejected,omitempty"`
 }
 
 // Empty reports whether there is nothing to do.
-func (d Diff) Empty() bool { return len(d.Node)+len(d.Global)+len(d.Restart) == 0 }
+func (d Diff) Empty() bool { return len(d.Restart)+len(d.Rejected) == 0 && !d.Live() }
+
+// Live reports whether there is something to do while the node runs.
+func (d Diff) Live() bool {
+	return len(d.Node)+len(d.Global)+len(d.StoredNode)+len(d.StoredGlobal) > 0
+}
+
+// WithoutRestart is what there is to do while the node runs.
+func (d Diff) WithoutRestart() Diff {
+	return Diff{Node: d.Node, Global: d.Global, StoredNode: d.StoredNode, StoredGlobal: d.StoredGlobal}
+}

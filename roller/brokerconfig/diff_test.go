@@ -222,7 +222,9 @@ func TestDoubles(t *testing.T) {
 	expect(t, started(key, "0.50").wants(key, ".5"), broker, none, none, none)
 	expect(t, started(key, "0.5").wants(key, "5e-1"), broker, none, none, none)
 	expect(t, started(key, "0.5").wants(key, "0.51"), broker, none, values{key: "0.51"}, none)
-	expect(t, started(key, "0.5").wants(key, "half"), broker, none, values{key: "half"}, none)
+	expect(t, started(key, "0.5").wants(key, "half"), broker, none, none, none)
+	d := started(key, "0.5").wants(key, "half").diff(broker)
+	NewWithT(t).Expect(d.Rejected).To(ConsistOf(HaveField("Illegal", true)))
 }
 
 // Strimzi issue 7391: what Kafka stores wins over the file, so that restarts would never end it.

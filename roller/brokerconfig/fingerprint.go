@@ -17,11 +17,11 @@ const fingerprintLength = 16
 //
 // The mark of a reason to restart is that of Diff{Restart: ...} alone: what is changed without a restart comes and goes meanwhile.
 func (d Diff) Fingerprint() string {
-	if d.Empty() {
+	if len(d.Restart) == 0 && !d.Live() {
 		return ""
 	}
 	h := sha256.New()
-	for name, changes := range [][]Change{d.Node, d.Global, d.Restart} {
+	for name, changes := range [][]Change{d.Node, d.Global, d.Restart, d.StoredNode, d.StoredGlobal} {
 		for _, c := range changes {
 			write(h, strconv.Itoa(name), c.Key)
 			if c.To != nil {

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
@@ -32,11 +33,29 @@ func someValue(r *rand.Rand, k brokerconfig.Key) string {
 	return []string{"v" + n, "${env:V" + n + "}", ""}[r.IntN(3)]
 }
 
+// legalValue is some value that the key's definition allows.
+func legalValue(r *rand.Rand, t *brokerconfig.Table, k brokerconfig.Key) string {
+	if value := someValue(r, k); t.Judge(k.Name, value) != brokerconfig.Illegal {
+		return value
+	}
+	defined, _ := configdef.For(t.Version)
+	d, _ := defined.Key(k.Name)
+	values := append(append([]string{d.Values.Min}, d.Values.OneOf...), d.Values.Items...)
+	if least, err := strconv.ParseInt(d.Values.Min, 10, 64); err == nil {
+		values = append(values, strconv.FormatInt(least+1, 10), strconv.FormatInt(least+2, 10))
+	}
+	if d.Default != nil {
+		values = append(values, *d.Default)
+	}
+	values = slices.DeleteFunc(values, func(value string) bool { return t.Judge(k.Name, value) == brokerconfig.Illegal })
+	return values[r.IntN(len(values))]
+}
+
 // scatter sets about one key in n.
 func scatter(r *rand.Rand, t *brokerconfig.Table, n int, into map[string]string) {
 	for _, name := range t.Names() {
 		if k, _ := t.Key(name); r.IntN(n) == 0 {
-			into[name] = someValue(r, k)
+			into[name] = legalValue(r, t, k)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 // atOnceAsked is how many brokers are asked for their topics at the same time.
 const atOnceAsked = 32
 
-// topicsOn asks brokers which topics they have replicas of. One that does not answer is left out: what it is asked for its configuration shows that.
+// topicsOn asks brokers which topics they have replicas of. One that does not answer is left out: what it is asked for its configuration
+// shows that.
 func (k *Kafka) topicsOn(ctx context.Context, brokers []roller.NodeID) map[roller.NodeID][]string {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -42,8 +43,8 @@ func (k *Kafka) topicsOn(ctx context.Context, brokers []roller.NodeID) map[rolle
 	return found
 }
 
-// hidden says of brokers which of their topics the list of topics lacks because we may not describe them: Kafka leaves these out without a word. A topic that was made or
-// deleted in between is lacking, too, and is not hidden.
+// hidden says of brokers which of their topics the list of topics lacks because we may not describe them: Kafka leaves these out without a
+// word. A topic that was made or deleted in between is lacking, too, and is not hidden.
 func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, listed []roller.Topic) map[roller.NodeID]string {
 	seen := make(map[string]bool, len(listed))
 	for i := range listed {
@@ -75,8 +76,8 @@ func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, liste
 	return out
 }
 
-// hiddenOnSilent says the same of candidates that do not tell which topics they have replicas of: if the roller may not describe all topics that the other brokers have, it may
-// be one of these. Only then, and rarely, the others are asked.
+// hiddenOnSilent says the same of candidates that do not tell which topics they have replicas of: if the roller may not describe all topics
+// that the other brokers have, it may be one of these. Only then, and rarely, the others are asked.
 func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidates, brokers []roller.NodeID, on map[roller.NodeID][]string) {
 	silent := slices.DeleteFunc(slices.Clone(candidates), func(id roller.NodeID) bool { _, told := on[id]; return told })
 	if len(silent) == 0 {

@@ -230,10 +230,13 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 		switch {
 		case o.Result == actuate.NotDone && action.Kind == roller.ActionRestart:
 			progress = progress.Deny(action.Node, s.At, o.Err.Error())
-		case o.Result == actuate.NotDone, o.Result == actuate.TooLate, o.Result == actuate.Unclear && action.Kind == roller.ActionReconfigure:
+		case o.Result == actuate.NotDone, o.Result == actuate.TooLate:
 			progress = postponed(progress, action)
-		case o.Result == actuate.Refused:
-			progress = progress.Refused(action.Node, o.Err.Error())
+		case action.Kind == roller.ActionReconfigure && o.Result != actuate.Unclear:
+			progress = progress.Taken(action.Node)
+		}
+		if len(o.Refusals) > 0 {
+			progress = progress.Refused(o.Refusals...)
 		}
 	}
 	return outcomes, progress
@@ -244,7 +247,7 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 	if action.Kind == roller.ActionRestart {
 		return p.NotCarriedOut(action.Node)
 	}
-	return p.NotTaken(action.Node)
+	return p
 }
 
 // may explains why an action may not be carried out although it was decided: time has passed, in which this process may have been asleep, or another roller has the

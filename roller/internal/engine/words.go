@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -19,7 +21,7 @@ func Told(o actuate.Outcome) (warning bool, reason, note string) {
 	case actuate.Done:
 		note = fmt.Sprintf("node %d is %s: %s", a.Node, what, why)
 	case actuate.Refused:
-		return true, "ConfigurationRefused", fmt.Sprintf("node %d is not reconfigured (%s), because Kafka refuses it: %v", a.Node, why, o.Err)
+		return true, "ConfigurationRefused", fmt.Sprintf("while node %d runs, Kafka refuses %v", a.Node, strings.ReplaceAll(o.Err.Error(), "\n", "; "))
 	case actuate.TooLate:
 		return false, "TooLate", fmt.Sprintf("node %d is not %s now: %v", a.Node, what, o.Err)
 	case actuate.NotDone:
@@ -37,10 +39,10 @@ func Told(o actuate.Outcome) (warning bool, reason, note string) {
 // changes names the keys.
 func changes(a roller.Action) string {
 	text := ""
-	for _, c := range a.Changes.Global {
+	for _, c := range slices.Concat(a.Changes.Global, a.Changes.StoredGlobal) {
 		text += ", " + c.Key + " of all brokers"
 	}
-	for _, c := range a.Changes.Node {
+	for _, c := range slices.Concat(a.Changes.Node, a.Changes.StoredNode) {
 		text += ", " + c.Key
 	}
 	if text == "" {

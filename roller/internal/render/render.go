@@ -67,6 +67,11 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 		fmt.Fprintf(w, "\nThe nodes' configurations do not agree on %s, which is a setting of the whole cluster.\n", d.Key)
 	}
 	for _, a := range p.Nodes {
+		for _, x := range a.Changes.Rejected {
+			if !slices.Contains(p.Blocked, a.Node) {
+				fmt.Fprintf(w, "\nNode %d: %s.\n", a.Node, x)
+			}
+		}
 		if len(a.Repeated) > 0 {
 			fmt.Fprintf(w, "\nNode %d was restarted for %s, and still shows it; it is not restarted for that again.\n", a.Node, roller.Reasons(a.Repeated))
 		}
@@ -141,6 +146,12 @@ func Node(w io.Writer, a roller.Assessment) {
 	for _, c := range slices.Concat(a.Changes.Node, a.Changes.Global) {
 		fmt.Fprintf(w, "  config   %s: %s -> %s, while it runs\n", c.Key, text(c.From), text(c.To))
 	}
+	for _, c := range slices.Concat(a.Changes.StoredNode, a.Changes.StoredGlobal) {
+		fmt.Fprintf(w, "  config   %s: %s -> %s, stored for the next start\n", c.Key, text(c.From), text(c.To))
+	}
+	for _, x := range a.Changes.Rejected {
+		fmt.Fprintf(w, "  config   %s\n", x)
+	}
 	for _, u := range a.Unknown {
 		fmt.Fprintf(w, "  unknown  %s\n", u)
 	}
@@ -179,7 +190,7 @@ func stateOf(a roller.Assessment) string {
 
 func keysOf(r roller.Reconfiguration) string {
 	var words []string
-	for _, c := range slices.Concat(r.Changes.Global, r.Changes.Node) {
+	for _, c := range slices.Concat(r.Changes.Global, r.Changes.Node, r.Changes.StoredGlobal, r.Changes.StoredNode) {
 		words = append(words, fmt.Sprintf("%s: %s -> %s", c.Key, text(c.From), text(c.To)))
 	}
 	return strings.Join(words, ", ")

@@ -199,21 +199,37 @@ func (r *run) sticks(s Step) {
 	r.w.tell("restarts of node %d change nothing", n.ID)
 }
 
-// configures changes the configuration that is wanted: of all nodes the key that they take up while they run, or of one the other.
+// configures changes the configuration that is wanted: of all nodes the keys that they take up while they run, or of one the other. Some
+// values are illegal, some are refused while nodes run, some are forbidden, and some are taken and not taken up.
 func (r *run) configures(s Step) {
+	w := r.w
 	r.marks++
+	pick := s.Arg / 3
 	if s.Arg%3 == 0 {
-		r.node(s).config.wantedStatic = 100 + r.marks
-		r.w.tell("node %d is to have %s=%d", r.node(s).ID, staticKey, 100+r.marks)
+		value := 1000 + r.marks
+		if pick%4 == 0 {
+			value = -r.marks
+		}
+		w.wish([]*node{r.node(s)}, requests, value)
 		return
 	}
-	for _, n := range r.w.nodes {
-		n.config.wanted, n.config.refused, n.config.deaf = 100+r.marks, -1, s.Arg%7 == 0
-		if s.Arg%5 == 0 {
-			n.config.refused = n.config.wanted
+	if pick%3 != 0 {
+		w.wish(w.nodes, threads, []int{2, 4, 8, 12, 16, 30, 100, -r.marks}[pick/3%8])
+	}
+	if pick%3 != 1 {
+		w.wish(w.nodes, connections, []int{1000 + r.marks, 1000 + r.marks, 1000 + r.marks, -r.marks}[pick/24%4])
+	}
+	if s.Arg%5 == 0 {
+		key := pick % 2
+		value := w.nodes[0].config.wanted[key]
+		w.forbidden[[2]int{key, value}] = true
+		w.tell("a policy forbids %s=%d", keyNames[key], value)
+	}
+	for _, n := range w.nodes {
+		if n.config.deaf = s.Arg%7 == 0; n.config.deaf {
+			w.tell("node %d takes nothing up while it runs", n.ID)
 		}
 	}
-	r.w.tell("all are to have %s=%d; refused %t, without effect %t", dynamicKey, 100+r.marks, s.Arg%5 == 0, s.Arg%7 == 0)
 }
 
 func (r *run) holds(s Step) {

@@ -32,12 +32,6 @@ const (
 // outside is the voter of clusters that have none among their nodes.
 const outside = 1_000_000
 
-// The two keys that nodes have: one that all brokers take up while they run, and one that needs a restart.
-const (
-	dynamicKey = "num.io.threads"
-	staticKey  = "queued.max.requests"
-)
-
 // observe is what the roller sees. What is hidden by b is unknown, for the nodes at the places of which the mask has a bit.
 func (w *world) observe(b blind, mask uint64) *roller.Snapshot {
 	s := w.observeNodes(b, mask)
@@ -170,37 +164,21 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	seen.Desired = roller.Known(n.config.desired())
 	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
 	if w.answers(n) {
-		w.tells(n, seen)
+		seen.Config = roller.Known(w.observed(n))
+	}
+	if w.hides(n) || !w.answers(n) && slices.ContainsFunc(w.nodes, w.hides) {
+		seen.Hidden = "it has, or may have, replicas of topics that the roller may not describe"
 	}
 }
 
-// tells adds what the node says of itself.
-func (w *world) tells(n *node, seen *roller.Node) {
-	seen.Config = roller.Known(n.config.observed())
-	if slices.ContainsFunc(n.hosted, func(p *partition) bool { return p.topic.hidden }) {
-		seen.Hidden = "it has replicas of topics that the roller may not describe"
-	}
+// hides reports whether a broker tells of replicas of topics that the roller may not describe.
+func (w *world) hides(n *node) bool {
+	return w.answers(n) && slices.ContainsFunc(n.hosted, func(p *partition) bool { return p.topic.hidden })
 }
 
 // answers reports whether the node answers our questions.
 func (w *world) answers(n *node) bool {
 	return n.process && !n.mute && !w.cut && n.expired.IsZero() && (n.up || !n.Roles.Broker)
-}
-
-// desired is the configuration that the node is to have.
-func (c settings) desired() map[string]string {
-	return map[string]string{dynamicKey: strconv.Itoa(c.wanted), staticKey: strconv.Itoa(c.wantedStatic)}
-}
-
-// observed is the configuration as the node tells of it.
-func (c settings) observed() brokerconfig.Config {
-	return brokerconfig.Config{
-		Desired: c.desired(),
-		Live: map[string]brokerconfig.Entry{
-			dynamicKey: {Value: strconv.Itoa(c.live), Source: brokerconfig.SourceStatic},
-			staticKey:  {Value: strconv.Itoa(c.liveStatic), Source: brokerconfig.SourceStatic, ReadOnly: true},
-		},
-	}
 }
 
 // observeTopics are the topics, if any broker tells of them.

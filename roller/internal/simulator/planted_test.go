@@ -1,10 +1,16 @@
 package simulator
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // planted are faults that rollers had, or could have: each is planted between the world and the core, or between the core and what is done, so that the core
@@ -79,6 +85,56 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"an illegal value is like any other", []string{"illegal value", "node"}, seeing(configured(func(c *brokerconfig.Config) {
+		for key, value := range c.Desired {
+			if strings.HasPrefix(value, "-") {
+				c.Desired[key] = "7777"
+			}
+		}
+	}))},
+	{"a rejected key holds up the others", []string{"termination"}, with(nil, func(d *roller.Decision) {
+		d.Actions = slices.DeleteFunc(d.Actions, func(a roller.Action) bool {
+			return a.Kind == roller.ActionReconfigure && slices.ContainsFunc(d.Nodes, func(n roller.Assessment) bool { return len(n.Changes.Rejected) > 0 })
+		})
+	})},
+	{"a node with an illegal value holds up the others", []string{"termination", "order"}, with(func(s *roller.Snapshot) {
+		if slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return strings.Contains(fmt.Sprint(n.Desired.Or(nil)), ":-") }) {
+			for i := range s.Nodes {
+				s.Nodes[i].Hold = "somebody should correct it"
+			}
+		}
+	}, nil)},
+	{"a refusal of one key is one of all", []string{"termination"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
+		all := []brokerconfig.Refusal{r}
+		for value := range 300 * (1 - slices.Index(keyNames[:], r.Key)) { // of the first key only
+			other, to := r, strconv.Itoa(1000+value)
+			other.Key, other.To, other.Final = keyNames[connections], &to, true
+			all = append(all, other)
+		}
+		return all
+	})},
+	{"what is refused is told, and nothing else", []string{"termination"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
+		r.Final = true
+		return []brokerconfig.Refusal{r}
+	})},
+	{"what is refused is forgotten", []string{"Kafka has refused", "termination"}, refusing(func(brokerconfig.Refusal) []brokerconfig.Refusal { return nil })},
+	{"a policy is like a node that runs", []string{"node"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
+		r.Final = false
+		return []brokerconfig.Refusal{r}
+	})},
+	{"what is stored is of no interest", []string{"termination"}, seeing(configured(func(c *brokerconfig.Config) {
+		for key, e := range c.Live {
+			c.Live[key] = brokerconfig.Entry{Value: e.Value, Source: brokerconfig.SourceStatic, ReadOnly: e.ReadOnly}
+		}
+	}))},
+	{"what is set and does not show is left so", []string{"termination"}, func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		p = p.Clone()
+		for id, a := range p.Alterations {
+			a.Tries = min(a.Tries, 1)
+			p.Alterations[id] = a
+		}
+		return roller.Step(s, p, policy)
+	}},
 	{"all requests are one", []string{"termination"}, seeing(func(n *roller.Node) {
 		for i := range n.Requests {
 			n.Requests = append([]roller.Reason(nil), n.Requests...)
@@ -100,6 +156,32 @@ func with(see func(*roller.Snapshot), do func(*roller.Decision)) decider {
 			do(&d)
 		}
 		return d
+	}
+}
+
+// configured changes what is seen of a node's configuration.
+func configured(change func(*brokerconfig.Config)) func(*roller.Node) {
+	return func(n *roller.Node) {
+		c, known := n.Config.Get()
+		if !known {
+			return
+		}
+		c.Desired, c.Live = maps.Clone(c.Desired), maps.Clone(c.Live)
+		change(&c)
+		n.Config = roller.Known(c)
+	}
+}
+
+// refusing is a roller that remembers something else of each refusal.
+func refusing(change func(brokerconfig.Refusal) []brokerconfig.Refusal) decider {
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		p = p.Clone()
+		var all []brokerconfig.Refusal
+		for _, r := range p.Refusals {
+			all = brokerconfig.Add(all, change(r)...)
+		}
+		p.Refusals = all
+		return roller.Step(s, p, policy)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
 // run is one run of the roller against a world: what an edge does around Step.
@@ -21,8 +22,10 @@ type run struct {
 	stale           time.Duration
 	marks           int
 	count, restarts int
-	last            roller.Decision
-	failure         string
+	// asked is how often somebody was asked for a change of a configuration.
+	asked   int
+	last    roller.Decision
+	failure string
 	// told is what was told of the last decision.
 	told string
 }
@@ -116,9 +119,14 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		}
 		return
 	case a.Kind == roller.ActionReconfigure:
-		if why := r.reconfigure(n, a, refused); why != "" && !lost {
-			r.oracle.refused(n)
-			r.progress = r.progress.Refused(a.Node, why)
+		o := r.reconfigure(n, a, refused)
+		if lost {
+			return
+		}
+		r.oracle.heard(o.Refusals)
+		r.progress = r.progress.Refused(o.Refusals...)
+		if o.Result == actuate.Done || o.Result == actuate.Refused {
+			r.progress = r.progress.Taken(a.Node)
 		}
 		return
 	}
@@ -142,25 +150,9 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 // notBegun is the progress without an action that was not begun.
 func (r *run) notBegun(a roller.Action) roller.Progress {
 	if a.Kind == roller.ActionReconfigure {
-		return r.progress.NotTaken(a.Node)
+		return r.progress
 	}
 	return r.progress.NotCarriedOut(a.Node)
-}
-
-// reconfigure changes the configuration of all brokers, and returns why Kafka does not.
-func (r *run) reconfigure(n *node, a roller.Action, refused bool) string {
-	r.oracle.reconfigured(n, a)
-	if refused || n.config.refused == n.config.wanted {
-		r.w.tell("Kafka refuses the configuration of node %d", n.ID)
-		return "InvalidConfigurationException"
-	}
-	for _, other := range r.w.nodes {
-		if other.process && !other.config.deaf {
-			other.config.live = n.config.wanted
-		}
-	}
-	r.w.tell("Kafka takes %s=%d", dynamicKey, n.config.wanted)
-	return ""
 }
 
 // tellDecision tells what the roller decides, and what keeps each node; once, as long as it says the same.
@@ -172,7 +164,7 @@ func (r *run) tellDecision(d roller.Decision) {
 	fmt.Fprintf(&b, "the roller: %s", d.Phase)
 	for _, a := range d.Actions {
 		fmt.Fprintf(&b, "; %s node %d: %s", a.Kind, a.Node, roller.Reasons(a.Reasons))
-		for _, c := range slices.Concat(a.Changes.Node, a.Changes.Global) {
+		for _, c := range slices.Concat(a.Changes.Node, a.Changes.Global, a.Changes.StoredGlobal) {
 			fmt.Fprintf(&b, " %s", c.Key)
 		}
 		if a.Forced != "" {
@@ -204,10 +196,6 @@ func (r *run) heal() {
 	lost := false
 	for _, n := range w.nodes {
 		n.hold, n.foreign, n.slow, n.sidecar = n.abandoned, false, false, false
-		n.config.deaf, n.config.refused = false, -1
-		if n.config.wanted != n.config.live { // what Kafka refused is corrected
-			n.config.wanted = n.config.live
-		}
 		lost = lost || !n.expired.IsZero() || n.wedged
 		if n.lags {
 			n.lags = false
@@ -223,6 +211,7 @@ func (r *run) heal() {
 			w.start(n)
 		}
 	}
+	r.correct(lost)
 	if lost {
 		r.revises(Step{}) // there are new certificates, or somebody asks for restarts
 	}
@@ -246,10 +235,14 @@ func (r *run) finish() {
 		seen := w.changed
 		r.look(Step{})
 		switch {
-		case r.rolled() == "" && (r.last.Phase == roller.PhaseDone || r.given()):
+		case r.rolled() == "" && (r.last.Phase == roller.PhaseDone || r.given() || r.rejection() != ""):
 			return
 		case w.now.After(deadline):
-			r.failure = fmt.Sprintf("termination: %s after all got well it is %s, and %s", limit, r.last.Phase, r.rolled())
+			why := r.rolled()
+			if why == "" {
+				why = "nobody is told of all that is illegal"
+			}
+			r.failure = fmt.Sprintf("termination: %s after all got well it is %s, and %s", limit, r.last.Phase, why)
 			w.tell("VIOLATION %s", r.failure)
 			return
 		}
@@ -281,15 +274,19 @@ func (r *run) rolled() string {
 		if n.abandoned || r.given() && r.spares(n) != "" {
 			continue
 		}
+		if why := r.configured(n); why != "" {
+			return why
+		}
 		switch {
 		case n.pod != podReady:
 			return fmt.Sprintf("node %d is %s", n.ID, n)
+		case n.config.illegal() >= 0: // it would not come back from a restart
 		case n.revision != n.wanted && !n.sticky:
 			return fmt.Sprintf("node %d has an old revision", n.ID)
 		case n.request != "" && !n.sticky:
 			return fmt.Sprintf("nobody heard of the request to restart node %d", n.ID)
-		case n.config.liveStatic != n.config.wantedStatic:
-			return fmt.Sprintf("node %d has the wrong %s", n.ID, staticKey)
+		case n.config.live[requests] != n.config.wanted[requests]:
+			return fmt.Sprintf("node %d has the wrong %s", n.ID, keyNames[requests])
 		}
 		for _, p := range n.hosted {
 			if !r.given() && len(p.ISR) < len(p.Replicas) {

@@ -42,6 +42,10 @@ type world struct {
 	// leader is the active controller, negative while there is none, and electAt when the next election is due.
 	leader  roller.NodeID
 	electAt time.Time
+	// stored are the values that Kafka stores for all nodes, wished is how often somebody wanted another one, and untaken how often that was stored and some node that ran did not
+	// take it up, by key. forbidden are keys with values that a policy forbids.
+	stored, wished, untaken [keyCount]int
+	forbidden               map[[2]int]bool
 	// made counts topics that were made on the way.
 	made int
 	// revision is the one that all pods are to have.
@@ -93,7 +97,9 @@ type node struct {
 	// deleted is when the pod was.
 	deleted time.Time
 	config  settings
-	hosted  []*partition
+	// spoilt: it can't start because of an illegal value.
+	spoilt bool
+	hosted []*partition
 	// ours: it was serving when we ended it, and is not back.
 	// backAt is when it was last back.
 	ours   bool
@@ -113,18 +119,10 @@ const (
 	fateRecovery
 )
 
-// settings are the configuration of a node: of one key that it takes up while it runs, and one that needs a restart.
-type settings struct {
-	live, wanted             int
-	liveStatic, wantedStatic int
-	deaf                     bool // Kafka takes the change, and the node does not show it
-	refused                  int  // the value that Kafka refuses while a node runs
-}
-
 func newWorld(c Cluster, story *strings.Builder) *world {
-	w := &world{now: began, byID: map[roller.NodeID]*node{}, policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
+	w := &world{now: began, byID: map[roller.NodeID]*node{}, forbidden: map[[2]int]bool{}, policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
 	for _, n := range c.Nodes {
-		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1, wanted: 1, config: settings{1, 1, 1, 1, false, -1}}
+		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1, wanted: 1, config: first()}
 		if n.Outdated {
 			made.revision = 0
 		}
@@ -237,7 +235,6 @@ func (w *world) proceed(n *node) {
 		n.pod, n.next = podGone, w.after(replacement)
 	case podGone:
 		n.made++
-		n.config.liveStatic, n.config.live = n.config.wantedStatic, n.config.wanted // the file has them
 		if !n.sticky {
 			n.revision, n.request = n.wanted, ""
 		}
@@ -252,8 +249,13 @@ func (w *world) proceed(n *node) {
 func (w *world) start(n *node) {
 	n.pod, n.next, n.readyAt = podStarting, w.after(n.Boot), w.now
 	n.expired, n.wedged = time.Time{}, false
+	w.read(n)
 	if n.mute = n.mute && n.sticky; !n.mute {
 		n.silent = time.Time{}
+	}
+	if n.spoilt = n.config.illegal() >= 0; n.spoilt {
+		n.pod, n.next = podStuck, time.Time{}
+		return
 	}
 	switch fate := n.fate; fate {
 	case fateStuck:
@@ -268,6 +270,7 @@ func (w *world) start(n *node) {
 // started is the end of a start, unless the node needs a quorum that there is not.
 func (w *world) started(n *node) {
 	n.process = true
+	w.takeUp(n)
 	w.reconsider()
 	if n.Roles.Controller && n.voteAt.IsZero() && !n.lagsSince.IsZero() {
 		n.voteAt = w.after(fetched)

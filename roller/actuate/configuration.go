@@ -1,0 +1,186 @@
+package actuate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// reconfigure validates all changes before it makes any. What Kafka refuses is tried again key by key, so that one value keeps no other one
+// from being set.
+func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *roller.Node) (Result, []brokerconfig.Refusal, error) {
+	writer := a.Brokers
+	if !node.Roles.Broker {
+		writer = a.Controllers
+	}
+	own, all := int32(node.ID), brokerconfig.EveryBroker
+	running := slices.Concat(changesOf(own, action.Changes.Node), changesOf(all, action.Changes.Global))
+	stored := slices.Concat(changesOf(own, action.Changes.StoredNode), changesOf(all, action.Changes.StoredGlobal))
+	if len(running) > 0 && writer == nil || len(stored) > 0 && a.Controllers == nil {
+		return NotDone, nil, fmt.Errorf("the configuration of node %d can't be changed: the controllers can't be reached", node.ID)
+	}
+	result, refused, err := alter(ctx, writer, running)
+	refusals := said(refused, false)
+	if err != nil || len(stored) == 0 {
+		return outcome(result, refusals, err)
+	}
+	result, refused, err = alter(ctx, a.Controllers, stored)
+	if err != nil && len(running) > 0 {
+		result = Unclear
+	}
+	return outcome(result, append(refusals, said(refused, true)...), err) // there is no other way to store a value
+}
+
+// outcome is the result of all, in which a refusal is one.
+func outcome(result Result, refusals []brokerconfig.Refusal, err error) (Result, []brokerconfig.Refusal, error) {
+	if err != nil || len(refusals) == 0 {
+		return result, refusals, err
+	}
+	var all []error
+	for _, r := range refusals {
+		what := r.Key + " without a value"
+		if r.To != nil {
+			what = r.Key + "=" + *r.To
+		}
+		all = append(all, fmt.Errorf("%s: %s", what, r.Why))
+	}
+	return Refused, refusals, errors.Join(all...)
+}
+
+// change is one of a node's own value, or of that of all brokers.
+type change struct {
+	brokerconfig.Change
+	node int32
+	// refused is what Kafka said against it.
+	refused error
+}
+
+func changesOf(node int32, changes []brokerconfig.Change) []change {
+	all := make([]change, len(changes))
+	for i, c := range changes {
+		all[i] = change{Change: c, node: node}
+	}
+	return all
+}
+
+func (c change) resource() kafka.ConfigResource {
+	if c.node == brokerconfig.EveryBroker {
+		return kafka.ClusterResource()
+	}
+	return kafka.BrokerResource(c.node)
+}
+
+// alter makes changes once all have been validated, and those that are refused one after another. It returns those that are refused in the end.
+func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Result, []change, error) {
+	if len(changes) == 0 {
+		return Done, nil, nil
+	}
+	taken, refused, err := ask(ctx, writer, changes, true)
+	if err != nil {
+		return NotDone, nil, err
+	}
+	if len(taken) > 0 {
+		_, others, err := ask(ctx, writer, taken, false)
+		if err != nil {
+			return Unclear, nil, err
+		}
+		refused = append(refused, others...)
+	}
+	if len(refused) > 1 {
+		if refused, err = singly(ctx, writer, refused); err != nil {
+			return Unclear, refused, err
+		}
+	}
+	return Done, refused, nil
+}
+
+// singly makes what can be made of changes that were refused together, as long as that leads on: one key may have to wait for another.
+func singly(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
+	for {
+		var still []change
+		for _, c := range left {
+			_, refused, err := ask(ctx, writer, []change{c}, true)
+			if err == nil && len(refused) == 0 {
+				_, refused, err = ask(ctx, writer, []change{c}, false)
+			}
+			if err != nil {
+				return still, err
+			}
+			still = append(still, refused...)
+		}
+		if len(still) == 0 || len(still) == len(left) {
+			return still, nil
+		}
+		left = still
+	}
+}
+
+// ask asks for changes, or whether Kafka would take them. Those of one node, or of all brokers, are taken or refused together.
+func ask(ctx context.Context, writer kafka.ConfigWriter, changes []change, validateOnly bool) (taken, refused []change, err error) {
+	answers, failed := writer.AlterConfigs(ctx, grouped(changes), validateOnly)
+	for _, c := range changes {
+		err := failed
+		if err == nil {
+			err = answers[c.resource()]
+		}
+		switch {
+		case err == nil:
+			taken = append(taken, c)
+		case refuses(err):
+			c.refused = err
+			refused = append(refused, c)
+		default:
+			return nil, nil, err
+		}
+	}
+	return taken, refused, nil
+}
+
+// grouped are the changes as Kafka's clients make them.
+func grouped(changes []change) []kafka.ConfigChange {
+	var all []kafka.ConfigChange
+	for _, c := range changes {
+		i := slices.IndexFunc(all, func(x kafka.ConfigChange) bool { return x.Resource == c.resource() })
+		if i < 0 {
+			i, all = len(all), append(all, kafka.ConfigChange{Resource: c.resource(), Set: map[string]string{}})
+		}
+		if c.To == nil {
+			all[i].Delete = append(all[i].Delete, c.Key)
+		} else {
+			all[i].Set[c.Key] = *c.To
+		}
+	}
+	return all
+}
+
+// said is what Kafka said against changes.
+func said(refused []change, final bool) []brokerconfig.Refusal {
+	var refusals []brokerconfig.Refusal
+	for _, c := range refused {
+		r := brokerconfig.Refusal{Key: c.Key, To: c.To, Node: c.node, Why: c.refused.Error(), Final: final || forbids(c.refused)}
+		refusals = append(refusals, r)
+	}
+	return refusals
+}
+
+// refuses reports whether an error is Kafka's word on the configuration itself. All others are about us, or the way: what we may not
+// change, or cannot reach, is worth another try when that is put right.
+func refuses(err error) bool {
+	switch kafka.ClassOf(err) {
+	case kafka.ClassInvalid, kafka.ClassUnsupported, kafka.ClassDisabled:
+		return true
+	default:
+		return false
+	}
+}
+
+// forbids reports whether a refusal is a rule of somebody's, and not about the value and the node that runs.
+func forbids(err error) bool {
+	var e *kafka.Error
+	return errors.As(err, &e) && (e.Class != kafka.ClassInvalid || e.Code == kafka.CodePolicyViolation)
+}

@@ -1,0 +1,176 @@
+package actuate_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// scribe is a kafka.ConfigWriter that notes what it is asked for.
+type scribe struct {
+	asked    []request
+	validate error                          // of a request that only validates
+	alter    error                          // of one that does not
+	answers  map[kafka.ConfigResource]error // of each resource, when it is validated
+}
+
+type request struct {
+	changes      []kafka.ConfigChange
+	validateOnly bool
+}
+
+func (s *scribe) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+	s.asked = append(s.asked, request{changes, validateOnly})
+	if validateOnly {
+		return s.answers, s.validate
+	}
+	return nil, s.alter
+}
+
+func reconfigure(roles roller.Roles) (roller.Action, *roller.Node) {
+	eight, yes := "8", "true"
+	return roller.Action{Kind: roller.ActionReconfigure, Node: 3, Changes: brokerconfig.Diff{
+		Node:   []brokerconfig.Change{{Key: "num.io.threads", From: &eight}, {Key: "ssl.keystore.location", To: &eight}},
+		Global: []brokerconfig.Change{{Key: "num.io.threads", To: &eight}, {Key: "log.cleaner.enable", To: &yes}},
+	}}, &roller.Node{ID: 3, Name: "my-cluster-kafka-3", Roles: roles}
+}
+
+// testDynamicUpdateConfigsByScope and testDynamicUpdateClusterWideConfigSetPerBroker: what the node has of its own goes to the node, the
+// rest to all brokers, and an override gives way in the same request.
+func TestChangesGoToTheNodeAndToAllBrokers(t *testing.T) {
+	g := NewWithT(t)
+	s := &scribe{}
+	action, node := reconfigure(roller.Roles{Broker: true})
+	g.Expect((&actuate.Actuator{Brokers: s}).Do(t.Context(), action, node).Result).To(Equal(actuate.Done))
+	changes := []kafka.ConfigChange{
+		{Resource: kafka.BrokerResource(3), Set: map[string]string{"ssl.keystore.location": "8"}, Delete: []string{"num.io.threads"}},
+		{Resource: kafka.ClusterResource(), Set: map[string]string{"num.io.threads": "8", "log.cleaner.enable": "true"}},
+	}
+	g.Expect(s.asked).To(Equal([]request{{changes, true}, {changes, false}}), "all is validated before anything is changed")
+}
+
+func TestWhatBecomesOfAReconfiguration(t *testing.T) {
+	invalid := kafka.NewError(kafka.CodeInvalidRequest, "no")
+	for _, c := range []struct {
+		name   string
+		scribe scribe
+		result actuate.Result
+		asked  int
+	}{
+		{"refused", scribe{validate: invalid}, actuate.Refused, 1 + 4},
+		{"refused for all brokers", scribe{answers: map[kafka.ConfigResource]error{kafka.ClusterResource(): invalid}}, actuate.Refused, 2 + 2},
+		{"refused by a policy", scribe{validate: kafka.NewError(kafka.CodePolicyViolation, "no")}, actuate.Refused, 1 + 4},
+		{"refused when it is made", scribe{alter: invalid}, actuate.Refused, 2 + 2*4},
+		{"no broker answers", scribe{validate: kafka.NewTransportError("no broker answered", nil)}, actuate.NotDone, 1},
+		{"no answer when it is made", scribe{alter: context.DeadlineExceeded}, actuate.Unclear, 2},
+		{"not allowed, yet", scribe{validate: kafka.NewError(31, "")}, actuate.NotDone, 1},
+		{"not logged in", scribe{validate: kafka.NewError(kafka.CodeSASLAuthenticationFailed, "")}, actuate.NotDone, 1},
+		{"another cluster answers", scribe{validate: kafka.NewWrongClusterError("a", "b")}, actuate.NotDone, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			action, node := reconfigure(roller.Roles{Broker: true, Controller: true})
+			o := (&actuate.Actuator{Brokers: &c.scribe}).Do(t.Context(), action, node)
+			g.Expect(o.Result).To(Equal(c.result))
+			g.Expect(o.Err).To(HaveOccurred())
+			g.Expect(c.scribe.asked).To(HaveLen(c.asked))
+		})
+	}
+}
+
+func TestControllersAreReconfiguredByThemselves(t *testing.T) {
+	g := NewWithT(t)
+	brokers, controllers := &scribe{}, &scribe{}
+	action, node := reconfigure(roller.Roles{Controller: true})
+	a := &actuate.Actuator{Brokers: brokers}
+	o := a.Do(t.Context(), action, node)
+	g.Expect(o.Result).To(Equal(actuate.NotDone))
+	g.Expect(o.Err).To(MatchError("the configuration of node 3 can't be changed: the controllers can't be reached"))
+	a.Controllers = controllers
+	g.Expect(a.Do(t.Context(), action, node).Result).To(Equal(actuate.Done))
+	g.Expect(controllers.asked).To(HaveLen(2))
+	g.Expect(brokers.asked).To(BeEmpty())
+}
+
+// picky is a Kafka that refuses some changes, each as key=value or key, and takes others only once some other one was made.
+type picky struct {
+	refuses map[string]error
+	after   map[string]string
+	made    []string
+}
+
+func (p *picky) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+	answers := map[kafka.ConfigResource]error{}
+	for _, c := range changes {
+		var all []string
+		for key, value := range c.Set {
+			all = append(all, key+"="+value)
+		}
+		all = append(all, c.Delete...)
+		for _, one := range all {
+			first, waits := p.after[one]
+			switch {
+			case p.refuses[one] != nil:
+				answers[c.Resource] = p.refuses[one]
+			case waits && !slices.Contains(p.made, first):
+				answers[c.Resource] = kafka.NewError(kafka.CodeInvalidRequest, first+" comes first")
+			}
+		}
+		if answers[c.Resource] == nil && !validateOnly {
+			p.made = append(p.made, all...)
+		}
+	}
+	return answers, nil
+}
+
+// What Kafka refuses keeps nothing else from being set, of the node or of all brokers, and is told key by key.
+func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
+	g := NewWithT(t)
+	p := &picky{
+		refuses: map[string]error{
+			"log.cleaner.enable=true": kafka.NewError(kafka.CodeInvalidRequest, "not while it runs"),
+			"num.io.threads":          kafka.NewError(kafka.CodePolicyViolation, "no"),
+		},
+		after: map[string]string{"num.io.threads=8": "background.threads=9"},
+	}
+	action, node := reconfigure(roller.Roles{Broker: true})
+	nine := "9"
+	action.Changes.Global = append(action.Changes.Global, brokerconfig.Change{Key: "background.threads", To: &nine})
+	o := (&actuate.Actuator{Brokers: p}).Do(t.Context(), action, node)
+	g.Expect(o.Result).To(Equal(actuate.Refused))
+	g.Expect(p.made).To(ConsistOf("ssl.keystore.location=8", "background.threads=9", "num.io.threads=8"))
+	yes := "true"
+	g.Expect(o.Refusals).To(ConsistOf(
+		brokerconfig.Refusal{Key: "log.cleaner.enable", To: &yes, Node: brokerconfig.EveryBroker, Why: "InvalidRequestException: not while it runs"},
+		brokerconfig.Refusal{Key: "num.io.threads", Node: 3, Why: "PolicyViolationException: no", Final: true},
+	))
+	g.Expect(o.Err).To(MatchError(And(
+		ContainSubstring("log.cleaner.enable=true: InvalidRequestException: not while it runs"), ContainSubstring("num.io.threads without a value: "),
+	)))
+}
+
+// What is to be stored goes to the controllers, whoever the node is. What they refuse is refused for good.
+func TestWhatIsStoredGoesToTheControllers(t *testing.T) {
+	g := NewWithT(t)
+	brokers, controllers := &scribe{}, &scribe{}
+	hundred := "100"
+	action := roller.Action{Kind: roller.ActionReconfigure, Node: 3}
+	action.Changes.StoredGlobal = []brokerconfig.Change{{Key: "num.io.threads", To: &hundred}}
+	node := &roller.Node{ID: 3, Roles: roller.Roles{Broker: true}}
+	g.Expect((&actuate.Actuator{Brokers: brokers}).Do(t.Context(), action, node).Result).To(Equal(actuate.NotDone))
+	g.Expect((&actuate.Actuator{Brokers: brokers, Controllers: controllers}).Do(t.Context(), action, node).Result).To(Equal(actuate.Done))
+	g.Expect(brokers.asked).To(BeEmpty())
+	g.Expect(controllers.asked).To(HaveLen(2))
+	change := kafka.ConfigChange{Resource: kafka.ClusterResource(), Set: map[string]string{"num.io.threads": "100"}}
+	g.Expect(controllers.asked[1].changes).To(Equal([]kafka.ConfigChange{change}))
+	controllers.validate = kafka.NewError(kafka.CodeInvalidRequest, "no")
+	o := (&actuate.Actuator{Brokers: brokers, Controllers: controllers}).Do(t.Context(), action, node)
+	g.Expect(o.Refusals).To(ConsistOf(HaveField("Final", true)))
+}

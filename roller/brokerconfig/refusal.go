@@ -1,0 +1,142 @@
+package brokerconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
+)
+
+// EveryBroker is the Node of a Refusal of a change for all brokers.
+const EveryBroker int32 = -1
+
+// Refusal is Kafka's word against one change of one key.
+type Refusal struct {
+	Key string `json:"key"`
+	// To is the value that was to be set; nil: what is set was to be deleted.
+	To *string `json:"to"`
+	// Node is the one whose own value it was, or EveryBroker.
+	Node int32  `json:"node"`
+	Why  string `json:"why"`
+	// Final: it is not about the node that runs, so that a restart would be a way around somebody's rule. A policy forbids the change, or
+	// this Kafka has switched it off.
+	Final bool `json:"final,omitempty"`
+}
+
+// Same reports whether two refusals are about the same change.
+func (r Refusal) Same(o Refusal) bool {
+	return r.Key == o.Key && r.Node == o.Node && (r.To == nil) == (o.To == nil) && text(r.To) == text(o.To)
+}
+
+// Add returns refusals with those that are new; what was said last about a change counts.
+func Add(refusals []Refusal, others ...Refusal) []Refusal {
+	refusals = slices.DeleteFunc(slices.Clone(refusals), func(r Refusal) bool { return slices.ContainsFunc(others, r.Same) })
+	return append(refusals, others...)
+}
+
+// Rejection is a value that a node is to have and does not get.
+type Rejection struct {
+	Key string `json:"key"`
+	// Value is nil for none.
+	Value *string `json:"value"`
+	Why   string  `json:"why"`
+	// Illegal: by Kafka's own definition of the key. A node does not start with it.
+	Illegal bool `json:"illegal,omitempty"`
+	// Final is that of the Refusal.
+	Final bool `json:"final,omitempty"`
+}
+
+// String says which value is rejected, and why.
+func (r Rejection) String() string {
+	what := r.Key + " without a value"
+	if r.Value != nil {
+		what = r.Key + "=" + *r.Value
+	}
+	if r.Illegal {
+		return fmt.Sprintf("%s is illegal: it %s", what, r.Why)
+	}
+	return fmt.Sprintf("Kafka refuses %s: %s", what, r.Why)
+}
+
+// illegal explains why no node that starts takes a value, by the definition of the key; empty: one does, or nobody can tell. What a later
+// Kafka takes is not illegal: the pod may be replaced by one of that.
+func (t *Table) illegal(k *Key, value, version string) string {
+	wrong := k.defined.Check(value)
+	if len(wrong) == 0 || newer(version) {
+		return ""
+	}
+	tables := all()
+	for _, later := range tables[slices.Index(tables, t)+1:] {
+		if d, known := later.keys[k.Name]; known && len(d.defined.Check(value)) == 0 {
+			return ""
+		}
+	}
+	return strings.Join(wrong, ", and ")
+}
+
+// Illegal are the values with which no node would start that is to have these properties, sorted by key. Compare tells of them, too; this
+// is for nodes that do not tell what they have.
+func (t *Table) Illegal(desired map[string]string, version string) []Rejection {
+	var all []Rejection
+	for _, name := range sorted(desired) {
+		k, known := t.keys[name]
+		if !known || k.owned {
+			continue
+		}
+		value := desired[name]
+		if why := t.illegal(k, value, version); why != "" {
+			all = append(all, Rejection{Key: name, Value: &value, Why: why, Illegal: true})
+		}
+	}
+	return all
+}
+
+// newer reports whether a version is later than all that are known.
+func newer(version string) bool {
+	return slices.Compare(configdef.Minor(version), configdef.Minor(Latest().Version)) > 0
+}
+
+// setNode asks for a change of the node's own value, and setGlobal for one of that of all brokers.
+func (c *comparison) setNode(d difference, to *string)   { c.ask(&c.diff.Node, c.node, d, to) }
+func (c *comparison) setGlobal(d difference, to *string) { c.ask(&c.diff.Global, EveryBroker, d, to) }
+
+func (c *comparison) ask(list *[]Change, node int32, d difference, to *string) {
+	i := slices.IndexFunc(c.refusals, Refusal{Key: d.Name, To: to, Node: node}.Same)
+	if i < 0 {
+		*list = append(*list, d.change(to))
+		return
+	}
+	c.met = append(c.met, c.refusals[i])
+	c.refused(d, c.refusals[i])
+}
+
+// refused goes another way to a value that Kafka refuses while the node runs: by a restart if the value is legal. What Kafka stores would
+// win over the file then, so that it is changed first, where nobody checks it.
+func (c *comparison) refused(d difference, r Refusal) {
+	legal := d.want == nil || c.table.Judge(d.Name, *d.want) == Legal
+	switch {
+	case !legal, r.Final, d.entry.Sensitive, d.same(&d.entry.Value):
+		c.reject(d.Key, d.want, Rejection{Why: r.Why, Final: r.Final})
+	case d.node != nil && !d.same(d.node):
+		c.store(&c.diff.StoredNode, d, nil)
+	case d.node == nil && d.global != nil && !d.same(d.global):
+		c.store(&c.diff.StoredGlobal, d, d.want)
+	default:
+		c.restart(d)
+	}
+}
+
+// store asks for a change of what Kafka stores.
+func (c *comparison) store(list *[]Change, d difference, to *string) {
+	if !slices.ContainsFunc(*list, func(x Change) bool { return x.Key == d.Name }) {
+		*list = append(*list, d.change(to))
+	}
+}
+
+// reject notes a value that the node does not get, once.
+func (c *comparison) reject(k *Key, value *string, r Rejection) {
+	if r.Key, r.Value = k.Name, value; !slices.ContainsFunc(c.diff.Rejected, func(x Rejection) bool { return x.Key == k.Name }) {
+		c.diff.Rejected = append(c.diff.Rejected, r)
+	}
+}

@@ -1,0 +1,168 @@
+package roller
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// compare tells how each node's configuration differs from what it should be. What concerns all brokers is given to one of them.
+func (r *round) compare() map[NodeID]brokerconfig.Diff {
+	diffs := map[NodeID]brokerconfig.Diff{}
+	if r.policy.NoReconfiguration {
+		return diffs
+	}
+	var nodes []brokerconfig.Node
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		if config, known := n.Config.Get(); known {
+			roles := brokerconfig.Roles{Controller: n.Roles.Controller, Broker: n.Roles.Broker}
+			nodes = append(nodes, brokerconfig.Node{ID: int32(n.ID), Roles: roles, Config: config})
+		}
+	}
+	diffs = r.differences(nodes)
+	if untaken := r.untaken(diffs); len(untaken) > 0 {
+		r.progress.Refusals = brokerconfig.Add(r.progress.Refusals, untaken...)
+		diffs = r.differences(nodes)
+	}
+	return diffs
+}
+
+// differences are those of the nodes, after what Kafka refused.
+func (r *round) differences(nodes []brokerconfig.Node) map[NodeID]brokerconfig.Diff {
+	diffs := map[NodeID]brokerconfig.Diff{}
+	table := brokerconfig.TableOf(nodes)
+	out := table.CompareAll(nodes, r.progress.Refusals...)
+	r.disputes, r.met = out.Disputes, out.Met
+	for id, d := range out.Nodes {
+		diffs[NodeID(id)] = d
+	}
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		if desired, known := n.Desired.Get(); known && !n.Config.IsKnown() && n.Instance.Or("?") != "" {
+			if illegal := table.Illegal(desired, table.Version); len(illegal) > 0 {
+				diffs[n.ID] = brokerconfig.Diff{Rejected: illegal}
+			}
+		}
+	}
+	if id, found := r.carrier(diffs); found && len(out.Global)+len(out.StoredGlobal) > 0 {
+		d := diffs[id]
+		d.Global, d.StoredGlobal = out.Global, out.StoredGlobal
+		diffs[id] = d
+	}
+	return diffs
+}
+
+// untaken are the changes that Kafka took often enough and that do not show. It takes a value for all brokers that one of them can take up,
+// and the others say nothing of it: to them it is as if it had been refused.
+func (r *round) untaken(diffs map[NodeID]brokerconfig.Diff) []brokerconfig.Refusal {
+	const why = "it was set, and not every node that runs takes it up"
+	var refusals []brokerconfig.Refusal
+	add := func(node int32, final bool, changes []brokerconfig.Change) {
+		for _, c := range changes {
+			refusals = append(refusals, brokerconfig.Refusal{Key: c.Key, To: c.To, Node: node, Why: why, Final: final})
+		}
+	}
+	for id, last := range r.progress.Alterations {
+		d := diffs[id].WithoutRestart()
+		if last.Tries < mostTries || r.s.At.Sub(last.At) < effect {
+			continue
+		}
+		if d.Fingerprint() != last.Change {
+			if d.Node = nil; d.Fingerprint() != last.Change { // see reconfigurations
+				continue
+			}
+		}
+		add(int32(id), false, d.Node)
+		add(brokerconfig.EveryBroker, false, d.Global)
+		add(int32(id), true, d.StoredNode)
+		add(brokerconfig.EveryBroker, true, d.StoredGlobal)
+	}
+	return refusals
+}
+
+// forgetRefusals drops what Kafka said against values that no node is to have any more, or that all have. What can't be seen is not forgotten.
+func (r *round) forgetRefusals() {
+	if r.s.Unread != "" || r.policy.NoReconfiguration {
+		return
+	}
+	r.progress.Refusals = slices.DeleteFunc(slices.Clone(r.progress.Refusals), func(refusal brokerconfig.Refusal) bool {
+		matters := func(n Node) bool {
+			desired, known := n.Desired.Get()
+			value, set := desired[refusal.Key]
+			return !n.Config.IsKnown() && (!known || refusal.To == nil || !set || value == *refusal.To)
+		}
+		return !slices.ContainsFunc(r.met, refusal.Same) && !slices.ContainsFunc(r.s.Nodes, matters)
+	})
+	if len(r.progress.Refusals) == 0 {
+		r.progress.Refusals = nil
+	}
+}
+
+// carrier is the broker that a change of all brokers is given to: the first one that nothing keeps from it, if there is one. The change
+// must not wait for that broker's restart, or its hold.
+func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bool) {
+	best := 0
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		if !n.Roles.Broker || !n.Config.IsKnown() {
+			continue
+		}
+		_, underWay := r.progress.Restarts[n.ID]
+		fit := 1
+		if n.Hold == "" && !underWay && !n.Terminating && n.Ready.Or(false) && n.Answers.Or(false) {
+			fit = 2
+			if !n.Revision.Or(Revision{}).Outdated() && len(n.Requests)+len(diffs[n.ID].Restart) == 0 {
+				fit = 3
+			}
+		}
+		if fit > best {
+			id, best = n.ID, fit
+		}
+	}
+	return id, best > 0
+}
+
+// mostTries is how often a change of a configuration is tried that Kafka takes and the node does not show.
+const mostTries = 3
+
+// alteration is the fingerprint of what can be changed while the node runs.
+func (a *Assessment) alteration() string { return a.Changes.WithoutRestart().Fingerprint() }
+
+// configBlocks are what keeps a change of the configuration that needs no restart. A value that is rejected keeps only itself.
+func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
+	last := p.Alterations[a.Node]
+	same := last.Change == a.alteration()
+	switch {
+	case !a.Changes.Live():
+		for _, x := range a.Changes.Rejected {
+			a.block(RuleConfig, "%s", advice(x))
+		}
+	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
+		a.block(RuleConfig, "it is %s: its configuration is changed when it is ready", a.State)
+	case same && s.At.Sub(last.At) < effect:
+		a.block(RuleUnderWay, "its configuration was changed just now")
+	}
+}
+
+// startBlocks keep a node from a restart from which it would not come back.
+func (a *Assessment) startBlocks() {
+	for _, x := range a.Changes.Rejected {
+		if x.Illegal {
+			a.block(RuleConfig, "it would not start again: %s", advice(x))
+		}
+	}
+}
+
+// advice says what is rejected, and what to do about it.
+func advice(x brokerconfig.Rejection) string {
+	switch {
+	case x.Illegal:
+		return fmt.Sprintf("%s; correct it", x)
+	case x.Final:
+		return fmt.Sprintf("%s; correct it, or make Kafka take it", x)
+	}
+	const ask = "if it is refused only while the node runs, ask for a restart (annotation strimzi.io/manual-rolling-update)"
+	return fmt.Sprintf("%s; correct it, or, %s", x, ask)
+}

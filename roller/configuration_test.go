@@ -1,0 +1,173 @@
+package roller_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// configured gives a node a configuration in which the key differs.
+func configured(n *roller.Node, readOnly bool, live, desired string) {
+	n.Config = roller.Known(brokerconfig.Config{
+		Desired: map[string]string{"num.io.threads": desired},
+		Live:    map[string]brokerconfig.Entry{"num.io.threads": {Value: live, ReadOnly: readOnly, Source: brokerconfig.SourceStatic}},
+	})
+}
+
+// refusal is Kafka's word against num.io.threads.
+func refusal(to, why string) brokerconfig.Refusal {
+	return brokerconfig.Refusal{Key: "num.io.threads", To: &to, Node: brokerconfig.EveryBroker, Why: why}
+}
+
+// No node starts with an illegal value: it is neither asked for nor answered with a restart, and nobody is restarted into it for another reason.
+func TestAnIllegalValue(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1)
+	configured(sc.node(0), false, "8", "-3")
+	configured(sc.node(1), true, "8", "many")
+	configured(sc.node(2), false, "8", "0")
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.altered).To(BeEmpty())
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+	for id, why := range map[roller.NodeID]string{
+		0: "num.io.threads=-3 is illegal: it has value -3 which less than the minimum value 1; correct it",
+		1: "num.io.threads=many is illegal: it has value 'many' which is not an int; correct it",
+		2: "it would not start again: num.io.threads=0 is illegal: it has value 0 which less than the minimum value 1; correct it",
+	} {
+		sc.Expect(sc.of(id).Blocks).To(ConsistOf(roller.Block{Rule: roller.RuleConfig, Why: why}))
+	}
+	configured(sc.node(0), false, "8", "8")
+	configured(sc.node(1), false, "8", "8")
+	configured(sc.node(2), false, "8", "8")
+	sc.Expect(sc.roll()).To(Equal(ids(2)), "once it is corrected")
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+}
+
+// A rejected value keeps only itself: not the other keys, and not the other nodes, whatever their roles.
+func TestARejectedValueHoldsUpNothingElse(t *testing.T) {
+	sc := newScene(t).with(combined, 0, 1, 2).led(0).with(broker, 3).current(1, 2)
+	for id := range roller.NodeID(4) {
+		sc.node(id).Config = roller.Known(brokerconfig.Config{
+			Desired: map[string]string{"num.io.threads": map[bool]string{true: "-3", false: "8"}[id < 3], "max.connections": "5"},
+			Live: map[string]brokerconfig.Entry{
+				"num.io.threads":  {Value: "8", Source: brokerconfig.SourceStatic},
+				"max.connections": {Value: "4", Source: brokerconfig.SourceStatic},
+			},
+		})
+	}
+	sc.Expect(sc.step().Actions).To(ConsistOf(
+		And(HaveField("Kind", roller.ActionReconfigure), HaveField("Changes.Global", ConsistOf(HaveField("Key", "max.connections")))),
+		And(HaveField("Kind", roller.ActionRestart), HaveField("Node", roller.NodeID(3))),
+	))
+}
+
+// testSuccessfulAlteringConfigNotRoll, testDynamicUpdateThrowsForceableProblemOnFailure: what a running node refuses it is restarted for,
+// if it is legal.
+func TestALegalValueThatIsRefusedWhileTheNodeRuns(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
+	for id := range roller.NodeID(2) {
+		configured(sc.node(id), false, "8", "100")
+	}
+	configured(sc.node(2), false, "100", "100")
+	sc.after = func(n *roller.Node) { configured(n, false, "100", "100") }
+	d := sc.step()
+	sc.Expect(d.Actions).To(HaveLen(1))
+	sc.Expect(d.Actions[0].Kind).To(Equal(roller.ActionReconfigure))
+	sc.progress = restored(t, sc.progress.Refused(refusal("100", "InvalidRequestException: not greater than double")))
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1)), "and 2 has nothing to do with it")
+	sc.Expect(sc.altered).To(HaveLen(1), "nobody asks again")
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	sc.Expect(sc.progress.Refusals).To(BeEmpty())
+	sc.Expect(sc.progress.Alterations).To(BeEmpty())
+}
+
+// A restart is no way around a policy.
+func TestAValueThatAPolicyForbids(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), false, "8", "12")
+	configured(sc.node(1), false, "12", "12")
+	sc.step()
+	final := refusal("12", "PolicyViolationException: no")
+	final.Final = true
+	sc.progress = restored(t, sc.progress.Refused(final))
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.altered).To(HaveLen(1))
+	sc.Expect(sc.of(0).Blocks).To(ConsistOf(roller.Block{
+		Rule: roller.RuleConfig, Why: "Kafka refuses num.io.threads=12: PolicyViolationException: no; correct it, or make Kafka take it",
+	}))
+	configured(sc.node(0), false, "8", "9")
+	configured(sc.node(1), false, "12", "9")
+	sc.step()
+	sc.Expect(sc.altered).To(HaveLen(2), "something else is wanted")
+	sc.Expect(sc.progress.Refusals).To(BeEmpty())
+}
+
+// What Kafka stores wins over the file. It is changed where nobody refuses it, and only then is the node restarted.
+func TestAStoredValueThatIsRefused(t *testing.T) {
+	sc := newScene(t).with(broker, 0).current(0)
+	stored := func(value string) {
+		synonyms := []brokerconfig.Synonym{
+			{Key: "num.io.threads", Value: value, Source: brokerconfig.SourceDynamicGlobal},
+			{Key: "num.io.threads", Value: "8", Source: brokerconfig.SourceStatic},
+		}
+		sc.node(0).Config = roller.Known(brokerconfig.Config{
+			Desired: map[string]string{"num.io.threads": "100"},
+			Live:    map[string]brokerconfig.Entry{"num.io.threads": {Value: "16", Source: brokerconfig.SourceDynamicGlobal, Synonyms: synonyms}},
+		})
+	}
+	stored("16")
+	sc.progress = sc.progress.Refused(refusal("100", "not greater than double"))
+	d := sc.step()
+	sc.Expect(d.Actions).To(ConsistOf(HaveField("Changes.StoredGlobal", ConsistOf(HaveField("To", HaveValue(Equal("100")))))))
+	stored("100")
+	sc.after = func(n *roller.Node) { configured(n, false, "100", "100") }
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+}
+
+// Strimzi issue 7391: what Kafka takes and does not show is no reason to try for ever. Brokers say nothing of a value for all that they
+// can't take up: they are restarted, once.
+func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), false, "9", "9")
+	configured(sc.node(1), false, "4", "9")
+	sc.after = func(*roller.Node) {}
+	sc.Expect(sc.roll()).To(Equal(ids(1)))
+	sc.Expect(sc.altered).To(HaveLen(3))
+	sc.Expect(sc.of(1).Repeated).To(HaveLen(1), "it is told")
+}
+
+// What takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is not known is no reason.
+func TestAConfigurationIsChangedWhateverIsInSync(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(topicOf("t", 2, ids(0, 1), nil))
+	configured(sc.node(0), false, "8", "9")
+	sc.node(1).Config = roller.Unknown[brokerconfig.Config]("DescribeConfigs timed out")
+	sc.step()
+	sc.Expect(sc.altered).To(HaveLen(1))
+	sc.Expect(sc.restarts).To(BeEmpty())
+}
+
+func TestAConfigurationThatNeedsARestart(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), true, "8", "9")
+	sc.after = func(n *roller.Node) { configured(n, true, "9", "9") }
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+	configured(sc.node(0), true, "9", "10")
+	sc.policy.NoReconfiguration = true
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+}
+
+// What Kafka refused for one broker it is not asked again for another one that stands in for it.
+func TestARefusalCountsForAllBrokers(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), false, "8", "9")
+	configured(sc.node(1), false, "8", "9")
+	silent := sc.node(0).Config
+	sc.node(0).Config = roller.Unknown[brokerconfig.Config]("timed out")
+	sc.Expect(sc.step().Actions).To(HaveLen(1))
+	sc.progress = sc.progress.Refused(refusal("9", "InvalidRequestException: no"))
+	sc.node(0).Config = silent
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
+	sc.Expect(sc.altered).To(HaveLen(1))
+}

@@ -1,0 +1,286 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// The keys that nodes have, by number: two that all nodes take up while they run, of which the first may at most be doubled or halved at
+// once, and one that needs a restart. No node starts with a value of less than 1.
+const (
+	threads = iota
+	connections
+	requests
+	keyCount
+)
+
+var keyNames = [keyCount]string{"num.io.threads", "max.connections", "queued.max.requests"}
+
+// settings are the configuration of a node: what counts, what it read of its file when it started, and what the file is to say.
+type settings struct {
+	live, file, wanted [keyCount]int
+	// deaf: it takes nothing up while it runs.
+	deaf bool
+}
+
+// first are those of a node at the beginning.
+func first() settings {
+	values := [keyCount]int{8, 100, 500}
+	return settings{live: values, file: values, wanted: values}
+}
+
+// legal reports whether a node starts with a value.
+func legal(value int) bool { return value >= 1 }
+
+// illegal is a key whose value a node does not start with; negative: there is none.
+func (c *settings) illegal() int {
+	return slices.IndexFunc(c.wanted[:], func(value int) bool { return !legal(value) })
+}
+
+// read is what a node does when it starts: it reads its file, and what Kafka stores.
+func (w *world) read(n *node) {
+	n.config.file, n.config.live, n.config.deaf = n.config.wanted, n.config.wanted, false
+	for key, value := range w.stored {
+		if value != 0 {
+			n.config.live[key] = value
+		}
+	}
+}
+
+// wish has nodes want a value.
+func (w *world) wish(nodes []*node, key, value int) {
+	w.wished[key]++
+	w.untaken[key] = 0
+	for _, n := range nodes {
+		n.config.wanted[key] = value
+	}
+	w.tell("%s of %s is to be %d", keyNames[key], about(nodes, w), value)
+	for _, n := range w.nodes {
+		if n.spoilt && n.pod == podStuck && n.config.illegal() < 0 { // its container starts again and again
+			n.spoilt = false
+			w.start(n)
+		}
+	}
+}
+
+func about(nodes []*node, w *world) string {
+	if len(nodes) == len(w.nodes) {
+		return "all nodes"
+	}
+	return fmt.Sprintf("node %d", nodes[0].ID)
+}
+
+// refuses is what a node that runs says against a value, or nil.
+func (w *world) refuses(n *node, key, value int) error {
+	live := n.config.live[key]
+	switch {
+	case !legal(value):
+		return kafka.NewError(kafka.CodeInvalidRequest, "value must be at least 1")
+	case w.forbidden[[2]int{key, value}]:
+		return kafka.NewError(kafka.CodePolicyViolation, "somebody does not want it")
+	case key == threads && (value > 2*live || value < live/2):
+		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("value should be at least half, and at most double the current value %d", live))
+	}
+	return nil
+}
+
+// store has Kafka store values for all nodes. Some may not take them up, and tell nobody.
+func (w *world) store(values map[int]int) {
+	for key, value := range values {
+		w.stored[key] = value
+	}
+	for _, n := range w.nodes {
+		w.takeUp(n)
+	}
+	for key, value := range values {
+		if slices.ContainsFunc(w.nodes, func(n *node) bool { return n.process && n.config.live[key] != value && n.config.wanted[key] == value }) {
+			w.untaken[key]++
+		}
+	}
+}
+
+// takeUp has a node that runs take up what is stored. One that can't take up one value takes up none.
+func (w *world) takeUp(n *node) {
+	if !n.process || n.config.deaf {
+		return
+	}
+	next := n.config.file
+	next[requests] = n.config.live[requests]
+	for key, value := range w.stored {
+		if value != 0 {
+			next[key] = value
+		}
+	}
+	if live := n.config.live[threads]; next[threads] <= 2*live && next[threads] >= live/2 {
+		n.config.live = next
+	}
+}
+
+// writer is Kafka as somebody sees it who changes configurations: through the brokers, which check them, or the controllers, which do not.
+type writer struct {
+	r           *run
+	controllers bool
+	fails       bool
+}
+
+// AlterConfigs implements kafka.ConfigWriter.
+func (x *writer) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+	w := x.r.w
+	var asked []*node
+	for _, n := range w.nodes {
+		if w.answers(n) && (n.Roles.Broker && !x.controllers || n.Roles.Controller && x.controllers) {
+			asked = append(asked, n)
+		}
+	}
+	if x.controllers && len(w.voters()) == 0 {
+		asked = append(asked, nil) // they are elsewhere
+	}
+	if x.fails || len(asked) == 0 || !w.governed() {
+		return nil, kafka.NewTransportError("nobody answers", nil)
+	}
+	answers := map[kafka.ConfigResource]error{}
+	for _, c := range changes {
+		values := map[int]int{}
+		for name, text := range c.Set {
+			value, _ := strconv.Atoi(text)
+			values[slices.Index(keyNames[:], name)] = value
+		}
+		if c.Resource != kafka.ClusterResource() || len(c.Delete) > 0 {
+			x.r.oracle.fail("configuration: %v is changed, and nobody wants anything of one node alone", c)
+		}
+		x.r.asked++
+		answers[c.Resource] = x.alter(asked[x.r.asked%len(asked)], values, validateOnly)
+	}
+	return answers, nil
+}
+
+func (x *writer) alter(n *node, values map[int]int, validateOnly bool) error {
+	w := x.r.w
+	for key := range keyCount {
+		value, set := values[key]
+		if !set {
+			continue
+		}
+		x.r.oracle.asks(key, value, x.controllers)
+		if x.controllers {
+			continue
+		}
+		if err := w.refuses(n, key, value); err != nil {
+			w.tell("node %d refuses %s=%d: %v", n.ID, keyNames[key], value, err)
+			if legal(value) && !w.forbidden[[2]int{key, value}] {
+				x.r.oracle.refused[[2]int{key, value}] = true
+			}
+			return err
+		}
+	}
+	if !validateOnly {
+		w.store(values)
+		w.tell("Kafka takes %v", values)
+	}
+	return nil
+}
+
+// reconfigure carries out a change of configurations.
+func (r *run) reconfigure(n *node, a roller.Action, fails bool) actuate.Outcome {
+	r.oracle.reconfigured(n, a)
+	actuator := actuate.Actuator{Brokers: &writer{r: r, fails: fails}, Controllers: &writer{r: r, controllers: true, fails: fails}}
+	return actuator.Do(context.Background(), a, &roller.Node{ID: n.ID, Roles: n.Roles})
+}
+
+// desired is the configuration that the node is to have.
+func (c *settings) desired() map[string]string {
+	desired := map[string]string{}
+	for key, name := range keyNames {
+		desired[name] = strconv.Itoa(c.wanted[key])
+	}
+	return desired
+}
+
+// observed is the configuration as the node tells of it.
+func (w *world) observed(n *node) brokerconfig.Config {
+	live := map[string]brokerconfig.Entry{}
+	for key, name := range keyNames {
+		file := strconv.Itoa(n.config.file[key])
+		e := brokerconfig.Entry{Value: strconv.Itoa(n.config.live[key]), Source: brokerconfig.SourceStatic, ReadOnly: key == requests}
+		e.Synonyms = []brokerconfig.Synonym{{Key: name, Value: file, Source: brokerconfig.SourceStatic}}
+		if key != requests && w.stored[key] != 0 {
+			stored := brokerconfig.Synonym{Key: name, Value: strconv.Itoa(w.stored[key]), Source: brokerconfig.SourceDynamicGlobal}
+			e.Source, e.Synonyms = brokerconfig.SourceDynamicGlobal, append([]brokerconfig.Synonym{stored}, e.Synonyms...)
+		}
+		live[name] = e
+	}
+	return brokerconfig.Config{Desired: n.config.desired(), Live: live}
+}
+
+// correct ends all that goes wrong with configurations. Somebody corrects illegal values, but where nothing has to be restarted for
+// anything else they may stay.
+func (r *run) correct(restarts bool) {
+	w := r.w
+	stays := r.marks%2 == 0 && !restarts
+	for _, n := range w.nodes {
+		n.config.deaf = false
+		stays = stays && n.pod == podReady && n.process && !n.abandoned
+	}
+	for key := range keyCount {
+		for _, n := range w.nodes {
+			value := n.config.wanted[key]
+			if legal(value) && !w.forbidden[[2]int{key, value}] || !legal(value) && stays {
+				continue
+			}
+			nodes := w.nodes
+			if key == requests {
+				nodes = []*node{n}
+			}
+			r.marks++
+			w.wish(nodes, key, 2000+r.marks)
+		}
+	}
+}
+
+// configured explains what is wrong with the node's configuration that is to be put right while it runs, or by a restart that nothing forbids.
+func (r *run) configured(n *node) string {
+	c := &n.config
+	for _, key := range []int{threads, connections} {
+		value := c.wanted[key]
+		reachable := slices.ContainsFunc(r.w.nodes, func(o *node) bool { return o.Roles.Broker && !o.abandoned && !o.hold })
+		if !legal(value) || c.live[key] == value || !reachable {
+			continue
+		}
+		stored := r.w.stored[threads]
+		spoils := stored != 0 && (stored > 2*c.live[threads] || stored < c.live[threads]/2)
+		if c.illegal() >= 0 && (key == threads || spoils) {
+			continue // it needs a restart, which it would not survive
+		}
+		return fmt.Sprintf("node %d has the wrong %s: %d, wanted is %d", n.ID, keyNames[key], c.live[key], value)
+	}
+	return ""
+}
+
+// rejection is what the roller says of an illegal value: which one, and of which node; empty if there is none, or it does not say all.
+func (r *run) rejection() string {
+	why := ""
+	for _, n := range r.w.nodes {
+		key := n.config.illegal()
+		if key < 0 {
+			continue
+		}
+		what := fmt.Sprintf("%s=%d is illegal", keyNames[key], n.config.wanted[key])
+		i := slices.IndexFunc(r.last.Nodes, func(a roller.Assessment) bool {
+			says := func(b roller.Block) bool { return b.Rule == roller.RuleConfig && strings.Contains(b.Why, what) }
+			return a.Node == n.ID && slices.ContainsFunc(a.Blocks, says)
+		})
+		if i < 0 {
+			return ""
+		}
+		why = what
+	}
+	return why
+}

@@ -1,0 +1,97 @@
+package simulator
+
+import (
+	"slices"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// queues reports whether a controller that is well only waits for another one that was restarted not long ago: it is not given up for that.
+func (o *oracle) queues(n *roller.Node) bool {
+	well := o.complete && n.Ready.Or(false) && KeepsQuorum(o.seen.Quorum, n.ID, o.policy.QuorumFetchTimeout) == "" && KeepsData(o.seen.Topics.Or(nil), n.ID, nil) == ""
+	return well && slices.ContainsFunc(o.w.nodes, func(c *node) bool {
+		return c.Roles.Controller && c.ID != n.ID && c.ours && o.w.now.Sub(o.lastEnd[c.ID]) < o.policy.Patience
+	}) && !slices.ContainsFunc(o.w.nodes, func(c *node) bool {
+		return c.pod == podStuck || c.ours && o.w.now.Sub(o.lastEnd[c.ID]) >= o.policy.Patience
+	})
+}
+
+// settled: nothing that works goes too soon after another one came back.
+func (o *oracle) settled(n *node) {
+	for _, other := range o.w.nodes {
+		if other.seen != nil || !o.complete {
+			continue // nobody may have seen that it is back
+		}
+		if back := other.backAt; o.serves(n) && other.pod == podReady && !other.behind() && !back.IsZero() && o.w.now.Sub(back) < o.policy.Settle {
+			o.fail("node %d goes, and node %d is back since %s only", n.ID, other.ID, back.Format("15:04:05"))
+		}
+	}
+}
+
+// serves reports whether somebody would miss the node.
+func (o *oracle) serves(n *node) bool {
+	return n.up || n.process && !n.Roles.Broker || n.process && n.Roles.Controller
+}
+
+// halt: a node that is stuck and up to date, and that nobody holds, stops all that work (docs/decisions/restart-order.md).
+func (o *oracle) halt(n *node) {
+	for i := range o.seen.Nodes {
+		other := &o.seen.Nodes[i]
+		r, known := other.Revision.Get()
+		if other.ID != n.ID && other.Hold == "" && !o.ended[other.Instance.Or("")] && other.Stuck.Or("") != "" && known && r.Current == r.Desired && o.serves(n) {
+			o.fail("node %d is restarted although node %d is stuck and up to date", n.ID, other.ID)
+		}
+	}
+}
+
+// order: controllers before brokers, the active one last, and what can't go is waited for as long as patience lasts
+// (docs/decisions/restart-order.md).
+func (o *oracle) order(n *node, before []*node) {
+	if n.Roles.Controller && o.w.leader != n.ID || n.pod == podStuck {
+		return
+	}
+	for i := range o.seen.Nodes {
+		other := &o.seen.Nodes[i]
+		if other.ID == n.ID || !other.Roles.Controller {
+			continue
+		}
+		c := o.w.byID[other.ID]
+		if slices.Contains(before, c) || c.ours && o.w.now.Sub(o.lastEnd[c.ID]) < o.policy.Patience {
+			o.fail("order: node %d goes although controller %d is not back", n.ID, c.ID)
+		}
+		if since, wants := o.wants[c.ID]; wants && !c.ours && o.couldGo(other, c) && o.w.now.Sub(since) < o.policy.Patience {
+			o.fail("order: node %d goes before controller %d, which waits since %s", n.ID, c.ID, since.Format("15:04:05"))
+		}
+	}
+}
+
+// couldGo reports whether nothing about a controller itself keeps it from being restarted.
+func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
+	end, restarted := o.lastEnd[c.ID]
+	stalled := restarted && c.behind() && o.w.now.Sub(end) >= o.policy.Stall
+	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
+	known := seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown()
+	return known && len(o.illegal(seen)) == 0 && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
+}
+
+// behind reports whether a replica of the node, or its place in the quorum, is to catch up.
+func (n *node) behind() bool {
+	return !n.lagsSince.IsZero() || slices.ContainsFunc(n.hosted, func(p *partition) bool { return !slices.Contains(p.ISR, n.ID) })
+}
+
+// rank is the order of docs/decisions/restart-order.md.
+func (o *oracle) rank(n *node) int {
+	ready := o.seen.Node(n.ID).Ready.Or(false)
+	q, known := o.seen.Quorum.Get()
+	switch {
+	case n.Roles.Controller && known && q.Leader == n.ID:
+		return 3
+	case n.Roles.Controller && ready:
+		return 2
+	case n.Roles.Controller:
+		return 1
+	case ready:
+		return 5
+	}
+	return 4
+}

@@ -1,0 +1,117 @@
+package simulator
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// all are the reasons that a node shows, each with what tells it from a later one.
+func (o *oracle) all(n *roller.Node) []string {
+	var all []string
+	for _, r := range n.Requests {
+		all = append(all, "request "+r.Mark)
+	}
+	if r, known := n.Revision.Get(); known && r.Current != r.Desired {
+		all = append(all, "revision "+r.Desired)
+	}
+	quiet := n.Silent
+	if n.ReadyChanged.After(quiet) {
+		quiet = n.ReadyChanged
+	}
+	if answers, known := n.Answers.Get(); o.seen != nil && n.Roles.Broker && known && !answers && !n.Silent.IsZero() && o.seen.At.Sub(quiet) >= o.silence(n) && o.witnessed(n) {
+		all = append(all, "silence")
+	}
+	return append(all, o.differs(n, requests)...)
+}
+
+// witnessed: that a node does not answer is about the node, and not about us, if another one answers, or Kubernetes finds it not ready, or
+// it refuses to (docs/decisions/lost-clusters.md).
+func (o *oracle) witnessed(n *roller.Node) bool {
+	return o.anybodyAnswers() || !n.Ready.Or(true) || n.Failing != ""
+}
+
+// silence is how long a node may be silent: one that is not ready as long as it may take to get ready.
+func (o *oracle) silence(n *roller.Node) time.Duration {
+	if n.Ready.Or(true) {
+		return o.policy.Silence
+	}
+	return o.policy.Patience
+}
+
+// reasons are those that it was not restarted for.
+func (o *oracle) reasons(n *roller.Node) []string {
+	return o.unserved(n, o.all(n))
+}
+
+// unserved are those of the reasons that the node was not restarted for.
+func (o *oracle) unserved(n *roller.Node, all []string) []string {
+	return slices.DeleteFunc(all, func(key string) bool { return o.served[n.ID][key] })
+}
+
+// vanished reports whether a reason is seen to be gone; not seeing it is not that.
+func (o *oracle) vanished(n *roller.Node, key string) bool {
+	switch {
+	case slices.Contains(append(o.all(n), o.refusedValues(n)...), key):
+		return false
+	case key == "silence":
+		return n.Answers.Or(false) || n.Answers.IsKnown() && n.Silent.After(n.ReadyChanged) // it did answer before
+	case key[:3] == "req":
+		return true
+	case key[:3] == "rev":
+		return n.Revision.IsKnown()
+	}
+	return n.Config.IsKnown()
+}
+
+// cause: there is a reason, and what it needs is known.
+func (o *oracle) cause(seen *roller.Node) {
+	reasons := o.reasons(seen)
+	switch {
+	case len(reasons) == 0 && len(o.unserved(seen, o.refusedValues(seen))) == 0:
+		o.fail("node %d is restarted for nothing: it shows %v, and was restarted for %v", seen.ID, o.all(seen), o.served[seen.ID])
+	case !seen.Ready.IsKnown() && seen.Stuck.Or("") == "":
+		o.fail("node %d is restarted, and its readiness is not known", seen.ID)
+	case seen.Stuck.Or("") != "" && !slices.ContainsFunc(reasons, func(key string) bool { return key[:3] == "rev" }):
+		o.fail("node %d is stuck and up to date, and is restarted", seen.ID)
+	}
+}
+
+// remember forgets reasons that are seen to be gone, and notes since when a controller waits.
+func (o *oracle) remember(n *roller.Node) {
+	served := o.served[n.ID]
+	for key := range served {
+		if o.vanished(n, key) {
+			delete(served, key)
+		}
+	}
+	since, waits := o.wants[n.ID]
+	givenUp := waits && o.seen.At.Sub(since) >= o.policy.Patience
+	if gone := len(o.reasons(n)) == 0 && n.Revision.IsKnown() && n.Config.IsKnown(); !n.Roles.Controller || gone || !givenUp && o.queues(n) {
+		delete(o.wants, n.ID)
+	} else if !waits && len(o.reasons(n)) > 0 {
+		o.wants[n.ID] = o.seen.At
+	}
+}
+
+// accepted notes a restart that was carried out.
+func (o *oracle) accepted(n *node, a roller.Action) {
+	o.ended[a.Instance] = true
+	o.lastEnd[n.ID] = o.w.now
+	delete(o.wants, n.ID)
+	o.served[n.ID] = o.meant[n.ID]
+}
+
+// serve is what a node was restarted for once it has been restarted for all that it shows.
+func (o *oracle) serve(n *roller.Node) map[string]bool {
+	served := maps.Clone(o.served[n.ID])
+	if served == nil {
+		served = map[string]bool{}
+	}
+	for _, key := range append(o.all(n), o.refusedValues(n)...) {
+		served[key] = true
+	}
+	return served
+}
