@@ -97,24 +97,43 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		s.settled()
 	})
 
-	It("changes a configuration without a restart, and restarts nothing for one that Kafka refuses", func() {
-		uids, good := s.uids(), map[int32]string{}
-		for _, id := range all {
-			good[id] = s.properties(id) + "log.cleaner.threads=2\n"
-			s.configure(id, good[id])
-		}
+	It("changes a configuration without a restart, and restarts nothing for a value that is illegal", func() {
+		uids, before := s.uids(), s.configuration()
+		good := s.configured(before, "log.cleaner.threads=2\n")
 		Expect(s.ask(pending, "plan")).To(ContainSubstring("log.cleaner.threads"))
 		Expect(s.ask(done, "roll", "--limit=2m")).To(ContainSubstring("reconfigured without a restart: log.cleaner.threads of all brokers"))
 		Expect(s.plan(done).order()).To(BeEmpty())
-		for _, id := range all {
-			s.configure(id, good[id]+"num.io.threads=1000\n") // Kafka at most doubles it while it runs
-		}
-		Expect(s.ask(blocked, "roll", "--limit=2m")).To(And(ContainSubstring("because Kafka refuses it"), ContainSubstring("blocked  Config: Kafka refuses the configuration")))
-		for _, id := range all {
-			s.configure(id, good[id])
-		}
+		s.configured(good, "num.io.threads=-3\nmax.connections=12345\n")
+		Expect(s.ask(blocked, "roll", "--limit=2m")).To(And(
+			ContainSubstring("blocked  Config: num.io.threads=-3 is illegal: it has value -3 which less than the minimum value 1; correct it"),
+			ContainSubstring("reconfigured without a restart: max.connections of all brokers"), Not(ContainSubstring("Kafka refuses"))), "the other key is set, and nobody asks for this one")
+		s.configured(good, "")
 		s.ask(done, "roll", "--limit=2m")
 		Expect(s.remade(uids)).To(BeEmpty(), "nobody was restarted for either")
+	})
+
+	It("restarts nodes for a legal value that Kafka refuses while they run, also where another value of the key is stored", func() {
+		good := s.configuration()
+		started, order := s.restarts(), s.inOrder()
+		s.configured(good, "num.io.threads=100\nmax.connections=12346\n") // Kafka at most doubles it while it runs
+		Expect(s.ask(done, "roll", "--limit=4m")).To(And(
+			ContainSubstring("Kafka refuses num.io.threads=100: InvalidRequestException: "), ContainSubstring("is restarted: ConfigChangeRequiresRestart (num.io.threads)")))
+		Expect(s.restartedSince(started)).To(Equal(order))
+
+		started = s.restarts()
+		s.configured(good, "num.io.threads=60\nmax.connections=12346\n")
+		s.ask(done, "roll", "--limit=2m")
+		Expect(s.restartedSince(started)).To(BeEmpty(), "Kafka takes it, and stores it")
+
+		order = s.inOrder()
+		s.configured(good, "num.io.threads=5\nmax.connections=12347\n")
+		s.ask(done, "roll", "--limit=4m")
+		Expect(s.restartedSince(started)).To(Equal(order))
+		s.configured(good, "num.io.threads=5\n")
+		s.ask(done, "roll", "--limit=2m")
+		s.configured(good, "")
+		s.ask(done, "roll", "--limit=4m")
+		s.settled()
 	})
 
 	troubleSpecs(s)

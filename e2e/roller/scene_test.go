@@ -175,6 +175,27 @@ func (s *scene) properties(id int32) string {
 	return config.Data["server.config"]
 }
 
+// configuration is what all nodes are to have, by node.
+func (s *scene) configuration() map[int32]string {
+	GinkgoHelper()
+	all := map[int32]string{}
+	for _, id := range s.kafka.NodeIDs() {
+		all[id] = s.properties(id)
+	}
+	return all
+}
+
+// configured has all nodes have some more properties than those of before, and returns what that comes to.
+func (s *scene) configured(before map[int32]string, more string) map[int32]string {
+	GinkgoHelper()
+	all := map[int32]string{}
+	for id, properties := range before {
+		all[id] = properties + more
+		s.configure(id, all[id])
+	}
+	return all
+}
+
 // pod is the name of a node's pod.
 func (s *scene) pod(id int32) string {
 	for _, p := range s.pools {
