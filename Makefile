@@ -53,6 +53,14 @@ demo-cluster: ## Show the cluster operator: a real Kubernetes cluster (Linux, ro
 demo-cluster-down: ## End that demo.
 	go run ./e2e/cmd/demo cluster-down
 
+.PHONY: demo-stretch
+demo-stretch: ## Show a Kafka over three real Kubernetes clusters (Linux, root), one of which loses its power while records are written.
+	go run ./e2e/cmd/demo stretch
+
+.PHONY: demo-stretch-down
+demo-stretch-down: ## End that demo.
+	go run ./e2e/cmd/demo stretch-down
+
 ##@ Proof
 
 .PHONY: verify

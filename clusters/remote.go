@@ -39,6 +39,8 @@ type remoteRun struct {
 	seen      sighting
 	// draining are links that are no longer in use, but that requests under way may still end on.
 	draining []*link
+	// joining is the link that the member joins by, until that is done.
+	joining atomic.Pointer[link]
 	// joinErr is set by those who are greeted.
 	joinErr atomic.Pointer[error]
 	// lastSecret is what was known about the Secret in the latest step.
@@ -207,9 +209,12 @@ func (r *remoteRun) adopt(ctx context.Context, l *link) error {
 func (r *remoteRun) join(ctx context.Context, l *link) error {
 	config := &rest.Config{
 		Host:      l.server.Scheme + "://" + l.server.Host, // for messages: the link in use knows the true one
-		Transport: roundTripper(r.roundTrip),
+		Transport: roundTripper(r.transport),
 		QPS:       -1, // the API server has its own means to keep clients in check
 	}
+	// A cache with options for single kinds asks the server about these while it is made. The link is not in use yet, but known to be the right one.
+	r.joining.Store(l)
+	defer r.joining.Store(nil)
 	options := append(slices.Clone(r.options), func(o *cluster.Options) {
 		o.Cache.NewInformer = r.watches.newInformer
 		o.HTTPClient = &http.Client{Transport: config.Transport}
@@ -236,6 +241,18 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 		})
 	})
 	return nil
+}
+
+// transport sends the requests of the member's clients.
+func (r *remoteRun) transport(request *http.Request) (*http.Response, error) {
+	l := r.joining.Load()
+	if l == nil {
+		return r.roundTrip(request)
+	}
+	// Discovery knows no deadline of its own, and everything else waits for it.
+	ctx, cancel := context.WithTimeout(request.Context(), r.probing.Bound())
+	context.AfterFunc(ctx, cancel)
+	return l.RoundTrip(request.WithContext(ctx))
 }
 
 // unlink takes the credentials out of use at once.

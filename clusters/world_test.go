@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
@@ -46,7 +47,9 @@ func newWorldAt(t *testing.T, config *rest.Config, change ...func(*Options)) *wo
 	w.ns, w.far = newNamespace(t, w.home), newNamespace(t, w.east)
 	here, err := cluster.New(config)
 	w.Expect(err).NotTo(HaveOccurred())
-	o := Options{Home: "home", Namespace: w.ns, Probing: quick}
+	// A cache with options for one kind asks the server about it as soon as it is made.
+	options := func(c *cluster.Options) { c.Cache.ByObject = map[client.Object]cache.ByObject{&corev1.Secret{}: {}} }
+	o := Options{Home: "home", Namespace: w.ns, Probing: quick, Cluster: []cluster.Option{options}}
 	for _, c := range change {
 		c(&o)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +39,8 @@ const (
 // onNodes is the demonstration of the cluster operator on a real Kubernetes cluster. It is held by the command nodes (e2e/cmd/nodes).
 type onNodes struct {
 	*Demo
+	// name is that of the folder with the manifests, and of the target that shows it.
+	name    string
 	nodes   string // the program
 	kubectl string
 	config  string // kubectl's configuration
@@ -46,11 +49,14 @@ type onNodes struct {
 }
 
 // newOnNodes keeps its things in a folder of its own.
-func newOnNodes(d *Demo) *onNodes {
+func newOnNodes(d *Demo, name string) *onNodes {
 	own := *d
-	own.dir = filepath.Join(d.root, ".demo-cluster")
-	return &onNodes{Demo: &own, nodes: own.path("nodes")}
+	own.dir = filepath.Join(d.root, ".demo-"+name)
+	return &onNodes{Demo: &own, name: name, nodes: own.path("nodes")}
 }
+
+// manifest is the path of a manifest of the demonstration.
+func (o *onNodes) manifest(name string) string { return "e2e/demo/" + o.name + "/" + name }
 
 // environment has the program that holds the Kubernetes cluster hold this one, and no other.
 func (o *onNodes) environment() []string {
@@ -60,12 +66,12 @@ func (o *onNodes) environment() []string {
 // Cluster shows the cluster operator at work: a real Kubernetes cluster, the three operators, a Kafka of three nodes that is written to all the time, a
 // rolling change, and a pod that is killed. It leaves everything running.
 func (d *Demo) Cluster(ctx context.Context) error {
-	o := newOnNodes(d)
+	o := newOnNodes(d, "cluster")
 	d.tell.section("Preparations (the first time takes some minutes)")
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err
 	}
-	archives, err := o.build(ctx)
+	archives, err := o.build(ctx, "cluster-operator", "topic-operator", "roller", "records")
 	if err != nil {
 		return err
 	}
@@ -84,10 +90,11 @@ func (d *Demo) Cluster(ctx context.Context) error {
 }
 
 // ClusterDown ends the demonstration of the cluster operator. It is fine if nothing runs.
-func (d *Demo) ClusterDown(ctx context.Context) error {
-	o := newOnNodes(d)
+func (d *Demo) ClusterDown(ctx context.Context) error { return newOnNodes(d, "cluster").down(ctx) }
+
+func (o *onNodes) down(ctx context.Context) error {
 	if _, err := os.Stat(o.nodes); err != nil {
-		d.tell.say("The demo does not run.")
+		o.tell.say("The demo does not run.")
 		return nil
 	}
 	if _, err := o.run(ctx, "status"); err == nil {
@@ -98,20 +105,20 @@ func (d *Demo) ClusterDown(ctx context.Context) error {
 	if err := os.RemoveAll(o.dir); err != nil {
 		return err
 	}
-	d.tell.say("The demo is over; nothing of it is left.")
+	o.tell.say("The demo is over; nothing of it is left.")
 	return nil
 }
 
 // build makes the program that holds the Kubernetes cluster, and the images, whose archives it returns.
-func (o *onNodes) build(ctx context.Context) ([]string, error) {
+func (o *onNodes) build(ctx context.Context, names ...string) ([]string, error) {
 	if err := image.BuildProgram(ctx, o.nodes, o.root, "./e2e/cmd/nodes"); err != nil {
 		return nil, err
 	}
 	if _, err := o.run(ctx, "status"); err == nil {
-		return nil, errors.New("the demo is running already: make demo-cluster-down ends it")
+		return nil, fmt.Errorf("the demo is running already: make demo-%s-down ends it", o.name)
 	}
 	var archives []string
-	for _, name := range []string{"cluster-operator", "topic-operator", "roller", "records"} {
+	for _, name := range names {
 		folder := "./" + name + "/cmd"
 		if name == "records" {
 			folder = "./e2e/cmd/records"
@@ -129,29 +136,14 @@ func (o *onNodes) build(ctx context.Context) ([]string, error) {
 
 // up starts the Kubernetes cluster, and installs the operators.
 func (o *onNodes) up(ctx context.Context, archives []string) error {
-	cmd := exec.CommandContext(ctx, o.nodes, "up", "-clusters", "1")
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.root, o.environment(), io.Discard, o.tell
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("nodes up: %w", err)
-	}
-	for _, archive := range archives {
-		if _, err := o.run(ctx, "load", archive); err != nil {
-			return err
-		}
-	}
-	answer, err := o.run(ctx, "kubeconfig", kubernetes)
-	if err != nil {
-		return err
-	}
-	o.kubectl, o.config, _ = strings.Cut(strings.TrimSpace(answer), "\n")
-	if err := o.connect(); err != nil {
+	if err := o.start(ctx, 1, archives); err != nil {
 		return err
 	}
 	if err := o.show(ctx, "get", "nodes"); err != nil {
 		return err
 	}
 	for _, args := range [][]string{
-		{"apply", "--server-side", "-k", "e2e/demo/cluster/operators"},
+		{"apply", "--server-side", "-k", o.manifest("operators")},
 		{"create", "namespace", clusterNamespace},
 	} {
 		if _, err := o.quiet(ctx, args...); err != nil {
@@ -167,6 +159,26 @@ func (o *onNodes) up(ctx context.Context, archives []string) error {
 		}
 	}
 	return nil
+}
+
+// start starts so many Kubernetes clusters with the images, and connects to the first one.
+func (o *onNodes) start(ctx context.Context, clusters int, archives []string) error {
+	cmd := exec.CommandContext(ctx, o.nodes, "up", "-clusters", strconv.Itoa(clusters))
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.root, o.environment(), io.Discard, o.tell
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("nodes up: %w", err)
+	}
+	for _, archive := range archives {
+		if _, err := o.run(ctx, "load", archive); err != nil {
+			return err
+		}
+	}
+	answer, err := o.run(ctx, "kubeconfig", kubernetes)
+	if err != nil {
+		return err
+	}
+	o.kubectl, o.config, _ = strings.Cut(strings.TrimSpace(answer), "\n")
+	return o.connect()
 }
 
 func (o *onNodes) connect() error {

@@ -18,12 +18,29 @@ import (
 
 func (o *onNodes) applied(ctx context.Context) error {
 	o.tell.section("A Kafka of three nodes, each broker and controller, with TLS and volumes")
-	began := time.Now()
-	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", "e2e/demo/cluster/kafka.yaml"); err != nil {
+	if err := o.makeKafka(ctx); err != nil {
 		return err
 	}
+	return o.show(ctx, "get", "kafka,kafkanodepool,strimzipodset,pods,pvc", "-n", clusterNamespace)
+}
+
+// makeKafka applies the Kafka, and shows how it becomes Ready.
+func (o *onNodes) makeKafka(ctx context.Context) error {
+	began := time.Now()
+	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", o.manifest("kafka.yaml")); err != nil {
+		return err
+	}
+	if err := o.awaitReady(ctx, began, "True"); err != nil {
+		return err
+	}
+	o.tell.say("")
+	return nil
+}
+
+// awaitReady shows the condition Ready whenever it changes, until it has a status.
+func (o *onNodes) awaitReady(ctx context.Context, began time.Time, status string) error {
 	shown := ""
-	err := o.await(ctx, "the Kafka is Ready", func(ctx context.Context) (bool, error) {
+	return o.await(ctx, "the Kafka's condition Ready is "+status, func(ctx context.Context) (bool, error) {
 		var kafka v1.Kafka
 		if err := o.k8s.Get(ctx, client.ObjectKey{Namespace: clusterNamespace, Name: clusterName}, &kafka); err != nil {
 			return false, err
@@ -36,20 +53,15 @@ func (o *onNodes) applied(ctx context.Context) error {
 				shown = text
 				o.event(began, text)
 			}
-			return c.Status == v1.ConditionTrue && kafka.Status.ObservedGeneration == kafka.Generation, nil
+			return c.Status == status && kafka.Status.ObservedGeneration == kafka.Generation, nil
 		}
 		return false, nil
 	})
-	if err != nil {
-		return err
-	}
-	o.tell.say("")
-	return o.show(ctx, "get", "kafka,kafkanodepool,strimzipodset,pods,pvc", "-n", clusterNamespace)
 }
 
 func (o *onNodes) topics(ctx context.Context) error {
 	o.tell.section("Topics, which the Kafka's own topic operator makes")
-	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", "e2e/demo/cluster/topics.yaml"); err != nil {
+	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", o.manifest("topics.yaml")); err != nil {
 		return err
 	}
 	if _, err := o.quiet(ctx, "wait", "--for=condition=Ready", "kafkatopic", "--all", "-n", clusterNamespace, "--timeout=2m"); err != nil {
@@ -60,7 +72,7 @@ func (o *onNodes) topics(ctx context.Context) error {
 
 func (o *onNodes) used(ctx context.Context) error {
 	o.tell.section("A producer and a consumer, over TLS")
-	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", "e2e/demo/cluster/records.yaml"); err != nil {
+	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", o.manifest("records.yaml")); err != nil {
 		return err
 	}
 	err := o.await(ctx, "records are read", func(ctx context.Context) (bool, error) {

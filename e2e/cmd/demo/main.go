@@ -43,6 +43,10 @@ func run(ctx context.Context, args []string) error {
 		return d.Cluster(ctx)
 	case "cluster-down":
 		return d.ClusterDown(ctx)
+	case "stretch":
+		return d.Stretch(ctx)
+	case "stretch-down":
+		return d.StretchDown(ctx)
 	case "topics":
 		return d.Topics(ctx)
 	case "down":
@@ -50,6 +54,6 @@ func run(ctx context.Context, args []string) error {
 	case demo.SuperviseCommand:
 		return d.Supervise(ctx)
 	default:
-		return fmt.Errorf("usage: demo up|topics|down|roller|cluster|cluster-down")
+		return fmt.Errorf("usage: demo up|topics|down|roller|cluster|cluster-down|stretch|stretch-down")
 	}
 }
