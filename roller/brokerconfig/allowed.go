@@ -21,9 +21,9 @@ func (t *Table) Judge(key, value string) Verdict {
 	switch {
 	case !known || configdef.Refers(value):
 		return Undecided
-	case len(k.defined.Check(value)) > 0:
+	case len(k.Check(value)) > 0:
 		return Illegal
-	case k.defined.Values.Code:
+	case k.Values.Code:
 		return Undecided
 	}
 	return Legal

@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
@@ -38,14 +37,12 @@ func legalValue(r *rand.Rand, t *brokerconfig.Table, k brokerconfig.Key) string 
 	if value := someValue(r, k); t.Judge(k.Name, value) != brokerconfig.Illegal {
 		return value
 	}
-	defined, _ := configdef.For(t.Version)
-	d, _ := defined.Key(k.Name)
-	values := append(append([]string{d.Values.Min}, d.Values.OneOf...), d.Values.Items...)
-	if least, err := strconv.ParseInt(d.Values.Min, 10, 64); err == nil {
+	values := append(append([]string{k.Values.Min}, k.Values.OneOf...), k.Values.Items...)
+	if least, err := strconv.ParseInt(k.Values.Min, 10, 64); err == nil {
 		values = append(values, strconv.FormatInt(least+1, 10), strconv.FormatInt(least+2, 10))
 	}
-	if d.Default != nil {
-		values = append(values, *d.Default)
+	if k.Default != nil {
+		values = append(values, *k.Default)
 	}
 	values = slices.DeleteFunc(values, func(value string) bool { return t.Judge(k.Name, value) == brokerconfig.Illegal })
 	return values[r.IntN(len(values))]

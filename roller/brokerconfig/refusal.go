@@ -62,13 +62,13 @@ func (r Rejection) String() string {
 // illegal explains why no node that starts takes a value, by the definition of the key; empty: one does, or nobody can tell. What a later
 // Kafka takes is not illegal: the pod may be replaced by one of that.
 func (t *Table) illegal(k *Key, value, version string) string {
-	wrong := k.defined.Check(value)
+	wrong := k.Check(value)
 	if len(wrong) == 0 || newer(version) {
 		return ""
 	}
 	tables := all()
 	for _, later := range tables[slices.Index(tables, t)+1:] {
-		if d, known := later.keys[k.Name]; known && len(d.defined.Check(value)) == 0 {
+		if d, known := later.keys[k.Name]; known && len(d.Check(value)) == 0 {
 			return ""
 		}
 	}

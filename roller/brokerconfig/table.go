@@ -2,7 +2,6 @@ package brokerconfig
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -37,35 +36,24 @@ func (m Mode) String() string {
 	return fmt.Sprintf("mode %d", uint8(m))
 }
 
-// Key is what Kafka says of one key.
+// Key is what Kafka says of one key, and what that means for a comparison.
 type Key struct {
-	Name string
+	configdef.Key
+	// Type and Mode stand for those of the definition. A mode that is dynamic is so on controllers only where DynamicOnControllers says so:
+	// another controller accepts a change, and does nothing about it.
 	Type Type
 	Mode Mode
-	// DynamicOnControllers: a node that is only a controller takes a change up while it runs. Where this is false, and the mode is dynamic, such
-	// a controller accepts the change and does nothing about it.
-	DynamicOnControllers bool
-	// Group is the part of Kafka that defines the key.
-	Group string
-	// Before are the keys whose values count instead of this one's where they are set, the strongest first: log.retention.ms, log.retention.minutes
-	// for log.retention.hours.
-	Before []string
-	// Default is nil where there is none.
-	Default *string
-
-	defined configdef.Key
 
 	owned                  bool
 	onBroker, onController bool
 	undeletable            bool
 }
 
-// Table is what one version of Kafka knows of the configuration of its nodes. It is prepared once and then only read: any number of goroutines may
-// use it.
+// Table is what one version of Kafka knows of the configuration of its nodes. It is prepared once and then only read: any number of
+// goroutines may use it.
 type Table struct {
-	// Version is Kafka's.
-	Version string
-	keys    map[string]*Key
+	*configdef.Table
+	keys map[string]*Key
 }
 
 // Key returns what is said of a key, and whether Kafka knows it. Keys behind a listener's prefix, and those of plugins, are not known.
@@ -77,9 +65,6 @@ func (t *Table) Key(name string) (Key, bool) {
 	return *k, true
 }
 
-// Names are all keys, sorted.
-func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.keys)) }
-
 // all are the tables that there are, by ascending version.
 var all = sync.OnceValue(func() []*Table {
 	var ts []*Table
@@ -90,13 +75,10 @@ var all = sync.OnceValue(func() []*Table {
 })
 
 func newTable(defined *configdef.Table) *Table {
-	t := &Table{Version: defined.Version, keys: map[string]*Key{}}
+	t := &Table{Table: defined, keys: map[string]*Key{}}
 	for _, name := range defined.Names() {
 		d, _ := defined.Key(name)
-		k := &Key{
-			Name: d.Name, Type: types[d.Type], Mode: modes[d.Mode], DynamicOnControllers: d.DynamicOnControllers, Group: d.Group, Before: d.Before, Default: d.Default,
-			defined: d,
-		}
+		k := &Key{Key: d, Type: types[d.Type], Mode: modes[d.Mode]}
 		k.prepare()
 		t.keys[name] = k
 	}
@@ -115,10 +97,10 @@ func Versions() []string {
 // Latest is the table of the newest Kafka that is known.
 func Latest() *Table { return all()[len(all())-1] }
 
-// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is one of that very minor version: keys do not change their
-// mode in a patch. Otherwise it is that of the newest known Kafka before it, the oldest for what is older still, the latest for what is no version.
-// A wrong guess does no harm beyond a restart too many: what a node says of itself (Entry.ReadOnly) counts too, and what it does not know is left
-// alone.
+// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is one of that very minor version: keys do not change
+// their mode in a patch. Otherwise it is that of the newest known Kafka before it, the oldest for what is older still, the latest for what
+// is no version. A wrong guess does no harm beyond a restart too many: what a node says of itself (Entry.ReadOnly) counts too, and what it
+// does not know is left alone.
 func For(version string) (*Table, bool) {
 	defined, exact := configdef.For(version)
 	i := slices.IndexFunc(all(), func(t *Table) bool { return t.Version == defined.Version })
