@@ -1,13 +1,9 @@
 package podset
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 )
 
 // apiServer is the API server of all tests of this package; without one, missing says why. It has no kubelets: the tests play them.
@@ -45,11 +42,7 @@ func run(m *testing.M) int {
 	SetDefaultEventuallyPollingInterval(5 * time.Millisecond)
 	SetDefaultConsistentlyDuration(300 * time.Millisecond)
 	if missing = startServer(); missing == nil {
-		defer func() {
-			if err := apiServer.Stop(); err != nil {
-				fmt.Fprintln(os.Stderr, "stopping the API server:", err)
-			}
-		}()
+		defer testserver.Stop(apiServer)
 	}
 	return m.Run()
 }
@@ -60,26 +53,9 @@ func startServer() error {
 			return err
 		}
 	}
-	root := filepath.Join("..", "..")
-	binaries := os.Getenv("KUBEBUILDER_ASSETS")
-	if binaries == "" {
-		var out bytes.Buffer
-		build := exec.Command(filepath.Join(root, "hack", "assets.sh"), "controlplane")
-		build.Stdout, build.Stderr = &out, os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build a control plane: %w", err)
-		}
-		binaries = strings.TrimSpace(out.String())
-	}
-	env := &envtest.Environment{
-		BinaryAssetsDirectory: binaries, CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true,
-		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
-	}
-	if _, err := env.Start(); err != nil {
-		return err
-	}
+	env, err := testserver.Start(true)
 	apiServer = env
-	return nil
+	return err
 }
 
 // world is a namespace of a test's own.
@@ -92,13 +68,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	switch {
-	case missing == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("there is no API server: %v", missing)
-	default:
-		t.Skipf("there is no API server: %v", missing)
-	}
+	testserver.Need(t, missing)
 	w := &world{WithT: NewWithT(t), t: t}
 	c := rest.CopyConfig(apiServer.Config)
 	c.QPS = -1

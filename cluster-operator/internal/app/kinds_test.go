@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,21 +18,18 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // TestTheOperatorWaitsForItsKinds starts the operator before its CustomResourceDefinitions are there.
 func TestTheOperatorWaitsForItsKinds(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS is not set: there is no API server")
-	}
+	env, err := testserver.Start(false)
+	testserver.Need(t, err)
+	t.Cleanup(func() { testserver.Stop(env) })
+	config := env.Config
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(2 * time.Minute)
-	env := &envtest.Environment{}
-	config, err := env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = env.Stop() })
-
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	g.Expect(err).NotTo(HaveOccurred())
 	address := port.Addr().String()

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 
@@ -15,33 +14,26 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 )
 
-// server is the API server that the tests share; nil if there is none.
-var server *rest.Config
+// server is the API server that the tests share; without it, missing says why.
+var (
+	server  *rest.Config
+	missing error
+)
 
-func TestMain(m *testing.M) {
-	code := 1
-	defer func() { os.Exit(code) }()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		code = m.Run()
-		return
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	env, err := testserver.Start(false)
+	if missing = err; err == nil {
+		server = env.Config
+		defer testserver.Stop(env)
 	}
-	env := &envtest.Environment{}
-	config, err := env.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start the API server:", err)
-		return
-	}
-	server = config
-	code = m.Run()
-	if err := env.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, "stop the API server:", err)
-		code = 1
-	}
+	return m.Run()
 }
 
 // scene is an applier in a namespace of its own. What others do between its reading and its writing is put into window.
@@ -56,9 +48,7 @@ type scene struct {
 }
 
 func newScene(t *testing.T) *scene {
-	if server == nil {
-		t.Skip("KUBEBUILDER_ASSETS is not set: there is no API server")
-	}
+	testserver.Need(t, missing)
 	s := &scene{WithT: NewWithT(t), t: t, window: func() {}}
 	k8s, err := client.NewWithWatch(server, client.Options{})
 	s.Expect(err).NotTo(HaveOccurred())

@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,39 +22,33 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// server is the API server that the tests share; nil if there is none.
-var server *rest.Config
+// server is the API server that the tests share; without it, missing says why.
+var (
+	server  *rest.Config
+	missing error
+)
 
-func TestMain(m *testing.M) {
-	code := 1
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
 	ctrl.SetLogger(logr.Discard())
-	defer func() { os.Exit(code) }()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		code = m.Run()
-		return
+	env, err := testserver.Start(true)
+	if missing = err; err == nil {
+		server = env.Config
+		defer testserver.Stop(env)
 	}
-	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "..", "config", "crd", "bases")}}
-	config, err := env.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start the API server:", err)
-		return
-	}
-	server = config
-	code = m.Run()
-	if err := errors.Join(env.Stop(), stopRemoteServers()); err != nil {
-		fmt.Fprintln(os.Stderr, "stop the API server:", err)
-		code = 1
-	}
+	defer stopRemoteServers()
+	return m.Run()
 }
 
 // world is a namespace with a reconciler that reads past any cache.
@@ -105,9 +97,7 @@ func (b *brokers) MoveMetadataVersion(_ context.Context, _ Connection, level int
 func (b *brokers) Forget(types.NamespacedName) {}
 
 func newWorld(t *testing.T) *world {
-	if server == nil {
-		t.Skip("KUBEBUILDER_ASSETS is not set: there is no API server")
-	}
+	testserver.Need(t, missing)
 	scheme := runtime.NewScheme()
 	w := &world{WithT: NewWithT(t), t: t, brokers: &brokers{}, now: time.Now()}
 	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())

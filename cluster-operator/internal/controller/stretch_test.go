@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,6 +29,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
@@ -46,10 +46,8 @@ func remoteServer(t *testing.T, id string) *envtest.Environment {
 	if env := remoteServers.env[id]; env != nil {
 		return env
 	}
-	env := &envtest.Environment{
-		CRDDirectoryPaths: []string{filepath.Join("..", "..", "..", "config", "crd", "bases")}, ControlPlaneStartTimeout: 2 * time.Minute,
-	}
-	if _, err := env.Start(); err != nil {
+	env, err := testserver.Start(true)
+	if err != nil {
 		t.Fatal(err)
 	}
 	remoteServers.env[id] = env
@@ -57,11 +55,8 @@ func remoteServer(t *testing.T, id string) *envtest.Environment {
 }
 
 // stopRemoteServers ends what tests started.
-func stopRemoteServers() (err error) {
-	for _, env := range remoteServers.env {
-		err = errors.Join(err, env.Stop())
-	}
-	return err
+func stopRemoteServers() {
+	testserver.Stop(slices.Collect(maps.Values(remoteServers.env))...)
 }
 
 // member is a connection to a Kubernetes cluster that can be lost.

@@ -1,0 +1,60 @@
+// Package testserver starts real API servers for tests. They have no kubelets and no controllers: the tests play them.
+package testserver
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Start starts an API server with its etcd, and with the CustomResourceDefinitions of this repository if crds says so. The programs are those in
+// KUBEBUILDER_ASSETS, else they are built.
+func Start(crds bool) (*envtest.Environment, error) {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
+	// The machine may be busy.
+	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute, BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS")}
+	if crds {
+		env.CRDDirectoryPaths, env.ErrorIfCRDPathMissing = []string{filepath.Join(root, "config", "crd", "bases")}, true
+	}
+	if env.BinaryAssetsDirectory == "" {
+		var out bytes.Buffer
+		build := exec.Command(filepath.Join(root, "hack", "assets.sh"), "controlplane")
+		build.Stdout, build.Stderr = &out, os.Stderr
+		if err := build.Run(); err != nil {
+			return nil, fmt.Errorf("build an API server: %w", err)
+		}
+		env.BinaryAssetsDirectory = strings.TrimSpace(out.String())
+	}
+	_, err := env.Start()
+	return env, err
+}
+
+// Need skips a test if there is no API server; in CI that is a failure.
+func Need(t *testing.T, missing error) {
+	t.Helper()
+	switch {
+	case missing == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("there is no API server: %v", missing)
+	default:
+		t.Skipf("there is no API server: %v", missing)
+	}
+}
+
+// Stop ends what Start began. It writes to standard error what it could not end: there is no test to fail any more.
+func Stop(envs ...*envtest.Environment) {
+	for _, env := range envs {
+		if err := env.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop an API server:", err)
+		}
+	}
+}
