@@ -132,16 +132,20 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	case a.State == StateStuck:
 		a.Reasons = append(a.Reasons, Reason{Kind: PodStuck, Note: n.Stuck.Or(""), Mark: n.Revision.Or(Revision{}).Desired})
 	}
-	switch {
-	case len(a.Reasons) > 0 && n.Instance.Or("?") != "": // a pod that there is not can't be replaced
-		a.Need = NeedRestart
-	case a.Changes.Live() || len(a.Changes.Rejected) > 0:
-		a.Need = NeedReconfiguration
-	}
-	if a.Need != NeedNothing {
+	if a.Need = a.need(); a.Need != NeedNothing {
 		a.ownBlocks(s, n, p, policy)
 	}
 	return a
+}
+
+func (a *Assessment) need() Need {
+	switch {
+	case len(a.Reasons) > 0 && a.node.Instance.Or("?") != "": // a pod that there is not can't be replaced
+		return NeedRestart
+	case a.Changes.Live() || len(a.Changes.Rejected) > 0:
+		return NeedReconfiguration
+	}
+	return NeedNothing
 }
 
 // state sets State, Detail and Down.

@@ -97,30 +97,18 @@ func (c *comparison) unset() {
 
 // key compares one key, nil for one that Kafka does not know. The value counts if it is desired.
 func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
-	if k == nil || k.owned {
+	if k == nil || desired && c.illegal(k, e, value) || !k.considered(c.roles) {
 		return
 	}
-	if desired && !k.Type.Same(e.Value, value) {
-		if why := c.table.illegal(k, value, c.config.Version); why != "" {
-			c.reject(k, &value, Rejection{Why: why, Illegal: true})
-			return
-		}
-	}
-	if !k.considered(c.roles) {
+	if desired && configdef.Refers(value) {
 		return
 	}
 	want := k.Default
 	if desired {
-		if configdef.Refers(value) {
-			return
-		}
 		want = &value
 	}
 	d := difference{Key: k, layers: layersOf(k.Name, &e), entry: &e, want: want, desired: desired}
-	mode := k.mode(c.roles)
-	if e.ReadOnly {
-		mode = ReadOnly
-	}
+	mode := min(k.mode(c.roles), e.most())
 	switch {
 	case e.Sensitive || k.Type == Password:
 		if d.node != nil && mode == PerBroker {
@@ -137,6 +125,14 @@ func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
 	default:
 		c.clusterWide(d)
 	}
+}
+
+// most is the highest mode that the node leaves to a key.
+func (e *Entry) most() Mode {
+	if e.ReadOnly {
+		return ReadOnly
+	}
+	return PerListener
 }
 
 // disputedKey sets a cluster-wide key for this node, so that it does not depend on the value for all brokers.

@@ -97,6 +97,18 @@ func newer(version string) bool {
 	return slices.Compare(configdef.Minor(version), configdef.Minor(Latest().Version)) > 0
 }
 
+// illegal rejects a value with which the node would not start, whether or not it is compared by the key.
+func (c *comparison) illegal(k *Key, e Entry, value string) bool {
+	if k.owned || k.Type.Same(e.Value, value) {
+		return false
+	}
+	why := c.table.illegal(k, value, c.config.Version)
+	if why != "" {
+		c.reject(k, &value, Rejection{Why: why, Illegal: true})
+	}
+	return why != ""
+}
+
 // setNode asks for a change of the node's own value, and setGlobal for one of that of all brokers.
 func (c *comparison) setNode(d difference, to *string)   { c.ask(&c.diff.Node, c.node, d, to) }
 func (c *comparison) setGlobal(d difference, to *string) { c.ask(&c.diff.Global, EveryBroker, d, to) }

@@ -66,12 +66,8 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 	for _, d := range p.Disputes {
 		fmt.Fprintf(w, "\nThe nodes' configurations do not agree on %s, which is a setting of the whole cluster.\n", d.Key)
 	}
+	rejected(w, p)
 	for _, a := range p.Nodes {
-		for _, x := range a.Changes.Rejected {
-			if !slices.Contains(p.Blocked, a.Node) {
-				fmt.Fprintf(w, "\nNode %d: %s.\n", a.Node, x)
-			}
-		}
 		if len(a.Repeated) > 0 {
 			fmt.Fprintf(w, "\nNode %d was restarted for %s, and still shows it; it is not restarted for that again.\n", a.Node, roller.Reasons(a.Repeated))
 		}
@@ -80,6 +76,18 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(p))
+}
+
+// rejected prints the values that nodes do not get although something else is done to them; blocked ones have said so.
+func rejected(w io.Writer, p roller.Plan) {
+	for _, a := range p.Nodes {
+		if slices.Contains(p.Blocked, a.Node) {
+			continue
+		}
+		for _, x := range a.Changes.Rejected {
+			fmt.Fprintf(w, "\nNode %d: %s.\n", a.Node, x)
+		}
+	}
 }
 
 // unknown prints what may be needed besides.

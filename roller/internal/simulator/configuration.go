@@ -133,17 +133,8 @@ type writer struct {
 
 // AlterConfigs implements kafka.ConfigWriter.
 func (x *writer) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
-	w := x.r.w
-	var asked []*node
-	for _, n := range w.nodes {
-		if w.answers(n) && (n.Roles.Broker && !x.controllers || n.Roles.Controller && x.controllers) {
-			asked = append(asked, n)
-		}
-	}
-	if x.controllers && len(w.voters()) == 0 {
-		asked = append(asked, nil) // they are elsewhere
-	}
-	if x.fails || len(asked) == 0 || !w.governed() {
+	asked := x.answering()
+	if x.fails || len(asked) == 0 || !x.r.w.governed() {
 		return nil, kafka.NewTransportError("nobody answers", nil)
 	}
 	answers := map[kafka.ConfigResource]error{}
@@ -160,6 +151,21 @@ func (x *writer) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, v
 		answers[c.Resource] = x.alter(asked[x.r.asked%len(asked)], values, validateOnly)
 	}
 	return answers, nil
+}
+
+// answering are the nodes that may be asked; nil stands for controllers that are elsewhere.
+func (x *writer) answering() []*node {
+	w := x.r.w
+	var all []*node
+	for _, n := range w.nodes {
+		if w.answers(n) && (n.Roles.Broker && !x.controllers || n.Roles.Controller && x.controllers) {
+			all = append(all, n)
+		}
+	}
+	if x.controllers && len(w.voters()) == 0 {
+		all = append(all, nil)
+	}
+	return all
 }
 
 func (x *writer) alter(n *node, values map[int]int, validateOnly bool) error {
@@ -192,7 +198,8 @@ func (x *writer) alter(n *node, values map[int]int, validateOnly bool) error {
 func (r *run) reconfigure(n *node, a roller.Action, fails bool) actuate.Outcome {
 	r.oracle.reconfigured(n, a)
 	actuator := actuate.Actuator{Brokers: &writer{r: r, fails: fails}, Controllers: &writer{r: r, controllers: true, fails: fails}}
-	return actuator.Do(context.Background(), a, &roller.Node{ID: n.ID, Roles: n.Roles})
+	ctx := context.Background() //nolint:forbidigo // nobody waits: time is simulated
+	return actuator.Do(ctx, a, &roller.Node{ID: n.ID, Roles: n.Roles})
 }
 
 // desired is the configuration that the node is to have.

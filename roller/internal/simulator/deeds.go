@@ -33,7 +33,7 @@ func (r *run) crashes(s Step) { r.w.crash(r.node(s)) }
 func (r *run) evicts(s Step) {
 	n := r.node(s)
 	if n.pod != podGone && n.pod != podStopping && r.progress.Restarts[n.ID].Instance == n.instance() {
-		r.oracle.served[n.ID] = r.oracle.meant[n.ID]
+		r.oracle.served[n.ID], r.oracle.lastEnd[n.ID] = r.oracle.meant[n.ID], r.w.now
 		delete(r.oracle.wants, n.ID)
 	}
 	r.w.end(n, false)

@@ -162,6 +162,11 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 		seen.Foreign = "nobody owns it"
 	}
 	seen.Desired = roller.Known(n.config.desired())
+	w.tells(n, seen)
+}
+
+// tells adds what the node says of itself, and what others say that it may have.
+func (w *world) tells(n *node, seen *roller.Node) {
 	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
 	if w.answers(n) {
 		seen.Config = roller.Known(w.observed(n))

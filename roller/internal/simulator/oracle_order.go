@@ -59,7 +59,7 @@ func (o *oracle) order(n *node, before []*node) {
 		if slices.Contains(before, c) || c.ours && o.w.now.Sub(o.lastEnd[c.ID]) < o.policy.Patience {
 			o.fail("order: node %d goes although controller %d is not back", n.ID, c.ID)
 		}
-		if since, wants := o.wants[c.ID]; wants && !c.ours && o.couldGo(other, c) && o.w.now.Sub(since) < o.policy.Patience {
+		if since, wants := o.wants[c.ID]; wants && len(o.reasons(other)) > 0 && !c.ours && o.couldGo(other, c) && o.w.now.Sub(since) < o.policy.Patience {
 			o.fail("order: node %d goes before controller %d, which waits since %s", n.ID, c.ID, since.Format("15:04:05"))
 		}
 	}
@@ -70,8 +70,12 @@ func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
 	stalled := restarted && c.behind() && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
-	known := seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown()
-	return known && len(o.illegal(seen)) == 0 && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
+	return o.startable(seen) && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
+}
+
+// startable reports whether what the node is to be is known, and it would start again.
+func (o *oracle) startable(seen *roller.Node) bool {
+	return seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown() && len(o.illegal(seen)) == 0
 }
 
 // behind reports whether a replica of the node, or its place in the quorum, is to catch up.

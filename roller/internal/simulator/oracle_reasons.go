@@ -79,7 +79,8 @@ func (o *oracle) cause(seen *roller.Node) {
 	}
 }
 
-// remember forgets reasons that are seen to be gone, and notes since when a controller waits.
+// remember forgets reasons that are seen to be gone, and notes since when a controller waits, also for a value that is refused: that may
+// not be known to the roller yet.
 func (o *oracle) remember(n *roller.Node) {
 	served := o.served[n.ID]
 	for key := range served {
@@ -89,9 +90,10 @@ func (o *oracle) remember(n *roller.Node) {
 	}
 	since, waits := o.wants[n.ID]
 	givenUp := waits && o.seen.At.Sub(since) >= o.policy.Patience
-	if gone := len(o.reasons(n)) == 0 && n.Revision.IsKnown() && n.Config.IsKnown(); !n.Roles.Controller || gone || !givenUp && o.queues(n) {
+	reasons := o.unserved(n, append(o.all(n), o.refusedValues(n)...))
+	if gone := len(reasons) == 0 && n.Revision.IsKnown() && n.Config.IsKnown(); !n.Roles.Controller || gone || !givenUp && o.queues(n) {
 		delete(o.wants, n.ID)
-	} else if !waits && len(o.reasons(n)) > 0 {
+	} else if !waits && len(reasons) > 0 {
 		o.wants[n.ID] = o.seen.At
 	}
 }

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -274,25 +275,30 @@ func (r *run) rolled() string {
 		if n.abandoned || r.given() && r.spares(n) != "" {
 			continue
 		}
-		if why := r.configured(n); why != "" {
+		if why := cmp.Or(r.configured(n), n.lacks()); why != "" {
 			return why
-		}
-		switch {
-		case n.pod != podReady:
-			return fmt.Sprintf("node %d is %s", n.ID, n)
-		case n.config.illegal() >= 0: // it would not come back from a restart
-		case n.revision != n.wanted && !n.sticky:
-			return fmt.Sprintf("node %d has an old revision", n.ID)
-		case n.request != "" && !n.sticky:
-			return fmt.Sprintf("nobody heard of the request to restart node %d", n.ID)
-		case n.config.live[requests] != n.config.wanted[requests]:
-			return fmt.Sprintf("node %d has the wrong %s", n.ID, keyNames[requests])
 		}
 		for _, p := range n.hosted {
 			if !r.given() && len(p.ISR) < len(p.Replicas) {
 				return fmt.Sprintf("%s is not in sync everywhere: %v of %v", p, p.ISR, p.Replicas)
 			}
 		}
+	}
+	return ""
+}
+
+// lacks describes what a restart of the node should have brought. One that is to have an illegal value is not restarted.
+func (n *node) lacks() string {
+	switch {
+	case n.pod != podReady:
+		return fmt.Sprintf("node %d is %s", n.ID, n)
+	case n.config.illegal() >= 0:
+	case n.revision != n.wanted && !n.sticky:
+		return fmt.Sprintf("node %d has an old revision", n.ID)
+	case n.request != "" && !n.sticky:
+		return fmt.Sprintf("nobody heard of the request to restart node %d", n.ID)
+	case n.config.live[requests] != n.config.wanted[requests]:
+		return fmt.Sprintf("node %d has the wrong %s", n.ID, keyNames[requests])
 	}
 	return ""
 }
