@@ -97,42 +97,40 @@ func (c *comparison) unset() {
 
 // key compares one key, nil for one that Kafka does not know. The value counts if it is desired.
 func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
-	if k == nil || desired && c.illegal(k, e, value) || !k.considered(c.roles) {
+	if k == nil || desired && (c.illegal(k, e, value) || configdef.Refers(value)) || !k.considered(c.roles) {
 		return
 	}
-	if desired && configdef.Refers(value) {
-		return
-	}
-	want := k.Default
+	d := difference{Key: k, layers: layersOf(k.Name, &e), entry: &e, want: k.Default, desired: desired}
 	if desired {
-		want = &value
+		d.want = &value
 	}
-	d := difference{Key: k, layers: layersOf(k.Name, &e), entry: &e, want: want, desired: desired}
-	mode := min(k.mode(c.roles), e.most())
-	switch {
-	case e.Sensitive || k.Type == Password:
+	mode := k.mode(c.roles)
+	if e.ReadOnly {
+		mode = ReadOnly
+	}
+	if e.Sensitive || k.Type == Password {
 		if d.node != nil && mode == PerBroker {
 			c.deleteOverride(d)
 		}
+		return
+	}
+	c.compareAs(mode, d)
+}
+
+// compareAs compares a key that can be changed in this way.
+func (c *comparison) compareAs(mode Mode, d difference) {
+	switch {
 	case mode == ReadOnly:
 		c.readOnly(d)
-	case c.disputed[k.Name]:
+	case c.disputed[d.Name]:
 		c.disputedKey(d)
-	case d.same(&e.Value):
+	case d.same(&d.entry.Value):
 		// It counts already, wherever it comes from.
 	case mode == PerBroker:
 		c.perBroker(d)
 	default:
 		c.clusterWide(d)
 	}
-}
-
-// most is the highest mode that the node leaves to a key.
-func (e *Entry) most() Mode {
-	if e.ReadOnly {
-		return ReadOnly
-	}
-	return PerListener
 }
 
 // disputedKey sets a cluster-wide key for this node, so that it does not depend on the value for all brokers.
