@@ -56,6 +56,7 @@ func BenchmarkPass(b *testing.B) {
 	pool := nodePool("controllers", 3, v1.RoleController)
 	brokers := nodePool("brokers", nodes-3, v1.RoleBroker)
 	kafka := newKafka()
+	kafka.SetUID("kafka") // its objects name it as their owner
 	for _, o := range []client.Object{kafka, pool, brokers} {
 		o.SetNamespace(historyNamespace)
 		h.must(h.k8s.Create(b.Context(), o))
