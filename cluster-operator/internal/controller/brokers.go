@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,9 @@ func (p *pass) brokers(ctx context.Context) error {
 	found, err := p.Kafka.Inspect(ctx, to)
 	if err != nil {
 		p.warn("KafkaUnreachable", fmt.Sprintf("The brokers did not answer the operator: %v", err))
+		if silent := (*SilentError)(nil); errors.As(err, &silent) && (p.next == 0 || silent.Again < p.next) {
+			p.next = silent.Again
+		}
 		return nil
 	}
 	p.status.MetadataVersion = found.MetadataVersion.String()

@@ -81,9 +81,12 @@ type Admin interface {
 type Clients struct {
 	// Connect opens a client.
 	Connect func(kafka.Config) (Admin, error)
+	// Now is the clock.
+	Now func() time.Time
 
-	mu   sync.Mutex
-	open map[types.NamespacedName]openClient
+	mu     sync.Mutex
+	open   map[types.NamespacedName]openClient
+	silent silences
 }
 
 type openClient struct {
@@ -115,6 +118,7 @@ func (c *Clients) admin(to Connection) (Admin, error) {
 
 // Forget closes the client of a Kafka.
 func (c *Clients) Forget(name types.NamespacedName) {
+	c.silent.forget(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have, ok := c.open[name]; ok {
@@ -136,8 +140,19 @@ func (c *Clients) cluster(ctx context.Context, to Connection) (Admin, kafka.Clus
 	return admin, cluster, err
 }
 
-// Inspect asks for the registered brokers and the metadata version.
+// Inspect asks for the registered brokers and the metadata version. Brokers that did not answer are left alone for a while.
 func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
+	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
+		return Found{}, err
+	}
+	found, err := c.inspect(ctx, to)
+	if ctx.Err() != nil {
+		return found, err // this program ends, which says nothing of the brokers
+	}
+	return found, c.silent.note(to.Kafka, err, c.Now())
+}
+
+func (c *Clients) inspect(ctx context.Context, to Connection) (Found, error) {
 	admin, cluster, err := c.cluster(ctx, to)
 	if err != nil {
 		return Found{}, err
