@@ -74,13 +74,20 @@ type link struct {
 	patience time.Duration
 	// expected is the identity that other requests need the server to have; set once, when the link is taken into use.
 	expected types.UID
-	// asking is held by the one who asks.
-	asking chan struct{}
 	// known is the dialer's generation for which the identity is known, plus 1.
 	known atomic.Uint64
 	// foreign is set, for good, when the server turns out to be another cluster's.
 	mu      sync.Mutex
 	foreign error
+	// asking is the question that is under way; nil if there is none.
+	asking *question
+}
+
+// question is one that is put to the server on behalf of all who want to know: a server that is silent would keep each of them waiting in turn otherwise.
+type question struct {
+	// answered is closed when err is known.
+	answered chan struct{}
+	err      error
 }
 
 func newLink(access Access, patience time.Duration) (*link, error) {
@@ -105,7 +112,7 @@ func newLink(access Access, patience time.Duration) (*link, error) {
 	if err != nil {
 		return nil, refuse(ReasonKubeconfigInvalid, "the kubeconfig's credentials: %v", err)
 	}
-	l := &link{access: access, server: server, dialer: d, base: base, chain: chain, patience: patience, asking: make(chan struct{}, 1)}
+	l := &link{access: access, server: server, dialer: d, base: base, chain: chain, patience: patience}
 	if l.ask, err = askWith(&rest.Config{Host: server.Scheme + "://" + server.Host}, &http.Client{Transport: l}); err != nil {
 		return nil, err
 	}
@@ -163,16 +170,30 @@ func (l *link) expect(uid types.UID) {
 
 // probe asks who the server is, and holds the link against it.
 func (l *link) probe(ctx context.Context) error {
+	l.mu.Lock()
+	q := l.asking
+	if q == nil {
+		q = &question{answered: make(chan struct{})}
+		l.asking = q
+		go func() {
+			q.err = l.compare(context.WithoutCancel(ctx)) // others may wait for it; it ends by the link's patience
+			l.mu.Lock()
+			l.asking = nil
+			l.mu.Unlock()
+			close(q.answered)
+		}()
+	}
+	l.mu.Unlock()
 	select {
-	case l.asking <- struct{}{}:
-		defer func() { <-l.asking }()
+	case <-q.answered:
+		return q.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return l.probeAlone(ctx)
 }
 
-func (l *link) probeAlone(ctx context.Context) error {
+// compare asks who the server is, and whether it is the one that it has to be.
+func (l *link) compare(ctx context.Context) error {
 	uid, err := l.identify(ctx)
 	if err != nil {
 		return err
@@ -195,19 +216,16 @@ func (l *link) verify(ctx context.Context) error {
 	if err := l.turnedForeign(); err != nil {
 		return err
 	}
-	if l.known.Load() == l.dialer.generation()+1 {
-		return nil
+	// A question that was under way already may be about the connections before; the next one is not.
+	for range 2 {
+		if l.known.Load() == l.dialer.generation()+1 {
+			return nil
+		}
+		if err := l.probe(ctx); err != nil {
+			return err
+		}
 	}
-	select {
-	case l.asking <- struct{}{}:
-		defer func() { <-l.asking }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if l.known.Load() == l.dialer.generation()+1 { // somebody else has asked meanwhile
-		return nil
-	}
-	return l.probeAlone(ctx)
+	return nil
 }
 
 func (l *link) turnedForeign() error {
