@@ -136,13 +136,15 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	same := last.Change == a.alteration()
 	switch {
 	case !a.Changes.Live():
-		for _, x := range a.Changes.Rejected {
-			a.block(RuleConfig, "%s", advice(x))
-		}
 	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
 		a.block(RuleConfig, "it is %s: its configuration is changed when it is ready", a.State)
 	case same && s.At.Sub(last.At) < effect:
 		a.block(RuleUnderWay, "its configuration was changed just now")
+	default:
+		return
+	}
+	for _, x := range a.Changes.Rejected { // these are told whenever there is nothing to be done
+		a.block(RuleConfig, "%s", advice(x))
 	}
 }
 

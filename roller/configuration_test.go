@@ -104,7 +104,7 @@ func TestAValueThatAPolicyForbids(t *testing.T) {
 	sc.Expect(sc.progress.Refusals).To(BeEmpty())
 }
 
-// What Kafka stores wins over the file. It is changed where nobody refuses it, and only then is the node restarted.
+// What Kafka stores would stand against the file. It is changed where nobody refuses it, and only then is the node restarted.
 func TestAStoredValueThatIsRefused(t *testing.T) {
 	sc := newScene(t).with(broker, 0).current(0)
 	stored := func(value string) {

@@ -114,21 +114,20 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 
 	It("restarts nodes for a legal value that Kafka refuses while they run, also where another value of the key is stored", func() {
 		good := s.configuration()
-		started, order := s.restarts(), s.inOrder()
+		started := s.restarts()
 		s.configured(good, "num.io.threads=100\nmax.connections=12346\n") // Kafka at most doubles it while it runs
 		Expect(s.ask(done, "roll", "--limit=4m")).To(And(
 			ContainSubstring("Kafka refuses num.io.threads=100: InvalidRequestException: "), ContainSubstring("is restarted: ConfigChangeRequiresRestart (num.io.threads)")))
-		Expect(s.restartedSince(started)).To(Equal(order))
+		Expect(s.restartedSince(started)).To(ConsistOf(all))
 
 		started = s.restarts()
 		s.configured(good, "num.io.threads=60\nmax.connections=12346\n")
 		s.ask(done, "roll", "--limit=2m")
 		Expect(s.restartedSince(started)).To(BeEmpty(), "Kafka takes it, and stores it")
 
-		order = s.inOrder()
 		s.configured(good, "num.io.threads=5\nmax.connections=12347\n")
 		s.ask(done, "roll", "--limit=4m")
-		Expect(s.restartedSince(started)).To(Equal(order))
+		Expect(s.restartedSince(started)).To(ConsistOf(all))
 		s.configured(good, "num.io.threads=5\n")
 		s.ask(done, "roll", "--limit=2m")
 		s.configured(good, "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -25,15 +26,18 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 		return NotDone, nil, fmt.Errorf("the configuration of node %d can't be changed: the controllers can't be reached", node.ID)
 	}
 	result, refused, err := alter(ctx, writer, running)
-	refusals := said(refused, false)
-	if err != nil || len(stored) == 0 {
-		return outcome(result, refusals, err)
+	if err != nil {
+		return result, said(refused, false), err
 	}
-	result, refused, err = alter(ctx, a.Controllers, stored)
+	result, others, err := alter(ctx, a.Controllers, stored)
+	refusals := append(said(refused, false), said(others, true)...) // there is no other way to store a value
 	if err != nil && len(running) > 0 {
 		result = Unclear
 	}
-	return outcome(result, append(refusals, said(refused, true)...), err) // there is no other way to store a value
+	if i := slices.IndexFunc(refused, change.elsewhere); err == nil && i >= 0 {
+		result, err = NotDone, fmt.Errorf("%s has to wait for another key: %w", refused[i].Key, refused[i].refused)
+	}
+	return outcome(result, refusals, err)
 }
 
 // outcome is the result of all, in which a refusal is one.
@@ -162,10 +166,23 @@ func grouped(changes []change) []kafka.ConfigChange {
 func said(refused []change, final bool) []brokerconfig.Refusal {
 	var refusals []brokerconfig.Refusal
 	for _, c := range refused {
+		if c.elsewhere() {
+			continue
+		}
 		r := brokerconfig.Refusal{Key: c.Key, To: c.To, Node: c.node, Why: c.refused.Error(), Final: final || forbids(c.refused)}
 		refusals = append(refusals, r)
 	}
 	return refusals
+}
+
+// keyNamed is a key that Kafka names with its value.
+var keyNamed = regexp.MustCompile(`\b([a-z][a-z0-9.]*\.[a-z0-9.]+)=`)
+
+// elsewhere reports whether a refusal is about another key than the one that was asked for: a broker that can't take up what is stored
+// takes up nothing until it is restarted.
+func (c change) elsewhere() bool {
+	named := keyNamed.FindAllStringSubmatch(c.refused.Error(), -1)
+	return len(named) > 0 && !slices.ContainsFunc(named, func(m []string) bool { return m[1] == c.Key })
 }
 
 // refuses reports whether an error is Kafka's word on the configuration itself. All others are about us, or the way: what we may not

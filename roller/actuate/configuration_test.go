@@ -156,6 +156,21 @@ func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
 	)))
 }
 
+// A broker that can't take up what is stored refuses each other key, and names the one that is in the way. That says nothing of the key
+// that was asked for: it is tried again.
+func TestARefusalThatIsAboutAnotherKey(t *testing.T) {
+	g := NewWithT(t)
+	const why = "Dynamic thread count update validation failed for num.io.threads=100, value should not be greater than double the current value 4"
+	p := &picky{refuses: map[string]error{"log.cleaner.enable=true": kafka.NewError(kafka.CodeInvalidRequest, why), "num.io.threads=100": kafka.NewError(kafka.CodeInvalidRequest, why)}}
+	yes, hundred := "true", "100"
+	action := roller.Action{Kind: roller.ActionReconfigure, Node: 3}
+	action.Changes.Global = []brokerconfig.Change{{Key: "log.cleaner.enable", To: &yes}, {Key: "num.io.threads", To: &hundred}}
+	o := (&actuate.Actuator{Brokers: p}).Do(t.Context(), action, &roller.Node{ID: 3, Roles: roller.Roles{Broker: true}})
+	g.Expect(o.Result).To(Equal(actuate.NotDone))
+	g.Expect(o.Err).To(MatchError(HavePrefix("log.cleaner.enable has to wait for another key: ")))
+	g.Expect(o.Refusals).To(ConsistOf(HaveField("Key", "num.io.threads")))
+}
+
 // What is to be stored goes to the controllers, whoever the node is. What they refuse is refused for good.
 func TestWhatIsStoredGoesToTheControllers(t *testing.T) {
 	g := NewWithT(t)

@@ -62,7 +62,7 @@ type Diff struct {
 	// Global are changes that all brokers take up while they run.
 	Global []Change `json:"global,omitempty"`
 	// StoredNode and StoredGlobal are such values that brokers refuse while they run. Kafka is to store them all the same, through its
-	// controllers, which check nothing: they count from the next start on.
+	// controllers, which check nothing: else what is stored would stand against the file after the next start.
 	StoredNode   []Change `json:"storedNode,omitempty"`
 	StoredGlobal []Change `json:"storedGlobal,omitempty"`
 	// Restart are differences that only a restart takes up.

@@ -71,7 +71,7 @@ func TestALegalValueThatIsRefusedIsAppliedByARestart(t *testing.T) {
 	g.Expect(out).To(Equal(brokerconfig.Outcome{Nodes: map[int32]brokerconfig.Diff{}}), "nothing stands in its way any more")
 }
 
-// A value that Kafka stores wins over the file: what is stored is changed first.
+// What Kafka stores would stand against the file: it is changed first.
 func TestAStoredValueIsChangedBeforeTheRestart(t *testing.T) {
 	g := NewWithT(t)
 	m := started(threads, "8").wants(threads, "100")

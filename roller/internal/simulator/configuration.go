@@ -45,14 +45,9 @@ func (c *settings) illegal() int {
 	return slices.IndexFunc(c.wanted[:], func(value int) bool { return !legal(value) })
 }
 
-// read is what a node does when it starts: it reads its file, and what Kafka stores.
+// read is what a node does when it starts: it reads its file. What Kafka stores it takes up once it runs, if it can.
 func (w *world) read(n *node) {
 	n.config.file, n.config.live, n.config.deaf = n.config.wanted, n.config.wanted, false
-	for key, value := range w.stored {
-		if value != 0 {
-			n.config.live[key] = value
-		}
-	}
 }
 
 // wish has nodes want a value.
@@ -87,9 +82,23 @@ func (w *world) refuses(n *node, key, value int) error {
 	case w.forbidden[[2]int{key, value}]:
 		return kafka.NewError(kafka.CodePolicyViolation, "somebody does not want it")
 	case key == threads && (value > 2*live || value < live/2):
-		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("value should be at least half, and at most double the current value %d", live))
+		return tooFar(value, live)
+	case key != threads && w.spoils(n):
+		return tooFar(w.stored[threads], n.config.live[threads])
 	}
 	return nil
+}
+
+// tooFar is what a node says of threads that it can't have at once.
+func tooFar(value, live int) error {
+	const text = "Dynamic thread count update validation failed for %s=%d, value should be at least half, and at most double the current value %d"
+	return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf(text, keyNames[threads], value, live))
+}
+
+// spoils reports whether what is stored keeps a node from taking anything up.
+func (w *world) spoils(n *node) bool {
+	stored, live := w.stored[threads], n.config.live[threads]
+	return stored != 0 && (stored > 2*live || stored < live/2)
 }
 
 // store has Kafka store values for all nodes. Some may not take them up, and tell nobody.
@@ -181,7 +190,7 @@ func (x *writer) alter(n *node, values map[int]int, validateOnly bool) error {
 		}
 		if err := w.refuses(n, key, value); err != nil {
 			w.tell("node %d refuses %s=%d: %v", n.ID, keyNames[key], value, err)
-			if legal(value) && !w.forbidden[[2]int{key, value}] {
+			if legal(value) && !w.forbidden[[2]int{key, value}] && (key == threads || !w.spoils(n)) {
 				x.r.oracle.refused[[2]int{key, value}] = true
 			}
 			return err
@@ -261,9 +270,7 @@ func (r *run) configured(n *node) string {
 		if !legal(value) || c.live[key] == value || !reachable {
 			continue
 		}
-		stored := r.w.stored[threads]
-		spoils := stored != 0 && (stored > 2*c.live[threads] || stored < c.live[threads]/2)
-		if c.illegal() >= 0 && (key == threads || spoils) {
+		if c.illegal() >= 0 && (key == threads || slices.ContainsFunc(r.w.nodes, r.w.spoils) || r.w.untaken[key] >= mostTries) {
 			continue // it needs a restart, which it would not survive
 		}
 		return fmt.Sprintf("node %d has the wrong %s: %d, wanted is %d", n.ID, keyNames[key], c.live[key], value)

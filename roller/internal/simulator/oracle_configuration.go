@@ -46,7 +46,7 @@ func (o *oracle) refusedValues(n *roller.Node) []string {
 	for _, key := range []int{threads, connections} {
 		wanted, _ := shows(n, key)
 		if stored := o.w.stored[key]; stored != 0 && stored != wanted {
-			continue // what is stored would win over the file
+			continue // what is stored would stand against the file
 		}
 		if o.refused[[2]int{key, wanted}] || o.w.untaken[key] >= mostTries {
 			all = append(all, o.differs(n, key)...)
