@@ -6,6 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type metrics struct {
 	connected *prometheus.GaugeVec
 	changes   *prometheus.CounterVec
+	expires   *prometheus.GaugeVec
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -19,8 +20,12 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "strimzi_remote_cluster_connection_changes_total", Help: "How often the connection to the remote Kubernetes cluster came to be, or ceased to be, a good one",
 		}, []string{"cluster"}),
+		expires: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "strimzi_remote_cluster_credentials_expire_timestamp_seconds",
+			Help: "When the credentials for the remote Kubernetes cluster end, in seconds since 1970; absent if that can't be told",
+		}, []string{"cluster"}),
 	}
-	for _, c := range []prometheus.Collector{m.connected, m.changes} {
+	for _, c := range []prometheus.Collector{m.connected, m.changes, m.expires} {
 		if err := registerer.Register(c); err != nil {
 			return nil, err
 		}
@@ -35,9 +40,15 @@ func (m *metrics) report(was, is Status) {
 	case is.State == Left:
 		m.connected.DeleteLabelValues(is.ID)
 		m.changes.DeleteLabelValues(is.ID)
+		m.expires.DeleteLabelValues(is.ID)
 		return
 	case (was.State == Connected) != (is.State == Connected):
 		m.changes.WithLabelValues(is.ID).Inc()
+	}
+	if is.CredentialsExpire.IsZero() {
+		m.expires.DeleteLabelValues(is.ID)
+	} else {
+		m.expires.WithLabelValues(is.ID).Set(float64(is.CredentialsExpire.Unix()))
 	}
 	connected := 0.0
 	if is.State == Connected {

@@ -56,7 +56,8 @@ func TestAClusterJoinsAndLeaves(t *testing.T) {
 	w.Expect(c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.far, Name: "written"}})).To(Succeed())
 	w.Eventually(f.has(&f.added)).Should(ContainElements("before", "written"))
 	w.Expect(m.APIReader().Get(t.Context(), client.ObjectKey{Namespace: w.far, Name: "written"}, &corev1.ConfigMap{})).To(Succeed())
-	w.Expect(testutil.GatherAndCount(metrics)).To(Equal(2))
+	w.Expect(testutil.GatherAndCount(metrics)).To(Equal(3))
+	w.Expect(testutil.ToFloat64(w.set.metrics.expires.WithLabelValues("east"))).To(Equal(float64(status.CredentialsExpire.Unix())))
 	w.Expect(testutil.ToFloat64(w.set.metrics.connected.WithLabelValues("east"))).To(Equal(1.0))
 	w.Expect(testutil.ToFloat64(w.set.metrics.changes.WithLabelValues("east"))).To(Equal(1.0))
 

@@ -12,25 +12,26 @@ trap 'rm -rf "$temporary"' EXIT
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$PWD/bin/" ./alertrules
 tools=$(hack/assets.sh promtool) || tools=
 
-# The rules in $1 are about the figures that $2 shows, whose names begin with $3 there.
+# The rules in $1 are about the figures whose names begin with $2 and that the packages $3... show.
 check() {
-  local rules=$1 metrics=$2 prefix=$3 folder figure
+  local rules=$1 prefix=$2 folder figure
+  shift 2
   folder=$temporary/${rules//\//-}
   mkdir "$folder"
   bin/kustomize build "$rules" | bin/alertrules . "$rules"/tests/*_test.yaml >"$folder/rules.yaml" || status=1
   # An alert on a figure that does not exist would never fire.
   while IFS= read -r figure; do
     figure=${figure%_count} # a histogram's
-    grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$metrics" || fail "$rules names $figure, which $metrics does not show"
+    grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$@" || fail "$rules names $figure, which $* do not show"
   done < <(grep -ohE '\bstrimzi_[a-z_]+' "$rules"/*.yaml | sort -u)
   [ -n "$tools" ] || return 0
   cp "$rules"/tests/*_test.yaml "$folder" # promtool looks for the rules beside the tests
   "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"
 }
 
-check config/topic-operator/monitoring topic-operator/internal/metrics ''
-check config/roller/monitoring roller/internal/metrics strimzi_roller_
-check config/cluster-operator/monitoring cluster-operator/internal/metrics ''
+check config/topic-operator/monitoring '' topic-operator/internal/metrics
+check config/roller/monitoring strimzi_roller_ roller/internal/metrics
+check config/cluster-operator/monitoring '' cluster-operator/internal/metrics clusters
 
 # The same for a reason, a rule or a phase that does not exist.
 while IFS= read -r reason; do
