@@ -129,7 +129,7 @@ func inSync(a *saramakafka.Admin) {
 }
 
 // write writes with acks=all and reads for as long as something is done; no record may be lost or refused.
-func write(topic string, during func()) {
+func write(topic string, during func(flow *traffic.Traffic)) {
 	GinkgoHelper()
 	a := admin()
 	Eventually(func(g Gomega) {
@@ -143,7 +143,7 @@ func write(topic string, during func()) {
 	cancel()
 	DeferCleanup(func() { flow.Stop(over) })
 	Eventually(func() int { return flow.Progress().Read }).Should(BeNumerically(">", 0), "it flows")
-	during()
+	during(flow)
 	Eventually(func() int { return flow.Progress().Acknowledged }).Should(BeNumerically(">=", 300))
 	limited, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
@@ -151,6 +151,23 @@ func write(topic string, during func()) {
 	Expect(r.Err()).NotTo(HaveOccurred())
 	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways, fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
 		len(r.Acknowledged), r.Longest.Round(time.Millisecond)))
+}
+
+// goesOn waits until the node that is away leads no partition of a topic, and records are acknowledged after that.
+func goesOn(topic string, away int32, flow *traffic.Traffic) {
+	GinkgoHelper()
+	a := admin()
+	Eventually(func(g Gomega) {
+		topics, err := a.ListTopics(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, t := range topics {
+			for _, p := range t.Partitions {
+				g.Expect(t.Name != topic || p.Leader != away && p.Leader >= 0).To(BeTrue(), "%s-%d is led by %d", t.Name, p.Index, p.Leader)
+			}
+		}
+	}).Should(Succeed(), whatWasSaid)
+	sofar := flow.Progress().Acknowledged
+	Eventually(func() int { return flow.Progress().Acknowledged }).Should(BeNumerically(">", sofar+300))
 }
 
 var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ordered, func() {
@@ -168,7 +185,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		report("from apply to Ready", time.Since(began))
 		Expect(condition(object(Default), "StretchCluster")).To(Equal("True StretchClusterActive " +
 			"Stretch cluster active: provider=nodeport, central=cluster-central, clusters=cluster-central,cluster-east,cluster-west"))
-		write("formed", func() {})
+		write("formed", func(*traffic.Traffic) {})
 		for i, p := range places {
 			pod := fmt.Sprintf("%s-%s-%d", name, strings.TrimPrefix(p.id, "cluster-"), i)
 			Expect(p.kubectl("get", "pod", "-n", namespace, pod, "-o", "jsonpath={.metadata.annotations.strimzi\\.io/stretch-cluster-alias}")).To(Equal(p.id))
@@ -182,7 +199,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 	It("is rolled over all of them, each node once, and nobody who writes notices", func() {
 		before := readyPods(Default)
 		began := time.Now()
-		write("rolled", func() {
+		write("rolled", func(*traffic.Traffic) {
 			places[0].kubectl("patch", "kafka", name, "-n", namespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
 			Eventually(func(g Gomega) {
 				now := readyPods(g)
@@ -199,13 +216,14 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 
 	It("goes on without a Kubernetes cluster that is cut off, and has it back by itself", func() {
 		west, before := places[2], readyPods(Default)
-		write("cut-off", func() {
+		write("cut-off", func(flow *traffic.Traffic) {
 			began := time.Now()
 			Expect(lab.Isolate(west.Cluster)).To(Succeed())
 			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-west")) }).Should(Succeed(), whatWasSaid)
 			report("a lost Kubernetes cluster shows in the status", time.Since(began))
 			found := object(Default)
 			Expect(condition(found, v1.ConditionReady)).To(HavePrefix("False"))
+			goesOn("cut-off", 2, flow)
 			Expect(found.Status.StretchClusters[2]).To(And(HaveField("Name", "cluster-west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2})))
 			began = time.Now()
 			Expect(lab.HealAll()).To(Succeed())
@@ -218,11 +236,12 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 
 	It("goes on when a machine of a Kubernetes cluster loses its power", func() {
 		machine := places[1].Nodes()[0]
-		write("without-power", func() {
+		write("without-power", func(flow *traffic.Traffic) {
 			began := time.Now()
 			Expect(machine.PowerOff(ctx)).To(Succeed())
 			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-east")) }).Should(Succeed(), whatWasSaid)
 			report("a Kubernetes cluster without power shows in the status", time.Since(began))
+			goesOn("without-power", 1, flow)
 			began = time.Now()
 			Expect(machine.PowerOn()).To(Succeed())
 			ready()
@@ -236,8 +255,9 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		places[0].kubectl("delete", "-n", namespace, "-f", filepath.Join("testdata", "kafka.yaml"), "--timeout=120s")
 		for _, p := range places {
 			Eventually(func() string {
-				return p.kubectl("get", "strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets", "-n", namespace,
+				left := p.kubectl("get", "strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets", "-n", namespace,
 					"-l", v1.LabelCluster+"="+name, "-o", "name")
+				return strings.ReplaceAll(left, "configmap/"+name+"-roller\n", "") // the roller's journal is its own
 			}).Should(BeEmpty())
 			var claims corev1.PersistentVolumeClaimList
 			Expect(p.k8s.List(ctx, &claims, client.InNamespace(namespace))).To(Succeed())

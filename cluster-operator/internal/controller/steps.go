@@ -52,6 +52,12 @@ func (p *pass) services(ctx context.Context) error {
 	}
 	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
 	maps.Copy(p.input.Endpoints.Hold, p.hold)
+	if p.input.Stretch != nil {
+		p.rememberEndpoints(world)
+		if err := p.writeRecord(ctx); err != nil {
+			return err
+		}
+	}
 	p.status.Endpoints = &p.input.Endpoints
 	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
 		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
@@ -146,7 +152,9 @@ func (p *pass) nodes(ctx context.Context) error {
 		return err
 	}
 	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
-		p.log.Info("Node is not started yet", "node", node, "waitsFor", p.input.Endpoints.Hold[node])
+		if !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node }) {
+			p.log.Info("Node is not started yet", "node", node, "waitsFor", p.input.Endpoints.Hold[node])
+		}
 	}
 	return p.finishRequests(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,6 +111,9 @@ type record struct {
 type recorded struct {
 	Nodes   []topology.Node   `json:"nodes"`
 	Volumes []topology.Volume `json:"volumes"`
+	// Listeners are what the nodes there advertise on listeners, and Bootstrap is where clients of these begin there.
+	Listeners map[string]map[int32]model.Endpoint `json:"listeners,omitempty"`
+	Bootstrap map[string][]model.Endpoint         `json:"bootstrap,omitempty"`
 }
 
 const recordKey = "record.json"
@@ -355,7 +359,8 @@ func (p *pass) writeRecord(ctx context.Context) error {
 		}
 	}
 	for _, s := range p.sites {
-		r := recorded{Nodes: p.input.Topology.In(s.cluster), Volumes: s.facts.Volumes(p.kafka.Name)}
+		r := p.record.Clusters[s.cluster]
+		r.Nodes, r.Volumes = p.input.Topology.In(s.cluster), s.facts.Volumes(p.kafka.Name)
 		if s.cluster != topology.Home && (len(r.Nodes) > 0 || len(r.Volumes) > 0 || p.hosts(s.cluster) || s.anchor != nil) {
 			next.Clusters[s.cluster] = r
 		}
@@ -366,6 +371,40 @@ func (p *pass) writeRecord(ctx context.Context) error {
 		return err
 	}
 	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
+}
+
+// rememberEndpoints notes which addresses listeners have in each other Kubernetes cluster, and recalls those of clusters that are away: clients may still
+// reach these, and certificates stay as they are.
+func (p *pass) rememberEndpoints(world model.World) {
+	for _, s := range p.sites {
+		r, known := p.record.Clusters[s.cluster]
+		if !known {
+			continue
+		}
+		in := p.input
+		in.Topology.Pools = slices.DeleteFunc(slices.Clone(in.Topology.Pools), func(t topology.Pool) bool { return t.Cluster != s.cluster })
+		there := model.ResolveEndpoints(in, model.World{
+			Services: map[string]map[string]*corev1.Service{s.cluster: world.Services[s.cluster]}, KubernetesNodes: world.KubernetesNodes,
+			Configs: world.Configs, Now: world.Now, Patience: world.Patience,
+		})
+		r.Listeners, r.Bootstrap = there.Listeners, there.Bootstrap
+		p.record.Clusters[s.cluster] = r
+	}
+	for id := range p.away {
+		r := p.record.Clusters[id]
+		for listener, at := range r.Listeners {
+			if p.input.Endpoints.Listeners[listener] != nil {
+				maps.Copy(p.input.Endpoints.Listeners[listener], at)
+			}
+		}
+		for listener, at := range r.Bootstrap {
+			for _, e := range at {
+				if _, wanted := p.input.Endpoints.Bootstrap[listener]; wanted && !slices.Contains(p.input.Endpoints.Bootstrap[listener], e) {
+					p.input.Endpoints.Bootstrap[listener] = append(p.input.Endpoints.Bootstrap[listener], e)
+				}
+			}
+		}
+	}
 }
 
 // applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.

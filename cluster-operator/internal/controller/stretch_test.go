@@ -176,9 +176,11 @@ func poolIn(cluster, name string, replicas int32, roles ...v1.ProcessRole) *v1.K
 }
 
 // form makes a Kafka with a node in each cluster, and has it ready.
-func (w *stretchedWorld) form() {
+func (w *stretchedWorld) form(listeners ...v1.Listener) {
 	w.t.Helper()
-	w.create(stretchedKafka())
+	k := stretchedKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, listeners...)
+	w.create(k)
 	for _, id := range []string{"central", "east", "west"} {
 		w.create(poolIn(id, id, 1, v1.RoleBroker, v1.RoleController))
 	}
@@ -192,6 +194,7 @@ func (w *stretchedWorld) settle() {
 	before := ""
 	for range 12 {
 		w.pass()
+		w.balance()
 		w.pods()
 		now := fmt.Sprint(w.all())
 		if now == before {
@@ -214,6 +217,24 @@ func (w *stretchedWorld) pass() reconcile.Result {
 
 func (w *stretchedWorld) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}}
+}
+
+// balance gives load balancers their addresses.
+func (w *stretchedWorld) balance() {
+	w.t.Helper()
+	for id, m := range w.members {
+		var services corev1.ServiceList
+		if m.lost || m.List(w.t.Context(), &services, client.InNamespace(w.namespace)) != nil {
+			continue
+		}
+		for i := range services.Items {
+			s := &services.Items[i]
+			if s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Status.LoadBalancer.Ingress) == 0 {
+				s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: s.Name + "." + id + ".example.com"}}
+				w.Expect(m.Client.Status().Update(w.t.Context(), s)).To(Succeed())
+			}
+		}
+	}
 }
 
 // pods makes pods of what the sets list, as the StrimziPodSet controllers and the roller do.
@@ -334,9 +355,17 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 
 func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w := newStretchedWorld(t)
-	w.form()
+	w.form(v1.Listener{Name: "lb", Port: 9094, Type: v1.ListenerLoadBalancer, TLS: true})
 	before := w.all()
 	voters := w.setting("east", "my-cluster-east-1", "controller.quorum.voters")
+	var known []string
+	for _, l := range w.kafka().Status.Listeners {
+		known = append(known, l.BootstrapServers)
+	}
+	w.Expect(known).To(ContainElement(ContainSubstring("west.example.com:9094")))
+	secret := &corev1.Secret{}
+	w.get(secret, "my-cluster-west-2")
+	certificate := secret.ResourceVersion
 	w.members["west"].lost = true
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError"),
@@ -345,6 +374,17 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Degraded"), HaveField("Reason", "RemoteClusterUnreachable"))))
 	w.Expect(k.Status.StretchClusters[2]).To(And(HaveField("Name", "west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2}),
 		HaveField("ReadyNodes", BeNil()), HaveField("LastSeenTime", Not(BeNil()))))
+
+	// Clients may still reach it, and nobody needs another certificate.
+	addresses := func() (all []string) {
+		for _, l := range w.kafka().Status.Listeners {
+			all = append(all, l.BootstrapServers)
+		}
+		return all
+	}
+	w.Expect(addresses()).To(Equal(known))
+	w.get(secret, "my-cluster-west-2")
+	w.Expect(secret.ResourceVersion).To(Equal(certificate))
 
 	// The others go on: a change of the user's reaches them, and all still know the voter that is away.
 	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
