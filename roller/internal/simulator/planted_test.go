@@ -122,7 +122,7 @@ var planted = []struct {
 		r.Final = false
 		return []brokerconfig.Refusal{r}
 	})},
-	{"what is stored is of no interest", []string{"termination"}, seeing(configured(func(c *brokerconfig.Config) {
+	{"what is stored is of no interest", []string{"node", "termination"}, seeing(configured(func(c *brokerconfig.Config) {
 		for key, e := range c.Live {
 			c.Live[key] = brokerconfig.Entry{Value: e.Value, Source: brokerconfig.SourceStatic, ReadOnly: e.ReadOnly}
 		}
