@@ -29,7 +29,6 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/operator/build"
@@ -108,8 +107,8 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		return err
 	}
 	// The leader alone does this, as all that follows.
-	spare := pki.NewSpare()
-	if err := mgr.Add(spare); err != nil {
+	keys := newSpare()
+	if err := mgr.Add(keys); err != nil {
 		return err
 	}
 	r := &controller.Reconciler{
@@ -123,7 +122,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		},
 		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().String(), PKCS12: o.PKCS12,
 		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
-		NewKey: spare.NewKey, Now: time.Now, Rand: rand.Reader,
+		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader,
 	}
 	c, err := r.SetupWithManager(mgr, o.Concurrency, o.Selector.Matches)
 	if err != nil || set == nil {

@@ -1,4 +1,4 @@
-package pki
+package app
 
 import (
 	"context"
@@ -8,26 +8,28 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
 // A key is handed out once, whether it comes from the stock or not, and is of the right kind.
 func TestSpareHandsOutEachKeyOnce(t *testing.T) {
 	g := NewWithT(t)
-	s := NewSpare()
+	s := newSpare()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Start(ctx) }()
 	g.Eventually(s.keys).WithTimeout(time.Minute).Should(HaveLen(1))
-	leaf, err := s.NewKey(ForLeaf)
+	leaf, err := s.NewKey(pki.ForLeaf)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(s.keys).To(HaveLen(1), "nodes have keys of another kind")
 	keys := []crypto.Signer{leaf}
 	for range 3 {
-		key, err := s.NewKey(ForCA)
+		key, err := s.NewKey(pki.ForCA)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(key).To(BeAssignableToTypeOf(&rsa.PrivateKey{}))
 		for _, other := range keys {
-			g.Expect(sameKey(key.Public(), other.Public())).To(BeFalse())
+			g.Expect(key.Public()).NotTo(Equal(other.Public()))
 		}
 		keys = append(keys, key)
 	}
