@@ -28,6 +28,9 @@ const (
 	anchorProvider = "provider"
 )
 
+// reasonFenced is that of a Kafka which another central cluster has taken over.
+const reasonFenced = "CentralFenced"
+
 // anchor reads the anchor of a Kafka; nil if there is none.
 func anchor(ctx context.Context, live client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
 	c := &corev1.ConfigMap{}
@@ -108,7 +111,7 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 		return &Failure{Problem: problemf("AnchorTerminating", "ConfigMap %s/%s in cluster '%s' is being deleted: what it owned is gone first",
 			s.anchor.Namespace, s.anchor.Name, s.cluster), Err: fmt.Errorf("anchor in cluster %s is being deleted", s.cluster)}
 	case decision == ownership.Fenced:
-		return stalled("CentralFenced", "Kafka %s/%s is managed by another central cluster now (holder %s in ConfigMap %s of cluster '%s'): nothing is changed anywhere",
+		return stalled(reasonFenced, "Kafka %s/%s is managed by another central cluster now (holder %s in ConfigMap %s of cluster '%s'): nothing is changed anywhere",
 			p.kafka.Namespace, p.kafka.Name, s.anchor.Data[anchorHolder], s.anchor.Name, s.cluster)
 	case !decision.Writes():
 		return stalled("OwnershipConflict", "cluster '%s' holds a Kafka %s/%s that is not this one (ConfigMap %s, holder %q): nothing is changed anywhere. "+

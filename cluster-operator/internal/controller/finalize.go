@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,10 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
 	err := p.finalize(ctx)
+	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonFenced {
+		p.log.Info("The Kafka is deleted here, and what it had elsewhere stays: another central cluster manages that now")
+		err = nil
+	}
 	if err == nil {
 		return reconcile.Result{}, r.removeFinalizer(ctx, kafka)
 	}

@@ -486,6 +486,32 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 }
 
+func TestACentralClusterThatWasFollowedTouchesNothing(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	id := w.kafka().Annotations[ownership.MarkID]
+	anchor := &corev1.ConfigMap{}
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	next := ownership.Owner{ID: id, Epoch: 2, Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
+	ownership.Mark(anchor, "ConfigMap", next)
+	anchor.Data["holder"] = next.Holder.String()
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	before := w.all()
+	k := w.kafka()
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "CentralFenced"), HaveField("Message", ContainSubstring("next:a:b"))))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]), "not even where nobody else is yet")
+
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
 func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
