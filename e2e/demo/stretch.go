@@ -40,13 +40,13 @@ func (d *Demo) Stretch(ctx context.Context) error {
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err
 	}
-	archives, err := o.build(ctx, "cluster-operator", "roller", "records")
+	archives, err := o.build(ctx, "cluster-operator", "topic-operator", "roller", "records")
 	if err != nil {
 		return err
 	}
 	o.began = time.Now()
 	for _, chapter := range []func(context.Context) error{
-		func(ctx context.Context) error { return o.up(ctx, archives) }, o.applied, o.used, o.lost, o.returned,
+		func(ctx context.Context) error { return o.up(ctx, archives) }, o.applied, o.topics, o.used, o.lost, o.returned,
 	} {
 		if err := chapter(ctx); err != nil {
 			return errors.Join(err, o.problem(ctx))
