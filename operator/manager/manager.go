@@ -85,11 +85,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, *health.Probes, error) {
 	if o.Cache.DefaultTransform == nil {
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
 	}
-	if o.Cache.DefaultNamespaces == nil && !o.Namespaces.All {
-		o.Cache.DefaultNamespaces = map[string]cache.Config{}
-		for _, ns := range o.Namespaces.Names {
-			o.Cache.DefaultNamespaces[ns] = cache.Config{}
-		}
+	if o.Cache.DefaultNamespaces == nil {
+		o.Cache.DefaultNamespaces = CacheNamespaces(o.Namespaces)
 	}
 	timeout := defaultShutdownTimeout
 	if o.ShutdownTimeout > 0 {
@@ -113,6 +110,18 @@ func New(config *rest.Config, o Options) (ctrl.Manager, *health.Probes, error) {
 	probes.AddReady("cache", health.Synced(mgr.GetCache()))
 	build.Register(crmetrics.Registry, o.Name)
 	return mgr, probes, nil
+}
+
+// CacheNamespaces returns the DefaultNamespaces of a cache that holds the objects of these namespaces; nil for all.
+func CacheNamespaces(watched settings.Namespaces) map[string]cache.Config {
+	if watched.All {
+		return nil
+	}
+	scope := map[string]cache.Config{}
+	for _, ns := range watched.Names {
+		scope[ns] = cache.Config{}
+	}
+	return scope
 }
 
 // elect sets the leader election.

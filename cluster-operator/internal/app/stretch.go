@@ -22,6 +22,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/build"
+	"github.com/kafka-operators/kafka-operators/operator/manager"
 )
 
 // discoveryAge is how old it may be what an API server serves.
@@ -75,12 +76,7 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 // remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's. They keep managed fields, which prove whose an object is.
 func remoteCache(o options.Options) cache.Options {
 	c := cacheOptions()
-	if !o.Namespaces.All {
-		c.DefaultNamespaces = map[string]cache.Config{}
-		for _, ns := range o.Namespaces.Names {
-			c.DefaultNamespaces[ns] = cache.Config{}
-		}
-	}
+	c.DefaultNamespaces = manager.CacheNamespaces(o.Namespaces)
 	return c
 }
 

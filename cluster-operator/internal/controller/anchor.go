@@ -2,15 +2,16 @@ package controller
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"slices"
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
@@ -123,33 +124,21 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 // writeOwner writes the finalizer and the owner's id and epoch to the Kafka object: before the first object in another Kubernetes cluster.
 func (p *pass) writeOwner(ctx context.Context) error {
 	if p.owner.ID == "" {
-		p.owner.ID, p.owner.Epoch = newID(), 1
+		p.owner.ID, p.owner.Epoch = string(uuid.NewUUID()), 1
 	}
 	p.owner.Epoch = max(p.owner.Epoch, 1)
 	want := map[string]string{ownership.MarkID: p.owner.ID, v1.AnnotationOwnerEpoch: strconv.FormatInt(p.owner.Epoch, 10)}
 	have := p.kafka.Annotations
-	if slices.Contains(p.kafka.Finalizers, v1.FinalizerStretch) && have[ownership.MarkID] == want[ownership.MarkID] && have[v1.AnnotationOwnerEpoch] == want[v1.AnnotationOwnerEpoch] {
+	if controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) && have[ownership.MarkID] == want[ownership.MarkID] && have[v1.AnnotationOwnerEpoch] == want[v1.AnnotationOwnerEpoch] {
 		return nil
 	}
 	return p.patchKafka(ctx, p.kafka, func(k *v1.Kafka) {
-		if !slices.Contains(k.Finalizers, v1.FinalizerStretch) {
-			k.Finalizers = append(k.Finalizers, v1.FinalizerStretch)
-		}
+		controllerutil.AddFinalizer(k, v1.FinalizerStretch)
 		if k.Annotations == nil {
 			k.Annotations = map[string]string{}
 		}
-		for key, value := range want {
-			k.Annotations[key] = value
-		}
+		maps.Copy(k.Annotations, want)
 	})
-}
-
-// newID returns a random UUID.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // applyAnchor makes the anchor of a Kubernetes cluster, and takes its uid for everything else there.

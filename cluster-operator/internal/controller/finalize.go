@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -32,7 +33,7 @@ const awayDelay = 30 * time.Second
 // finalize deletes what a stretched Kafka that is being deleted has in other Kubernetes clusters, and then lets it go. While one of them is away, the Kafka
 // object stays, and its status says why.
 func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
-	if !slices.Contains(kafka.Finalizers, v1.FinalizerStretch) {
+	if !controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch) {
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}

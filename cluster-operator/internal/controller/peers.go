@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +23,7 @@ import (
 
 // peers has the network provider make nodes reachable from other Kubernetes clusters, and finds out where. A provider that fails leaves all as it was.
 func (p *pass) peers(ctx context.Context) error {
-	if !p.stretched() || p.Stretching == nil {
+	if p.input.Stretch == nil {
 		return nil
 	}
 	request := p.request(ctx)
@@ -91,12 +92,7 @@ func (p *pass) request(ctx context.Context) network.Request {
 			}
 		}
 	}
-	slices.SortFunc(r.Clusters, func(a, b network.Cluster) int {
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(r.Clusters, func(a, b network.Cluster) int { return strings.Compare(a.ID, b.ID) })
 	return r
 }
 
@@ -104,12 +100,14 @@ func (p *pass) apiVersions(ctx context.Context, cluster string) []string {
 	if p.Stretching.APIVersions == nil {
 		return nil
 	}
-	if s := p.site(cluster); s == nil || cluster != topology.Home && s.member == nil {
-		return nil
-	} else if s.member != nil {
-		return p.Stretching.APIVersions(ctx, s.member)
+	if cluster == topology.Home {
+		return p.Stretching.APIVersions(ctx, p.Stretching.home())
 	}
-	return p.Stretching.APIVersions(ctx, p.Stretching.home())
+	s := p.site(cluster)
+	if s == nil {
+		return nil
+	}
+	return p.Stretching.APIVersions(ctx, s.member)
 }
 
 // resolve applies what the provider plans, and asks it where nodes can be reached.

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -96,27 +94,8 @@ type away struct {
 
 // stretched reports whether the Kafka is in several Kubernetes clusters, or was.
 func (p *pass) stretched() bool {
-	return p.kafka.Annotations[v1.AnnotationStretch] == "true" || slices.Contains(p.kafka.Finalizers, v1.FinalizerStretch)
+	return p.kafka.Annotations[v1.AnnotationStretch] == "true" || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch)
 }
-
-// record is what is known of the other Kubernetes clusters. It is written before anything is made there, and stands in for one that is away.
-type record struct {
-	// Clusters are those in which the Kafka has nodes, or volumes of nodes, by their ids.
-	Clusters map[string]recorded `json:"clusters"`
-	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
-	Peers    model.Peers `json:"peers"`
-	Provider string      `json:"provider"`
-}
-
-type recorded struct {
-	Nodes   []topology.Node   `json:"nodes"`
-	Volumes []topology.Volume `json:"volumes"`
-	// Listeners are what the nodes there advertise on listeners, and Bootstrap is where clients of these begin there.
-	Listeners map[string]map[int32]model.Endpoint `json:"listeners,omitempty"`
-	Bootstrap map[string][]model.Endpoint         `json:"bootstrap,omitempty"`
-}
-
-const recordKey = "record.json"
 
 // readRemotes reads what the Kafka has in the other Kubernetes clusters that it concerns.
 func (p *pass) readRemotes(ctx context.Context) error {
@@ -125,7 +104,7 @@ func (p *pass) readRemotes(ctx context.Context) error {
 		return nil
 	}
 	if p.Stretching == nil {
-		if slices.Contains(p.kafka.Finalizers, v1.FinalizerStretch) {
+		if controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) {
 			return stalled(validate.ReasonOperatorNotConfigured, "Kafka %s/%s was stretched over several Kubernetes clusters, which this operator is not configured for: "+
 				"nothing is changed", p.kafka.Namespace, p.kafka.Name)
 		}
@@ -191,22 +170,6 @@ func (p *pass) warnOfCredentials(m Member) {
 	for _, w := range s.Warnings {
 		p.warn("Kubeconfig", fmt.Sprintf("The kubeconfig of cluster '%s': %s", m.ID(), w))
 	}
-}
-
-func (p *pass) readRecord() error {
-	p.record = record{Clusters: map[string]recorded{}}
-	text := ""
-	if c := p.home().facts.ConfigMap(model.RecordName(p.kafka.Name)); c != nil {
-		text = c.Data[recordKey]
-	}
-	if text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &p.record); err != nil {
-		return stalled("StretchRecordInvalid", "ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
-			p.kafka.Namespace, model.RecordName(p.kafka.Name), err, recordKey)
-	}
-	return nil
 }
 
 // open connects the pass to another Kubernetes cluster, and reads the anchor there from the API server itself: it says who may write.
@@ -293,14 +256,6 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// recall takes what was last known of nodes for the Kubernetes clusters that are away.
-func (p *pass) recall() {
-	p.remembered = nil
-	for _, id := range slices.Sorted(maps.Keys(p.away)) {
-		p.remembered = append(p.remembered, p.record.Clusters[id].Nodes...)
-	}
-}
-
 // checkFirst refuses to make the first nodes of a Kafka while a Kubernetes cluster is away that is to have some of them: nobody knows whether it holds a
 // Kafka of this name already.
 func (p *pass) checkFirst() error {
@@ -317,7 +272,7 @@ func (p *pass) checkFirst() error {
 // claim takes possession of the other Kubernetes clusters before the first object is made there: the Kafka object gets its finalizer and its owner's id, the
 // record says what will be where, and each cluster gets its anchor.
 func (p *pass) claim(ctx context.Context) error {
-	if !p.stretched() || p.Stretching == nil {
+	if p.input.Stretch == nil {
 		return nil
 	}
 	if err := p.checkFirst(); err != nil {
@@ -350,63 +305,6 @@ func (p *pass) hosts(cluster string) bool {
 	return slices.ContainsFunc(p.input.Topology.Pools, func(t topology.Pool) bool { return t.Cluster == cluster })
 }
 
-// writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
-func (p *pass) writeRecord(ctx context.Context) error {
-	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName}
-	for id := range p.away {
-		if r, known := p.record.Clusters[id]; known {
-			next.Clusters[id] = r
-		}
-	}
-	for _, s := range p.sites {
-		r := p.record.Clusters[s.cluster]
-		r.Nodes, r.Volumes = p.input.Topology.In(s.cluster), s.facts.Volumes(p.kafka.Name)
-		if s.cluster != topology.Home && (len(r.Nodes) > 0 || len(r.Volumes) > 0 || p.hosts(s.cluster) || s.anchor != nil) {
-			next.Clusters[s.cluster] = r
-		}
-	}
-	p.record = next
-	text, err := json.Marshal(next)
-	if err != nil {
-		return err
-	}
-	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
-}
-
-// rememberEndpoints notes which addresses listeners have in each other Kubernetes cluster, and recalls those of clusters that are away: clients may still
-// reach these, and certificates stay as they are.
-func (p *pass) rememberEndpoints(world model.World) {
-	for _, s := range p.sites {
-		r, known := p.record.Clusters[s.cluster]
-		if !known {
-			continue
-		}
-		in := p.input
-		in.Topology.Pools = slices.DeleteFunc(slices.Clone(in.Topology.Pools), func(t topology.Pool) bool { return t.Cluster != s.cluster })
-		there := model.ResolveEndpoints(in, model.World{
-			Services: map[string]map[string]*corev1.Service{s.cluster: world.Services[s.cluster]}, KubernetesNodes: world.KubernetesNodes,
-			Configs: world.Configs, Now: world.Now, Patience: world.Patience,
-		})
-		r.Listeners, r.Bootstrap = there.Listeners, there.Bootstrap
-		p.record.Clusters[s.cluster] = r
-	}
-	for id := range p.away {
-		r := p.record.Clusters[id]
-		for listener, at := range r.Listeners {
-			if p.input.Endpoints.Listeners[listener] != nil {
-				maps.Copy(p.input.Endpoints.Listeners[listener], at)
-			}
-		}
-		for listener, at := range r.Bootstrap {
-			for _, e := range at {
-				if _, wanted := p.input.Endpoints.Bootstrap[listener]; wanted && !slices.Contains(p.input.Endpoints.Bootstrap[listener], e) {
-					p.input.Endpoints.Bootstrap[listener] = append(p.input.Endpoints.Bootstrap[listener], e)
-				}
-			}
-		}
-	}
-}
-
 // applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.
 func (p *pass) applyCopies(ctx context.Context, s *site) error {
 	if s.cluster == topology.Home {
@@ -423,7 +321,7 @@ func (p *pass) applyCopies(ctx context.Context, s *site) error {
 // release gives back what the Kafka does not need any more: the anchor of a Kubernetes cluster without nodes, with which all that it owns goes, and the
 // finalizer of a Kafka that is in one Kubernetes cluster again.
 func (p *pass) release(ctx context.Context) error {
-	if !p.stretched() || p.Stretching == nil {
+	if p.input.Stretch == nil {
 		return nil
 	}
 	err := p.each(func(s *site) error {
@@ -442,12 +340,12 @@ func (p *pass) release(ctx context.Context) error {
 	if err := p.writeRecord(ctx); err != nil {
 		return err
 	}
-	volumesOnly := !slices.ContainsFunc(slices.Collect(maps.Values(p.record.Clusters)), func(r recorded) bool { return len(r.Nodes) > 0 })
+	nodes := slices.ContainsFunc(slices.Collect(maps.Values(p.record.Clusters)), func(r recorded) bool { return len(r.Nodes) > 0 })
 	anchored := slices.ContainsFunc(p.sites, func(s *site) bool { return s.anchor != nil })
-	if p.kafka.Annotations[v1.AnnotationStretch] == "true" || !volumesOnly || anchored || len(p.away) > 0 {
+	if p.kafka.Annotations[v1.AnnotationStretch] == "true" || nodes || anchored || len(p.away) > 0 {
 		return nil
 	}
-	return p.removeFinalizer(ctx)
+	return p.removeFinalizer(ctx, p.kafka)
 }
 
 func (r *Reconciler) patchKafka(ctx context.Context, kafka *v1.Kafka, change func(*v1.Kafka)) error {
@@ -461,18 +359,8 @@ func (r *Reconciler) patchKafka(ctx context.Context, kafka *v1.Kafka, change fun
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, kafka *v1.Kafka) error {
-	if !slices.Contains(kafka.Finalizers, v1.FinalizerStretch) {
+	if !controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch) {
 		return nil
 	}
-	err := r.patchKafka(ctx, kafka, func(k *v1.Kafka) {
-		k.Finalizers = slices.DeleteFunc(k.Finalizers, func(f string) bool { return f == v1.FinalizerStretch })
-	})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
-func (p *pass) removeFinalizer(ctx context.Context) error {
-	return p.Reconciler.removeFinalizer(ctx, p.kafka)
+	return client.IgnoreNotFound(r.patchKafka(ctx, kafka, func(k *v1.Kafka) { controllerutil.RemoveFinalizer(k, v1.FinalizerStretch) }))
 }

@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -450,7 +451,7 @@ func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
 func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
 	w := newStretchedWorld(t)
 	// Another central cluster, with a Kafka of the same namespace and name, was here before.
-	other := ownership.Owner{ID: newID(), Epoch: 3, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
+	other := ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 3, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
 	anchor := model.Anchor(model.Input{Kafka: newKafka(), At: "east"}, map[string]string{"holder": other.Holder.String()})
 	anchor.Namespace = w.namespace
 	ownership.Mark(anchor, "ConfigMap", other)

@@ -1,0 +1,114 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// record is what is known of the other Kubernetes clusters. It is written before anything is made there, and stands in for one that is away.
+type record struct {
+	// Clusters are those in which the Kafka has nodes, or volumes of nodes, by their ids.
+	Clusters map[string]recorded `json:"clusters"`
+	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
+	Peers    model.Peers `json:"peers"`
+	Provider string      `json:"provider"`
+}
+
+type recorded struct {
+	Nodes   []topology.Node   `json:"nodes"`
+	Volumes []topology.Volume `json:"volumes"`
+	// Listeners are what the nodes there advertise on listeners, and Bootstrap is where clients of these begin there.
+	Listeners map[string]map[int32]model.Endpoint `json:"listeners,omitempty"`
+	Bootstrap map[string][]model.Endpoint         `json:"bootstrap,omitempty"`
+}
+
+const recordKey = "record.json"
+
+// readRecord reads the record of the passes before; there is none for a Kafka that was in one Kubernetes cluster so far.
+func (p *pass) readRecord() error {
+	p.record = record{Clusters: map[string]recorded{}}
+	text := ""
+	if c := p.home().facts.ConfigMap(model.RecordName(p.kafka.Name)); c != nil {
+		text = c.Data[recordKey]
+	}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &p.record); err != nil {
+		return stalled("StretchRecordInvalid", "ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
+			p.kafka.Namespace, model.RecordName(p.kafka.Name), err, recordKey)
+	}
+	return nil
+}
+
+// recall takes what was last known of nodes for the Kubernetes clusters that are away.
+func (p *pass) recall() {
+	p.remembered = nil
+	for _, id := range slices.Sorted(maps.Keys(p.away)) {
+		p.remembered = append(p.remembered, p.record.Clusters[id].Nodes...)
+	}
+}
+
+// writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
+func (p *pass) writeRecord(ctx context.Context) error {
+	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName}
+	for id := range p.away {
+		if r, known := p.record.Clusters[id]; known {
+			next.Clusters[id] = r
+		}
+	}
+	for _, s := range p.sites {
+		r := p.record.Clusters[s.cluster]
+		r.Nodes, r.Volumes = p.input.Topology.In(s.cluster), s.facts.Volumes(p.kafka.Name)
+		if s.cluster != topology.Home && (len(r.Nodes) > 0 || len(r.Volumes) > 0 || p.hosts(s.cluster) || s.anchor != nil) {
+			next.Clusters[s.cluster] = r
+		}
+	}
+	p.record = next
+	text, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
+}
+
+// rememberEndpoints notes which addresses listeners have in each other Kubernetes cluster, and recalls those of clusters that are away: clients may still
+// reach these, and certificates stay as they are.
+func (p *pass) rememberEndpoints(world model.World) {
+	for _, s := range p.sites {
+		r, known := p.record.Clusters[s.cluster]
+		if !known {
+			continue
+		}
+		in := p.input
+		in.Topology.Pools = slices.DeleteFunc(slices.Clone(in.Topology.Pools), func(t topology.Pool) bool { return t.Cluster != s.cluster })
+		there := model.ResolveEndpoints(in, model.World{
+			Services: map[string]map[string]*corev1.Service{s.cluster: world.Services[s.cluster]}, KubernetesNodes: world.KubernetesNodes,
+			Configs: world.Configs, Now: world.Now, Patience: world.Patience,
+		})
+		r.Listeners, r.Bootstrap = there.Listeners, there.Bootstrap
+		p.record.Clusters[s.cluster] = r
+	}
+	for id := range p.away {
+		r := p.record.Clusters[id]
+		for listener, at := range r.Listeners {
+			if p.input.Endpoints.Listeners[listener] != nil {
+				maps.Copy(p.input.Endpoints.Listeners[listener], at)
+			}
+		}
+		for listener, at := range r.Bootstrap {
+			for _, e := range at {
+				if _, wanted := p.input.Endpoints.Bootstrap[listener]; wanted && !slices.Contains(p.input.Endpoints.Bootstrap[listener], e) {
+					p.input.Endpoints.Bootstrap[listener] = append(p.input.Endpoints.Bootstrap[listener], e)
+				}
+			}
+		}
+	}
+}
