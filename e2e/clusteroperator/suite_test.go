@@ -4,7 +4,6 @@ package clusteroperator
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -44,15 +43,7 @@ const patience = 4 * time.Minute
 const operatorNamespace = "kafka-operators"
 
 func TestClusterOperatorOnNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real nodes take longer than -short allows")
-	}
-	if err := realnodes.Available(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	realnodes.Require(t)
 	RegisterFailHandler(Fail)
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(patience)

@@ -156,6 +156,12 @@ func (o *onNodes) watched(ctx context.Context, anew int, do func() error) error 
 	if err != nil {
 		return err
 	}
+	o.tell.say("")
+	return o.flows(ctx)
+}
+
+// flows shows that records are still written and read, none refused.
+func (o *onNodes) flows(ctx context.Context) error {
 	read, err := o.read(ctx)
 	if err != nil {
 		return err
@@ -167,7 +173,6 @@ func (o *onNodes) watched(ctx context.Context, anew int, do func() error) error 
 	if err != nil {
 		return err
 	}
-	o.tell.say("")
 	return o.show(ctx, "logs", "-n", clusterNamespace, "deploy/records", "--tail=1")
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/nodespec"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/stock"
@@ -39,6 +40,20 @@ type programs struct {
 // Available returns nil if Start can work, else one line that says what is missing. It may build the programs, which takes
 // minutes.
 func Available(ctx context.Context) error { return Prepare(ctx, io.Discard) }
+
+// Require skips a test that needs nodes where there can be none, or where they take too long (-short); in CI it fails then.
+func Require(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("real nodes take longer than -short allows")
+	}
+	if err := Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
 
 // Prepare is Available for those who want to watch: it tells its progress.
 func Prepare(ctx context.Context, progress io.Writer) error {

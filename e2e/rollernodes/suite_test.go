@@ -4,7 +4,6 @@ package rollernodes
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -35,15 +34,7 @@ const patience = 3 * time.Minute
 const rollerImage = "rollernodes.test/roller:e2e"
 
 func TestRollerOnNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real nodes take longer than -short allows")
-	}
-	if err := realnodes.Available(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	realnodes.Require(t)
 	RegisterFailHandler(Fail)
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(patience)

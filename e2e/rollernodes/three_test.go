@@ -5,15 +5,12 @@ package rollernodes
 import (
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
@@ -108,12 +105,7 @@ func admit(c *realnodes.Cluster, namespace string) []byte {
 		g.Expect(clientOf(c).Get(ctx, client.ObjectKey{Namespace: namespace, Name: "roller-token"}, &secret)).To(Succeed())
 		g.Expect(secret.Data).To(And(HaveKey(corev1.ServiceAccountTokenKey), HaveKey(corev1.ServiceAccountRootCAKey)))
 	}).Should(Succeed())
-	config := clientcmdapi.NewConfig()
-	config.Clusters["cluster"] = &clientcmdapi.Cluster{Server: c.RESTConfig().Host, CertificateAuthorityData: secret.Data[corev1.ServiceAccountRootCAKey]}
-	config.AuthInfos["roller"] = &clientcmdapi.AuthInfo{Token: strings.TrimSpace(string(secret.Data[corev1.ServiceAccountTokenKey]))}
-	config.Contexts["cluster"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "roller"}
-	config.CurrentContext = "cluster"
-	kubeconfig, err := clientcmd.Write(*config)
+	kubeconfig, err := realnodes.TokenKubeconfig(c.RESTConfig().Host, &secret)
 	Expect(err).NotTo(HaveOccurred())
 	return kubeconfig
 }

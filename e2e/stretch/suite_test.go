@@ -4,9 +4,7 @@ package stretch
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,8 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -54,15 +50,7 @@ const patience = 4 * time.Minute
 const operatorNamespace = "kafka-operators"
 
 func TestStretchedKafkaOnNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real nodes take longer than -short allows")
-	}
-	if err := realnodes.Available(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	realnodes.Require(t)
 	RegisterFailHandler(Fail)
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(patience)
@@ -132,12 +120,7 @@ func (p *place) admit() []byte {
 		g.Expect(p.k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: "central-operators-token"}, &secret)).To(Succeed())
 		g.Expect(secret.Data).To(And(HaveKey(corev1.ServiceAccountTokenKey), HaveKey(corev1.ServiceAccountRootCAKey)))
 	}).Should(Succeed())
-	config := clientcmdapi.NewConfig()
-	config.Clusters["cluster"] = &clientcmdapi.Cluster{Server: p.RESTConfig().Host, CertificateAuthorityData: secret.Data[corev1.ServiceAccountRootCAKey]}
-	config.AuthInfos["central"] = &clientcmdapi.AuthInfo{Token: strings.TrimSpace(string(secret.Data[corev1.ServiceAccountTokenKey]))}
-	config.Contexts["cluster"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "central"}
-	config.CurrentContext = "cluster"
-	kubeconfig, err := clientcmd.Write(*config)
+	kubeconfig, err := realnodes.TokenKubeconfig(p.RESTConfig().Host, &secret)
 	Expect(err).NotTo(HaveOccurred())
 	return kubeconfig
 }
