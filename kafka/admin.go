@@ -86,6 +86,7 @@ type Admin interface {
 	QuorumReader
 	NodeConfigReader
 	NodeTopicReader
+	LogDirReader
 	LeaderElector
 	BrokerUnregisterer
 	FeatureReader

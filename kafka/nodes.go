@@ -25,6 +25,25 @@ type NodeTopicReader interface {
 	TopicsOn(ctx context.Context, broker int32) ([]string, error)
 }
 
+// LogDir is a log directory of a broker (KIP-113).
+type LogDir struct {
+	// Path is the directory, as log.dirs names it.
+	Path string
+	// Replicas is how many replicas of partitions it holds, those included that are moved to it.
+	Replicas int
+	// Failed reports that the directory is out of service. What it holds is unknown then.
+	Failed bool
+	// Cordoned reports that the broker gets no new replicas there (KIP-1066). Kafka before 4.3 never does.
+	Cordoned bool
+}
+
+// LogDirReader reads the log directories of brokers.
+type LogDirReader interface {
+	// DescribeLogDirs returns the log directories of a broker, sorted by path. The broker itself answers, at the address under which it is registered; one that
+	// is away, or not registered, is an error of ClassRetriable.
+	DescribeLogDirs(ctx context.Context, broker int32) ([]LogDir, error)
+}
+
 // KeyNodeID is a configuration key that every node has: what to ask for when only an answer matters.
 const KeyNodeID = "node.id"
 

@@ -157,6 +157,28 @@ var nodeReadCases = map[string]func(*nodeSuite){
 			s.Errorf("of a broker that nobody knows: %v", err)
 		}
 	},
+	"the log directories of each broker": func(s *nodeSuite) {
+		id := s.target.Brokers[0]
+		s.topic("in-a-directory", id)
+		s.eventually(func() error {
+			dirs, err := s.admin.DescribeLogDirs(s.Context(), id)
+			s.must(err)
+			held := 0
+			for _, dir := range dirs {
+				if held += dir.Replicas; dir.Path == "" || dir.Failed || dir.Cordoned {
+					s.Errorf("got %+v", dir)
+				}
+			}
+			if held == 0 {
+				return fmt.Errorf("broker %d holds a replica, and reports %+v", id, dirs)
+			}
+			return nil
+		})
+		_, err := s.admin.DescribeLogDirs(s.Context(), 4711)
+		if kafka.ClassOf(err) != kafka.ClassRetriable {
+			s.Errorf("of a broker that nobody knows: %v", err)
+		}
+	},
 	"the quorum tells how far each node has come": func(s *nodeSuite) {
 		s.eventually(func() error {
 			q := s.quorum(s.admin)

@@ -158,6 +158,10 @@ func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(cont
 			r, err := a.TopicsOn(ctx, 0)
 			return len(r), err
 		},
+		"DescribeLogDirs": func(ctx context.Context) (int, error) {
+			r, err := a.DescribeLogDirs(ctx, 0)
+			return len(r), err
+		},
 		"DescribeConfigs": func(ctx context.Context) (int, error) {
 			r, err := a.DescribeConfigs(ctx, []kafka.ConfigResource{resource}, nil)
 			return len(r), err

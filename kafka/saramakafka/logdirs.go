@@ -3,13 +3,50 @@ package saramakafka
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // TopicsOn implements kafka.NodeTopicReader.
 func (a *Admin) TopicsOn(ctx context.Context, broker int32) ([]string, error) {
+	dirs, err := a.logDirs(ctx, broker)
+	if err != nil {
+		return nil, err
+	}
+	var topics []string
+	for _, dir := range dirs {
+		for _, t := range dir.Topics {
+			topics = append(topics, t.Topic)
+		}
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics), nil
+}
+
+// DescribeLogDirs implements kafka.LogDirReader.
+func (a *Admin) DescribeLogDirs(ctx context.Context, broker int32) ([]kafka.LogDir, error) {
+	answer, err := a.logDirs(ctx, broker)
+	if err != nil {
+		return nil, err
+	}
+	var dirs []kafka.LogDir
+	for _, dir := range answer {
+		d := kafka.LogDir{Path: dir.Dir, Failed: dir.ErrorCode != 0, Cordoned: dir.IsCordoned}
+		for _, t := range dir.Topics {
+			d.Replicas += len(t.Partitions)
+		}
+		dirs = append(dirs, d)
+	}
+	slices.SortFunc(dirs, func(a, b kafka.LogDir) int { return strings.Compare(a.Path, b.Path) })
+	return dirs, nil
+}
+
+// logDirs asks a broker for its log directories. One that failed is in the answer, with an error code and no topics.
+func (a *Admin) logDirs(ctx context.Context, broker int32) ([]kmsg.DescribeLogDirsResponseDir, error) {
 	ctx, r, done, err := a.call(ctx)
 	if err != nil {
 		return nil, err
@@ -19,18 +56,18 @@ func (a *Admin) TopicsOn(ctx context.Context, broker int32) ([]string, error) {
 	if err := r.direct(ctx, req, broker); err != nil {
 		return nil, err
 	}
-	var topics []string
+	var dirs []kmsg.DescribeLogDirsResponseDir
 	req.run = func(ctx context.Context, c *conn) (err error) {
-		topics, err = topicsOn(ctx, c)
+		dirs, err = logDirs(ctx, c)
 		return err
 	}
 	if _, err = r.do(ctx, req); err != nil {
 		return nil, err
 	}
-	return topics, nil
+	return dirs, nil
 }
 
-func topicsOn(ctx context.Context, c *conn) ([]string, error) {
+func logDirs(ctx context.Context, c *conn) ([]kmsg.DescribeLogDirsResponseDir, error) {
 	const refuses = 3 // the first version that says that the client may not ask; the ones before answer with nothing
 	resp, err := c.raw(ctx, kmsg.NewPtrDescribeLogDirsRequest(), refuses)
 	if err != nil {
@@ -40,20 +77,14 @@ func topicsOn(ctx context.Context, c *conn) ([]string, error) {
 	if err := codeError(answer.ErrorCode, ""); err != nil {
 		return nil, err
 	}
-	var topics []string
-	for _, dir := range answer.Dirs {
+	for i, dir := range answer.Dirs {
 		if dir.ErrorCode == int16(sarama.ErrKafkaStorageError) {
-			continue // what was in it is out of service
-		}
-		if err := codeError(dir.ErrorCode, ""); err != nil {
+			answer.Dirs[i].Topics = nil // what was in it is out of service
+		} else if err := codeError(dir.ErrorCode, ""); err != nil {
 			return nil, err
 		}
-		for _, t := range dir.Topics {
-			topics = append(topics, t.Topic)
-		}
 	}
-	slices.Sort(topics)
-	return slices.Compact(topics), nil
+	return answer.Dirs, nil
 }
 
 // direct makes a request one of this broker, and no other one.

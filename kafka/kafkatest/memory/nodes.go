@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -157,29 +158,49 @@ func (c *Cluster) away(broker int32) error {
 
 // TopicsOn implements kafka.NodeTopicReader.
 func (c *Client) TopicsOn(ctx context.Context, broker int32) ([]string, error) {
+	replicas, err := c.replicasOn(ctx, "TopicsOn", broker)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(replicas)), nil
+}
+
+// DescribeLogDirs implements kafka.LogDirReader. A broker has one directory.
+func (c *Client) DescribeLogDirs(ctx context.Context, broker int32) ([]kafka.LogDir, error) {
+	replicas, err := c.replicasOn(ctx, "DescribeLogDirs", broker)
+	if err != nil {
+		return nil, err
+	}
+	dir := kafka.LogDir{Path: "/memory"}
+	for _, n := range replicas {
+		dir.Replicas += n
+	}
+	return []kafka.LogDir{dir}, nil
+}
+
+// replicasOn counts the replicas of each topic that a broker has.
+func (c *Client) replicasOn(ctx context.Context, method string, broker int32) (map[string]int, error) {
 	var (
-		topics  []string
-		refused error
+		replicas = map[string]int{}
+		refused  error
 	)
 	v := c.visit()
-	err := v.do(ctx, "DescribeLogDirs", Call{Method: "TopicsOn", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) {
+	err := v.do(ctx, "DescribeLogDirs", Call{Method: method, Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) {
 		if refused = cluster.away(broker); refused != nil {
 			return
 		}
-		if refused = v.refusedAtCluster(Call{Method: "TopicsOn"}, fmt.Sprint(broker), Describe); refused != nil {
+		if refused = v.refusedAtCluster(Call{Method: method}, fmt.Sprint(broker), Describe); refused != nil {
 			return
 		}
 		for _, t := range cluster.read().topics {
-			if slices.ContainsFunc(t.Partitions, func(p kafka.Partition) bool { return slices.Contains(p.Replicas, broker) }) {
-				topics = append(topics, t.Name)
+			for _, p := range t.Partitions {
+				if slices.Contains(p.Replicas, broker) {
+					replicas[t.Name]++
+				}
 			}
 		}
 	})
-	if err = errors.Join(err, refused); err != nil {
-		return nil, err
-	}
-	slices.Sort(topics)
-	return topics, nil
+	return replicas, errors.Join(err, refused)
 }
 
 // DescribeNodeConfigs implements kafka.NodeConfigReader.
