@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -35,30 +33,6 @@ func (p *pass) entityOperator(ctx context.Context) error {
 	return nil
 }
 
-// acceptStorage keeps the storage of pools as it is where a change would cost data.
-func (p *pass) acceptStorage(context.Context) error {
-	for name, pool := range p.input.Pools {
-		set := p.input.Sets[p.kafka.Name+"-"+name]
-		if set == nil {
-			continue
-		}
-		var before v1.Storage
-		if err := json.Unmarshal([]byte(set.Annotations[v1.AnnotationStorage]), &before); err != nil {
-			return fmt.Errorf("annotation %s of StrimziPodSet %s: %w", v1.AnnotationStorage, set.Name, err)
-		}
-		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage)
-		if len(refused) == 0 {
-			continue
-		}
-		kept := pool.DeepCopy()
-		kept.Spec.Storage = accepted
-		p.input.Pools[name] = kept
-		p.warn("KafkaStorage", fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
-			"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")))
-	}
-	return nil
-}
-
 // brokers finishes what only Kafka knows of, once all nodes are ready and up to date: brokers that left are unregistered, and the metadata version
 // follows the version of Kafka. A failure is a warning: the nodes are as they should be.
 func (p *pass) brokers(ctx context.Context) error {
@@ -70,8 +44,8 @@ func (p *pass) brokers(ctx context.Context) error {
 	found, err := p.Kafka.Inspect(ctx, to)
 	if err != nil {
 		p.warn("KafkaUnreachable", fmt.Sprintf("The brokers did not answer the operator: %v", err))
-		if silent := (*SilentError)(nil); errors.As(err, &silent) && (p.next == 0 || silent.Again < p.next) {
-			p.next = silent.Again
+		if silent := (*SilentError)(nil); errors.As(err, &silent) {
+			p.requeueAfter(silent.Again)
 		}
 		return nil
 	}
@@ -88,7 +62,7 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	replicas, err := p.Kafka.Replicas(ctx, to)
 	for _, b := range left {
 		if n := replicas[b.ID]; (err != nil || n > 0) && !p.forced() {
-			p.next = time.Minute // nothing reports that it is empty now
+			p.requeueAfter(time.Minute) // nothing reports that it is empty now
 			p.warn("UnregistrationWaits", fmt.Sprintf("Broker %d left and is still registered: it is in the replicas of %d partitions (error: %v). "+
 				"Reassign them to other brokers", b.ID, n, err))
 			continue

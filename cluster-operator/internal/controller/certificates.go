@@ -54,10 +54,8 @@ func (p *pass) certificates(ctx context.Context) error {
 	p.input.Certificates.PodAnnotations = plan.PodAnnotations
 	p.figures.ClusterCA, p.figures.ClientsCA = plan.ClusterCA.NotAfter, plan.ClientsCA.NotAfter
 	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
-	if !plan.Next.IsZero() {
-		if wait := plan.Next.Sub(p.Now()); p.next == 0 || wait < p.next {
-			p.next = max(wait, 0)
-		}
+	if wait := plan.Next.Sub(p.Now()); wait > 0 {
+		p.requeueAfter(wait)
 	}
 	return nil
 }

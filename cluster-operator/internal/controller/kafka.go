@@ -33,6 +33,8 @@ type Found struct {
 type KafkaClients interface {
 	// Replicas returns how many replicas of partitions each registered broker holds.
 	Replicas(ctx context.Context, c Connection) (map[int32]int, error)
+	// LogDirs returns the log directories of brokers. One that did not answer has no entry.
+	LogDirs(ctx context.Context, c Connection, brokers []int32) (map[int32][]kafka.LogDir, error)
 	// Inspect returns what is known of the cluster as a whole.
 	Inspect(ctx context.Context, c Connection) (Found, error)
 	// Unregister deletes the registration of a broker that left.
@@ -74,6 +76,7 @@ type Admin interface {
 	kafka.FeatureReader
 	kafka.FeatureWriter
 	kafka.BrokerUnregisterer
+	kafka.LogDirReader
 	Close()
 }
 
@@ -204,4 +207,25 @@ func (c *Clients) Replicas(ctx context.Context, to Connection) (map[int32]int, e
 		}
 	}
 	return count, nil
+}
+
+// LogDirs asks each broker for its log directories.
+func (c *Clients) LogDirs(ctx context.Context, to Connection, brokers []int32) (map[int32][]kafka.LogDir, error) {
+	admin, _, err := c.cluster(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int32][]kafka.LogDir{}
+	for _, id := range brokers {
+		dirs, failed := admin.DescribeLogDirs(ctx, id)
+		if failed != nil {
+			err = failed
+			continue
+		}
+		found[id] = dirs
+	}
+	if len(found) == 0 {
+		return nil, err
+	}
+	return found, nil
 }

@@ -100,6 +100,7 @@ func (p *pass) read(ctx context.Context) (err error) {
 		return err
 	}
 	p.status.Sets = p.podSets()
+	p.warnOfDeletions()
 	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
 	if p.stretched() && p.Stretching != nil {
 		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
@@ -221,14 +222,38 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	p.input.Topology = t
 	p.status.Topology = &p.input.Topology
+	if p.cordons() {
+		p.input.Cordon.Brokers = p.emptied()
+	}
 	for _, b := range t.Blocked {
 		p.warn("ScaleDownPreventionCheck", b.Message)
-		p.next = time.Minute // nothing reports that a broker is empty now
+		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
 	for _, note := range t.Notes {
 		p.warn("InvalidAnnotation", note)
 	}
 	return nil
+}
+
+// emptied returns the brokers that are to leave, or to be brokers no more, as soon as they hold nothing. A pool that was removed does not count: that may be
+// a mistake, and its brokers may be all that there are.
+func (p *pass) emptied() []int32 {
+	var brokers []int32
+	for _, t := range p.input.Topology.Pools {
+		pool := p.pools[t.Name]
+		if pool == nil {
+			continue
+		}
+		wanted := rolesOf(pool)
+		for _, n := range t.Nodes {
+			leaves := n.Leaving && !n.Roles.Controller // a voter can't go, whatever it holds
+			changes := !n.Leaving && !wanted.Broker && n.Roles.Controller == wanted.Controller
+			if n.Roles.Broker && (leaves || changes) {
+				brokers = append(brokers, n.ID)
+			}
+		}
+	}
+	return brokers
 }
 
 func rolesOf(pool *v1.KafkaNodePool) topology.Roles {
@@ -240,6 +265,13 @@ func rolesOf(pool *v1.KafkaNodePool) topology.Roles {
 
 func (p *pass) warn(reason, message string) {
 	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message})
+}
+
+// requeueAfter has the next pass follow after a while at the latest.
+func (p *pass) requeueAfter(d time.Duration) {
+	if p.next == 0 || d < p.next {
+		p.next = d
+	}
 }
 
 // writePools notes the ids of nodes before the first of them is made: an id that was given is never given to another pool.

@@ -70,6 +70,9 @@ type brokers struct {
 	// afterLook happens once, after somebody asked for the replicas: a topic is made, say.
 	afterLook func()
 
+	// dirs are the log directories of each broker that answers.
+	dirs map[int32][]kafka.LogDir
+
 	registered   []kafka.Node
 	metadata     kafka.MetadataVersion
 	unregistered []int32
@@ -82,6 +85,15 @@ func (b *brokers) Replicas(context.Context, Connection) (map[int32]int, error) {
 		b.afterLook = nil
 	}
 	return seen, b.err
+}
+func (b *brokers) LogDirs(_ context.Context, _ Connection, ids []int32) (map[int32][]kafka.LogDir, error) {
+	found := map[int32][]kafka.LogDir{}
+	for _, id := range ids {
+		if dirs, answers := b.dirs[id]; answers {
+			found[id] = dirs
+		}
+	}
+	return found, b.err
 }
 func (b *brokers) Inspect(context.Context, Connection) (Found, error) {
 	return Found{MetadataVersion: b.metadata, Brokers: b.registered}, b.err

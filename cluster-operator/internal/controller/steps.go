@@ -61,7 +61,7 @@ func (p *pass) services(ctx context.Context) error {
 	p.status.Endpoints = &p.input.Endpoints
 	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
 		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
-		p.next = 10 * time.Second
+		p.requeueAfter(10 * time.Second)
 	}
 	return nil
 }
@@ -201,10 +201,10 @@ func (p *pass) stillEmpty(ctx context.Context) error {
 // forced reports whether the user lets brokers go whatever they hold.
 func (p *pass) forced() bool { return p.kafka.Annotations[v1.AnnotationSkipScaleDownCheck] == "true" }
 
-// restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet.
+// restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume needed.
 func (p *pass) restartedAt(l facts.ListedPod) string {
 	// The running pod's uid makes one request one restart, however often the pass is repeated.
-	if running := p.pod(l.Node); running != nil && l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" {
+	if running := p.pod(l.Node); running != nil && (l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" || p.resizeWaits(l.Node, running)) {
 		return string(running.UID)
 	}
 	return l.Pod.Annotations[model.AnnotationRestartedAt]
@@ -338,16 +338,27 @@ func (p *pass) podGone(name string) bool {
 	return !runs && !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return p.input.Topology.PodName(n) == name })
 }
 
+// noPodUses reports whether nothing can write to a volume any more: its node is gone, or runs without it.
 func (p *pass) noPodUses(s *site, claim string) bool {
-	for name := range s.facts.Pods {
-		if strings.HasSuffix(claim, "-"+name) {
+	for _, pod := range s.facts.Pods {
+		if mounts(pod, claim) {
 			return false
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) && p.pools[n.Pool] == nil {
+		if !strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) {
+			continue
+		}
+		// A Kafka that can't cordon may have placed a replica there before the node was restarted.
+		if p.pools[n.Pool] == nil || p.pod(n) == nil || !p.cordons() {
 			return false
 		}
 	}
 	return true
+}
+
+func mounts(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+	})
 }

@@ -163,7 +163,7 @@ func (c *cluster) logDirs(p *properties, n topology.Node) {
 	metadata := ""
 	lowest := int32(-1)
 	for _, v := range volumes {
-		dir := fmt.Sprintf("%s/kafka-log%d", v.mountPath(), n.ID)
+		dir := logDir(v.name(), n.ID)
 		dirs = append(dirs, dir)
 		switch {
 		case v.KraftMetadata == v1.KraftMetadataShared:

@@ -23,6 +23,8 @@ type Input struct {
 	Sets map[string]*podset.StrimziPodSet
 	// Topology is which nodes there are.
 	Topology topology.Topology
+	// Cordon is what gets no new replicas.
+	Cordon Cordon
 	// ClusterID is the Kafka cluster's id, which its volumes are formatted with.
 	ClusterID string
 	// Version is the Kafka version, such as 4.3.1, and MetadataVersion the metadata.version that storage is formatted with, such as 4.3-IV0.

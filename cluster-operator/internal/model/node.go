@@ -124,7 +124,7 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: c.meta(c.podName(n), labels, nil),
 		Data: map[string]string{
-			"server.config":     append(c.serverConfig(n), c.userConfig(n)...).render(),
+			"server.config":     slices.Concat(c.serverConfig(n), c.userConfig(n), c.cordon(n)).render(),
 			"log4j2.properties": c.logging(),
 			"cluster.id":        c.ClusterID,
 			"metadata.version":  c.MetadataVersion,
@@ -138,6 +138,15 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 		config.Annotations[AnnotationEndpoints] = jsonOf(c.advertised(n))
 	}
 	return config
+}
+
+// cordon is the part of the configuration that keeps new replicas out. Brokers take it over while they run.
+func (c *cluster) cordon(n topology.Node) properties {
+	var p properties
+	if dirs := c.cordoned(n); dirs != "" {
+		p.set(cordonKey, dirs)
+	}
+	return p
 }
 
 func script(name string) string {
@@ -197,8 +206,9 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 	s := c.spec()
 	config := s.Config
 	logging := c.logging()
+	cordoned := c.cordoned(n)
 	if len(purpose) > 0 { // a pod does not depend on what can be changed while it runs
-		config, logging = c.startKeys(), ""
+		config, logging, cordoned = c.startKeys(), "", ""
 	}
 	return hashOf(struct {
 		Node                topology.Node
@@ -214,8 +224,9 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 		ClusterID, Metadata string
 		Version             string
 		Stretch             *stretchInputs `json:",omitempty"`
+		Cordoned            string         `json:",omitempty"`
 	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, c.Metrics, s.Quotas,
-		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n)})
+		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n), cordoned})
 }
 
 // stretchInputs are what a node depends on beside voters if its Kafka is stretched.

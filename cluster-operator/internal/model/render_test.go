@@ -207,8 +207,10 @@ func TestWhatRestartsNodes(t *testing.T) {
 			v := &in.Pools["brokers"].Spec.Storage
 			v.Volumes = append(v.Volumes, v1.StorageVolume{ID: new(int32(2)), Type: "ephemeral"})
 		}, brokers},
-		"a listener less": {func(in *Input) { in.Kafka.Spec.Kafka.Listeners = in.Kafka.Spec.Kafka.Listeners[:3] }, brokers},
-		"super users":     {func(in *Input) { in.Kafka.Spec.Kafka.Authorization.SuperUsers = nil }, all},
+		"a volume that gets no new replicas": {func(in *Input) { in.Cordon.Volumes = map[string][]int32{"brokers": {1}} }, none},
+		"a broker that gets no new replicas": {func(in *Input) { in.Cordon.Brokers = []int32{1} }, none},
+		"a listener less":                    {func(in *Input) { in.Kafka.Spec.Kafka.Listeners = in.Kafka.Spec.Kafka.Listeners[:3] }, brokers},
+		"super users":                        {func(in *Input) { in.Kafka.Spec.Kafka.Authorization.SuperUsers = nil }, all},
 		"the certificate of a node": {func(in *Input) {
 			in.Certificates.PodAnnotations["my-cluster-brokers-1"][podset.AnnotationServerCertHash] = "new"
 		}, []int32{1}},

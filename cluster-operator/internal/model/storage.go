@@ -25,14 +25,21 @@ type volume struct {
 func (v volume) id() int32 { return value(v.ID, 0) }
 
 // name is that of the volume in the pod.
-func (v volume) name() string {
-	if v.jbod {
-		return fmt.Sprintf("data-%d", v.id())
+func (v volume) name() string { return volumeName(v.id(), v.jbod) }
+
+func volumeName(id int32, jbod bool) string {
+	if jbod {
+		return fmt.Sprintf("data-%d", id)
 	}
 	return "data"
 }
 
 func (v volume) mountPath() string { return dataDir + "/" + v.name() }
+
+// logDir is the log directory of a node on a volume.
+func logDir(volume string, node int32) string {
+	return fmt.Sprintf("%s/%s/kafka-log%d", dataDir, volume, node)
+}
 
 // claim names the PersistentVolumeClaim of a pod.
 func (v volume) claim(pod string) string { return v.name() + "-" + pod }

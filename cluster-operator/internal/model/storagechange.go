@@ -3,10 +3,15 @@ package model
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
 // AcceptStorage returns the storage that a pool's nodes are made with after a change, and what is refused. Volumes can be added, removed and made larger;
@@ -67,4 +72,87 @@ func volumeChange(before, after volume) []string {
 		no("size", before.Size, after.Size)
 	}
 	return refused
+}
+
+// RemovedVolumes returns the ids of the volumes that a change takes away.
+func RemovedVolumes(before, wanted v1.Storage) []int32 {
+	var removed []int32
+	for _, v := range volumesOf(before) {
+		if !slices.ContainsFunc(volumesOf(wanted), func(w volume) bool { return w.id() == v.id() }) {
+			removed = append(removed, v.id())
+		}
+	}
+	return removed
+}
+
+// KeepVolumes returns the wanted storage with those volumes of before that can't go yet.
+func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
+	kept := *wanted.DeepCopy()
+	for _, v := range volumesOf(*before.DeepCopy()) {
+		if slices.Contains(ids, v.id()) {
+			kept.Volumes = append(kept.Volumes, v.StorageVolume)
+		}
+	}
+	return kept
+}
+
+// VolumeInUse returns why a volume can't be taken from a broker yet, "" if it can. Dirs are what the broker reports, known is whether it did, and cordons is
+// whether its Kafka can keep new replicas out of a log directory: without that, a replica may be placed on the volume until the broker is restarted.
+func VolumeInUse(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
+	const orForce = "or annotate the Kafka with " + v1.AnnotationSkipScaleDownCheck + ": \"true\" if its data may go"
+	if !known {
+		return fmt.Sprintf("it is unknown what volume %d of broker %d holds, because the broker did not answer", volume, broker)
+	}
+	path := logDir(volumeName(volume, true), broker)
+	i := slices.IndexFunc(dirs, func(d kafka.LogDir) bool { return d.Path == path })
+	switch {
+	case i < 0:
+		return ""
+	case dirs[i].Failed:
+		return fmt.Sprintf("volume %d of broker %d is out of service, and what it holds is unknown: repair it, %s", volume, broker, orForce)
+	case dirs[i].Replicas > 0:
+		return fmt.Sprintf("volume %d of broker %d holds %d replicas of partitions: move them to other volumes or brokers first, %s",
+			volume, broker, dirs[i].Replicas, orForce)
+	case cordons && !dirs[i].Cordoned:
+		return fmt.Sprintf("volume %d of broker %d is empty, and still gets new replicas: it is being cordoned", volume, broker)
+	}
+	return ""
+}
+
+// cordonKey names the log directories that get no new replicas (KIP-1066); cordonAll are all of them.
+const (
+	cordonKey = "cordoned.log.dirs"
+	cordonAll = "*"
+)
+
+// cordonsSince is the first metadata version with which Kafka lets log directories be cordoned.
+var cordonsSince, _ = kafka.ParseMetadataVersion("4.3-IV0")
+
+// Cordons reports whether brokers of a version can cordon log directories while their cluster has a metadata version.
+func Cordons(version, metadataVersion string) bool {
+	table, _ := configdef.For(version)
+	_, known := table.Key(cordonKey)
+	current, err := kafka.ParseMetadataVersion(metadataVersion)
+	return known && err == nil && current >= cordonsSince
+}
+
+// Cordon keeps new replicas from what is to go: from volumes, by the pools that lose them, and from brokers.
+type Cordon struct {
+	Volumes map[string][]int32
+	Brokers []int32
+}
+
+// cordoned returns the log directories of a node that get no new replicas, as Kafka wants them.
+func (c *cluster) cordoned(n topology.Node) string {
+	switch {
+	case !n.Roles.Broker:
+		return ""
+	case slices.Contains(c.Cordon.Brokers, n.ID):
+		return cordonAll
+	}
+	var dirs []string
+	for _, id := range c.Cordon.Volumes[n.Pool] {
+		dirs = append(dirs, logDir(volumeName(id, true), n.ID))
+	}
+	return strings.Join(dirs, ",")
 }

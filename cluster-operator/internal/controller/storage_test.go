@@ -1,0 +1,218 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// start makes the pods of a pool as their StrimziPodSet lists them, in place of those that there are.
+func (w *world) start(pool string) {
+	w.t.Helper()
+	for name, listed := range w.pods(pool) {
+		old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+		w.Expect(client.IgnoreNotFound(w.k8s.Delete(w.t.Context(), old, client.GracePeriodSeconds(0)))).To(Succeed())
+		pod := listed.DeepCopy()
+		pod.ResourceVersion, pod.Spec.ServiceAccountName = "", ""
+		w.Expect(w.k8s.Create(w.t.Context(), pod)).To(Succeed())
+	}
+	w.kubelet(pool)
+}
+
+func (w *world) conditions() []v1.Condition {
+	w.t.Helper()
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	return k.Status.Conditions
+}
+
+func blockedBy(reason string) gomegatypes.GomegaMatcher {
+	return ContainElement(And(HaveField("Reason", "KafkaStorage"), HaveField("Message", ContainSubstring(reason))))
+}
+
+// config returns what a node reads.
+func (w *world) config(pod string) string {
+	w.t.Helper()
+	c := &corev1.ConfigMap{}
+	w.get(c, pod)
+	return c.Data["server.config"]
+}
+
+func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
+	w := newWorld(t)
+	w.brokers.metadata = 30 // 4.3-IV0
+	disk := func(id int32) v1.StorageVolume {
+		return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi", DeleteClaim: new(true)}
+	}
+	pool := nodePool("pool", 2, v1.RoleBroker, v1.RoleController)
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+	w.create(newKafka(), pool)
+	w.reconcile()
+	w.start("pool")
+	w.reconcile() // Kafka tells its metadata version now
+	reports := func(replicas int, cordoned bool) map[int32][]kafka.LogDir {
+		dirs := map[int32][]kafka.LogDir{}
+		for id := range int32(2) {
+			for v := range 2 {
+				dirs[id] = append(dirs[id], kafka.LogDir{Path: fmt.Sprintf("/var/lib/kafka/data-%d/kafka-log%d", v, id), Replicas: replicas, Cordoned: cordoned && v == 1})
+			}
+		}
+		return dirs
+	}
+	const claim = "data-1-my-cluster-pool-1"
+	volumes := func() []corev1.Volume { return w.pods("pool")["my-cluster-pool-1"].Spec.Volumes }
+	mounted := ContainElement(HaveField("Name", "data-1"))
+
+	w.get(pool, "pool")
+	pool.Spec.Storage.Volumes = []v1.StorageVolume{disk(0), disk(2)}
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 holds, because the broker did not answer"))
+	w.Expect(volumes()).To(And(mounted, ContainElement(HaveField("Name", "data-2"))), "the new volume does not wait for the old one")
+	w.Expect(w.config("my-cluster-pool-1")).To(And(ContainSubstring("cordoned.log.dirs=/var/lib/kafka/data-1/kafka-log1\n"),
+		ContainSubstring("log.dirs=/var/lib/kafka/data-0/kafka-log1,/var/lib/kafka/data-2/kafka-log1,/var/lib/kafka/data-1/kafka-log1\n")))
+	w.start("pool")
+
+	w.brokers.dirs = reports(3, true)
+	w.reconcile()
+	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 1 holds 3 replicas of partitions: move them to other volumes or brokers first"))
+	w.brokers.dirs = reports(0, false)
+	w.reconcile()
+	w.Expect(w.conditions()).To(blockedBy("is empty, and still gets new replicas"))
+	w.brokers.err = errors.New("no broker answers")
+	w.reconcile()
+	w.brokers.err = nil
+	w.Expect(volumes()).To(mounted)
+
+	w.brokers.dirs = reports(0, true)
+	w.reconcile()
+	w.Expect(w.conditions()).NotTo(blockedBy("volume 1"))
+	w.Expect(volumes()).NotTo(mounted)
+	w.Expect(w.config("my-cluster-pool-1")).NotTo(ContainSubstring("data-1"))
+	w.reconcile()
+	w.get(&corev1.PersistentVolumeClaim{}, claim) // the node still runs with it
+
+	w.start("pool")
+	w.reconcile()
+	gone := &corev1.PersistentVolumeClaim{}
+	err := w.k8s.Get(t.Context(), types.NamespacedName{Namespace: w.namespace, Name: claim}, gone)
+	w.Expect(apierrors.IsNotFound(err) || gone.DeletionTimestamp != nil).To(BeTrue(), "it was to be deleted with its node, and nothing uses it: %v", err)
+	w.get(&corev1.PersistentVolumeClaim{}, "data-0-my-cluster-pool-1")
+}
+
+func TestAVolumeThatMustGoGoesByAnnotation(t *testing.T) {
+	w := newWorld(t)
+	disk := func(id int32) v1.StorageVolume {
+		return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
+	}
+	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+	w.create(newKafka(), pool)
+	w.reconcile()
+	w.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: "/var/lib/kafka/data-1/kafka-log0", Failed: true}}}
+	w.get(pool, "pool")
+	pool.Spec.Storage.Volumes = pool.Spec.Storage.Volumes[:1]
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 is out of service"))
+	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("cordoned"), "Kafka did not say that it can")
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	k.Annotations = map[string]string{v1.AnnotationSkipScaleDownCheck: "true"}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("data-1"))
+	w.start("pool")
+	w.reconcile()
+	w.get(&corev1.PersistentVolumeClaim{}, "data-1-my-cluster-pool-0") // deleteClaim was never set
+}
+
+func TestBrokersThatAreToLeaveGetNoNewReplicas(t *testing.T) {
+	w := newWorld(t)
+	w.brokers.metadata = 30
+	brokers, both := nodePool("brokers", 2, v1.RoleBroker), nodePool("both", 1, v1.RoleBroker, v1.RoleController)
+	w.create(newKafka(), brokers, both)
+	w.reconcile()
+	w.start("brokers")
+	w.start("both")
+	w.reconcile()
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1}
+	w.get(brokers, "brokers")
+	brokers.Spec.Replicas = 1
+	w.Expect(w.k8s.Update(t.Context(), brokers)).To(Succeed())
+	w.reconcile()
+	cordoned := ContainSubstring("cordoned.log.dirs=*\n")
+	leaves := w.pods("brokers")
+	w.Expect(leaves).To(HaveLen(2))
+	highest := ""
+	for name := range leaves {
+		highest = max(highest, name)
+	}
+	w.Expect(w.config(highest)).To(cordoned)
+	for name := range w.pods("both") {
+		w.Expect(w.config(name)).NotTo(cordoned)
+	}
+	w.get(brokers, "brokers")
+	brokers.Spec.Replicas = 2
+	w.Expect(w.k8s.Update(t.Context(), brokers)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.config(highest)).NotTo(cordoned)
+}
+
+func TestAFileSystemThatDoesNotGrowWhileItsPodRunsGetsARestart(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	const name = "my-cluster-pool-0"
+	revision := func() string { return w.pods("pool")[name].Annotations[podset.AnnotationRevision] }
+	before := revision()
+	claim := &corev1.PersistentVolumeClaim{}
+	w.get(claim, "data-"+name)
+	since := metav1.NewTime(time.Now().Add(time.Second).Truncate(time.Second))
+	claim.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{
+		Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, LastTransitionTime: since,
+	}}
+	w.Expect(w.k8s.Status().Update(t.Context(), claim)).To(Succeed())
+	w.now = since.Add(onlineResize - time.Second)
+	w.reconcile()
+	w.Expect(revision()).To(Equal(before), "it may still grow")
+	w.now = since.Add(onlineResize + time.Second)
+	w.reconcile()
+	after := revision()
+	w.Expect(after).NotTo(Equal(before))
+	pod := &corev1.Pod{}
+	w.get(pod, name)
+	w.Expect(w.pods("pool")[name].Annotations[model.AnnotationRestartedAt]).To(Equal(string(pod.UID)))
+	w.reconcile()
+	w.Expect(revision()).To(Equal(after), "one restart is enough")
+}
+
+func TestAnAnnotationThatDeletesDataIsAnsweredAndNotCarriedOut(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	pod := &corev1.Pod{}
+	w.get(pod, "my-cluster-pool-0")
+	pod.Annotations[v1.AnnotationDeletePodAndPVC] = "true"
+	w.Expect(w.k8s.Update(t.Context(), pod)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.conditions()).To(ContainElement(HaveField("Message", HavePrefix("Pod my-cluster-pool-0 has the annotation strimzi.io/delete-pod-and-pvc, which is not supported"))))
+	w.get(pod, "my-cluster-pool-0")
+	w.get(&corev1.PersistentVolumeClaim{}, "data-my-cluster-pool-0")
+}

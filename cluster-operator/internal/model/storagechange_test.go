@@ -1,0 +1,131 @@
+package model
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+func claimed(id int32, size string) v1.StorageVolume {
+	return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: size}
+}
+
+func jbod(volumes ...v1.StorageVolume) v1.Storage {
+	return v1.Storage{Type: v1.StorageJBOD, Volumes: volumes}
+}
+
+func TestChangesOfStorage(t *testing.T) {
+	edited := func(edit func(*v1.StorageVolume)) v1.Storage {
+		v := claimed(0, "1Gi")
+		edit(&v)
+		return jbod(v)
+	}
+	shared := func(id int32) v1.StorageVolume {
+		v := claimed(id, "1Gi")
+		v.KraftMetadata = v1.KraftMetadataShared
+		return v
+	}
+	before := jbod(claimed(0, "1Gi"))
+	for name, c := range map[string]struct {
+		wanted  v1.Storage
+		refused string
+	}{
+		"nothing":                     {before, ""},
+		"a volume more":               {jbod(claimed(0, "1Gi"), claimed(1, "1Gi")), ""},
+		"another volume instead":      {jbod(claimed(1, "1Gi")), ""},
+		"larger":                      {jbod(claimed(0, "2Gi")), ""},
+		"the same in another unit":    {jbod(claimed(0, "1024Mi")), ""},
+		"deleteClaim":                 {edited(func(v *v1.StorageVolume) { v.DeleteClaim = new(true) }), ""},
+		"the metadata":                {jbod(shared(0)), ""},
+		"volume attributes":           {edited(func(v *v1.StorageVolume) { v.VolumeAttributesClass = "gold" }), ""},
+		"smaller":                     {jbod(claimed(0, "512Mi")), `the size of volume 0 can't change from "1Gi" to "512Mi"`},
+		"another type":                {edited(func(v *v1.StorageVolume) { v.Type = v1.StorageEphemeral }), `the type of volume 0 can't change from "persistent-claim" to "ephemeral"`},
+		"another type of all":         {v1.Storage{Type: v1.StorageEphemeral}, "the type can't change from jbod to ephemeral"},
+		"another class":               {edited(func(v *v1.StorageVolume) { v.Class = "fast" }), `the class of volume 0 can't change from "" to "fast"`},
+		"another selector":            {edited(func(v *v1.StorageVolume) { v.Selector = map[string]string{"a": "b"} }), `the selector of volume 0 can't change from "map[]" to "map[a:b]"`},
+		"a size limit":                {edited(func(v *v1.StorageVolume) { v.SizeLimit = "1Gi" }), `the sizeLimit of volume 0 can't change from "" to "1Gi"`},
+		"an id twice":                 {jbod(claimed(0, "1Gi"), claimed(0, "1Gi")), "id 0 is used by two volumes"},
+		"the metadata on two":         {jbod(shared(0), shared(1)), "only one volume can hold the metadata (kraftMetadata: shared)"},
+		"a size that is not a number": {jbod(claimed(0, "much")), `the size of volume 0 can't change from "1Gi" to "much"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			accepted, refused := AcceptStorage(before, c.wanted)
+			if c.refused == "" {
+				g.Expect(refused).To(BeEmpty())
+				g.Expect(accepted).To(Equal(c.wanted))
+				return
+			}
+			g.Expect(refused).To(Equal([]string{c.refused}))
+			g.Expect(accepted).To(Equal(before))
+		})
+	}
+}
+
+func TestVolumesThatCantGoYetAreKept(t *testing.T) {
+	g := NewWithT(t)
+	before, wanted := jbod(claimed(0, "1Gi"), claimed(1, "1Gi"), claimed(2, "1Gi")), jbod(claimed(1, "2Gi"), claimed(3, "1Gi"))
+	g.Expect(RemovedVolumes(before, wanted)).To(Equal([]int32{0, 2}))
+	g.Expect(KeepVolumes(before, wanted, []int32{2})).To(Equal(jbod(claimed(1, "2Gi"), claimed(3, "1Gi"), claimed(2, "1Gi"))))
+	g.Expect(wanted.Volumes).To(HaveLen(2))
+	one := v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}
+	g.Expect(RemovedVolumes(one, one)).To(BeEmpty())
+}
+
+func TestWhenAVolumeCanBeTakenFromABroker(t *testing.T) {
+	dir := func(d kafka.LogDir) []kafka.LogDir {
+		d.Path = "/var/lib/kafka/data-1/kafka-log7"
+		return []kafka.LogDir{{Path: "/var/lib/kafka/data-0/kafka-log7", Replicas: 3}, d}
+	}
+	for name, c := range map[string]struct {
+		dirs           []kafka.LogDir
+		known, cordons bool
+		why            string
+	}{
+		"empty and cordoned":        {dir(kafka.LogDir{Cordoned: true}), true, true, ""},
+		"empty, cannot be cordoned": {dir(kafka.LogDir{}), true, false, ""},
+		"empty, not cordoned yet":   {dir(kafka.LogDir{}), true, true, "still gets new replicas"},
+		"not empty":                 {dir(kafka.LogDir{Replicas: 2, Cordoned: true}), true, true, "holds 2 replicas of partitions: move them"},
+		"out of service":            {dir(kafka.LogDir{Failed: true}), true, false, "is out of service"},
+		"the broker is silent":      {nil, false, true, "the broker did not answer"},
+		"the broker runs without":   {dir(kafka.LogDir{})[:1], true, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			why := VolumeInUse(7, 1, c.dirs, c.known, c.cordons)
+			if c.why == "" {
+				g.Expect(why).To(BeEmpty())
+				return
+			}
+			g.Expect(why).To(And(ContainSubstring(c.why), ContainSubstring("volume 1 of broker 7")))
+		})
+	}
+}
+
+func TestWhichKafkaCordons(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(Cordons("4.3.1", "4.3-IV0")).To(BeTrue())
+	g.Expect(Cordons("4.3.1", "4.2-IV1")).To(BeFalse(), "the metadata version has no cordons")
+	g.Expect(Cordons("4.2.0", "4.2-IV1")).To(BeFalse())
+	g.Expect(Cordons("4.2.0", "4.3-IV0")).To(BeFalse(), "brokers of that version know no such key")
+	g.Expect(Cordons("4.3.1", "")).To(BeFalse(), "nobody knows yet")
+}
+
+func TestWhatIsCordoned(t *testing.T) {
+	g := NewWithT(t)
+	in := rich(t)
+	in.Cordon = Cordon{Volumes: map[string][]int32{"brokers": {1}}, Brokers: []int32{1}}
+	cordoned := map[int32]string{}
+	for _, m := range render(t, in, nil).Manifests {
+		for line := range strings.Lines(m.Config.Data["server.config"]) {
+			if dirs, found := strings.CutPrefix(line, "cordoned.log.dirs="); found {
+				cordoned[m.Node.ID] = strings.TrimSpace(dirs)
+			}
+		}
+	}
+	g.Expect(cordoned).To(Equal(map[int32]string{0: "/var/lib/kafka/data-1/kafka-log0", 1: "*"}))
+}
