@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -87,8 +88,8 @@ func equal(a, b any) bool {
 	if isZero(a) && b == nil {
 		return true
 	}
-	p, errA := resource.ParseQuantity(x)
-	q, errB := resource.ParseQuantity(y)
+	p, errA := quantity(x)
+	q, errB := quantity(y)
 	return errA == nil && errB == nil && p.Cmp(q) == 0
 }
 
@@ -112,7 +113,16 @@ func toUnstructured(o client.Object) (*unstructured.Unstructured, error) {
 
 // smaller reports whether a quantity is less than another one.
 func smaller(a, b string) bool {
-	p, errA := resource.ParseQuantity(a)
-	q, errB := resource.ParseQuantity(b)
+	p, errA := quantity(a)
+	q, errB := quantity(b)
 	return errA == nil && errB == nil && p.Cmp(q) < 0
+}
+
+// quantity reads a quantity. Hashes may look like numbers, such as 71523e1358234, which would take hours to compute: no quantity has an exponent of more
+// than two digits.
+func quantity(text string) (resource.Quantity, error) {
+	if e := strings.IndexAny(text, "eE"); e >= 0 && len(strings.TrimLeft(text[e+1:], "+-0")) > 2 {
+		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	return resource.ParseQuantity(text)
 }

@@ -36,9 +36,10 @@ func TestTheFirstFieldThatDiffersIsNamed(t *testing.T) {
 		"another owner before ours": {func(c *corev1.PersistentVolumeClaim) {
 			c.OwnerReferences = append([]metav1.OwnerReference{{UID: "0", Kind: "Other"}}, c.OwnerReferences...)
 		}, ""},
-		"a label":       {func(c *corev1.PersistentVolumeClaim) { c.Labels["a"] = "c" }, ".metadata.labels.a"},
-		"no labels":     {func(c *corev1.PersistentVolumeClaim) { c.Labels = nil }, ".metadata.labels"},
-		"a list's item": {func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadOnlyMany }, ".spec.accessModes[0]"},
+		"a hash that looks like a large number": {func(c *corev1.PersistentVolumeClaim) { c.Labels["a"] = "7152e1358245902" }, ".metadata.labels.a"},
+		"a label":                               {func(c *corev1.PersistentVolumeClaim) { c.Labels["a"] = "c" }, ".metadata.labels.a"},
+		"no labels":                             {func(c *corev1.PersistentVolumeClaim) { c.Labels = nil }, ".metadata.labels"},
+		"a list's item":                         {func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadOnlyMany }, ".spec.accessModes[0]"},
 		"one item more": {func(c *corev1.PersistentVolumeClaim) {
 			c.Spec.AccessModes = append(c.Spec.AccessModes, corev1.ReadOnlyMany)
 		}, ".spec.accessModes"},
@@ -56,4 +57,11 @@ func TestTheFirstFieldThatDiffersIsNamed(t *testing.T) {
 			g.Expect(path).To(Equal(c.want))
 		})
 	}
+}
+
+func TestHashesAreNotComputedAsNumbers(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(equal("7152341e35824590", "2e13582459021734")).To(BeFalse())
+	g.Expect(equal("1e3", "1k")).To(BeTrue())
+	g.Expect(equal("2E", "2000P")).To(BeTrue())
 }
