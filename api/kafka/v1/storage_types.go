@@ -30,9 +30,9 @@ type Storage struct {
 	// +optional
 	Size string `json:"size,omitempty"`
 
-	// The storage class of the volume. The cluster's default when absent.
+	// The storage class of the volume. The cluster's default when absent; "" for a volume that was made by hand.
 	// +optional
-	Class string `json:"class,omitempty"`
+	Class *string `json:"class,omitempty"`
 
 	// For ephemeral: how much there may be.
 	// +optional
@@ -82,9 +82,9 @@ type StorageVolume struct {
 	// +optional
 	Size string `json:"size,omitempty"`
 
-	// The storage class of the volume. The cluster's default when absent.
+	// The storage class of the volume. The cluster's default when absent; "" for a volume that was made by hand.
 	// +optional
-	Class string `json:"class,omitempty"`
+	Class *string `json:"class,omitempty"`
 
 	// For ephemeral: how much there may be.
 	// +optional
@@ -122,5 +122,5 @@ type StorageOverride struct {
 
 	// The storage class.
 	// +optional
-	Class string `json:"class,omitempty"`
+	Class *string `json:"class,omitempty"`
 }

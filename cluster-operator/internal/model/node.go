@@ -277,7 +277,7 @@ func (c *cluster) podListeners(n topology.Node) []v1.Listener {
 func (c *cluster) sizeless(pool string) []volume {
 	list := c.volumes(pool)
 	for i := range list {
-		list[i].Size, list[i].DeleteClaim, list[i].VolumeAttributesClass, list[i].Class = "", nil, "", ""
+		list[i].Size, list[i].DeleteClaim, list[i].VolumeAttributesClass, list[i].Class = "", nil, "", nil
 	}
 	return list
 }

@@ -80,8 +80,8 @@ func (v volume) podVolume(pod string) corev1.Volume {
 	return corev1.Volume{Name: v.name(), VolumeSource: source}
 }
 
-// class returns the storage class of one node's volume; overrides stand in older manifests.
-func (v volume) class(node int32) string {
+// class returns the storage class of one node's volume, nil for the Kubernetes cluster's default, "" for none; overrides stand in older manifests.
+func (v volume) class(node int32) *string {
 	for _, o := range v.Overrides {
 		if o.Broker != nil && *o.Broker == node {
 			return o.Class
@@ -109,9 +109,7 @@ func (c *cluster) claims(n topology.Node) ([]*corev1.PersistentVolumeClaim, erro
 				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
 			},
 		}
-		if class := v.class(n.ID); class != "" {
-			pvc.Spec.StorageClassName = &class
-		}
+		pvc.Spec.StorageClassName = v.class(n.ID)
 		if len(v.Selector) > 0 {
 			pvc.Spec.Selector = &metav1.LabelSelector{MatchLabels: v.Selector}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -57,8 +58,8 @@ func volumeChange(before, after volume) []string {
 	if before.Type != after.Type {
 		no("type", string(before.Type), string(after.Type))
 	}
-	if before.Class != after.Class {
-		no("class", before.Class, after.Class)
+	if !equality.Semantic.DeepEqual(before.Class, after.Class) {
+		no("class", value(before.Class, "default"), value(after.Class, "default"))
 	}
 	if !maps.Equal(before.Selector, after.Selector) {
 		no("selector", fmt.Sprint(before.Selector), fmt.Sprint(after.Selector))

@@ -6,6 +6,8 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -45,7 +47,7 @@ func TestChangesOfStorage(t *testing.T) {
 		"smaller":                     {jbod(claimed(0, "512Mi")), `the size of volume 0 can't change from "1Gi" to "512Mi"`},
 		"another type":                {edited(func(v *v1.StorageVolume) { v.Type = v1.StorageEphemeral }), `the type of volume 0 can't change from "persistent-claim" to "ephemeral"`},
 		"another type of all":         {v1.Storage{Type: v1.StorageEphemeral}, "the type can't change from jbod to ephemeral"},
-		"another class":               {edited(func(v *v1.StorageVolume) { v.Class = "fast" }), `the class of volume 0 can't change from "" to "fast"`},
+		"another class":               {edited(func(v *v1.StorageVolume) { v.Class = new("fast") }), `the class of volume 0 can't change from "default" to "fast"`},
 		"another selector":            {edited(func(v *v1.StorageVolume) { v.Selector = map[string]string{"a": "b"} }), `the selector of volume 0 can't change from "map[]" to "map[a:b]"`},
 		"a size limit":                {edited(func(v *v1.StorageVolume) { v.SizeLimit = "1Gi" }), `the sizeLimit of volume 0 can't change from "" to "1Gi"`},
 		"an id twice":                 {jbod(claimed(0, "1Gi"), claimed(0, "1Gi")), "id 0 is used by two volumes"},
@@ -128,4 +130,22 @@ func TestWhatIsCordoned(t *testing.T) {
 		}
 	}
 	g.Expect(cordoned).To(Equal(map[int32]string{0: "/var/lib/kafka/data-1/kafka-log0", 1: "*"}))
+}
+
+func TestTheStorageClassOfAVolume(t *testing.T) {
+	for name, class := range map[string]*string{"the default": nil, "none": new(""), "one": new("fast")} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			in := rich(t)
+			in.Pools["brokers"].Spec.Storage.Volumes[0].Class = class
+			found := 0
+			for _, o := range render(t, in, nil).Objects {
+				if claim, ok := o.(*corev1.PersistentVolumeClaim); ok && strings.HasPrefix(claim.Name, "data-0-my-cluster-brokers-") {
+					found++
+					g.Expect(claim.Spec.StorageClassName).To(Equal(class))
+				}
+			}
+			g.Expect(found).To(BeNumerically(">", 0))
+		})
+	}
 }
