@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -108,7 +110,9 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 	next.Data = data
 	var err error
 	if j.seen == nil {
-		err = j.client.Create(ctx, next)
+		if next.OwnerReferences, err = j.owners(ctx); err == nil {
+			err = j.client.Create(ctx, next)
+		}
 	} else {
 		err = j.client.Update(ctx, next)
 	}
@@ -117,4 +121,22 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 	}
 	j.seen = next
 	return nil
+}
+
+// owners returns the Kafka object that the StrimziPodSets belong to, if they belong to one: with it, Kubernetes deletes the journal.
+func (j *Journal) owners(ctx context.Context) ([]metav1.OwnerReference, error) {
+	sets := &podset.StrimziPodSetList{}
+	if err := j.reader.List(ctx, sets, client.InNamespace(j.namespace), client.MatchingLabels{v1.LabelCluster: j.cluster}); err != nil {
+		return nil, err
+	}
+	var owners []metav1.OwnerReference
+	for _, set := range sets.Items {
+		for _, o := range set.OwnerReferences {
+			o.Controller, o.BlockOwnerDeletion = nil, nil
+			if o.Kind == podset.KindKafka && o.Name == j.cluster && !slices.Contains(owners, o) {
+				owners = append(owners, o)
+			}
+		}
+	}
+	return owners, nil
 }

@@ -10,10 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
 )
@@ -29,7 +31,13 @@ type desk struct {
 
 func newDesk(objects ...client.Object) *desk {
 	d := &desk{}
-	d.Client = fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, podset.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	d.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 			if d.get != nil {
 				return d.get
@@ -175,4 +183,24 @@ func TestWhoPausedTheRoller(t *testing.T) {
 	_, why, err = j.Load(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(why).To(BeEmpty())
+}
+
+func TestTheJournalIsDeletedWithItsKafka(t *testing.T) {
+	g := NewWithT(t)
+	set := func(name string, owners ...metav1.OwnerReference) *podset.StrimziPodSet {
+		return &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "kafka", Name: name, Labels: map[string]string{"strimzi.io/cluster": "my-cluster"}, OwnerReferences: owners,
+		}}
+	}
+	kafka := metav1.OwnerReference{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "1", Controller: new(true), BlockOwnerDeletion: new(true)}
+	pool := metav1.OwnerReference{APIVersion: "kafka.strimzi.io/v1", Kind: "KafkaNodePool", Name: "b", UID: "2"}
+	other := set("other", metav1.OwnerReference{Kind: "Kafka", Name: "my-cluster", UID: "3"})
+	other.Namespace = "elsewhere"
+	d := newDesk(set("my-cluster-a", kafka), set("my-cluster-b", kafka, pool), set("my-cluster-c"), other)
+	g.Expect(d.journal().Save(t.Context(), roller.Progress{}, nil)).To(Succeed())
+	g.Expect(d.stored(t).OwnerReferences).To(Equal([]metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "1"}}))
+
+	alone := newDesk(set("my-cluster-c"))
+	g.Expect(alone.journal().Save(t.Context(), roller.Progress{}, nil)).To(Succeed())
+	g.Expect(alone.stored(t).OwnerReferences).To(BeEmpty())
 }
