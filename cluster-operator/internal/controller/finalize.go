@@ -48,6 +48,9 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
+	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled {
+		failure.Message += fmt.Sprintf(". To delete the Kafka here and leave everything in other Kubernetes clusters as it is, take the finalizer %s off it", v1.FinalizerStretch)
+	}
 	_, retry := p.conclude(err)
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
 		return reconcile.Result{}, err

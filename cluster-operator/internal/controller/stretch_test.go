@@ -513,6 +513,21 @@ func TestACentralClusterThatWasFollowedTouchesNothing(t *testing.T) {
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
 
+func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	anchor := &corev1.ConfigMap{}
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	ownership.Mark(anchor, "ConfigMap", ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 1, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}})
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	before := w.all()
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"), HaveField("Message", HaveSuffix("take the finalizer strimzi.io/stretch-cluster off it"))))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
 func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
