@@ -20,7 +20,7 @@ type Options struct {
 	// Nodes are the sizes of the Kafkas that the cluster-operator is measured with, and Kafkas is how many of three nodes are applied at once; 0 leaves that out.
 	Nodes  []int
 	Kafkas int
-	// Only names the measurements to make: ready, kafkas, roller, latency, bulk, scale, burst. None means all.
+	// Only names the measurements to make: ready, stretch, kafkas, roller, latency, bulk, scale, burst. None means all.
 	Only []string
 	// OperatorEnv are settings of the operator to measure it with.
 	OperatorEnv map[string]string
@@ -44,6 +44,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		run  func() error
 	}{
 		{"ready", func() error { return ready(ctx, r) }},
+		{"stretch", func() error { return stretch(ctx, r) }},
 		{"kafkas", func() error { return w.kafkas(ctx, r, o.Nodes, o.Kafkas) }},
 		{"roller", func() error { return w.roller(ctx, r) }},
 		{"latency", func() error { return w.latency(ctx, r, 200) }},

@@ -21,6 +21,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -191,19 +192,18 @@ func (k *cluster) runs(version, metadata string) {
 	Expect(kafka.MetadataVersion(features.Finalized[kafka.FeatureMetadataVersion]).String()).To(Equal(metadata))
 }
 
-// grow makes the volumes of a pool larger. The test does what a storage driver does.
-func (k *cluster) grow(pool string) {
+// grow makes the volumes of a pool 2Gi large, as its storage says now. The test does what a storage driver does.
+func (k *cluster) grow(pool, storage string) {
 	GinkgoHelper()
 	before := k.readyPods(Default)
 	size := resource.MustParse("2Gi")
-	k.patch("kafkanodepool", pool, `{"spec":{"storage":{"size":"2Gi"}}}`)
+	k.patch("kafkanodepool", pool, `{"spec":{"storage":`+storage+`}}`)
 	var claims corev1.PersistentVolumeClaimList
 	Eventually(func(g Gomega) {
 		g.Expect(k8s.List(ctx, &claims, client.InNamespace(k.namespace), client.MatchingLabels{podset.LabelPoolName: pool})).To(Succeed())
 		// Those of nodes that left are kept as they are.
 		claims.Items = slices.DeleteFunc(claims.Items, func(c corev1.PersistentVolumeClaim) bool {
-			_, runs := before[strings.TrimPrefix(c.Name, "data-")]
-			return !runs
+			return !slices.ContainsFunc(slices.Collect(maps.Keys(before)), func(pod string) bool { return strings.HasSuffix(c.Name, "-"+pod) })
 		})
 		g.Expect(claims.Items).NotTo(BeEmpty())
 		for _, c := range claims.Items {
@@ -277,4 +277,42 @@ func (k *cluster) joinAndLeave(pool string, present, more []int32) {
 	}).Should(Succeed(), func() string { return said(k.namespace) })
 	Expect(k.readyPods(Default)).To(Equal(before), "nobody else was restarted")
 	Expect(strings.Contains(conditions(k.object(Default).Status.Conditions)["Warning"], "holds")).To(BeFalse())
+}
+
+// loseVolume takes a volume from the brokers of a pool whose topics are on it.
+func (k *cluster) loseVolume(pool string, brokers []int32, without string) {
+	GinkgoHelper()
+	const dir = "/var/lib/kafka/data-%d/kafka-log%d"
+	k.patch("kafkanodepool", pool, `{"spec":{"storage":`+without+`}}`)
+	admin := k.admin()
+	defer admin.Close()
+	Eventually(func(g Gomega) {
+		warnings := conditions(k.object(g).Status.Conditions)
+		for _, id := range brokers {
+			g.Expect(warnings).To(HaveKeyWithValue("Warning", MatchRegexp(`volume 1 of broker %d holds [1-9]\d* replicas`, id)))
+			dirs, err := admin.DescribeLogDirs(ctx, id)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(dirs).To(ContainElement(And(HaveField("Path", fmt.Sprintf(dir, 1, id)), HaveField("Cordoned", true))))
+		}
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, id := range brokers {
+		Expect(traffic.Drain(limited, k.records("any"), id, fmt.Sprintf(dir, 1, id), fmt.Sprintf(dir, 0, id))).To(Succeed())
+	}
+	Eventually(func(g Gomega) {
+		for _, id := range brokers {
+			dirs, err := admin.DescribeLogDirs(ctx, id)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(dirs).To(HaveExactElements(And(HaveField("Path", fmt.Sprintf(dir, 0, id)), HaveField("Cordoned", false))))
+		}
+		for _, id := range brokers {
+			claim := client.ObjectKey{Namespace: k.namespace, Name: fmt.Sprintf("data-1-%s-%s-%d", k.name, pool, id)}
+			g.Expect(apierrors.IsNotFound(k8s.Get(ctx, claim, &corev1.PersistentVolumeClaim{}))).To(BeTrue(), claim.Name)
+		}
+		configs, err := admin.DescribeConfigs(ctx, []kafka.ConfigResource{kafka.BrokerResource(brokers[0])}, []string{"cordoned.log.dirs"})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(configs[kafka.BrokerResource(brokers[0])].Entries["cordoned.log.dirs"].Value).To(BeEmpty())
+	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
+	k.ready()
 }

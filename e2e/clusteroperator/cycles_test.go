@@ -63,7 +63,15 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 
 	It("takes the user's own CA", func() { k.through("change to the user's CA", k.supplyCA) })
 
-	It("gets larger volumes", func() { k.through("larger volumes", func() { k.grow("brokers") }) })
+	It("loses a volume, after what is on it was moved", func() {
+		k.through("a volume less", func() {
+			k.loseVolume("brokers", []int32{0, 1, 2}, `{"volumes":[{"id":0,"type":"persistent-claim","size":"1Gi"}]}`)
+		})
+	})
+
+	It("gets larger volumes", func() {
+		k.through("larger volumes", func() { k.grow("brokers", `{"volumes":[{"id":0,"type":"persistent-claim","size":"2Gi"}]}`) })
+	})
 
 	It("lives through the loss of a machine's power", func() {
 		lost := home.Nodes()[2]

@@ -171,7 +171,7 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 	})
 
 	// Its manifest does not know of it: whoever applies that again is told that volumes can't shrink.
-	It("gets larger volumes", func() { k.grow("combined") })
+	It("gets larger volumes", func() { k.grow("combined", `{"size":"2Gi"}`) })
 
 	It("has its records again when it is deleted and applied again, for the volumes are kept", func() {
 		volumes := k.volumes()

@@ -34,7 +34,7 @@ const (
 
 func object(g Gomega) *v1.Kafka {
 	found := &v1.Kafka{}
-	g.Expect(places[0].k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found)).To(Succeed())
+	g.Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found)).To(Succeed())
 	return found
 }
 
@@ -66,7 +66,7 @@ func readyPods(g Gomega) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, p := range places {
 		var pods corev1.PodList
-		g.Expect(p.k8s.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
+		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
 		for _, pod := range pods.Items {
 			if pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -88,7 +88,7 @@ func outside() (addresses []string, authority []byte) {
 	}
 	Expect(addresses).To(HaveLen(3), "one in each Kubernetes cluster")
 	var secret corev1.Secret
-	Expect(places[0].k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca-cert"}, &secret)).To(Succeed())
+	Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca-cert"}, &secret)).To(Succeed())
 	return addresses, secret.Data["ca.crt"]
 }
 
@@ -173,7 +173,7 @@ func goesOn(topic string, away int32, flow *traffic.Traffic) {
 var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
 		for _, p := range places {
-			Expect(p.k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+			Expect(p.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		}
 		DeferCleanup(func() { Expect(lab.HealAll()).To(Succeed()) })
 	})
@@ -187,11 +187,11 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 			"Stretch cluster active: provider=nodeport, central=cluster-central, clusters=cluster-central,cluster-east,cluster-west"))
 		write("formed", func(*traffic.Traffic) {})
 		for i, p := range places {
-			pod := fmt.Sprintf("%s-%s-%d", name, strings.TrimPrefix(p.id, "cluster-"), i)
-			Expect(p.kubectl("get", "pod", "-n", namespace, pod, "-o", "jsonpath={.metadata.annotations.strimzi\\.io/stretch-cluster-alias}")).To(Equal(p.id))
+			pod := fmt.Sprintf("%s-%s-%d", name, strings.TrimPrefix(p.ID, "cluster-"), i)
+			Expect(p.kubectl("get", "pod", "-n", namespace, pod, "-o", "jsonpath={.metadata.annotations.strimzi\\.io/stretch-cluster-alias}")).To(Equal(p.ID))
 		}
 		for _, remote := range places[1:] {
-			Expect(remote.k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca"}, &corev1.Secret{})).
+			Expect(remote.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca"}, &corev1.Secret{})).
 				To(MatchError(apierrors.IsNotFound, "the key of the CA stays in the central cluster"))
 		}
 	})
@@ -255,12 +255,11 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		places[0].kubectl("delete", "-n", namespace, "-f", filepath.Join("testdata", "kafka.yaml"), "--timeout=120s")
 		for _, p := range places {
 			Eventually(func() string {
-				left := p.kubectl("get", "strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets", "-n", namespace,
+				return p.kubectl("get", "strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets", "-n", namespace,
 					"-l", v1.LabelCluster+"="+name, "-o", "name")
-				return strings.ReplaceAll(left, "configmap/"+name+"-roller\n", "") // the roller's journal is its own
 			}).Should(BeEmpty())
 			var claims corev1.PersistentVolumeClaimList
-			Expect(p.k8s.List(ctx, &claims, client.InNamespace(namespace))).To(Succeed())
+			Expect(p.Client.List(ctx, &claims, client.InNamespace(namespace))).To(Succeed())
 			Expect(claims.Items).To(HaveLen(1), "its data is kept, as its deleteClaim says")
 		}
 		report("it is gone everywhere", time.Since(began))
