@@ -46,6 +46,8 @@ type pass struct {
 	remembered []topology.Node
 	record     record
 	owner      ownership.Owner
+	// planned reports that all objects are known that the network provider wants.
+	planned bool
 	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
 	hold map[int32]string
 	// secrets are those of the PKI in the home cluster, by their names.

@@ -120,6 +120,16 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	if err != nil {
 		return nil, err
 	}
+	if err := r.CheckPlan(planned); err != nil {
+		return nil, err
+	}
+	for _, s := range p.sites {
+		for _, o := range planned {
+			if o.Cluster == p.clusterID(s.cluster) && s.kept[facts.Key{Kind: o.Object.GetKind(), Name: o.Object.GetName()}] {
+				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator makes itself", o.Object.GetKind(), o.Object.GetName(), o.Cluster)
+			}
+		}
+	}
 	var observed []network.Object
 	err = p.eachHost(func(s *site) error {
 		seen, err := p.applyPlanned(ctx, s, planned)
@@ -133,8 +143,12 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	if err != nil {
 		return nil, err
 	}
+	p.planned = true
 	resolution, err := p.Stretching.Provider.Resolve(ctx, r, observed)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.CheckResolution(resolution); err != nil {
 		return nil, err
 	}
 	found := map[int32]model.Found{}

@@ -279,6 +279,9 @@ func (p *pass) place(ctx context.Context) error {
 
 // prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
 func (p *pass) prune(ctx context.Context) error {
+	if p.input.Stretch != nil && !p.planned {
+		return nil // what looks unwanted may be what nodes are reached by
+	}
 	return p.each(func(s *site) error { return p.pruneSite(ctx, s) })
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
@@ -526,6 +527,68 @@ func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
 	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"), HaveField("Message", HaveSuffix("take the finalizer strimzi.io/stretch-cluster off it"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
+// liar is a provider that answers something else.
+type liar struct {
+	network.Provider
+	plan    func([]network.Object) []network.Object
+	resolve func(network.Resolution) network.Resolution
+}
+
+func (l liar) Plan(ctx context.Context, r network.Request) ([]network.Object, error) {
+	o, err := l.Provider.Plan(ctx, r)
+	if l.plan != nil {
+		o = l.plan(o)
+	}
+	return o, err
+}
+
+func (l liar) Resolve(ctx context.Context, r network.Request, observed []network.Object) (network.Resolution, error) {
+	found, err := l.Provider.Resolve(ctx, r, observed)
+	if l.resolve != nil {
+		found = l.resolve(found)
+	}
+	return found, err
+}
+
+func TestAProviderThatLiesChangesNothing(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before, honest := w.all(), w.r.Stretching.Provider
+	planned := func(apiVersion, kind, name string) network.Object {
+		o := network.Object{Cluster: "east"}
+		o.Object.SetAPIVersion(apiVersion)
+		o.Object.SetKind(kind)
+		o.Object.SetName(name)
+		return o
+	}
+	for what, l := range map[string]liar{
+		"a provider does not plan /v1, Kind=Secret": {plan: func(o []network.Object) []network.Object {
+			return append(o, planned("v1", "Secret", "my-cluster-cluster-ca-cert"))
+		}},
+		"which the operator makes itself": {plan: func(o []network.Object) []network.Object {
+			return append(o, planned("v1", "Service", "my-cluster-kafka-brokers"))
+		}},
+		"is not a DNS name or an IP address": {resolve: func(r network.Resolution) network.Resolution {
+			for _, at := range r.Endpoints {
+				for name := range at {
+					at[name] = network.Endpoint{Host: "x\nsuper.users=User:ANONYMOUS", Port: 1}
+				}
+			}
+			return r
+		}},
+	} {
+		l.Provider = honest
+		w.r.Stretching.Provider = l
+		w.pass()
+		w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "NetworkProviderFailed"), HaveField("Message", ContainSubstring(what)))))
+		w.Expect(w.all()["east"]).To(Equal(before["east"]), what)
+		w.Expect(w.all()["west"]).To(Equal(before["west"]), what)
+	}
+	w.r.Stretching.Provider = honest
+	w.pass()
+	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
 }
 
 func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {

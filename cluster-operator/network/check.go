@@ -1,0 +1,110 @@
+package network
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// groupsOfOthers and kindsOfOthers are what a provider does not plan: the operator makes nodes of these, or they grant rights.
+var (
+	groupsOfOthers = []string{"apps", "batch", "rbac.authorization.k8s.io", "kafka.strimzi.io", "core.strimzi.io", "apiextensions.k8s.io", "admissionregistration.k8s.io"}
+	kindsOfOthers  = []string{
+		"ConfigMap", "Secret", "Pod", "PersistentVolume", "PersistentVolumeClaim", "ServiceAccount", "Namespace", "Node", "ReplicationController",
+	}
+)
+
+// CheckPlan returns an error if what a provider planned is not to be written: it is incomplete, is planned twice, is for a Kubernetes cluster without nodes, or
+// is of a kind that a provider does not plan.
+func (r Request) CheckPlan(planned []Object) error {
+	seen := map[string]bool{}
+	for _, o := range planned {
+		gvk := o.Object.GroupVersionKind()
+		what := fmt.Sprintf("%s %s in cluster %s", gvk.Kind, o.Object.GetName(), o.Cluster)
+		if gvk.Kind == "" || gvk.Version == "" {
+			return fmt.Errorf("planned %s: kind or apiVersion is missing", what)
+		}
+		if wrong := validation.IsDNS1123Subdomain(o.Object.GetName()); len(wrong) > 0 {
+			return fmt.Errorf("planned %s: name %q: %s", what, o.Object.GetName(), strings.Join(wrong, "; "))
+		}
+		if !slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return c.ID == o.Cluster }) {
+			return fmt.Errorf("planned %s: that cluster hosts no nodes", what)
+		}
+		if ns := o.Object.GetNamespace(); ns != "" && ns != r.Namespace {
+			return fmt.Errorf("planned %s: namespace %s is not the Kafka's", what, ns)
+		}
+		if ofOthers(gvk) {
+			return fmt.Errorf("planned %s: a provider does not plan %s", what, gvk)
+		}
+		if id := gvk.GroupKind().String() + what; seen[id] {
+			return fmt.Errorf("planned %s twice", what)
+		} else {
+			seen[id] = true
+		}
+	}
+	return nil
+}
+
+func ofOthers(gvk schema.GroupVersionKind) bool {
+	return gvk.Group == "" && slices.Contains(kindsOfOthers, gvk.Kind) || slices.Contains(groupsOfOthers, gvk.Group)
+}
+
+// CheckResolution returns an error if nodes can't advertise what a provider found: an endpoint is missing, is not an address, or is that of another port or
+// node too. A node that has no endpoints waits, and is fine.
+func (r Request) CheckResolution(found Resolution) error {
+	nodes := map[int32]Node{}
+	for _, n := range r.Nodes {
+		nodes[n.ID] = n
+	}
+	used := map[Endpoint]string{}
+	for _, id := range slices.Sorted(maps.Keys(found.Endpoints)) {
+		n, known := nodes[id]
+		if !known {
+			return fmt.Errorf("resolved node %d, which does not exist", id)
+		}
+		at := found.Endpoints[id]
+		for _, port := range n.Ports {
+			e, there := at[port.Name]
+			name := fmt.Sprintf("port %s of node %d", port.Name, id)
+			if !there {
+				return fmt.Errorf("resolved no endpoint for %s", name)
+			}
+			if err := checkHost(e.Host); err != nil {
+				return fmt.Errorf("resolved %s: %w", name, err)
+			}
+			if e.Port < 1 || e.Port > 65535 {
+				return fmt.Errorf("resolved %s: %d is not a port", name, e.Port)
+			}
+			if other, taken := used[e]; taken {
+				return fmt.Errorf("resolved %s and %s to the same %s:%d", other, name, e.Host, e.Port)
+			}
+			used[e] = name
+		}
+		if len(at) > len(n.Ports) {
+			return fmt.Errorf("resolved %d endpoints of node %d, which has %d ports", len(at), id, len(n.Ports))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(found.Names)) {
+		for _, name := range found.Names[id] {
+			if err := checkHost(strings.TrimPrefix(name, "*.")); err != nil {
+				return fmt.Errorf("resolved a name of node %d: %w", id, err)
+			}
+		}
+	}
+	return nil
+}
+
+func checkHost(host string) error {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	if wrong := validation.IsDNS1123Subdomain(strings.ToLower(host)); len(wrong) > 0 {
+		return fmt.Errorf("%q is not a DNS name or an IP address", host)
+	}
+	return nil
+}

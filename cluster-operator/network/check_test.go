@@ -1,0 +1,101 @@
+package network_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+func twoNodes() network.Request {
+	ports := []network.Port{{Name: "tcp-ctrlplane", Port: 9090}, {Name: "tcp-replication", Port: 9091}}
+	return network.Request{
+		Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "central"}, {ID: "east"}},
+		Nodes: []network.Node{{ID: 0, Pod: "my-cluster-a-0", Cluster: "central", Ports: ports}, {ID: 1, Pod: "my-cluster-b-1", Cluster: "east", Ports: ports}},
+	}
+}
+
+func planned(cluster, apiVersion, kind, name string) network.Object {
+	o := network.Object{Cluster: cluster}
+	o.Object.SetAPIVersion(apiVersion)
+	o.Object.SetKind(kind)
+	o.Object.SetName(name)
+	return o
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func TestWhatAProviderMayPlan(t *testing.T) {
+	elsewhere := planned("east", "v1", "Service", "a")
+	elsewhere.Object.SetNamespace("kube-system")
+	at := planned("east", "v1", "Service", "a")
+	at.Object.SetNamespace("kafka")
+	for name, c := range map[string]struct {
+		planned []network.Object
+		want    string
+	}{
+		"nothing":                    {nil, ""},
+		"a Service in each cluster":  {[]network.Object{planned("central", "v1", "Service", "a"), planned("east", "v1", "Service", "a")}, ""},
+		"an object of a CRD":         {[]network.Object{planned("east", "multicluster.x-k8s.io/v1alpha1", "ServiceExport", "a")}, ""},
+		"in the Kafka's namespace":   {[]network.Object{at}, ""},
+		"in another namespace":       {[]network.Object{elsewhere}, "namespace kube-system is not the Kafka's"},
+		"in a cluster without nodes": {[]network.Object{planned("west", "v1", "Service", "a")}, "that cluster hosts no nodes"},
+		"in no cluster":              {[]network.Object{planned("", "v1", "Service", "a")}, "that cluster hosts no nodes"},
+		"without a kind":             {[]network.Object{planned("east", "v1", "", "a")}, "kind or apiVersion is missing"},
+		"without an apiVersion":      {[]network.Object{planned("east", "", "Service", "a")}, "kind or apiVersion is missing"},
+		"without a name":             {[]network.Object{planned("east", "v1", "Service", "")}, `name ""`},
+		"with an illegal name":       {[]network.Object{planned("east", "v1", "Service", "../a")}, `name "../a"`},
+		"twice":                      {[]network.Object{planned("east", "v1", "Service", "a"), planned("east", "v1", "Service", "a")}, "twice"},
+		"a Secret":                   {[]network.Object{planned("east", "v1", "Secret", "my-cluster-cluster-ca")}, "does not plan /v1, Kind=Secret"},
+		"a ConfigMap":                {[]network.Object{planned("east", "v1", "ConfigMap", "my-cluster-kafka-gc")}, "does not plan"},
+		"a volume":                   {[]network.Object{planned("east", "v1", "PersistentVolumeClaim", "data-0-my-cluster-b-1")}, "does not plan"},
+		"a pod":                      {[]network.Object{planned("east", "v1", "Pod", "a")}, "does not plan"},
+		"a Deployment":               {[]network.Object{planned("east", "apps/v1", "Deployment", "a")}, "does not plan"},
+		"a StrimziPodSet":            {[]network.Object{planned("east", "core.strimzi.io/v1", "StrimziPodSet", "my-cluster-b")}, "does not plan"},
+		"a Kafka":                    {[]network.Object{planned("east", "kafka.strimzi.io/v1", "Kafka", "my-cluster")}, "does not plan"},
+		"a right":                    {[]network.Object{planned("east", "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "a")}, "does not plan"},
+	} {
+		t.Run(name, func(t *testing.T) { wantError(t, twoNodes().CheckPlan(c.planned), c.want) })
+	}
+}
+
+func TestWhatNodesCanAdvertise(t *testing.T) {
+	type at = map[string]network.Endpoint
+	good := func(host string) at {
+		return at{"tcp-ctrlplane": {Host: host, Port: 30000}, "tcp-replication": {Host: host, Port: 30001}}
+	}
+	replication := func(e network.Endpoint) at {
+		return at{"tcp-ctrlplane": {Host: "h", Port: 1}, "tcp-replication": e}
+	}
+	for name, c := range map[string]struct {
+		found network.Resolution
+		want  string
+	}{
+		"nothing is known":       {network.NewResolution(), ""},
+		"one of two":             {network.Resolution{Endpoints: network.Endpoints{0: good("10.0.0.1")}, Pending: map[int32]string{1: "it has no address"}}, ""},
+		"names and addresses":    {network.Resolution{Endpoints: network.Endpoints{0: good("Node-0.example.com"), 1: good("2001:db8::1")}}, ""},
+		"further names":          {network.Resolution{Names: map[int32][]string{0: {"*.example.com", "10.0.0.1"}}}, ""},
+		"no host":                {network.Resolution{Endpoints: network.Endpoints{0: replication(network.Endpoint{Port: 1})}}, `"" is not a DNS name`},
+		"a URL":                  {network.Resolution{Endpoints: network.Endpoints{0: good("https://x")}}, "is not a DNS name or an IP address"},
+		"a line of a config":     {network.Resolution{Endpoints: network.Endpoints{0: good("x\nsuper.users=User:ANONYMOUS")}}, "is not a DNS name or an IP address"},
+		"two voters in one":      {network.Resolution{Endpoints: network.Endpoints{0: good("x:9090,9@evil")}}, "is not a DNS name or an IP address"},
+		"port 0":                 {network.Resolution{Endpoints: network.Endpoints{0: replication(network.Endpoint{Host: "h"})}}, "0 is not a port"},
+		"a negative port":        {network.Resolution{Endpoints: network.Endpoints{0: replication(network.Endpoint{Host: "h", Port: -1})}}, "-1 is not a port"},
+		"a port too high":        {network.Resolution{Endpoints: network.Endpoints{0: replication(network.Endpoint{Host: "h", Port: 65536})}}, "65536 is not a port"},
+		"a port that is missing": {network.Resolution{Endpoints: network.Endpoints{0: {"tcp-ctrlplane": {Host: "h", Port: 1}}}}, "no endpoint for port tcp-replication of node 0"},
+		"a port too many": {network.Resolution{Endpoints: network.Endpoints{0: {
+			"tcp-ctrlplane": {Host: "h", Port: 1}, "tcp-replication": {Host: "h", Port: 2}, "tcp-admin": {Host: "h", Port: 3},
+		}}}, "3 endpoints of node 0, which has 2 ports"},
+		"two ports in one":       {network.Resolution{Endpoints: network.Endpoints{0: replication(network.Endpoint{Host: "h", Port: 1})}}, "to the same h:1"},
+		"two nodes in one":       {network.Resolution{Endpoints: network.Endpoints{0: good("h"), 1: good("h")}}, "to the same h:30000"},
+		"a node that nobody has": {network.Resolution{Endpoints: network.Endpoints{7: good("h")}}, "node 7, which does not exist"},
+		"a name with a space":    {network.Resolution{Names: map[int32][]string{0: {"a b"}}}, `"a b" is not a DNS name`},
+	} {
+		t.Run(name, func(t *testing.T) { wantError(t, twoNodes().CheckResolution(c.found), c.want) })
+	}
+}
