@@ -44,9 +44,9 @@ func (h Hysteresis) Next(health Health, now time.Time, err error) Health {
 //
 // A connection that has gone silent (a stopped server, a dropped route) is told within Failures * Interval + Timeout.
 type Probing struct {
-	// Interval is the time between the starts of two probes. Zero: 5 s.
+	// Interval is the time between the starts of two probes. Zero: 4 s.
 	Interval time.Duration
-	// Timeout is how long one probe may take, at most Interval. Zero: Interval.
+	// Timeout is how long one probe may take, at most Interval. Zero: 3 s.
 	Timeout time.Duration
 	// Hysteresis describes how many probes it takes to change one's mind. Zero: 3 failures, 3 successes.
 	Hysteresis Hysteresis
@@ -54,11 +54,12 @@ type Probing struct {
 
 func (p Probing) withDefaults() Probing {
 	if p.Interval <= 0 {
-		p.Interval = 5 * time.Second
+		p.Interval = 4 * time.Second
 	}
-	if p.Timeout <= 0 || p.Timeout > p.Interval {
-		p.Timeout = p.Interval
+	if p.Timeout <= 0 {
+		p.Timeout = 3 * time.Second
 	}
+	p.Timeout = min(p.Timeout, p.Interval)
 	if p.Hysteresis.Failures < 1 {
 		p.Hysteresis.Failures = 3
 	}

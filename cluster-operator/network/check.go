@@ -41,11 +41,11 @@ func (r Request) CheckPlan(planned []Object) error {
 		if ofOthers(gvk) {
 			return fmt.Errorf("planned %s: a provider does not plan %s", what, gvk)
 		}
-		if id := gvk.GroupKind().String() + what; seen[id] {
+		id := gvk.GroupKind().String() + what
+		if seen[id] {
 			return fmt.Errorf("planned %s twice", what)
-		} else {
-			seen[id] = true
 		}
+		seen[id] = true
 	}
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kerr" //nolint:depguard // as in traffic.go
+	"github.com/twmb/franz-go/pkg/kgo"  //nolint:depguard // as in traffic.go
+	"github.com/twmb/franz-go/pkg/kmsg" //nolint:depguard // as in traffic.go
 )
 
 // Drain moves all replicas of a broker from one of its log directories to another one, and returns when they are there.
