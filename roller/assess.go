@@ -59,6 +59,7 @@ const (
 	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
 	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
 	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync
+	RuleClusterLoss  Rule = "ClusterLoss"  // the loss of a Kubernetes cluster would be an outage, and would be none with others back
 	RuleRisk         Rule = "Risk"         // allowed by the availability rule, forbidden by the policy
 	RuleConfig       Rule = "Config"       // Kafka does not take the configuration
 	RuleDenied       Rule = "Denied"       // the API server does not delete its pod

@@ -17,6 +17,12 @@ func (r *round) follow() {
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(r.batch[a.Node], r.batch[b.Node]))
 	})
+	r.rings()
+}
+
+// open reports whether the broker may go down by what is in sync, now and if a Kubernetes cluster is lost.
+func (r *round) open(a *Assessment) bool {
+	return r.gone.open(a.Node) && r.losses.exposed(a) == nil
 }
 
 func (r *round) takeUp() {
@@ -34,7 +40,7 @@ func (r *round) takeUp() {
 	limits := fmt.Sprintf("%d/%d/%g", r.policy.MaxUnavailable, r.policy.MaxPerRack, r.policy.MaxLeaderShare)
 	covered := !slices.ContainsFunc(brokers, func(a *Assessment) bool { _, planned := r.batch[a.Node]; return !planned })
 	opened := slices.ContainsFunc(brokers, func(a *Assessment) bool {
-		return slices.Contains(r.progress.Shut, a.Node) && (a.Down || r.gone.open(a.Node))
+		return slices.Contains(r.progress.Shut, a.Node) && (a.Down || r.open(a))
 	})
 	if covered && limits == r.progress.Limits && !opened {
 		return
@@ -82,7 +88,7 @@ func (r *round) divide(brokers []*Assessment) division {
 	var unready, ready, shut []*Assessment
 	for _, a := range brokers {
 		switch {
-		case !a.Down && !r.gone.open(a.Node):
+		case !a.Down && !r.open(a):
 			shut = append(shut, a)
 		case a.rank() == 3:
 			unready = append(unready, a)
@@ -122,6 +128,7 @@ func (r *round) pack(brokers []*Assessment) division {
 		return division{}
 	}
 	in := r.gone.constraints(brokers)
+	r.losses.constrain(&in, brokers)
 	in.MaxSize = r.policy.MaxUnavailable
 	in.MaxPerGroup = r.policy.MaxPerRack
 	in.Groups = r.racks(brokers)

@@ -185,10 +185,21 @@ func (r *round) safety(a, b *Assessment, way string) {
 	if a.Down || way != "" && a.Roles.Controller {
 		return
 	}
+	before := len(b.Blocks)
 	r.quorum(a, b)
-	if !a.Roles.Broker || way != "" || a.outside(r.s, r.policy, r.avail) {
+	if a.Roles.Broker && way == "" && !a.outside(r.s, r.policy, r.avail) {
+		r.data(a, b)
+	}
+	if way != "" || len(b.Blocks) > before || r.first(a) {
 		return
 	}
+	if why := r.losses.block(a); why != "" {
+		b.block(RuleClusterLoss, "%s", why)
+	}
+}
+
+// data is what the replicas of a broker need.
+func (r *round) data(a, b *Assessment) {
 	if a.node.Hidden != "" {
 		b.block(RuleAvailability, "%s", a.node.Hidden)
 		return
@@ -267,6 +278,8 @@ func (r *round) forced(a *Assessment) string {
 	switch {
 	case way != "":
 		return way
+	case r.first(a):
+		return r.ringed()
 	case a.guessed():
 		return fmt.Sprintf("it has been unready for %s, and may be recovering its logs: %s", rounded(r.s.At.Sub(a.node.ReadyChanged)), a.node.Recovery.Why())
 	case a.Down:

@@ -100,7 +100,7 @@ func (p *Plan) predict(r *round) {
 func (r *round) stays(a *Assessment) bool {
 	passes := passing
 	if slices.ContainsFunc(r.away, func(other *Assessment) bool { return other.stage.underWay() }) {
-		passes = append(slices.Clip(passing), RuleAvailability, RuleQuorum)
+		passes = append(slices.Clip(passing), RuleAvailability, RuleQuorum, RuleClusterLoss)
 	}
 	blocks := slices.DeleteFunc(r.gates(a), func(b Block) bool { return slices.Contains(passes, b.Rule) })
 	if len(blocks) == 0 {
@@ -203,7 +203,7 @@ func (r *round) split(before, batch []NodeID) string {
 			rack++
 		}
 	}
-	why := r.avail.shortage(first.ID, r.with(before))
+	why, loss := r.avail.shortage(first.ID, r.with(before)), r.losses.beside(r.assessment(first.ID), before)
 	switch {
 	case r.rankOf(before[0]) < r.rankOf(first.ID):
 		return "nodes that are not ready go first"
@@ -211,6 +211,8 @@ func (r *round) split(before, batch []NodeID) string {
 		return fmt.Sprintf("at most %s may be away", amount(max(1, r.policy.MaxUnavailable), "broker"))
 	case why != "":
 		return why
+	case loss != "":
+		return loss
 	case r.policy.MaxPerRack > 0 && rack >= r.policy.MaxPerRack:
 		return fmt.Sprintf("at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), first.Rack)
 	case r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare:

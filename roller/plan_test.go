@@ -86,9 +86,11 @@ func TestPlanEqualsExecution(t *testing.T) {
 func randomScene(t *testing.T, random *rand.Rand) *scene {
 	sc := newScene(t)
 	n := roller.NodeID(3 + random.IntN(20))
+	clusters := 1 + random.IntN(3)
 	for id := range n {
 		sc.with([]roller.Roles{broker, broker, broker, controller, combined}[random.IntN(5)], id)
 		sc.node(id).Rack = fmt.Sprint(random.IntN(3))
+		sc.node(id).Place = fmt.Sprint("cluster-", random.IntN(clusters))
 		if random.IntN(10) == 0 {
 			sc.current(id)
 		}
@@ -107,7 +109,7 @@ func randomScene(t *testing.T, random *rand.Rand) *scene {
 	}
 	var topics []roller.Topic
 	for i := range random.IntN(40) {
-		rf := min(1+random.IntN(4), len(brokers))
+		rf := min(1+random.IntN(6), len(brokers))
 		if rf == 0 {
 			break
 		}

@@ -62,7 +62,7 @@ func (s *Snapshot) absent(p Progress) *Snapshot {
 		if s.Unread == "" || s.Node(id) != nil {
 			continue
 		}
-		n := Node{ID: id, Name: r.Name, Roles: r.Roles, Rack: r.Rack, Instance: Unknown[string](s.Unread), Ready: Unknown[bool](s.Unread), Stuck: Unknown[string](s.Unread)}
+		n := Node{ID: id, Name: r.Name, Roles: r.Roles, Rack: r.Rack, Place: r.Place, Instance: Unknown[string](s.Unread), Ready: Unknown[bool](s.Unread), Stuck: Unknown[string](s.Unread)}
 		missing = append(missing, n)
 	}
 	if len(missing) == 0 {

@@ -33,6 +33,8 @@ type Progress struct {
 	Witnessed time.Time `json:"witnessed,omitzero"`
 	// Shut are the brokers that the plan restarts one by one only because they could not go when it was made.
 	Shut []NodeID `json:"shut,omitempty"`
+	// Ring is how much nodes lack that wait for one another (docs/decisions/cluster-loss-budget.md); nil: none do.
+	Ring *Ring `json:"ring,omitempty"`
 	// Paces are how long restarts took lately, by the nodes' roles.
 	Paces map[string]Pace `json:"paces,omitempty"`
 	// Back is when the last node came back.
@@ -46,6 +48,7 @@ type Restart struct {
 	Name     string    `json:"name,omitempty"`
 	Roles    Roles     `json:"roles,omitzero"`
 	Rack     string    `json:"rack,omitempty"`
+	Place    string    `json:"place,omitempty"`
 	At       time.Time `json:"at"`
 	Reasons  []Reason  `json:"reasons"`
 	// Behind is how many of the broker's replicas were not in sync before: as many may be so after.

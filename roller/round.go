@@ -26,6 +26,9 @@ type round struct {
 	controllers, down int
 	// lost are the controllers that can't be relied on, although the quorum's leader may still take them for caught up.
 	lost []NodeID
+	// losses keeps the cluster-loss budget, and ring are the nodes that would wait for one another for ever.
+	losses *losses
+	ring   []*Assessment
 	// heard: a broker answers, so that it is not us who can reach nobody.
 	heard bool
 	// batch is the number of a broker's batch in the plan that is followed; made is that plan if it was made in this round.
@@ -77,6 +80,7 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 		}
 	}
 	r.gone = newLedger(r.avail, gone)
+	r.losses = r.newLosses()
 	r.forget()
 	r.witness()
 	return r
@@ -183,6 +187,7 @@ func (r *round) givenUp(a *Assessment) bool {
 func (r *round) choose(a *Assessment) {
 	r.chosen = append(r.chosen, a)
 	r.gone.add(a.Node)
+	r.losses.goes(a.Node)
 	if !slices.Contains(r.away, a) {
 		r.away = append(r.away, a)
 	}
@@ -194,7 +199,7 @@ func (r *round) restart(a *Assessment) Restart {
 	if a.Down {
 		behind = 0 // it is behind because it serves nobody, and catches up once it does
 	}
-	next := Restart{Instance: a.node.Instance.Or(""), Name: a.Name, Roles: a.Roles, Rack: a.node.Rack, At: r.s.At, Reasons: a.Reasons, Behind: behind}
+	next := Restart{Instance: a.node.Instance.Or(""), Name: a.Name, Roles: a.Roles, Rack: a.node.Rack, Place: a.node.Place, At: r.s.At, Reasons: a.Reasons, Behind: behind}
 	if before, ok := r.progress.Restarts[a.Node]; ok { // what it lost by that one is still to catch up
 		before.Before = nil
 		next.Before, next.Behind = &before, before.Behind

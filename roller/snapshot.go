@@ -52,7 +52,7 @@ type Node struct {
 	ID NodeID `json:"id"`
 	// Name is what people call it: the pod's name.
 	Name string `json:"name"`
-	// Place is the Kubernetes cluster that it runs in; empty for the one where the roller runs.
+	// Place is the Kubernetes cluster that it runs in; empty for the one where the roller runs, and UnknownPlace where nobody knows.
 	Place string `json:"place,omitempty"`
 	// Rack is the failure domain that the broker tells Kafka of; empty if it tells none.
 	Rack  string `json:"rack,omitempty"`
@@ -100,6 +100,9 @@ type Node struct {
 	// Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
 	Foreign string `json:"foreign,omitempty"`
 }
+
+// UnknownPlace is the place of a node that may be in any of several Kubernetes clusters that can't be read.
+const UnknownPlace = "?"
 
 // Revision is what a pod was made from, beside what it would be made from now.
 type Revision struct {

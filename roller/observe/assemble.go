@@ -234,16 +234,35 @@ func (seen *Seen) unread() string {
 	return why
 }
 
+// unreadPlace is the Kubernetes cluster that can't be read, or roller.UnknownPlace if there are several.
+func (seen *Seen) unreadPlace() string {
+	place, unread := "", 0
+	for i := range seen.Places {
+		if seen.Places[i].Err != nil {
+			place = seen.Places[i].ID
+			unread++
+		}
+	}
+	if unread > 1 {
+		return roller.UnknownPlace
+	}
+	return place
+}
+
 // addUnseen adds the nodes that Kafka knows of, where a Kubernetes cluster can't be read in which they may be. They are unknown, and not gone.
 func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
 	why := seen.unread()
 	if why == "" {
 		return
 	}
+	place := seen.unreadPlace()
 	add := func(id roller.NodeID, r roller.Roles) {
 		n, there := nodes[id]
 		if there && n.Instance.IsKnown() {
 			return
+		}
+		if !there {
+			n.Place = place
 		}
 		n.ID, n.Name = id, cmp.Or(n.Name, fmt.Sprintf("?-%d", id)) // pods are named so, and what goes by name keeps two of them apart
 		n.Roles.Broker, n.Roles.Controller = n.Roles.Broker || r.Broker, n.Roles.Controller || r.Controller

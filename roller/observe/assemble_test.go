@@ -3,6 +3,7 @@ package observe_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -143,6 +144,10 @@ func TestAClusterThatCannotBeReadHidesNobody(t *testing.T) {
 	g.Expect(nodes[1].Roles.Broker).To(BeTrue())
 	g.Expect(nodes[2].ID).To(BeEquivalentTo(8))
 	g.Expect(nodes[2].Roles.Controller).To(BeTrue())
+	g.Expect([]string{nodes[0].Place, nodes[1].Place, nodes[2].Place}).To(Equal([]string{"", "east", "east"}), "it is in the one that can't be read")
+	both := s
+	both.Places = append(slices.Clone(s.Places), observe.Place{ID: "west", Err: errors.New("connection refused")})
+	g.Expect(observe.Assemble(both).Nodes[1].Place).To(Equal(roller.UnknownPlace), "it may be in either")
 	g.Expect([]string{nodes[1].Name, nodes[2].Name}).To(Equal([]string{"?-7", "?-8"}), "nobody knows the pods' names, and they are not mixed up")
 	s.Places[1].Err = nil
 	g.Expect(observe.Assemble(s).Nodes).To(HaveLen(1), "where all can be read, what has no pod is not ours to restart")

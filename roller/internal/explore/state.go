@@ -17,6 +17,8 @@ type Cluster struct {
 	// Current are nodes that are up to date, Sticky those that look the same after a restart.
 	Current, Sticky []roller.NodeID
 	Partitions      []Partition
+	// Places are the Kubernetes clusters of the nodes; empty: there is one.
+	Places []string
 	// Moves is a broker that the first partition may be moved to, in place of its first replica, at any time; negative: it is not.
 	Moves roller.NodeID
 	// MaxUnavailable is the roller's policy.
@@ -155,6 +157,9 @@ func aged(p roller.Progress, by time.Duration) roller.Progress {
 	}
 	for id, t := range p.Waiting {
 		p.Waiting[id] = older(t)
+	}
+	if p.Ring != nil {
+		p.Ring = &roller.Ring{Left: p.Ring.Left, Since: older(p.Ring.Since)}
 	}
 	p.Leaderless, p.Witnessed = older(p.Leaderless), older(p.Witnessed)
 	p.Back = time.Time{} // without a time to settle it counts for nothing

@@ -36,7 +36,7 @@ var (
 	needs  = []roller.Need{roller.NeedNothing, roller.NeedReconfiguration, roller.NeedRestart}
 	rules  = []roller.Rule{
 		roller.RuleUnknown, roller.RuleRecovery, roller.RuleOwner, roller.RuleHold, roller.RulePaused, roller.RuleWindow, roller.RulePatience, roller.RuleHalt, roller.RuleOrder,
-		roller.RuleUnderWay, roller.RuleLimit, roller.RuleRack, roller.RuleLeaders, roller.RuleBatch, roller.RuleSettle, roller.RuleQuorum, roller.RuleAvailability,
+		roller.RuleUnderWay, roller.RuleLimit, roller.RuleRack, roller.RuleLeaders, roller.RuleBatch, roller.RuleSettle, roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss,
 		roller.RuleRisk, roller.RuleConfig, roller.RuleDenied,
 	}
 	results = []string{"done", "not_done", "refused", "too_late", "unclear"} // by actuate.Result

@@ -1,0 +1,383 @@
+package roller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
+)
+
+// losses keeps the cluster-loss budget (docs/decisions/cluster-loss-budget.md): nothing is restarted that would make the loss of any one whole Kubernetes cluster an
+// outage, if it is not one already, and if waiting can help. It counts what is there in three ways: what may be there, what is there for certain, and what would be
+// there if all others were back.
+type losses struct {
+	r *round
+	// places are the Kubernetes clusters with nodes; nil: there is no other one to lose. Numbers of places begin with 1; 0 is a place that is not known.
+	places []string
+	// at is the place of a broker, and back whether it is waited for, by its position; sure are those that serve nobody, for certain.
+	at   []int
+	back []bool
+	sure nodeSet
+	// dented are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is gone; in all others nobody
+	// is waited for. marked are those, by their number.
+	dented [][]place
+	marked []bool
+	// may, is and can count by place. They are here so that not each partition makes them anew.
+	may, is, can []int
+}
+
+// exposure is what the loss of a Kubernetes cluster would take while a node is down, and would not if those that are waited for were back.
+type exposure struct {
+	// what would be lost with the Kubernetes cluster place, because left is less than need.
+	what, place, left string
+	need              int
+	// waits are those that would make it none.
+	waits []NodeID
+}
+
+func (r *round) newLosses() *losses {
+	l := &losses{r: r}
+	for i := range r.s.Nodes {
+		if n := &r.s.Nodes[i]; !n.elsewhere() && !slices.Contains(l.places, n.Place) {
+			l.places = append(l.places, n.Place)
+		}
+	}
+	if len(l.places) < 2 {
+		l.places = nil
+		return l
+	}
+	slices.Sort(l.places)
+	ids := &r.avail.ids
+	l.at, l.back, l.sure = make([]int, ids.n), make([]bool, ids.n), r.avail.set(nil)
+	l.may, l.is, l.can = make([]int, len(l.places)+1), make([]int, len(l.places)+1), make([]int, len(l.places)+1)
+	if r.s.Unread != "" { // who is not seen may be there all the same
+		for at := range l.back {
+			l.back[at] = true
+		}
+	}
+	for _, a := range r.nodes {
+		if at := ids.of(a.Node); at >= 0 {
+			l.at[at], l.back[at] = l.place(a.node), !r.unawaited(a)
+			if a.out() {
+				l.sure.add(a.Node)
+			}
+		}
+	}
+	l.dent()
+	return l
+}
+
+// dent finds the dented partitions.
+func (l *losses) dent() {
+	a := l.r.avail
+	l.dented, l.marked = make([][]place, a.ids.n), make([]bool, a.total)
+	for t := range a.topics {
+		for p := range a.topics[t].Partitions {
+			if x := &a.topics[t].Partitions[p]; len(x.ISR) != len(x.Replicas) || len(x.Adding)+len(x.Removing) > 0 {
+				l.mark(place{int32(t), int32(p)})
+			}
+		}
+	}
+	for at, gone := range l.r.gone.gone.marks {
+		if gone {
+			l.dents(int32(at))
+		}
+	}
+}
+
+// goes notes that a node goes.
+func (l *losses) goes(id NodeID) {
+	if at := l.r.avail.ids.of(id); at >= 0 && l.places != nil {
+		l.dents(at)
+	}
+}
+
+func (l *losses) dents(at int32) {
+	for _, where := range l.r.avail.hosted[at] {
+		l.mark(where)
+	}
+}
+
+func (l *losses) mark(where place) {
+	number := l.r.gone.first[where.topic] + where.partition
+	if l.marked[number] {
+		return
+	}
+	l.marked[number] = true
+	for _, id := range l.r.avail.topics[where.topic].Partitions[where.partition].Replicas {
+		at := l.r.avail.ids.of(id)
+		l.dented[at] = append(l.dented[at], where)
+	}
+}
+
+// elsewhere reports whether nobody knows in which Kubernetes cluster the node is.
+func (n *Node) elsewhere() bool { return n.Place == UnknownPlace }
+
+// place is the number of the node's place.
+func (l *losses) place(n *Node) int { return slices.Index(l.places, n.Place) + 1 }
+
+// out reports whether a broker serves nobody, for certain, or is on its way out. What is not known is not certain.
+func (a *Assessment) out() bool {
+	n := a.node
+	ready, known := n.Ready.Get()
+	return a.Down || n.Terminating || known && !ready && !n.Answers.Or(true) || n.Recovery.Or(nil) != nil
+}
+
+// unawaited reports whether nobody waits for the node to come back: it has been down for long, and is on hold, so that somebody knows of it.
+func (r *round) unawaited(a *Assessment) bool {
+	n := a.node
+	return n.Hold != "" && !n.Ready.Or(true) && r.s.At.Sub(n.ReadyChanged) >= r.policy.Patience
+}
+
+// block says which loss the restart of a node would make an outage; empty: none.
+func (l *losses) block(a *Assessment) string {
+	if e := l.exposed(a); e != nil {
+		return e.String(a.Node)
+	}
+	return ""
+}
+
+// beside is what would be said if these nodes were down as well; empty: nothing.
+func (l *losses) beside(a *Assessment, ids []NodeID) string {
+	if l.places == nil {
+		return ""
+	}
+	why := ""
+	if at := l.r.avail.ids.of(a.Node); at >= 0 {
+		l.partitions(a, l.r.avail.hosted[at], l.r.with(ids), func(e *exposure) bool { why = e.String(a.Node); return false })
+	}
+	return why
+}
+
+// String tells users what would be lost, and what is waited for.
+func (e *exposure) String(id NodeID) string {
+	return fmt.Sprintf("while node %d is down the loss of Kubernetes cluster %s would be an outage, and it would be none with %s back: %s would have %s, and needs %d",
+		id, cmp.Or(e.place, "home"), list(e.waits), e.what, e.left, e.need)
+}
+
+// exposed is the first thing that the loss of another Kubernetes cluster would take, if the node goes; nil: there is none.
+func (l *losses) exposed(a *Assessment) *exposure {
+	var first *exposure
+	l.each(a, func(e *exposure) bool { first = e; return false })
+	return first
+}
+
+// each calls f for everything that the loss of another Kubernetes cluster would take, as long as f wants more. A node that is out takes nothing with it.
+func (l *losses) each(a *Assessment, f func(*exposure) bool) {
+	if l.places == nil || a.Down {
+		return
+	}
+	if a.Roles.Controller {
+		if e := l.quorum(a); e != nil && !f(e) {
+			return
+		}
+	}
+	if at := l.r.avail.ids.of(a.Node); a.Roles.Broker && at >= 0 && !l.sure.has(a.Node) {
+		l.partitions(a, l.dented[at], l.r.gone.gone, f)
+	}
+}
+
+// partitions calls f for everything of these partitions, on a node that goes beside others.
+func (l *losses) partitions(a *Assessment, those []place, gone nodeSet, f func(*exposure) bool) {
+	gone = gone.and(a.Node)
+	for _, where := range those {
+		t := &l.r.avail.topics[where.topic]
+		p := &t.Partitions[where.partition]
+		minISR, known := t.MinISR.Get()
+		if !known {
+			continue
+		}
+		two, n := outcomes(p)
+		for _, o := range two[:n] {
+			if !slices.Contains(o.inSync, a.Node) {
+				continue
+			}
+			if e := l.partition(&o, max(1, minISR), a.Node, gone); e != nil {
+				e.what = fmt.Sprintf("partition %s-%d%s", t.Name, p.Index, o.when)
+				if !f(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// partition is an exposure of a partition that can be written to only with so many replicas in sync; nil: there is none.
+func (l *losses) partition(o *outcome, need int, id NodeID, gone nodeSet) *exposure {
+	ids := &l.r.avail.ids
+	l.count(o, gone)
+	if at := ids.of(id); l.back[at] {
+		l.can[l.at[at]]-- // it is the one that goes
+	}
+	d, left := l.outage(l.at[ids.of(id)], need)
+	if d == 0 {
+		return nil
+	}
+	e := &exposure{place: l.places[d-1], left: amount(left, "replica") + " in sync", need: need}
+	for _, other := range o.replicas {
+		if at := ids.of(other); other != id && l.back[at] && l.at[at] != d && (gone.has(other) || !slices.Contains(o.inSync, other)) {
+			e.waits = append(e.waits, other)
+		}
+	}
+	return e
+}
+
+// outage is the first place, other than its own, the loss of which would be an outage of what was counted, and what would be left then; 0: there is none.
+func (l *losses) outage(own, need int) (d, left int) {
+	may, is, can := sum(l.may), sum(l.is), sum(l.can)
+	for d = 1; d <= len(l.places); d++ {
+		if d != own && may-l.may[d] >= need && is-l.is[d] < need && can-l.can[d] >= need {
+			return d, is - l.is[d]
+		}
+	}
+	return 0, 0
+}
+
+func (l *losses) reset() {
+	clear(l.may)
+	clear(l.is)
+	clear(l.can)
+}
+
+// count counts the replicas of a partition by place.
+func (l *losses) count(o *outcome, gone nodeSet) {
+	l.reset()
+	for _, id := range o.replicas {
+		if at := l.r.avail.ids.of(id); l.back[at] {
+			l.can[l.at[at]]++
+		}
+	}
+	for _, id := range o.inSync {
+		at := l.at[l.r.avail.ids.of(id)]
+		if !l.sure.has(id) {
+			l.may[at]++
+		}
+		if gone.has(id) {
+			continue
+		}
+		l.is[at]++
+		if !l.back[l.r.avail.ids.of(id)] { // nobody knows of it but Kafka
+			l.can[at]++
+		}
+	}
+}
+
+// constrain adds to what batches are made by: of the replicas of a partition in sync outside of one Kubernetes cluster no more may go than it can spare when that one
+// is lost. Nodes that can't go one by one are in no packing.
+func (l *losses) constrain(in *packing.Input, brokers []*Assessment) {
+	if l.places == nil {
+		return
+	}
+	led := l.r.gone
+	item := led.a.items(brokers)
+	for t := range led.a.topics {
+		minISR := led.a.topics[t].MinISR.Or(0)
+		for p := range led.a.topics[t].Partitions {
+			two, n := outcomes(&led.a.topics[t].Partitions[p])
+			for i := range two[:n] {
+				if spare := int(led.spare[led.first[t]+int32(p)][i]); spare > 1 {
+					l.count(&two[i], led.gone)
+					l.limit(in, item, &two[i], max(1, minISR), spare)
+				}
+			}
+		}
+	}
+}
+
+// limit adds one partition, which can spare so many replicas as long as no Kubernetes cluster is lost.
+func (l *losses) limit(in *packing.Input, item []int32, o *outcome, need, spare int) {
+	is := sum(l.is)
+	for d := 1; d <= len(l.places); d++ {
+		limit := is - l.is[d] - need
+		if limit < 1 || limit >= spare {
+			continue
+		}
+		from := len(in.Members)
+		for _, id := range o.inSync {
+			if at := l.r.avail.ids.of(id); item[at] >= 0 && l.at[at] != d {
+				in.Members = append(in.Members, item[at])
+			}
+		}
+		if len(in.Members)-from <= limit {
+			in.Members = in.Members[:from]
+			continue
+		}
+		in.Limits = append(in.Limits, int32(limit))
+		in.Offsets = append(in.Offsets, int32(len(in.Members)))
+	}
+}
+
+func sum(counts []int) int {
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total
+}
+
+// quorum is the exposure of the metadata quorum, if a controller goes; nil: there is none.
+func (l *losses) quorum(a *Assessment) *exposure {
+	q, known := l.r.s.Quorum.Get()
+	timeout := l.r.policy.fetchTimeout(a.node)
+	if !known || q.Leader < 0 || !q.votes(a.Node) || !q.caughtUp(a.Node, timeout) {
+		return nil
+	}
+	missing := l.voters(a, q, timeout)
+	d, left := l.outage(l.place(a.node), len(q.Voters)/2+1)
+	if d == 0 {
+		return nil
+	}
+	e := &exposure{what: "the metadata quorum", place: l.places[d-1], left: amount(left, "voter"), need: len(q.Voters)/2 + 1}
+	for _, m := range missing {
+		if l.place(m.node) != d {
+			e.waits = append(e.waits, m.Node)
+		}
+	}
+	return e
+}
+
+// voters counts the voters by place, if a controller goes, and returns those that are missing and waited for.
+func (l *losses) voters(a *Assessment, q Quorum, timeout time.Duration) (missing []*Assessment) {
+	l.reset()
+	for _, v := range q.Voters {
+		caughtUp, other, at := q.caughtUp(v.ID, timeout), l.r.assessment(v.ID), 0
+		if other != nil {
+			at = l.place(other.node)
+		}
+		if caughtUp && (other == nil || !other.Down && !other.node.Terminating) {
+			l.may[at]++
+		}
+		if other == a {
+			continue
+		}
+		switch returns := l.r.voterReturns(other); {
+		case caughtUp && !slices.Contains(l.r.lost, v.ID) && !slices.Contains(l.r.chosen, other):
+			l.is[at]++
+			l.can[at]++
+		case returns && other != nil:
+			missing = append(missing, other)
+			fallthrough
+		case returns:
+			l.can[at]++
+		}
+	}
+	return missing
+}
+
+// voterReturns reports whether a voter is waited for that is not there; nil: it is not among those that were read.
+func (r *round) voterReturns(a *Assessment) bool {
+	if a == nil {
+		return r.s.Unread != ""
+	}
+	return !r.unawaited(a)
+}
+
+// assessment is that of a node, or nil.
+func (r *round) assessment(id NodeID) *Assessment {
+	if i := slices.IndexFunc(r.nodes, func(a *Assessment) bool { return a.Node == id }); i >= 0 {
+		return r.nodes[i]
+	}
+	return nil
+}

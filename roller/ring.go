@@ -1,0 +1,84 @@
+package roller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Ring is how much is missing on nodes that wait for one another to be restarted, and since when that has not become less.
+type Ring struct {
+	Left  int       `json:"left"`
+	Since time.Time `json:"since"`
+}
+
+// rings finds nodes that the cluster-loss budget would let wait for one another for ever: each is to be restarted, lacks something itself, and is kept only until
+// others of them have what they lack. As long as that becomes less they are waited for; after policy.Stall without that, the first of them goes.
+func (r *round) rings() {
+	waits := map[*Assessment][]NodeID{}
+	left := map[*Assessment]int{}
+	for _, a := range r.nodes {
+		if r.losses.places == nil || !a.wanted() || a.Down || len(a.Blocks) > 0 || r.lacks(a) == 0 {
+			continue
+		}
+		left[a] = r.lacks(a)
+		r.losses.each(a, func(e *exposure) bool { waits[a] = append(waits[a], e.waits...); return true })
+	}
+	for again := true; again; {
+		again = false
+		for a, others := range waits {
+			if slices.ContainsFunc(others, func(id NodeID) bool { return waits[r.assessment(id)] == nil }) {
+				delete(waits, a)
+				again = true
+			}
+		}
+	}
+	if len(waits) == 0 {
+		r.progress.Ring = nil
+		return
+	}
+	next := Ring{Since: r.s.At}
+	for a := range waits {
+		next.Left += left[a]
+	}
+	if last := r.progress.Ring; last != nil && next.Left >= last.Left {
+		next.Since = last.Since
+	}
+	r.progress.Ring = &next
+	if r.s.At.Sub(next.Since) >= r.policy.Stall {
+		r.ring = slices.DeleteFunc(slices.Clone(r.nodes), func(a *Assessment) bool { return waits[a] == nil })
+	}
+}
+
+// lacks is how much of a node is missing: replicas that are not in sync, its place in the quorum, and that nobody knows whether it serves.
+func (r *round) lacks(a *Assessment) int {
+	lacks := 0
+	if at := r.avail.ids.of(a.Node); at >= 0 {
+		for _, where := range r.losses.dented[at] {
+			if !slices.Contains(r.avail.topics[where.topic].Partitions[where.partition].ISR, a.Node) {
+				lacks++
+			}
+		}
+	}
+	if r.gone.gone.has(a.Node) || slices.Contains(r.lost, a.Node) {
+		lacks++
+	}
+	if q, known := r.s.Quorum.Get(); known && !q.caughtUp(a.Node, r.policy.fetchTimeout(a.node)) {
+		lacks++
+	}
+	return lacks
+}
+
+// first reports whether the node is of a ring, and may be the first to go.
+func (r *round) first(a *Assessment) bool {
+	return slices.Contains(r.ring, a) && !slices.ContainsFunc(r.chosen, func(other *Assessment) bool { return other != a })
+}
+
+// ringed explains why the first of a ring goes.
+func (r *round) ringed() string {
+	var ids []NodeID
+	for _, a := range r.ring {
+		ids = append(ids, a.Node)
+	}
+	return fmt.Sprintf("%s wait for one another, and nothing of them has caught up since %s", list(ids), clock(r.progress.Ring.Since))
+}
