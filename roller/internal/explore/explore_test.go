@@ -26,6 +26,7 @@ var small = []explore.Cluster{
 	{Name: "three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
 	{Name: "three controllers", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Faults: 1},
 	{Name: "a move among three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(1), Moves: 2, MaxUnavailable: 3, Faults: 1},
+	{Name: "four brokers over two Kubernetes clusters", Nodes: []roller.Roles{broker, broker, broker, broker}, Places: []string{"", "", "east", "east"}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1, 2, 3)}}, Current: ids(1, 3), Moves: -1, MaxUnavailable: 3, Crashes: 1},
 }
 
 // large are those that take minutes.
@@ -36,6 +37,8 @@ var large = []explore.Cluster{
 	{Name: "three brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1, Faults: 1},
 	{Name: "four brokers", Nodes: []roller.Roles{broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 1, Replicas: ids(2, 3)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
 	{Name: "five brokers", Nodes: []roller.Roles{broker, broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 2, Replicas: ids(2, 3, 4)}, {MinISR: 1, Replicas: ids(0, 3)}, {MinISR: 1, Replicas: ids(1, 4)}}, Moves: -1, MaxUnavailable: 2},
+	{Name: "four brokers over two Kubernetes clusters with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker, broker}, Places: []string{"", "", "east", "east"}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1, 2, 3)}}, Moves: -1, MaxUnavailable: 3, Crashes: 1, Faults: 1},
+	{Name: "five controllers over three Kubernetes clusters", Nodes: []roller.Roles{controller, controller, controller, controller, controller}, Places: []string{"", "", "east", "east", "west"}, Current: ids(1, 3), Moves: -1, MaxUnavailable: 1, Crashes: 1},
 	{Name: "three combined nodes", Nodes: []roller.Roles{combined, combined, combined}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 1, Crashes: 1},
 	{Name: "three controllers with all that goes wrong", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Crashes: 1, Faults: 2},
 	{Name: "three controllers and two brokers", Nodes: []roller.Roles{broker, broker, controller, controller, controller}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(0), Moves: -1, MaxUnavailable: 1, Crashes: 1},

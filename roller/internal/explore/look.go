@@ -154,13 +154,8 @@ func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bo
 	case c.wayOut(s, a):
 		return ""
 	}
-	if roles.Broker {
-		if why := simulator.KeepsData(c.topics(s), a.Node, down); why != "" {
-			return why
-		}
-	}
-	if !roles.Controller {
-		return ""
+	if why := c.judgeData(s, a.Node, down); why != "" || !roles.Controller {
+		return why
 	}
 	for id, other := range c.Nodes {
 		if other.Controller && roller.NodeID(id) != a.Node && down[roller.NodeID(id)] {
@@ -168,6 +163,31 @@ func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bo
 		}
 	}
 	return simulator.KeepsQuorum(roller.Known(c.quorum(s)), a.Node, c.policy().QuorumFetchTimeout)
+}
+
+// judgeData is what replicas need, now and when a Kubernetes cluster is lost.
+func (c *Cluster) judgeData(s *state, id roller.NodeID, down map[roller.NodeID]bool) string {
+	if c.Nodes[id].Broker {
+		if why := simulator.KeepsData(c.topics(s), id, down); why != "" {
+			return why
+		}
+	}
+	return c.losses(s, id)
+}
+
+// losses is the cluster-loss budget, by who runs.
+func (c *Cluster) losses(s *state, id roller.NodeID) string {
+	place, down, q := map[roller.NodeID]string{}, map[roller.NodeID]bool{}, c.quorum(s)
+	for i, at := range c.Places {
+		place[roller.NodeID(i)] = at
+		down[roller.NodeID(i)] = !s.nodes[i].runs() || s.nodes[i].phase == stopping
+	}
+	for i := range q.Voters {
+		if down[q.Voters[i].ID] {
+			q.Voters[i].LastCaughtUp = -1
+		}
+	}
+	return simulator.KeepsLosses(c.topics(s), roller.Known(q), place, id, down, nil, c.policy().QuorumFetchTimeout)
 }
 
 // judgeOrder: no broker, and no active controller, goes while a controller could, or is on its way and not given up.

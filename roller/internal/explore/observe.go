@@ -33,6 +33,9 @@ func (c *Cluster) node(s *state, id int) roller.Node {
 		Ready: roller.Known(n.serves() && !n.dead), ReadyChanged: noon.Add(-time.Duration(n.age) * tick), Stuck: roller.Known(""),
 		Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(n.runs()), Config: roller.Known(brokerconfig.Config{}), Revision: roller.Known(roller.Revision{Current: newRevision, Desired: newRevision}),
 	}
+	if len(c.Places) > 0 {
+		seen.Place = c.Places[id]
+	}
 	if n.outdated {
 		seen.Revision = roller.Known(roller.Revision{Current: oldRevision, Desired: newRevision})
 	}

@@ -24,6 +24,8 @@ type Node struct {
 	ID    roller.NodeID
 	Roles roller.Roles
 	Rack  string
+	// Place is the Kubernetes cluster that it runs in.
+	Place string
 	// Outdated: its pod should be replaced.
 	Outdated bool
 	// Stop, Boot and Rate are how long it takes to stop, how long to start, and how many of its replicas catch up a second.
@@ -49,6 +51,8 @@ type Shape struct {
 	// Racks is over how many racks the brokers are spread; Aware: so are the replicas of each partition.
 	Racks int
 	Aware bool
+	// Places is over how many Kubernetes clusters the nodes are spread; up to one: they are in one.
+	Places int
 }
 
 // RandomShape is a small shape for a random history.
@@ -56,6 +60,9 @@ func RandomShape(r *rand.Rand) Shape {
 	s := Shape{Nodes: 1 + r.IntN(8), Partitions: 1 + r.IntN(6), Combined: r.IntN(3) == 0, Controllers: []int{0, 1, 2, 3, 3, 3, 5}[r.IntN(7)], Racks: r.IntN(4), Aware: r.IntN(2) == 0}
 	if r.IntN(20) == 0 {
 		s.Nodes += r.IntN(40)
+	}
+	if s.Places = []int{1, 1, 2, 3, 3}[r.IntN(5)]; s.Places > 1 {
+		s.Nodes, s.Controllers = max(s.Nodes, s.Places)+r.IntN(3), []int{0, 3, 3, 5, 7, 9, 9}[r.IntN(7)]
 	}
 	return s
 }
@@ -73,11 +80,12 @@ func RandomCluster(r *rand.Rand, s Shape) Cluster {
 		if s.Racks > 0 {
 			n.Rack = fmt.Sprint("r", int(id)%s.Racks)
 		}
+		n.Place = s.place(int(id))
 		c.Nodes = append(c.Nodes, n)
 	}
 	for i := range controllers {
 		if !s.Combined {
-			c.Nodes = append(c.Nodes, Node{ID: roller.NodeID(s.Nodes + i), Roles: roller.Roles{Controller: true}, Outdated: r.IntN(4) > 0})
+			c.Nodes = append(c.Nodes, Node{ID: roller.NodeID(s.Nodes + i), Roles: roller.Roles{Controller: true}, Place: s.place(i), Outdated: r.IntN(4) > 0})
 		}
 	}
 	for i := range c.Nodes {
@@ -87,6 +95,9 @@ func RandomCluster(r *rand.Rand, s Shape) Cluster {
 	for left := s.Nodes * s.Partitions; left > 0; {
 		t := Topic{Name: fmt.Sprint("t", len(c.Topics)), MinISR: 1 + r.IntN(3)}
 		rf := min([]int{1, 2, 3, 3, 3, 3, 4}[r.IntN(7)], s.Nodes)
+		if s.Places > 1 {
+			rf = min([]int{2, 3, 3, 4, 4, 5, 6}[r.IntN(7)], s.Nodes)
+		}
 		for range 1 + r.IntN(3) {
 			t.Partitions = append(t.Partitions, placement(r, s, rf))
 			left -= rf
@@ -94,6 +105,14 @@ func RandomCluster(r *rand.Rand, s Shape) Cluster {
 		c.Topics = append(c.Topics, t)
 	}
 	return c
+}
+
+// place is the Kubernetes cluster of a node.
+func (s Shape) place(of int) string {
+	if s.Places <= 1 {
+		return ""
+	}
+	return []string{"", "east", "west"}[of%s.Places]
 }
 
 // placement chooses replicas among the brokers.

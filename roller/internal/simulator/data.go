@@ -159,6 +159,7 @@ func (w *world) catchUp(n *node) {
 		}
 	}
 	if left < n.Rate {
+		n.improved = w.now
 		w.tell("broker %d catches up with %d replicas", n.ID, n.Rate-left)
 	}
 	w.follow(n)

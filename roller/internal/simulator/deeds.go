@@ -10,7 +10,7 @@ import (
 
 // apply makes a step.
 func (r *run) apply(s Step) {
-	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel", "expire", "wedge", "cut", "mum", "hide"}, s.Do) {
+	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // the node was left out
 	}
 	all := deeds()

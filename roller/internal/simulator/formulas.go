@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -110,4 +111,82 @@ func keys(set map[roller.NodeID]bool) []roller.NodeID {
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// KeepsLosses holds the cluster-loss budget for a node that is to go down beside those of down. It plays the loss of each other Kubernetes cluster without the node's
+// restart, with it, and with it while all others are well, but for those that nobody waits for. It returns what is broken, or nothing.
+func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place map[roller.NodeID]string, id roller.NodeID, down, held map[roller.NodeID]bool, timeout time.Duration) string {
+	for _, lost := range slices.Compact(slices.Sorted(maps.Values(place))) {
+		if lost == place[id] {
+			continue
+		}
+		in := func(n roller.NodeID) bool { p, known := place[n]; return known && p == lost }
+		out := func(down map[roller.NodeID]bool, goes bool) func(roller.NodeID) bool {
+			return func(n roller.NodeID) bool { return in(n) || down[n] || goes && n == id }
+		}
+		// The quorum tells itself which voters are down: a combined node that serves no partition may vote.
+		without := outages(topics, quorum, id, timeout, false, out(down, false), out(nil, false))
+		with := outages(topics, quorum, id, timeout, false, out(down, true), out(nil, true))
+		best := outages(topics, quorum, id, timeout, true, out(held, true), out(held, true))
+		for _, what := range slices.Sorted(maps.Keys(with)) {
+			if !without[what] && !best[what] {
+				return fmt.Sprintf("cluster-loss budget, %s: the loss of %q would be an outage without node %d and %v, and none without node %d alone", what, lost, id, keys(down), id)
+			}
+		}
+	}
+	return ""
+}
+
+// outages are what the node has a part in and would be out of service: partitions that can't be written to, and the quorum. all: whoever is there is in sync.
+func outages(topics []roller.Topic, quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout time.Duration, all bool, gone, mute func(roller.NodeID) bool) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range topics {
+		for _, p := range t.Partitions {
+			if !slices.Contains(p.Replicas, id) {
+				continue
+			}
+			for i, end := range ends(p) {
+				members := end.ISR
+				if all {
+					members = end.Replicas
+				}
+				if left(members, gone) < max(1, t.MinISR.Or(0)) {
+					out[fmt.Sprintf("partition %s-%d (%d)", t.Name, p.Index, i)] = true
+				}
+			}
+		}
+	}
+	q := quorum.Or(roller.Quorum{})
+	if slices.ContainsFunc(q.Voters, func(v roller.Voter) bool { return v.ID == id }) && left(caughtUp(q, timeout, all), mute)*2 <= len(q.Voters) {
+		out["the quorum"] = true
+	}
+	return out
+}
+
+// caughtUp are the voters that are, or all.
+func caughtUp(q roller.Quorum, timeout time.Duration, all bool) []roller.NodeID {
+	var now int64
+	for _, v := range q.Voters {
+		if v.ID == q.Leader {
+			now = v.LastCaughtUp
+		}
+	}
+	var ids []roller.NodeID
+	for _, v := range q.Voters {
+		if all || v.LastCaughtUp >= 0 && now-v.LastCaughtUp < timeout.Milliseconds() {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids
+}
+
+// left is how many of the nodes are not gone.
+func left(ids []roller.NodeID, gone func(roller.NodeID) bool) int {
+	n := 0
+	for _, id := range ids {
+		if !gone(id) {
+			n++
+		}
+	}
+	return n
 }

@@ -55,6 +55,8 @@ func deeds() []deed {
 		{"look", 60, (*run).look},
 		{"pass", 45, (*run).passes},
 		{"crash", 4, (*run).crashes},
+		{"lose", 1, (*run).loses},
+		{"unread", 1, (*run).unreads},
 		{"evict", 2, (*run).evicts},
 		{"fate", 4, (*run).fates},
 		{"free", 3, (*run).frees},
@@ -95,7 +97,7 @@ func RandomHistory(seed uint64) History {
 // LargeHistory is the history of a seed with so many brokers over three racks, and some controllers beside them.
 func LargeHistory(seed uint64, brokers int) History {
 	r := rand.New(rand.NewPCG(seed, 3)) // a history is no secret
-	h := randomHistory(r, Shape{Nodes: brokers, Partitions: 6, Controllers: 3 + 2*r.IntN(2), Racks: 3, Aware: r.IntN(4) > 0}, 300)
+	h := randomHistory(r, Shape{Nodes: brokers, Partitions: 6, Controllers: 3 + 2*r.IntN(2), Racks: 3, Aware: r.IntN(4) > 0, Places: 1 + 2*r.IntN(2)}, 300)
 	h.Cluster.Policy.MaxUnavailable = []int{3, 10, brokers}[r.IntN(3)]
 	return h
 }

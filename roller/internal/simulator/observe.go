@@ -44,6 +44,10 @@ func (w *world) observeNodes(b blind, mask uint64) *roller.Snapshot {
 	s := &roller.Snapshot{At: w.now, From: w.now}
 	for i, n := range w.nodes {
 		seen := w.seen(n)
+		if w.unreadable(n) {
+			s.Unread = fmt.Sprintf("cluster %q can't be read", n.Place)
+			hide(&seen, blindPods)
+		}
 		if mask&(1<<(i%64)) != 0 {
 			if b&blindNode != 0 {
 				s.Unread = "cluster east can't be read"
@@ -111,7 +115,7 @@ func (w *world) seen(n *node) roller.Node {
 // look is what can be seen of a node.
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
-		ID: n.ID, Name: fmt.Sprintf("kafka-%d", n.ID), Rack: n.Rack, Roles: n.Roles,
+		ID: n.ID, Name: fmt.Sprintf("kafka-%d", n.ID), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
 		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted,
 		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
 		Answers: roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),

@@ -48,11 +48,13 @@ type truth struct {
 	quorum roller.Fact[roller.Quorum]
 	// down are the nodes whose brokers serve nobody, or are on their way out.
 	down map[roller.NodeID]bool
+	// held are those that are on hold, and have been down for long: nobody waits for them.
+	held map[roller.NodeID]bool
 }
 
 // truth is that of now.
 func (o *oracle) truth() truth {
-	t := truth{at: o.w.now, topics: o.w.observeAll(), down: map[roller.NodeID]bool{}}
+	t := truth{at: o.w.now, topics: o.w.observeAll(), down: map[roller.NodeID]bool{}, held: map[roller.NodeID]bool{}}
 	var q roller.Quorum
 	if all := o.w.quorum(); len(all.Voters) > 0 {
 		q = all
@@ -60,6 +62,7 @@ func (o *oracle) truth() truth {
 	for _, n := range o.w.nodes {
 		going := n.pod == podStopping || n.ours
 		t.down[n.ID] = going || n.Roles.Broker && !n.up
+		t.held[n.ID] = n.hold && n.pod != podReady && o.w.now.Sub(n.readyAt) >= o.w.policy.Patience
 		for i := range q.Voters {
 			if q.Voters[i].ID == n.ID && (going || !n.votes()) {
 				q.Voters[i].LastCaughtUp = -1
@@ -178,6 +181,7 @@ func (o *oracle) deletes(n *node, a roller.Action) {
 	if n.Roles.Controller && n.process {
 		o.quorum(n, a, now)
 	}
+	o.losses(n, a, now)
 	o.topics = now.topics
 	if !o.wayOut(n, a) {
 		o.caps([]*node{n})

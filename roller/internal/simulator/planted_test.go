@@ -39,6 +39,18 @@ var planted = []struct {
 		}
 	})},
 	{"topics that nobody may describe need nothing", []string{"availability rule"}, seeing(func(n *roller.Node) { n.Hidden = "" })},
+	{"the loss of a Kubernetes cluster is nobody's concern", []string{"cluster-loss budget, partition"}, seeing(func(n *roller.Node) { n.Place = "" })},
+	{"controllers are lost with no Kubernetes cluster", []string{"cluster-loss budget, the quorum"}, seeing(func(n *roller.Node) {
+		if n.Roles.Controller {
+			n.Place = ""
+		}
+	})},
+	{"a Kubernetes cluster that can't be read is well", []string{"cluster-loss budget"}, seeing(func(n *roller.Node) {
+		if !n.Instance.IsKnown() {
+			n.Instance, n.Ready, n.Stuck = roller.Known("?"), roller.Known(true), roller.Known("")
+			n.Answers, n.Fenced = roller.Known(true), roller.Known(false)
+		}
+	})},
 	{"facts do not age", []string{"old facts"}, with(nil, func(d *roller.Decision) {
 		for i := range d.Actions {
 			d.Actions[i].Until = time.Time{}

@@ -62,7 +62,7 @@ func (r *run) look(s Step) {
 	d := r.decide(seen, r.progress, r.w.policy)
 	r.last = d
 	r.tellDecision(d)
-	r.oracle.judge(seen, s.Blind == 0 && s.Fault != faultSlowLook, d)
+	r.oracle.judge(seen, complete(s, seen), d)
 	if s.Fault == faultCrashBeforeStore {
 		return
 	}
@@ -89,6 +89,11 @@ func (r *run) look(s Step) {
 			r.w.pass(slowly(s.Arg))
 		}
 	}
+}
+
+// complete reports whether all was seen that can be, at one time.
+func complete(s Step, seen *roller.Snapshot) bool {
+	return s.Blind == 0 && s.Fault != faultSlowLook && seen.Unread == ""
 }
 
 // slowly is how long something takes that takes long.
@@ -188,6 +193,10 @@ func (r *run) heal() {
 	w := r.w
 	r.stale = 0
 	w.cut = false
+	clear(w.unread)
+	for place := range w.lost {
+		w.restore(place)
+	}
 	w.policy.Paused, w.policy.Closed = "", ""
 	w.tell("all gets well")
 	for _, t := range w.topics {

@@ -126,3 +126,53 @@ func TestTheFormulaOfTheData(t *testing.T) {
 	topics := []roller.Topic{{Name: "t", Partitions: []roller.Partition{{Replicas: ids(1, 2), ISR: ids(1, 2)}}}}
 	NewWithT(t).Expect(simulator.KeepsData(topics, 1, nil)).To(ContainSubstring("not known"))
 }
+
+func TestTheFormulaOfTheLosses(t *testing.T) {
+	ids := func(of ...roller.NodeID) []roller.NodeID { return of }
+	set := func(of ...roller.NodeID) map[roller.NodeID]bool {
+		all := map[roller.NodeID]bool{}
+		for _, id := range of {
+			all[id] = true
+		}
+		return all
+	}
+	places := func(names ...string) map[roller.NodeID]string {
+		all := map[roller.NodeID]string{}
+		for id, name := range names {
+			all[roller.NodeID(id)] = name
+		}
+		return all
+	}
+	pairs, threes := places("a", "a", "b", "b"), places("a", "a", "a", "b", "b", "b", "c", "c", "c")
+	for name, c := range map[string]struct {
+		place      map[roller.NodeID]string
+		isr        []roller.NodeID
+		minISR     int
+		quorum     roller.Fact[roller.Quorum]
+		down, held map[roller.NodeID]bool
+		allows     bool
+	}{
+		"all in sync":                           {pairs, ids(0, 1, 2, 3), 1, quorumOf(9), nil, nil, true},
+		"its neighbour is out of sync":          {pairs, ids(0, 2, 3), 1, quorumOf(9), nil, nil, false},
+		"its neighbour is down":                 {pairs, ids(0, 1, 2, 3), 1, quorumOf(9), set(1), nil, false},
+		"nobody waits for its neighbour":        {pairs, ids(0, 2, 3), 1, quorumOf(9), set(1), set(1), true},
+		"one of the other cluster is down":      {pairs, ids(0, 1, 2, 3), 1, quorumOf(9), set(2), nil, true},
+		"it is not in sync itself":              {pairs, ids(1, 2, 3), 1, quorumOf(9), nil, nil, true},
+		"no waiting can help":                   {pairs, ids(0, 2, 3), 2, quorumOf(9), nil, nil, true},
+		"the loss is an outage already":         {places("a", "a", "b", "b", "c"), ids(0, 2, 3), 2, quorumOf(9), nil, nil, true},
+		"one cluster":                           {places("a", "a", "a", "a"), ids(0), 1, quorumOf(9), nil, nil, true},
+		"nine voters":                           {threes, nil, 1, quorumOf(3, 0, 0, 0, 0, 0, 0, 0, 0, 0), nil, nil, true},
+		"nine voters, one lags":                 {threes, nil, 1, quorumOf(3, 0, 0, 0, 0, 0, 0, 0, 0, 9000), nil, nil, false},
+		"nine voters, two lag, so it is one":    {threes, nil, 1, quorumOf(3, 0, 0, 0, 0, 0, 0, 0, 9000, 9000), nil, nil, true},
+		"nine voters, one will not come back":   {threes, nil, 1, quorumOf(3, 0, 0, 0, 0, 0, 0, 0, 0, -1), nil, set(8), true},
+		"three voters, one in each":             {places("a", "b", "c"), nil, 1, quorumOf(1, 0, 0, 0), nil, nil, true},
+		"nine voters, it is the one that lags":  {threes, nil, 1, quorumOf(3, 9000, 0, 0, 0, 0, 0, 0, 0, 0), nil, nil, true},
+		"a combined node that only votes votes": {threes, nil, 1, quorumOf(3, 0, 0, 0, 0, 0, 0, 0, 0, 0), set(8), nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			topics := []roller.Topic{{Name: "t", MinISR: roller.Known(c.minISR), Partitions: []roller.Partition{{Replicas: ids(0, 1, 2, 3), ISR: c.isr}}}}
+			allows := simulator.KeepsLosses(topics, c.quorum, c.place, 0, c.down, c.held, 2*time.Second) == ""
+			NewWithT(t).Expect(allows).To(Equal(c.allows))
+		})
+	}
+}

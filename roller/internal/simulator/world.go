@@ -35,6 +35,8 @@ type world struct {
 	// old: the brokers do not tell of those that are out of service. cut: nobody can be reached by us.
 	old, cut bool
 	cutAt    time.Time
+	// lost are the Kubernetes clusters that are gone with all that runs there, and unread those that the roller can't read.
+	lost, unread map[string]bool
 	// mum: the logs of pods can't be read.
 	mum bool
 	// leaderless is since when there is no active controller; zero: there is one.
@@ -73,6 +75,8 @@ type node struct {
 	fenceAt time.Time
 	fenced  bool
 	catchAt time.Time
+	// improved is when it last caught up with anything.
+	improved time.Time
 	// slow: no replica catches up. mute: it does not answer us, since then.
 	slow, mute bool
 	silent     time.Time
@@ -120,7 +124,7 @@ const (
 )
 
 func newWorld(c Cluster, story *strings.Builder) *world {
-	w := &world{now: began, byID: map[roller.NodeID]*node{}, forbidden: map[[2]int]bool{}, policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
+	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{}, forbidden: map[[2]int]bool{}, policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
 	for _, n := range c.Nodes {
 		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1, wanted: 1, config: first()}
 		if n.Outdated {
@@ -433,6 +437,6 @@ func (w *world) vote(n *node) {
 		}
 		return
 	}
-	n.lagsSince = time.Time{}
+	n.lagsSince, n.improved = time.Time{}, w.now
 	w.tell("voter %d is caught up", n.ID)
 }

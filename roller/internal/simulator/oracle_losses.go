@@ -1,0 +1,26 @@
+package simulator
+
+import (
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+)
+
+// losses is the cluster-loss budget (docs/decisions/cluster-loss-budget.md).
+func (o *oracle) losses(n *node, a roller.Action, now truth) {
+	if o.wayOut(n, a) || o.ringed(n, a) {
+		return
+	}
+	place := map[roller.NodeID]string{}
+	for _, other := range o.w.nodes {
+		place[other.ID] = other.Place
+	}
+	o.either(func(t truth) string {
+		return KeepsLosses(t.topics, t.quorum, place, n.ID, t.down, t.held, o.policy.QuorumFetchTimeout)
+	}, now)
+}
+
+// ringed reports whether a node is the first of several that wait for one another, none of which catches up.
+func (o *oracle) ringed(n *node, a roller.Action) bool {
+	return strings.Contains(a.Forced, "wait for one another") && (n.behind() || !o.w.answers(n)) && o.w.now.Sub(n.improved) >= o.policy.Stall
+}
