@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,10 +154,13 @@ func write(topic string, during func(flow *traffic.Traffic)) {
 		len(r.Acknowledged), r.Longest.Round(time.Millisecond)))
 }
 
-// goesOn waits until the node that is away leads no partition of a topic, and records are acknowledged after that.
-func goesOn(topic string, away int32, flow *traffic.Traffic) {
+// longOutage is how long a Kubernetes cluster is away when all is tried (make prove): longer than a producer waits for an acknowledgement by default.
+var longOutage = map[bool]time.Duration{true: 150 * time.Second}[os.Getenv("PROVE") == "full"]
+
+// goesOn waits until the node that is away leads no partition of a topic, and records are acknowledged after that. The client was there before.
+func goesOn(a *saramakafka.Admin, topic string, away int32, flow *traffic.Traffic) {
 	GinkgoHelper()
-	a := admin()
+	began := time.Now()
 	Eventually(func(g Gomega) {
 		topics, err := a.ListTopics(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -168,6 +172,7 @@ func goesOn(topic string, away int32, flow *traffic.Traffic) {
 	}).Should(Succeed(), whatWasSaid)
 	sofar := flow.Progress().Acknowledged
 	Eventually(func() int { return flow.Progress().Acknowledged }).Should(BeNumerically(">", sofar+300))
+	Eventually(func() time.Duration { return time.Since(began) }).Should(BeNumerically(">=", longOutage))
 }
 
 var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ordered, func() {
@@ -223,7 +228,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 			report("a lost Kubernetes cluster shows in the status", time.Since(began))
 			found := object(Default)
 			Expect(condition(found, v1.ConditionReady)).To(HavePrefix("False"))
-			goesOn("cut-off", 2, flow)
+			goesOn(admin(), "cut-off", 2, flow)
 			Expect(found.Status.StretchClusters[2]).To(And(HaveField("Name", "cluster-west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2})))
 			began = time.Now()
 			Expect(lab.HealAll()).To(Succeed())
@@ -241,13 +246,32 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 			Expect(machine.PowerOff(ctx)).To(Succeed())
 			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-east")) }).Should(Succeed(), whatWasSaid)
 			report("a Kubernetes cluster without power shows in the status", time.Since(began))
-			goesOn("without-power", 1, flow)
+			goesOn(admin(), "without-power", 1, flow)
 			began = time.Now()
 			Expect(machine.PowerOn()).To(Succeed())
 			ready()
 			report("it is Ready again after its power came back", time.Since(began))
 		})
 		inSync(admin())
+	})
+
+	It("goes on when the central Kubernetes cluster loses its power, with all operators that decide", func() {
+		central, a := places[0].Nodes()[0], admin()
+		before := readyPods(Default)
+		write("without-central", func(flow *traffic.Traffic) {
+			Expect(central.PowerOff(ctx)).To(Succeed())
+			goesOn(a, "without-central", 0, flow)
+			began := time.Now()
+			Expect(central.PowerOn()).To(Succeed())
+			ready()
+			report("it is Ready again after the central cluster's power came back", time.Since(began))
+		})
+		inSync(a)
+		for pod, uid := range readyPods(Default) {
+			if !strings.HasPrefix(pod, name+"-central-") {
+				Expect(before).To(HaveKeyWithValue(pod, uid), "no pod elsewhere was restarted because of it")
+			}
+		}
 	})
 
 	It("leaves nothing but its volumes in any Kubernetes cluster when it is deleted", func() {

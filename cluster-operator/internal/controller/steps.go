@@ -70,7 +70,7 @@ func (p *pass) services(ctx context.Context) error {
 func (p *pass) world(ctx context.Context) (model.World, error) {
 	world := model.World{
 		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
-		Now: p.Now(), Patience: p.AddressTimeout,
+		Away: slices.Sorted(maps.Keys(p.away)), Now: p.Now(), Patience: p.AddressTimeout,
 	}
 	for _, s := range p.sites {
 		world.Services[s.cluster] = map[string]*corev1.Service{}

@@ -377,6 +377,8 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(k.Status.StretchClusters[2]).To(And(HaveField("Name", "west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2}),
 		HaveField("ReadyNodes", BeNil()), HaveField("LastSeenTime", Not(BeNil()))))
 
+	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "ListenerNotReady")))
+
 	// Clients may still reach it, and nobody needs another certificate.
 	addresses := func() (all []string) {
 		for _, l := range w.kafka().Status.Listeners {

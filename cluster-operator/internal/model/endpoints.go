@@ -22,6 +22,8 @@ type World struct {
 	KubernetesNodes map[int32]*corev1.Node
 	// Configs are the live ConfigMaps of nodes by pod name: they hold what nodes advertised so far.
 	Configs map[string]*corev1.ConfigMap
+	// Away are the ids of the Kubernetes clusters of which nothing is known now. No listener waits for addresses there.
+	Away []string
 	// Now is the time, and Patience how long a node that is not there yet waits for its addresses since their Services were made. Then
 	// it is started without: a load balancer that never comes must not keep everything else from working.
 	Now      time.Time
@@ -63,7 +65,9 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 				at[n.ID] = endpoint
 				continue
 			}
-			e.Waiting[l.Name] = waiting
+			if !slices.Contains(world.Away, n.Cluster) { // which is told as such
+				e.Waiting[l.Name] = waiting
+			}
 			if before, known := world.known(l, c.podName(n)); known {
 				at[n.ID] = before
 			} else if world.patient(n.Cluster, ListenerNodeService(c.Kafka.Name, l, n)) {
