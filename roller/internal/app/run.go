@@ -72,14 +72,9 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 
 // scope limits what is watched, in each Kubernetes cluster, to Kafka clusters, or to the one that is named, and to what is read of their objects.
 func scope(o options.Options) cache.Options {
-	c := cache.Options{DefaultLabelSelector: ofClusters(o.Cluster), DefaultTransform: observe.Trim}
-	if !o.Namespaces.All {
-		c.DefaultNamespaces = map[string]cache.Config{}
-		for _, namespace := range o.Namespaces.Names {
-			c.DefaultNamespaces[namespace] = cache.Config{}
-		}
+	return cache.Options{
+		DefaultLabelSelector: ofClusters(o.Cluster), DefaultTransform: observe.Trim, DefaultNamespaces: opmanager.CacheNamespaces(o.Namespaces),
 	}
-	return c
 }
 
 // ofClusters selects the objects of a Kafka cluster, or of all of them.
