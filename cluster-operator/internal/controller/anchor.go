@@ -21,8 +21,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// Entries of an anchor beside those of the proposal of stretch clusters.
+// Entries of an anchor; all but the first are not in the proposal of stretch clusters.
 const (
+	anchorCluster  = "cluster-id"
 	anchorHolder   = "holder"
 	anchorKafkaUID = "kafka-uid"
 	anchorCentral  = "central-cluster-id"
@@ -76,8 +77,11 @@ func (p *pass) findOwner(sites []*site) error {
 	if err != nil {
 		return err
 	}
-	epoch, _ := strconv.ParseInt(p.kafka.Annotations[v1.AnnotationOwnerEpoch], 10, 64)
-	p.owner = ownership.Owner{ID: p.kafka.Annotations[ownership.MarkID], Epoch: epoch, Holder: holder}
+	p.owner = ownership.Owner{ID: p.record.Owner, Epoch: p.record.Epoch, Holder: holder}
+	epoch, err := strconv.ParseInt(p.kafka.Annotations[v1.AnnotationOwnerEpoch], 10, 64)
+	if id := p.kafka.Annotations[ownership.MarkID]; id != "" && err == nil { // either says nothing without the other
+		p.owner.ID, p.owner.Epoch = id, epoch
+	}
 	for _, s := range sites {
 		if s.anchor == nil {
 			continue
@@ -85,7 +89,7 @@ func (p *pass) findOwner(sites []*site) error {
 		live := ownership.Read(s.anchor, "ConfigMap")
 		switch ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)}) {
 		case ownership.Restore:
-			if live.Term != nil {
+			if live.ID != "" && live.Term != nil {
 				p.owner.ID, p.owner.Epoch = live.ID, max(p.owner.Epoch, live.Term.Epoch)
 			}
 		case ownership.Resume:
@@ -119,6 +123,14 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 			"Rename this Kafka, or delete the other one", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
 	}
 	return nil
+}
+
+// checkPlace fails if the anchor, which is the Kafka's, is that of another Kubernetes cluster: the credentials of two were exchanged.
+func (s *site) checkPlace() error {
+	if s.anchor == nil || s.anchor.Data[anchorCluster] == "" || s.anchor.Data[anchorCluster] == s.cluster {
+		return nil
+	}
+	return fmt.Errorf("its credentials lead to cluster '%s', by ConfigMap %s there", s.anchor.Data[anchorCluster], s.anchor.Name)
 }
 
 // writeOwner writes the finalizer and the owner's id and epoch to the Kafka object: before the first object in another Kubernetes cluster.
@@ -158,10 +170,11 @@ func (p *pass) applyAnchor(ctx context.Context, s *site) error {
 	}
 	if outcome != apply.Unchanged {
 		p.wrote(s, key, outcome)
-	}
-	if s.anchor == nil {
 		if s.anchor, err = anchor(ctx, s.live, client.ObjectKeyFromObject(p.kafka)); err != nil || s.anchor == nil {
 			return fmt.Errorf("the anchor in cluster %s is gone again: %w", s.cluster, err)
+		}
+		if err := p.checkAnchor(s, p.owner.Holder); err != nil {
+			return err
 		}
 	}
 	s.owner = anchorOwner(s.anchor)
@@ -169,8 +182,12 @@ func (p *pass) applyAnchor(ctx context.Context, s *site) error {
 	return nil
 }
 
-// deleteAnchor deletes the anchor of a Kubernetes cluster, and reports whether it is gone. Kubernetes' garbage collector deletes all that it owns.
+// deleteAnchor deletes the anchor of a Kubernetes cluster, and reports whether it is gone. Kubernetes' garbage collector deletes all that it owns. One that
+// an earlier Kafka object left is marked as this one's first: only what the owner has marked is deleted.
 func (p *pass) deleteAnchor(ctx context.Context, s *site) (gone bool, err error) {
+	if err := p.applyAnchor(ctx, s); err != nil {
+		return false, err
+	}
 	outcome, err := s.applier.Delete(ctx, s.anchor)
 	if err != nil {
 		return false, err

@@ -70,6 +70,7 @@ func (p *pass) finalize(ctx context.Context) error {
 	if err := p.readRemotes(ctx); err != nil {
 		return err
 	}
+	p.input = model.Input{Kafka: p.kafka, Settings: p.Settings}
 	for _, s := range slices.Clone(p.sites) {
 		if s.cluster == topology.Home || s.anchor == nil {
 			continue

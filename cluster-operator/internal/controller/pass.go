@@ -101,6 +101,9 @@ func (p *pass) read(ctx context.Context) (err error) {
 	if err := p.readRemotes(ctx); err != nil {
 		return err
 	}
+	if err := p.checkFirst(); err != nil {
+		return err
+	}
 	p.status.Sets = p.podSets()
 	p.warnOfDeletions()
 	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
@@ -126,13 +129,24 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 		return err
 	}
 	for key, o := range s.facts.Objects {
-		if key.Kind == "StrimziPodSet" && !ownedBy(o, s.owner.UID) {
+		if key.Kind == "StrimziPodSet" && !p.ours(s, o) {
 			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
 		}
 	}
 	listed, err := s.facts.Listed(s.cluster)
 	p.sites, p.listed = append(p.sites, s), append(p.listed, listed...)
 	return err
+}
+
+// ours reports whether a StrimziPodSet is the Kafka's. One that is marked stays so though its anchor was deleted by hand: its nodes run.
+func (p *pass) ours(s *site, set client.Object) bool {
+	proven := ownedBy(set, s.owner.UID)
+	if s.cluster == topology.Home {
+		return proven
+	}
+	live := ownership.Read(set, "StrimziPodSet")
+	live.Terminating = false // it still says which nodes there are
+	return ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven}).Writes()
 }
 
 // version is the Kafka version that the user wants. Where the user names none it stays as it is: a newer operator's default restarts nothing.
@@ -316,29 +330,30 @@ func (p *pass) at(s *site) model.Input {
 
 // apply makes an object in a Kubernetes cluster as it is wanted, and keeps it.
 func (p *pass) apply(ctx context.Context, s *site, wanted client.Object) error {
-	return p.applyOver(ctx, s, wanted, s.facts.Objects[facts.KeyOf(wanted)])
+	_, err := p.applyOver(ctx, s, wanted, s.facts.Objects[facts.KeyOf(wanted)])
+	return err
 }
 
 // applyOver is apply for an object of which more is known than what was read.
-func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Object) error {
+func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Object) (apply.Outcome, error) {
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
 	if s.owner.UID == "" {
-		return fmt.Errorf("%s %s is not made in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
+		return "", fmt.Errorf("%s %s is not made in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
 	}
 	outcome, err := s.applier.Apply(ctx, wanted, live)
 	if foreign := (*apply.ForeignError)(nil); asForeign(err, &foreign) {
-		return &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
+		return "", &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
 		p.warn("PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
-		return nil
+		return apply.Unchanged, nil
 	}
 	if err == nil && outcome != apply.Unchanged {
 		p.wrote(s, key, outcome)
 		p.status.SetsChanged = p.status.SetsChanged || key.Kind == "StrimziPodSet"
 	}
-	return err
+	return outcome, err
 }
 
 // wrote logs, counts and records what was done to an object.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
@@ -186,8 +187,17 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 				return nil, fmt.Errorf("get %s %s: %w", key.Kind, key.Name, err)
 			}
 		}
-		if err := p.applyOver(ctx, s, wanted, live); err != nil {
+		outcome, err := p.applyOver(ctx, s, wanted, live)
+		if err != nil {
 			return nil, err
+		}
+		if outcome == apply.Changed { // what it was before, such as a node port that a user changed, leads nowhere any more
+			present := &unstructured.Unstructured{}
+			present.SetGroupVersionKind(wanted.GroupVersionKind())
+			if err := s.live.Get(ctx, client.ObjectKeyFromObject(wanted), present); err != nil {
+				return nil, fmt.Errorf("get %s %s: %w", key.Kind, key.Name, err)
+			}
+			live = present
 		}
 		if live != nil {
 			seen, err := asUnstructured(live, wanted.GroupVersionKind())

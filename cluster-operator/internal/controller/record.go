@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -19,9 +20,15 @@ type record struct {
 	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
 	Peers    model.Peers `json:"peers"`
 	Provider string      `json:"provider"`
+	// Owner and Epoch are those under which the Kafka owns objects there: the annotations of the Kafka object may be lost.
+	Owner string `json:"owner,omitempty"`
+	Epoch int64  `json:"epoch,omitempty"`
 }
 
 type recorded struct {
+	// Identity is the uid by which the Kubernetes cluster is known, whatever id users give it.
+	Identity types.UID `json:"identity,omitempty"`
+
 	Nodes   []topology.Node   `json:"nodes"`
 	Volumes []topology.Volume `json:"volumes"`
 	// Listeners are what the nodes there advertise on listeners, and Bootstrap is where clients of these begin there.
@@ -58,7 +65,7 @@ func (p *pass) recall() {
 
 // writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
 func (p *pass) writeRecord(ctx context.Context) error {
-	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName}
+	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName, Owner: p.owner.ID, Epoch: p.owner.Epoch}
 	for id := range p.away {
 		if r, known := p.record.Clusters[id]; known {
 			next.Clusters[id] = r
@@ -67,6 +74,9 @@ func (p *pass) writeRecord(ctx context.Context) error {
 	for _, s := range p.sites {
 		r := p.record.Clusters[s.cluster]
 		r.Nodes, r.Volumes = p.input.Topology.In(s.cluster), s.facts.Volumes(p.kafka.Name)
+		if s.cluster != topology.Home {
+			r.Identity = s.member.Status().Identity
+		}
 		if s.cluster != topology.Home && (len(r.Nodes) > 0 || len(r.Volumes) > 0 || p.hosts(s.cluster) || s.anchor != nil) {
 			next.Clusters[s.cluster] = r
 		}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -118,7 +119,11 @@ func (p *pass) readRemotes(ctx context.Context) error {
 		return err
 	}
 	for _, s := range opened {
-		if err := p.readSite(ctx, s); err != nil {
+		err := s.checkPlace()
+		if err == nil {
+			err = p.readSite(ctx, s)
+		}
+		if err != nil {
 			p.lose(s.cluster, s.member.Status(), err)
 			p.sites = slices.DeleteFunc(p.sites, func(other *site) bool { return other == s })
 		}
@@ -136,9 +141,10 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	for id := range p.record.Clusters {
 		concerned[id] = true
 	}
+	lost := len(p.record.Clusters) == 0 && (controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) || p.kafka.Annotations[ownership.MarkID] != "")
 	var opened []*site
 	for _, m := range p.Stretching.Members() {
-		if m.Home() || !concerned[m.ID()] {
+		if m.Home() || !concerned[m.ID()] && !lost { // where the Kafka has something, only the record knows
 			continue
 		}
 		delete(concerned, m.ID())
@@ -177,6 +183,10 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	c, err := m.Client()
 	if err != nil {
 		return nil, err
+	}
+	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
+		return nil, fmt.Errorf("its credentials lead to another Kubernetes cluster than the one with the nodes of this Kafka: the uid of its namespace %s is %s, not %s",
+			clusters.IdentityNamespace, has, known)
 	}
 	s := &site{cluster: m.ID(), member: m, cache: m.Reader(), live: liveClient{c, m.APIReader()}}
 	if s.anchor, err = anchor(ctx, s.live, client.ObjectKeyFromObject(p.kafka)); err != nil {
@@ -256,10 +266,9 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// checkFirst refuses to make the first nodes of a Kafka while a Kubernetes cluster is away that is to have some of them: nobody knows whether it holds a
-// Kafka of this name already.
+// checkFirst refuses to go on without a record while a Kubernetes cluster is away: nobody knows whether it holds nodes, or a Kafka of this name already.
 func (p *pass) checkFirst() error {
-	if len(p.listed) > 0 || len(p.record.Clusters) > 0 {
+	if len(p.record.Clusters) > 0 {
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {

@@ -56,6 +56,11 @@ func (p *pass) placed() map[string]string {
 	for _, l := range p.listed {
 		at[l.Node.Pool] = p.clusterID(l.Node.Cluster)
 	}
+	for id := range p.away {
+		for _, v := range p.record.Clusters[id].Volumes {
+			at[v.Pool] = id
+		}
+	}
 	for _, n := range p.remembered {
 		at[n.Pool] = p.clusterID(n.Cluster)
 	}

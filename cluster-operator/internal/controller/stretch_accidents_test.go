@@ -1,0 +1,194 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// Accidents that random histories found.
+
+func (w *stretchedWorld) configure(key, value string) {
+	w.t.Helper()
+	k := w.kafka()
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{key: v1.StringConfigValue(value)}
+	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
+}
+
+func TestANodePortThatAUserChangedIsSetBack(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+	service := &corev1.Service{}
+	w.in("east", service, "my-cluster-east-1-nodeport")
+	before := service.Spec.Ports[0].NodePort
+	service.Spec.Ports[0].NodePort = 0
+	service.Spec.Type = corev1.ServiceTypeClusterIP
+	w.Expect(w.members["east"].Update(t.Context(), service)).To(Succeed())
+	service.Spec.Type = corev1.ServiceTypeNodePort
+	w.Expect(w.members["east"].Update(t.Context(), service)).To(Succeed())
+	w.Expect(service.Spec.Ports[0].NodePort).NotTo(Equal(before))
+	w.settle()
+	w.in("east", service, "my-cluster-east-1-nodeport")
+	w.Expect(service.Spec.Ports[0].NodePort).To(Equal(before))
+	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+}
+
+func TestCredentialsThatLeadToAnotherKubernetesClusterAreNotUsed(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before := w.all()
+	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+	// The operator was started again meanwhile: module clusters does not know what east was before.
+	east, west := w.members["east"], w.members["west"]
+	exchange := func() { east.Client, west.Client, east.uid, west.uid = west.Client, east.Client, west.uid, east.uid }
+	exchange()
+	w.configure("log.retention.hours", "1")
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ClusterFailed"), HaveField("Message", ContainSubstring("credentials lead to another Kubernetes cluster"))))
+	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+
+	// Without the record, the anchors tell.
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("its credentials lead to cluster 'west'"))))
+	exchange()
+	for _, id := range []string{"east", "west"} {
+		w.Expect(w.all()[id]).To(Equal(before[id]))
+	}
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("1"))
+}
+
+func TestNothingIsForgottenWithoutTheRecordWhileAKubernetesClusterIsAway(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
+	w.members["west"].lost = true
+	// Not even the pool says that there is something in west.
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "west")
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.configure("log.retention.hours", "1")
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError")))
+	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+	w.members["west"].lost = false
+	w.create(poolIn("west", "west", 1, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
+	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
+}
+
+func TestAnOwnerIsNotForgottenWithItsAnnotations(t *testing.T) {
+	for _, annotation := range []string{ownership.MarkID, v1.AnnotationOwnerEpoch} {
+		t.Run(annotation, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			before := w.kafka().Annotations
+			for _, away := range []bool{true, false} {
+				w.members["east"].lost, w.members["west"].lost = away, away
+				k := w.kafka()
+				delete(k.Annotations, annotation)
+				w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+				w.pass()
+				w.Expect(w.kafka().Annotations).To(Equal(before))
+			}
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+		})
+	}
+}
+
+func TestAnAnchorThatLostAMarkGetsItAgain(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	for _, mark := range []string{ownership.MarkID, ownership.MarkTerm} {
+		anchor := &corev1.ConfigMap{}
+		w.in("west", anchor, "my-cluster-kafka-gc")
+		marks := anchor.Annotations
+		anchor = anchor.DeepCopy()
+		delete(anchor.Annotations, mark)
+		w.Expect(w.members["west"].Update(t.Context(), anchor)).To(Succeed())
+		w.settle()
+		w.Expect(w.ready()).To(HaveField("Status", "True"))
+		w.in("west", anchor, "my-cluster-kafka-gc")
+		w.Expect(anchor.Annotations).To(Equal(marks))
+	}
+}
+
+func TestNodesAreKnownThoughTheirAnchorIsGone(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.create(poolIn("east", "a", 2, v1.RoleBroker))
+	w.settle()
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1, 3: 1, 4: 1}
+	w.Expect(w.members["east"].Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-kafka-gc")})).To(Succeed())
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "a")
+	pool.Spec.Replicas = 1
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.settle() // the garbage collector was not there yet
+	set, anchor := &podset.StrimziPodSet{}, &corev1.ConfigMap{}
+	w.in("east", set, "my-cluster-a")
+	w.Expect(set.Spec.Pods).To(HaveLen(2), "its brokers hold replicas")
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	w.Expect(set.OwnerReferences).To(ConsistOf(HaveField("UID", anchor.UID)))
+}
+
+func TestAPoolDoesNotLeaveItsVolumesInAKubernetesClusterThatIsAway(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.create(poolIn("east", "a", 1, v1.RoleBroker))
+	w.settle()
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "a")
+	pool.Spec.Replicas = 0
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1, 3: 0}
+	w.settle()
+	w.members["east"].lost = true
+	w.get(pool, "a")
+	pool.Annotations[v1.AnnotationTargetCluster] = "west"
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "TargetClusterChangeForbidden"))
+}
+
+func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	k := w.kafka()
+	k.Finalizers = nil
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	// The next one is deleted before it has marked anything.
+	again := stretchedKafka()
+	again.Finalizers = []string{v1.FinalizerStretch}
+	w.create(again)
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.now = w.now.Add(time.Minute)
+	w.pass()
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	for _, id := range []string{"east", "west"} {
+		w.Expect(w.members[id].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})).
+			To(MatchError(apierrors.IsNotFound, "NotFound"))
+	}
+}
+
+func (w *stretchedWorld) named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: w.namespace, Name: name}
+}
