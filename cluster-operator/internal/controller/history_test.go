@@ -24,10 +24,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -47,15 +45,29 @@ type history struct {
 	t    testing.TB
 	seed int64
 	rand *rand.Rand
-	k8s  client.WithWatch
+	k8s  *inMemory
 	r    *Reconciler
 	// fail is how many writes go through until one fails, and then all until the operator is started again; negative for never.
 	fail    int
 	brokers *brokers
 	now     time.Time
 	step    int
-	// foreign are the versions of objects of somebody else.
-	foreign map[facts.Key]string
+	// writing is who writes to the API server now; nil for users and accidents. What comes of it is judged at once.
+	writing *Reconciler
+	// window happens before a write of the operator to an object: what others do then, the operator has not seen.
+	window func(s *apiServer, key facts.Key)
+	// foreign are the objects of somebody else.
+	foreign map[*apiServer]map[facts.Key]client.Object
+	// judgeMore judges what is special about a kind of histories.
+	judgeMore func(s *apiServer, key facts.Key, before, after client.Object)
+	// target chooses the Kubernetes cluster of a new pool; nil for Kafkas in one.
+	target func(pool string) string
+	told   []string
+	// spared are objects that no accident befalls; nil for none.
+	spared func(facts.Key) bool
+	// caught gets a broken promise instead of the test.
+	caught func(string)
+	failed bool
 }
 
 var errKilled = errors.New("the operator was killed here")
@@ -72,42 +84,81 @@ func newHistory(t testing.TB, seed int64) *history {
 			t.Fatal(err)
 		}
 	}
-	h := &history{t: t, seed: seed, rand: rand.New(rand.NewSource(seed)), fail: -1, brokers: &brokers{metadata: 30}, now: time.Unix(1_800_000_000, 0), foreign: map[facts.Key]string{}}
-	h.k8s = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1.Kafka{}, &v1.KafkaNodePool{}, &podset.StrimziPodSet{}).
-		WithReturnManagedFields().WithTypeConverters(managedfields.NewDeducedTypeConverter()).Build()
-	guarded := interceptor.NewClient(h.k8s, interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return h.write(func() error { return c.Create(ctx, o, opts...) })
-		},
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			return h.write(func() error { return c.Update(ctx, o, opts...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return h.write(func() error { return c.Patch(ctx, o, p, opts...) })
-		},
-		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return h.write(func() error { return c.Apply(ctx, o, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return h.write(func() error { return c.Delete(ctx, o, opts...) })
-		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			return h.write(func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
-		},
+	h := &history{t: t, seed: seed, rand: rand.New(rand.NewSource(seed)), fail: -1, brokers: &brokers{metadata: 30}, now: time.Unix(1_800_000_000, 0),
+		foreign: map[*apiServer]map[facts.Key]client.Object{}}
+	h.k8s = h.server("central", scheme).client()
+	h.r = h.reconciler()
+	h.r.Cache, h.r.Live = h.k8s, h.guarded(h.k8s, func() *Reconciler { return h.r }, h.write)
+	t.Cleanup(func() {
+		if h.failed {
+			t.Logf("history of seed %d: %q", h.seed, h.told)
+		}
 	})
-	h.r = &Reconciler{
-		Cache: h.k8s, Live: guarded, Events: &world{}, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: h.brokers, DefaultVersion: "4.3.1",
+	return h
+}
+
+// server is an API server whose changes are judged.
+func (h *history) server(id string, scheme *runtime.Scheme) *apiServer {
+	s := newAPIServer(id, scheme)
+	h.foreign[s] = map[facts.Key]client.Object{}
+	s.written = func(key facts.Key, before, after client.Object) {
+		if h.writing != nil {
+			h.judge(s, key, before, after)
+		}
+	}
+	return s
+}
+
+// reconciler is a process of the operator.
+func (h *history) reconciler() *Reconciler {
+	return &Reconciler{
+		Events: &world{}, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: h.brokers, DefaultVersion: "4.3.1",
 		OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute, NewKey: keys,
 		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", DNSDomain: "cluster.local",
 			NetworkPolicies: true, DisruptionBudgets: true, RollerAccount: "a/b"},
 		Now: func() time.Time { return h.now }, Rand: cryptorand.Reader,
 	}
-	return h
+}
+
+// guarded is a client of the operator: each write is let through or fails as the history wants it, and is judged.
+func (h *history) guarded(k8s *inMemory, who func() *Reconciler, guard func(do func() error) error) client.WithWatch {
+	write := func(o any, do func() error) error {
+		return guard(func() error {
+			if window := h.window; window != nil {
+				window(k8s.server, k8s.server.keyOf(o))
+			}
+			h.writing = who()
+			defer func() { h.writing = nil }()
+			return do()
+		})
+	}
+	return interceptor.NewClient(k8s, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return write(o, func() error { return c.Create(ctx, o, opts...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return write(o, func() error { return c.Update(ctx, o, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			return write(o, func() error { return c.Patch(ctx, o, p, opts...) })
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			return write(o, func() error { return c.Apply(ctx, o, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return write(o, func() error { return c.Delete(ctx, o, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			return write(o, func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
+		},
+	})
 }
 
 // write lets a write through, or kills the operator before it, or after it without an answer.
 func (h *history) write(do func() error) error {
 	switch {
+	case h.fail == -2:
+		return errKilled
 	case h.fail < 0:
 		return do()
 	case h.fail == 0:
@@ -123,7 +174,12 @@ func (h *history) write(do func() error) error {
 
 func (h *history) failf(format string, args ...any) {
 	h.t.Helper()
-	h.t.Fatalf("seed %d, step %d: %s", h.seed, h.step, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf("seed %d, step %d: %s", h.seed, h.step, fmt.Sprintf(format, args...))
+	if h.caught != nil {
+		h.caught(text)
+	}
+	h.failed = true
+	h.t.Fatal(text)
 }
 
 func (h *history) must(err error) {
@@ -166,12 +222,10 @@ func (h *history) reconcile(faults bool) {
 		h.fail = h.rand.Intn(25)
 	}
 	for range 12 {
-		before := h.all()
+		before := h.k8s.server.version
 		_, err := h.r.Reconcile(h.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
 		killed := h.fail == -2
 		h.fail = -1
-		after := h.all()
-		h.judge(before, after)
 		if killed {
 			continue
 		}
@@ -179,32 +233,39 @@ func (h *history) reconcile(faults bool) {
 		if err != nil && !errors.As(err, &refused) {
 			h.failf("%v", err)
 		}
-		if maps.EqualFunc(before, after, func(a, b client.Object) bool { return a.GetResourceVersion() == b.GetResourceVersion() }) {
+		if before == h.k8s.server.version {
 			return
 		}
 	}
 	h.failf("the passes do not end")
 }
 
-// judge holds what a pass did against the promises.
-func (h *history) judge(before, after map[facts.Key]client.Object) {
+// judge holds a write of the operator against the promises, by what is in the API server right before it.
+func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
-	for key, o := range before {
-		n, exists := after[key]
-		if version, foreign := h.foreign[key]; foreign && (!exists || n.GetResourceVersion() != version) {
-			h.failf("%s %s is somebody else's and was touched", key.Kind, key.Name)
+	if before == nil {
+		if h.judgeMore != nil {
+			h.judgeMore(s, key, nil, after)
 		}
-		if claim, ok := o.(*corev1.PersistentVolumeClaim); ok && !exists && claim.Annotations[v1.AnnotationDeleteClaim] != "true" {
-			h.failf("volume %s is gone", key.Name)
+		return
+	}
+	goes := after == nil || after.GetDeletionTimestamp() != nil && before.GetDeletionTimestamp() == nil
+	if h.foreign[s][key] != nil {
+		h.failf("%s %s in %s is somebody else's and was touched", key.Kind, key.Name, s.id)
+	}
+	if claim, ok := before.(*corev1.PersistentVolumeClaim); ok && goes && claim.Annotations[v1.AnnotationDeleteClaim] != "true" {
+		h.failf("volume %s in %s is deleted", key.Name, s.id)
+	}
+	if secret, ok := before.(*corev1.Secret); ok && key.Name == "my-cluster-cluster-ca" && secret.Annotations[v1.AnnotationForceReplace] != "true" {
+		if goes || string(after.(*corev1.Secret).Data["ca.key"]) != string(secret.Data["ca.key"]) {
+			h.failf("the key of the CA is lost")
 		}
-		if secret, ok := o.(*corev1.Secret); ok && key.Name == "my-cluster-cluster-ca" {
-			if !exists || string(n.(*corev1.Secret).Data["ca.key"]) != string(secret.Data["ca.key"]) {
-				h.failf("the key of the CA is lost")
-			}
-		}
-		if set, ok := o.(*podset.StrimziPodSet); ok {
-			h.judgeNodes(set, n)
-		}
+	}
+	if set, ok := before.(*podset.StrimziPodSet); ok {
+		h.judgeNodes(set, after)
+	}
+	if h.judgeMore != nil {
+		h.judgeMore(s, key, before, after)
 	}
 }
 
@@ -222,7 +283,7 @@ func (h *history) judgeNodes(before *podset.StrimziPodSet, after client.Object) 
 		if replicas, known := h.brokers.replicas[id]; !stays && (h.brokers.err != nil || !known || replicas > 0) {
 			h.failf("node %d was dropped with %d replicas (known: %v)", id, replicas, known && h.brokers.err == nil)
 		}
-		if stays && removed && now != revision {
+		if stays && removed && now != revision && h.judgeMore == nil {
 			h.failf("node %d of the removed pool %s was changed", id, pool.Name)
 		}
 	}
@@ -257,8 +318,7 @@ func (h *history) edit() string {
 	switch h.rand.Intn(12) {
 	case 0, 1:
 		if !exists {
-			pool = nodePool(name, int32(h.rand.Intn(4)), v1.RoleBroker)
-			pool.Namespace = historyNamespace
+			pool = h.pool(name, int32(h.rand.Intn(4)), v1.RoleBroker)
 			h.must(h.k8s.Create(ctx, pool))
 			return "create pool " + name
 		}
@@ -308,11 +368,24 @@ func (h *history) edit() string {
 		h.r.Settings.KafkaImages = map[string]string{"4.3.1": fmt.Sprintf("kafka:%d", h.rand.Intn(3))}
 		return "upgrade the operator"
 	case 11:
-		kafka.Annotations = map[string]string{v1.AnnotationPauseReconciliation: fmt.Sprint(h.rand.Intn(3) == 0)}
+		if kafka.Annotations == nil {
+			kafka.Annotations = map[string]string{}
+		}
+		kafka.Annotations[v1.AnnotationPauseReconciliation] = fmt.Sprint(h.rand.Intn(3) == 0)
 		h.must(h.k8s.Update(ctx, kafka))
 		return "pause or resume"
 	}
 	return "nothing"
+}
+
+// pool is a KafkaNodePool as its user writes it.
+func (h *history) pool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
+	pool := nodePool(name, replicas, roles...)
+	pool.Namespace = historyNamespace
+	if h.target != nil {
+		pool.Annotations = map[string]string{v1.AnnotationTargetCluster: h.target(name)}
+	}
+	return pool
 }
 
 // topicBetweenLooks lets all brokers be empty, until somebody has seen that.
@@ -332,8 +405,7 @@ func (h *history) topicBetweenLooks() {
 func (h *history) accident() string {
 	objects := h.all()
 	made := slices.DeleteFunc(slices.Collect(maps.Keys(objects)), func(k facts.Key) bool {
-		_, foreign := h.foreign[k]
-		return foreign || k.Kind == "PersistentVolumeClaim" || k.Kind == "StrimziPodSet" || k.Name == "my-cluster-cluster-ca" || k.Name == "my-cluster-clients-ca" ||
+		return h.spared != nil && h.spared(k) || h.foreign[h.k8s.server][k] != nil || k.Kind == "PersistentVolumeClaim" || k.Kind == "StrimziPodSet" || k.Name == "my-cluster-cluster-ca" || k.Name == "my-cluster-clients-ca" ||
 			k.Name == "my-cluster-cluster-ca-cert" || k.Name == "my-cluster-clients-ca-cert"
 	})
 	if len(made) == 0 {
@@ -355,29 +427,21 @@ func (h *history) accident() string {
 func (h *history) play(steps int) {
 	ctx := h.t.Context()
 	k := newKafka()
-	k.Namespace, k.UID = historyNamespace, "kafka-uid"
-	controllers := nodePool("controllers", 3, v1.RoleController)
-	controllers.Namespace = historyNamespace
+	k.Namespace = historyNamespace
+	controllers := h.pool("controllers", 3, v1.RoleController)
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "theirs", Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "data-my-cluster-d-7",
 		Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "d"}, Annotations: map[string]string{v1.AnnotationDeleteClaim: "true"}}}
 	for _, o := range []client.Object{k, controllers, foreign, volume} {
 		h.must(h.k8s.Create(ctx, o))
 	}
-	for key, o := range h.all() {
-		h.foreign[key] = o.GetResourceVersion()
+	for _, key := range []facts.Key{{Kind: "ConfigMap", Name: foreign.Name}, {Kind: "PersistentVolumeClaim", Name: volume.Name}} {
+		h.foreign[h.k8s.server][key] = h.k8s.server.objects[key].Object
 	}
-	var told []string
 	for h.step = range steps {
-		told = append(told, h.edit())
+		h.told = append(h.told, h.edit())
 		h.now = h.now.Add(time.Minute)
 		h.reconcile(h.rand.Intn(2) == 0)
-		h.t.Cleanup(func() {
-			if h.t.Failed() && len(told) > 0 {
-				h.t.Logf("history: %q", told)
-				told = nil
-			}
-		})
 	}
 	h.settle()
 }

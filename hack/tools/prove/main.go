@@ -42,6 +42,7 @@ var tests = []job{
 	{pkg: "./roller/internal/explore", test: "TestEveryInterleavingOfASmallRoll", what: "states"},
 	{pkg: "./cluster-operator/internal/pki", test: "TestHistory", what: "steps"},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps"},
+	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfStretchedKafkas", what: "steps"},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds"},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations"},
 	{pkg: "./e2e/clusteroperator", test: "TestClusterOperatorOnNodes", what: "records"},

@@ -1,0 +1,247 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// calm ends all trouble, and has users take back what can't be.
+func (h *stretched) calm() {
+	h.brokers.err, h.brokers.replicas = nil, map[int32]int{}
+	for id := range int32(30) {
+		h.brokers.replicas[id] = 0
+	}
+	h.brokers.registered = nil
+	for _, s := range h.servers {
+		for key := range h.foreign[s] {
+			delete(h.foreign[s], key)
+			if s.objects[key] != nil {
+				s.terminate(key)
+			}
+		}
+	}
+	for _, c := range h.centrals {
+		c.points["east"], c.points["west"] = h.servers[2], h.servers[3]
+		for _, o := range c.operators {
+			o.r.Settings = h.r.Settings
+			again := false
+			for id, l := range o.links {
+				l.lost, l.reads, l.writes, l.view = false, -1, "", nil
+				again = again || l.bound != c.points[id]
+			}
+			if again {
+				h.start(o)
+			}
+		}
+	}
+	c := h.centrals[0]
+	for _, s := range h.servers {
+		for _, key := range sortedKeys(s.objects) {
+			if key.Kind != "PersistentVolumeClaim" {
+				continue
+			}
+			claim := s.objects[key]
+			if !h.owns(c, s, key, claim.Object) {
+				s.terminate(key) // its user wants it no more, as the status asks for
+				continue
+			}
+			if s != h.spare {
+				h.targets[claim.GetLabels()[podset.LabelPoolName]] = s.id
+			}
+		}
+	}
+	for _, n := range h.nodes(c) {
+		h.targets[n.pool] = n.server.id
+	}
+	for _, key := range sortedKeys(c.server.objects) {
+		if pool, ok := c.server.objects[key].object().(*v1.KafkaNodePool); ok {
+			pool = pool.DeepCopy()
+			pool.Annotations = map[string]string{v1.AnnotationTargetCluster: h.targets[pool.Name]}
+			if pool.Name == "central" {
+				pool.Spec.Roles = []v1.ProcessRole{v1.RoleController, v1.RoleBroker}
+			}
+			h.must(c.k8s.Update(h.t.Context(), pool))
+		}
+	}
+	if h.targets["brokers"] == "" {
+		h.targets["brokers"] = "central"
+		h.must(c.k8s.Create(h.t.Context(), h.pool("brokers", 1, v1.RoleBroker)))
+	}
+	record := facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}
+	if o, ok := c.server.objects[record].object().(*corev1.ConfigMap); ok && o.Data[recordKey] == "garbage" {
+		c.server.terminate(record)
+	}
+	if kafka := c.kafka(); kafka != nil {
+		kafka.Annotations = with(kafka.Annotations, v1.AnnotationStretch, "true")
+		delete(kafka.Annotations, v1.AnnotationPauseReconciliation)
+		h.must(c.k8s.Update(h.t.Context(), kafka))
+	}
+	if rival := h.centrals[1].kafka(); rival != nil {
+		h.must(h.centrals[1].k8s.Delete(h.t.Context(), rival))
+	}
+}
+
+func (h *stretched) versions() (all int64) {
+	for _, s := range h.servers {
+		all += s.version
+	}
+	return all
+}
+
+// rest lets everything come to rest.
+func (h *stretched) rest() {
+	h.t.Helper()
+	var err error
+	var last map[string]bool
+	for round := range 40 {
+		before := h.versions()
+		err = nil
+		if round == 39 {
+			last = map[string]bool{}
+			judge := h.history.judgeMore
+			defer func() { h.history.judgeMore = judge }()
+			h.history.judgeMore = func(s *apiServer, key facts.Key, before, after client.Object) {
+				last[fmt.Sprintf("%s %s in %s: %v -> %v", key.Kind, key.Name, s.id, before, after)] = true
+			}
+		}
+		for _, c := range slices.Backward(h.centrals) {
+			_, e := h.pass(c.operators[0], -1)
+			err = errors.Join(err, e)
+		}
+		h.collect()
+		h.runPods()
+		if h.versions() == before {
+			var failure *Failure
+			if err != nil && !errors.As(err, &failure) {
+				h.failf("in the end: %v", err)
+			}
+			return
+		}
+	}
+	h.failf("in the end, the passes do not end: %v, %v", err, slices.Collect(maps.Keys(last)))
+}
+
+// ready is the condition of that type; nil if there is no Kafka.
+func (c *central) ready() *v1.Condition {
+	kafka := c.kafka()
+	if kafka == nil {
+		return nil
+	}
+	for _, condition := range kafka.Status.Conditions {
+		if condition.Type == v1.ConditionReady {
+			return &condition
+		}
+	}
+	return &v1.Condition{}
+}
+
+// remedy does what the status asks the user for, and reports whether it asked.
+func (h *stretched) remedy() bool {
+	c := h.centrals[0]
+	ready := c.ready()
+	if ready != nil && ready.Reason == "OwnershipConflict" {
+		return h.clear(c)
+	}
+	if ready == nil || ready.Reason != "CAKeyLost" {
+		return false
+	}
+	name := "my-cluster-cluster-ca"
+	if strings.HasPrefix(ready.Message, "Clients CA") {
+		name = "my-cluster-clients-ca"
+	}
+	labels := map[string]string{podset.LabelKind: podset.KindKafka, v1.LabelCluster: "my-cluster"}
+	h.must(c.k8s.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name, Labels: labels,
+		Annotations: map[string]string{v1.AnnotationForceReplace: "true"}}}))
+	return true
+}
+
+// clear deletes what earlier Kafka objects left under other ids, and reports whether there was something.
+func (h *stretched) clear(c *central) (found bool) {
+	id := c.kafka().Annotations[ownership.MarkID]
+	for _, s := range h.servers {
+		if o := s.objects[anchorKey]; o != nil && c.marked(o.Object, "ConfigMap") && o.GetAnnotations()[ownership.MarkID] != id {
+			s.terminate(anchorKey)
+			found = true
+		}
+	}
+	return found
+}
+
+// settle ends all trouble: the Kafka is as its user wants it, and a process that starts now has nothing to do.
+func (h *stretched) settle() {
+	h.t.Helper()
+	h.calm()
+	h.rest()
+	c := h.centrals[0]
+	h.now = h.now.Add(3 * time.Hour)
+	h.rest()
+	h.now = h.now.Add(3 * time.Hour)
+	h.rest()
+	for range 3 {
+		if !h.remedy() {
+			break
+		}
+		h.rest()
+	}
+	if ready := c.ready(); ready != nil && ready.Status != v1.ConditionTrue {
+		h.failf("in the end, the Kafka is not ready: %+v, annotations %v", ready, c.kafka().Annotations)
+	}
+	var before []objects
+	for _, s := range h.servers {
+		before = append(before, maps.Clone(s.objects))
+	}
+	h.start(c.operators[0])
+	_, _ = h.pass(c.operators[0], -1)
+	for i, s := range h.servers {
+		for key, o := range before[i] {
+			if s.objects[key] != o {
+				h.failf("an operator that starts now changes %s %s in %s: %v\nto %v", key.Kind, key.Name, s.id, o.object(), s.objects[key].object())
+			}
+		}
+		if len(before[i]) != len(s.objects) {
+			h.failf("an operator that starts now makes something in %s", s.id)
+		}
+	}
+}
+
+// end deletes the Kafka. Nothing is left of it anywhere, but volumes that stay.
+func (h *stretched) end() {
+	h.t.Helper()
+	c := h.centrals[0]
+	if kafka := c.kafka(); kafka != nil {
+		h.must(c.k8s.Delete(h.t.Context(), kafka))
+	}
+	for range 3 {
+		h.rest()
+		h.now = h.now.Add(3 * time.Hour)
+	}
+	for _, c := range h.centrals {
+		if kafka := c.kafka(); kafka != nil {
+			h.failf("the Kafka of %s stays: %v %+v", c.server.id, kafka.Finalizers, kafka.Status.Conditions)
+		}
+	}
+	for _, s := range h.servers {
+		for _, key := range sortedKeys(s.objects) {
+			o := s.objects[key]
+			claim, volume := o.Object.(*corev1.PersistentVolumeClaim)
+			if volume && claim.Annotations[v1.AnnotationDeleteClaim] != "true" || key.Kind == "KafkaNodePool" || key.Kind == "Node" || key.Kind == "Lease" {
+				continue
+			}
+			h.failf("%s %s is left in %s: %v %v", key.Kind, key.Name, s.id, o.GetAnnotations(), o.GetOwnerReferences())
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// This file says what is true, from all API servers at once, whatever the connections of the operators are. It knows nothing of the reconciler.
+
+var anchorKey = facts.Key{Kind: "ConfigMap", Name: "my-cluster-kafka-gc"}
+
+// marked reports whether an object carries the marks of a central cluster's Kafka.
+func (c *central) marked(o client.Object, kind string) bool {
+	live := ownership.Read(o, kind)
+	if live.Copied {
+		return false
+	}
+	if live.ID != "" && live.Term != nil {
+		return c.ids[live.ID] && (c.holders[live.Term.Holder] || live.Term.Epoch < c.epoch)
+	}
+	if live.ID != "" && !c.ids[live.ID] {
+		return false
+	}
+	for id, epoch := range live.Applied {
+		if c.ids[id] && epoch <= c.epoch {
+			return true
+		}
+	}
+	return false
+}
+
+// owns reports whether an object is provably a central cluster's Kafka's.
+func (h *stretched) owns(c *central, s *apiServer, key facts.Key, o client.Object) bool {
+	if s == c.server {
+		switch key.Kind {
+		case "Kafka", "KafkaNodePool":
+			return true // of which the operator writes only metadata and status
+		}
+		if slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return c.uids[r.UID] }) {
+			return true
+		}
+		return len(o.GetOwnerReferences()) == 0 && c.survives(o) || h.podOfOurs(c, s, key, o)
+	}
+	if c.marked(o, key.Kind) || h.podOfOurs(c, s, key, o) {
+		return true
+	}
+	anchor := s.objects[anchorKey]
+	if anchor != nil && c.marked(anchor.Object, "ConfigMap") && o.GetAnnotations()[ownership.MarkID] == "" &&
+		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == anchor.GetUID() }) {
+		return true
+	}
+	_, volume := o.(*corev1.PersistentVolumeClaim)
+	return volume && c.survives(o) && (anchor == nil || c.marked(anchor.Object, "ConfigMap"))
+}
+
+// survives reports whether an object is a volume, or the Secret of a CA, that an earlier Kafka object left.
+func (c *central) survives(o client.Object) bool {
+	if o.GetAnnotations()[v1.AnnotationForceReplace] == "true" && o.GetLabels()[podset.LabelKind] == podset.KindKafka && o.GetLabels()[v1.LabelCluster] == "my-cluster" {
+		return true // its user made it, for the operator to fill it in
+	}
+	if o.GetLabels()[v1.LabelCluster] != "my-cluster" || o.GetLabels()["app.kubernetes.io/managed-by"] != model.ManagedBy {
+		return false
+	}
+	switch o.(type) {
+	case *corev1.PersistentVolumeClaim:
+		return c.clusterIDs[o.GetAnnotations()[model.AnnotationClusterID]]
+	case *corev1.Secret:
+		return true
+	}
+	return false
+}
+
+// podOfOurs reports whether an object is a pod of a StrimziPodSet that is a central cluster's Kafka's.
+func (h *stretched) podOfOurs(c *central, s *apiServer, key facts.Key, o client.Object) bool {
+	if key.Kind != "Pod" {
+		return false
+	}
+	for set, stored := range s.objects {
+		if set.Kind == "StrimziPodSet" && slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == stored.GetUID() }) {
+			return h.owns(c, s, set, stored.Object)
+		}
+	}
+	return false
+}
+
+// node is a node that a StrimziPodSet lists.
+type node struct {
+	server             *apiServer
+	pool               string
+	id                 int32
+	controller, broker bool
+}
+
+// nodes are all nodes of a central cluster's Kafka, wherever they run. What belongs to an owner that is gone goes too, and does not count.
+func (h *stretched) nodes(c *central) []node {
+	var all []node
+	for _, s := range h.servers {
+		uids := map[types.UID]bool{}
+		for _, o := range s.objects {
+			uids[o.GetUID()] = true
+		}
+		for _, key := range sortedKeys(s.objects) {
+			set, ok := s.objects[key].object().(*podset.StrimziPodSet)
+			if ok && h.owns(c, s, key, set) && slices.ContainsFunc(set.OwnerReferences, func(r metav1.OwnerReference) bool { return uids[r.UID] }) {
+				all = append(all, nodesOf(h.t.Fatal, s, set)...)
+			}
+		}
+	}
+	return all
+}
+
+func nodesOf(fatal func(...any), s *apiServer, set *podset.StrimziPodSet) []node {
+	var all []node
+	for _, raw := range set.Spec.Pods {
+		var pod struct{ Metadata metav1.ObjectMeta }
+		if err := json.Unmarshal(raw.Raw, &pod); err != nil {
+			fatal(err)
+		}
+		id, err := facts.NodeID(pod.Metadata.Name)
+		if err != nil {
+			fatal(err)
+		}
+		labels := pod.Metadata.Labels
+		all = append(all, node{s, labels[podset.LabelPoolName], id, labels[podset.LabelControllerRole] == "true", labels[podset.LabelBrokerRole] == "true"})
+	}
+	return all
+}
+
+// judgeMore holds a write to one of several Kubernetes clusters against the promises.
+func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.Object) {
+	h.t.Helper()
+	c := h.acting.central
+	who := h.acting.name
+	goes := after == nil || before != nil && after.GetDeletionTimestamp() != nil && before.GetDeletionTimestamp() == nil
+	finalized := before != nil && before.GetDeletionTimestamp() != nil
+	if (key.Kind == "Kafka" || key.Kind == "KafkaNodePool") && (s != c.server || goes && !finalized) {
+		h.failf("%s deletes %s %s in %s", who, key.Kind, key.Name, s.id)
+	}
+	if before != nil && !h.owns(c, s, key, before) {
+		h.failf("%s touches %s %s in %s, which is not provably its own: %v", who, key.Kind, key.Name, s.id, before.GetAnnotations())
+	}
+	if secret, ok := after.(*corev1.Secret); ok && s != c.server {
+		h.judgeCopy(s, secret)
+	}
+	switch o := after.(type) {
+	case *podset.StrimziPodSet:
+		h.judgeIDs(c, s, o)
+	case *corev1.ConfigMap:
+		h.judgeVoters(c, s, o)
+	}
+	if !goes {
+		return
+	}
+	kafka := c.server.objects[facts.Key{Kind: "Kafka", Name: "my-cluster"}]
+	if key == anchorKey && kafka != nil && kafka.GetDeletionTimestamp() == nil {
+		h.judgeAnchorGoes(c, s)
+	}
+	if _, secret := before.(*corev1.Secret); secret && slices.ContainsFunc(h.nodes(c), func(n node) bool { return key.Name == fmt.Sprintf("my-cluster-%s-%d", n.pool, n.id) }) {
+		h.failf("%s deletes the certificate of a node: Secret %s in %s", who, key.Name, s.id)
+	}
+}
+
+// judgeCopy checks that no key of a CA leaves home.
+func (h *stretched) judgeCopy(s *apiServer, secret *corev1.Secret) {
+	h.t.Helper()
+	for _, c := range h.centrals {
+		for _, name := range []string{"my-cluster-cluster-ca", "my-cluster-clients-ca"} {
+			ca, ok := c.server.objects[facts.Key{Kind: "Secret", Name: name}].object().(*corev1.Secret)
+			for key, data := range secret.Data {
+				if key == "ca.key" || ok && len(ca.Data["ca.key"]) > 0 && string(data) == string(ca.Data["ca.key"]) {
+					h.failf("the key of a CA is in Secret %s in %s", secret.Name, s.id)
+				}
+			}
+		}
+	}
+}
+
+// judgeIDs checks that no node id is given that is another node's, or a volume's of another one, in any Kubernetes cluster.
+func (h *stretched) judgeIDs(c *central, s *apiServer, set *podset.StrimziPodSet) {
+	h.t.Helper()
+	for _, n := range nodesOf(h.t.Fatal, s, set) {
+		for _, other := range h.nodes(c) {
+			if other.id == n.id && (other.pool != n.pool || other.server != s) {
+				h.failf("node %d of pool %s in %s gets the id of one of pool %s in %s", n.id, n.pool, s.id, other.pool, other.server.id)
+			}
+		}
+		for _, elsewhere := range h.servers {
+			for key, o := range elsewhere.objects {
+				if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); ok && strings.HasSuffix(key.Name, fmt.Sprintf("-%d", n.id)) && c.clusterIDs[claim.Annotations[model.AnnotationClusterID]] &&
+					(elsewhere == c.server || c.marked(claim, key.Kind)) && claim.DeletionTimestamp == nil && claim.Labels[podset.LabelPoolName] != n.pool {
+					h.failf("node %d of pool %s in %s gets the id of volume %s in %s", n.id, n.pool, s.id, key.Name, elsewhere.id)
+				}
+			}
+		}
+	}
+}
+
+var voters = regexp.MustCompile(`(?m)^controller\.quorum\.voters=(.*)$`)
+
+// judgeVoters checks that no controller that runs is forgotten by a node.
+func (h *stretched) judgeVoters(c *central, s *apiServer, config *corev1.ConfigMap) {
+	h.t.Helper()
+	found := voters.FindStringSubmatch(config.Data["server.config"])
+	if found == nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, voter := range strings.Split(found[1], ",") {
+		id, _, _ := strings.Cut(voter, "@")
+		known[id] = true
+	}
+	for _, n := range h.nodes(c) {
+		if n.controller && !known[fmt.Sprint(n.id)] {
+			h.failf("controller %d in %s is not among the voters of %s in %s: %s", n.id, n.server.id, config.Name, s.id, found[1])
+		}
+	}
+}
+
+// judgeAnchorGoes checks that with an anchor no node goes that is needed.
+func (h *stretched) judgeAnchorGoes(c *central, s *apiServer) {
+	h.t.Helper()
+	for _, n := range h.nodes(c) {
+		replicas, known := h.brokers.replicas[n.id]
+		if n.server == s && (n.controller || h.brokers.err != nil || !known || replicas > 0) {
+			h.failf("the anchor in %s is deleted, and with it node %d of pool %s", s.id, n.id, n.pool)
+		}
+	}
+}
+
+// judgeUnregistered checks that no broker was unregistered that runs.
+func (h *stretched) judgeUnregistered() {
+	h.t.Helper()
+	for _, id := range h.brokers.unregistered {
+		for _, c := range h.centrals {
+			if slices.ContainsFunc(h.nodes(c), func(n node) bool { return n.id == id }) {
+				h.failf("broker %d was unregistered", id)
+			}
+		}
+	}
+	h.brokers.unregistered = nil
+}
+
+// collect is a run of the garbage collectors. No volume goes that was to stay.
+func (h *stretched) collect() {
+	for _, s := range h.servers {
+		before := maps.Clone(s.objects)
+		s.collect()
+		for key, o := range before {
+			if key.Kind == "PersistentVolumeClaim" && s.objects[key] == nil && o.GetAnnotations()[v1.AnnotationDeleteClaim] != "true" {
+				h.failf("volume %s in %s went with its owner", key.Name, s.id)
+			}
+		}
+	}
+}
+
+// runPods makes pods of what the sets list, as the StrimziPodSet controllers and the roller do.
+func (h *stretched) runPods() {
+	for _, s := range h.servers {
+		k8s := s.client()
+		listed := map[string]bool{}
+		for _, key := range sortedKeys(s.objects) {
+			set, ok := s.objects[key].object().(*podset.StrimziPodSet)
+			if !ok {
+				continue
+			}
+			for _, raw := range set.Spec.Pods {
+				pod := &corev1.Pod{}
+				h.must(json.Unmarshal(raw.Raw, pod))
+				listed[pod.Name] = true
+				live := s.objects[facts.Key{Kind: "Pod", Name: pod.Name}]
+				if live != nil && live.GetAnnotations()[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision] {
+					h.must(k8s.Delete(h.t.Context(), pod))
+					live = nil
+				}
+				if live == nil {
+					pod.Spec.NodeName = "node"
+					pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID}}
+					h.must(k8s.Create(h.t.Context(), pod))
+				}
+			}
+			n := int32(len(set.Spec.Pods))
+			set = set.DeepCopy()
+			set.Status = podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+			h.must(k8s.Status().Update(h.t.Context(), set))
+		}
+		for _, key := range sortedKeys(s.objects) {
+			if key.Kind == "Pod" && !listed[key.Name] && h.foreign[s][key] == nil {
+				s.remove(key)
+			}
+		}
+	}
+}
