@@ -153,7 +153,7 @@ func (c *central) ready() *v1.Condition {
 func (h *stretched) remedy() bool {
 	c := h.centrals[0]
 	ready := c.ready()
-	if ready != nil && ready.Reason == "OwnershipConflict" {
+	if ready != nil && (ready.Reason == "OwnershipConflict" || ready.Reason == "ObjectNotOwned") {
 		return h.clear(c)
 	}
 	if ready == nil || ready.Reason != "CAKeyLost" {
@@ -169,13 +169,19 @@ func (h *stretched) remedy() bool {
 	return true
 }
 
-// clear deletes what earlier Kafka objects left under other ids, and reports whether there was something.
+// clear deletes anchors that earlier Kafka objects left under other ids, and volumes that others left, and reports whether there were some.
 func (h *stretched) clear(c *central) (found bool) {
 	id := c.kafka().Annotations[ownership.MarkID]
 	for _, s := range h.servers {
 		if o := s.objects[anchorKey]; o != nil && c.marked(o.Object, "ConfigMap") && o.GetAnnotations()[ownership.MarkID] != id {
 			s.terminate(anchorKey)
 			found = true
+		}
+		for _, key := range sortedKeys(s.objects) {
+			if other := s.objects[key].GetAnnotations()[ownership.MarkID]; key.Kind == "PersistentVolumeClaim" && other != "" && other != id {
+				s.terminate(key)
+				found = true
+			}
 		}
 	}
 	return found
