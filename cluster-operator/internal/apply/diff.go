@@ -3,12 +3,12 @@ package apply
 import (
 	"fmt"
 	"reflect"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // drifts returns whether a field is wanted that the live object does not have, and the path of the first one. What others added is not looked at, unless it
@@ -88,8 +88,8 @@ func equal(a, b any) bool {
 	if isZero(a) && b == nil {
 		return true
 	}
-	p, errA := quantity(x)
-	q, errB := quantity(y)
+	p, errA := v1.ParseQuantity(x)
+	q, errB := v1.ParseQuantity(y)
 	return errA == nil && errB == nil && p.Cmp(q) == 0
 }
 
@@ -113,16 +113,7 @@ func toUnstructured(o client.Object) (*unstructured.Unstructured, error) {
 
 // smaller reports whether a quantity is less than another one.
 func smaller(a, b string) bool {
-	p, errA := quantity(a)
-	q, errB := quantity(b)
+	p, errA := v1.ParseQuantity(a)
+	q, errB := v1.ParseQuantity(b)
 	return errA == nil && errB == nil && p.Cmp(q) < 0
-}
-
-// quantity reads a quantity. Hashes may look like numbers, such as 71523e1358234, which would take hours to compute: no quantity has an exponent of more
-// than two digits.
-func quantity(text string) (resource.Quantity, error) {
-	if e := strings.IndexAny(text, "eE"); e >= 0 && len(strings.TrimLeft(text[e+1:], "+-0")) > 2 {
-		return resource.Quantity{}, resource.ErrFormatWrong
-	}
-	return resource.ParseQuantity(text)
 }

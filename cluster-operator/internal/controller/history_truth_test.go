@@ -289,7 +289,7 @@ func (h *stretched) runPods() {
 				}
 				if live == nil {
 					pod.Spec.NodeName = "node"
-					pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID}}
+					pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true)}}
 					h.must(k8s.Create(h.t.Context(), pod))
 				}
 			}

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -246,7 +247,7 @@ func (p *pass) place(ctx context.Context) error {
 	for _, n := range p.input.Topology.Nodes() {
 		pod := p.pod(n)
 		wanted := model.Placement(p.kafka, n)
-		if pod == nil || len(wanted) == 0 || pod.DeletionTimestamp != nil {
+		if pod == nil || len(wanted) == 0 || pod.DeletionTimestamp != nil || !p.site(n.Cluster).made(pod) {
 			continue
 		}
 		node, err := p.kubernetesNode(ctx, n)
@@ -275,6 +276,11 @@ func (p *pass) place(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// made reports whether a pod belongs to a StrimziPodSet of the Kafka.
+func (s *site) made(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(s.facts.PodSets(), func(set *podset.StrimziPodSet) bool { return metav1.IsControlledBy(pod, set) })
 }
 
 // prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.

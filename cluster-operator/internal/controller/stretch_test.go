@@ -260,6 +260,7 @@ func (w *stretchedWorld) pods() {
 				}
 				if apierrors.IsNotFound(err) {
 					pod.Spec.ServiceAccountName = ""
+					pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
 					w.Expect(m.Create(w.t.Context(), pod)).To(Succeed())
 				}
 			}

@@ -182,7 +182,7 @@ func (c *cluster) mounts(n topology.Node) []corev1.VolumeMount {
 func (c *cluster) podVolumes(n topology.Node, t v1.PodTemplate) []corev1.Volume {
 	pod := c.podName(n)
 	tmp := resource.MustParse("5Mi")
-	if limit, err := resource.ParseQuantity(t.TmpDirSizeLimit); err == nil {
+	if limit, err := v1.ParseQuantity(t.TmpDirSizeLimit); err == nil {
 		tmp = limit
 	}
 	volumes := []corev1.Volume{

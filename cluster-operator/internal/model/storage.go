@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -72,7 +71,7 @@ func (v volume) podVolume(pod string) corev1.Volume {
 	source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.claim(pod)}}
 	if v.Type == v1.StorageEphemeral {
 		empty := &corev1.EmptyDirVolumeSource{}
-		if limit, err := resource.ParseQuantity(v.SizeLimit); err == nil {
+		if limit, err := v1.ParseQuantity(v.SizeLimit); err == nil {
 			empty.SizeLimit = &limit
 		}
 		source = corev1.VolumeSource{EmptyDir: empty}
@@ -97,7 +96,7 @@ func (c *cluster) claims(n topology.Node) ([]*corev1.PersistentVolumeClaim, erro
 		if v.Type != v1.StoragePersistentClaim {
 			continue
 		}
-		size, err := resource.ParseQuantity(v.Size)
+		size, err := v1.ParseQuantity(v.Size)
 		if err != nil {
 			return nil, fmt.Errorf("size %q of the storage of KafkaNodePool %s: %w", v.Size, n.Pool, err)
 		}

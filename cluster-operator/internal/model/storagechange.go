@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -67,8 +66,8 @@ func volumeChange(before, after volume) []string {
 	if before.SizeLimit != after.SizeLimit {
 		no("sizeLimit", before.SizeLimit, after.SizeLimit)
 	}
-	from, errFrom := resource.ParseQuantity(before.Size)
-	to, errTo := resource.ParseQuantity(after.Size)
+	from, errFrom := v1.ParseQuantity(before.Size)
+	to, errTo := v1.ParseQuantity(after.Size)
 	if before.Type == v1.StoragePersistentClaim && (errFrom != nil || errTo != nil || to.Cmp(from) < 0) {
 		no("size", before.Size, after.Size)
 	}

@@ -3,8 +3,6 @@ package validate
 import (
 	"regexp"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -65,7 +63,7 @@ func (f *findings) size(pool, field, text string) {
 	if text == "" {
 		return
 	}
-	q, err := resource.ParseQuantity(text)
+	q, err := v1.ParseQuantity(text)
 	suffix := text[len(number.FindString(text)):]
 	switch {
 	case err != nil && suffix != "":
