@@ -2,9 +2,10 @@ package saramakafka_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,13 +18,8 @@ import (
 func TestACordonedDirectoryOnRealKafka(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	var removed atomic.Bool
-	c := realCluster(t, realkafka.Options{NodeConfig: func(int32) map[string]string {
-		if removed.Load() {
-			return map[string]string{"log.dirs": first, "metadata.log.dir": first}
-		}
-		return map[string]string{"log.dirs": first + "," + second, "metadata.log.dir": first}
-	}})
+	both := first + "," + second
+	c := realCluster(t, realkafka.Options{Config: map[string]string{"log.dirs": both, "metadata.log.dir": first}})
 	admin := connect(t, kafka.Config{Bootstrap: c.Bootstrap()})
 	const id = 0
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -73,8 +69,15 @@ func TestACordonedDirectoryOnRealKafka(t *testing.T) {
 	create("beside", 4)
 	await("new replicas are in the first", func(d []kafka.LogDir) bool { return held(d, first) == 6 && held(d, second) == 2 })
 
-	removed.Store(true)
 	if err := c.Stop(id); err != nil {
+		t.Fatal(err)
+	}
+	properties := filepath.Join(filepath.Dir(c.LogFile(id)), "server.properties")
+	text, err := os.ReadFile(properties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(properties, []byte(strings.Replace(string(text), both, first, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.StartNode(ctx, id); err != nil {

@@ -249,15 +249,12 @@ func (c *Cluster) Stop(id int32) error {
 	return proc.Terminate(time.Minute)
 }
 
-// StartNode starts a stopped node again, with the same ports and data, and what NodeConfig returns now, and waits until it serves. A broker serves once it
+// StartNode starts a stopped node again, with the same ports and data, and waits until it serves. A broker serves once it
 // is in service and accepts connections; its partitions may still be catching up. After Kill that takes as long as the
 // controller remembers the dead one, broker.session.timeout.ms: 9 s by Kafka's default.
 func (c *Cluster) StartNode(ctx context.Context, id int32) error {
 	n, err := c.node(id)
 	if err != nil {
-		return err
-	}
-	if err := writeFile(n.propertiesFile(), formatProperties(c.properties(n))); err != nil {
 		return err
 	}
 	if err := n.start(c); err != nil {

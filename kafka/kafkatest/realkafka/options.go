@@ -19,7 +19,7 @@ type Options struct {
 	Release string
 	// Config are settings for all nodes; they win over the package's own.
 	Config map[string]string
-	// NodeConfig, if set, returns settings for one node each time that it starts; they win over Config.
+	// NodeConfig, if set, returns settings for one node; they win over Config.
 	NodeConfig func(id int32) map[string]string
 	// Racks are dealt to the brokers in turn; none if empty.
 	Racks []string
