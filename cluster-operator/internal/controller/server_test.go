@@ -125,7 +125,7 @@ func newWorld(t *testing.T) *world {
 		Cache: k8s, Live: k8s, Events: w, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: w.brokers, DefaultVersion: "4.3.1", OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute,
 		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", DNSDomain: "cluster.local",
 			NetworkPolicies: true, DisruptionBudgets: true},
-		Now: func() time.Time { return w.now }, Rand: rand.Reader,
+		Now: func() time.Time { return w.now }, Rand: rand.Reader, NewKey: keys,
 	}
 	return w
 }
@@ -184,20 +184,12 @@ func (w *world) versions() map[string]string {
 
 func TestAKafkaIsMadeAndASecondPassWritesNothing(t *testing.T) {
 	w := newWorld(t)
+	w.r.NewKey = nil // the keys that users get
 	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	set := &podset.StrimziPodSet{}
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool"}, set)).To(Succeed())
 	w.Expect(set.Spec.Pods).To(HaveLen(3))
-	if os.Getenv("PRINT") != "" {
-		fmt.Println(string(set.Spec.Pods[0].Raw))
-		cm := &corev1.ConfigMap{}
-		w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool-0"}, cm)).To(Succeed())
-		fmt.Println(cm.Data["server.config"])
-		k := &v1.Kafka{}
-		w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}, k)).To(Succeed())
-		fmt.Printf("%+v\n", k.Status)
-	}
 	w.reconcile() // what the API server defaulted is no difference
 	before := w.versions()
 	w.reconcile()
