@@ -2,6 +2,7 @@ package roller_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -124,6 +125,39 @@ func TestAStoredValueThatIsRefused(t *testing.T) {
 	stored("100")
 	sc.after = func(n *roller.Node) { configured(n, false, "100", "100") }
 	sc.Expect(sc.roll()).To(Equal(ids(0)))
+}
+
+// What has to wait for another key is asked for three times: the other key may stay in the way for ever. Then it is stored where nobody refuses it, and
+// only who does not take it up while it runs is restarted for it.
+func TestAKeyThatWaitsForAnotherOne(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), false, "8", "100")
+	configured(sc.node(1), false, "8", "100")
+	waits := refusal("100", "InvalidRequestException: it failed for background.threads=3")
+	waits.Waits = 1
+	for range 3 {
+		d := sc.step()
+		sc.Expect(d.Actions).To(ConsistOf(And(HaveField("Kind", roller.ActionReconfigure), HaveField("Changes.Global", HaveLen(1)))))
+		sc.progress = restored(t, sc.progress.Refused(waits))
+		sc.s.At = sc.s.At.Add(time.Minute)
+	}
+	d := sc.step()
+	sc.Expect(d.Actions).To(ConsistOf(HaveField("Changes", And(HaveField("Global", BeEmpty()), HaveField("StoredGlobal", HaveLen(1))))))
+	stored := func(live string) roller.Fact[brokerconfig.Config] {
+		synonyms := []brokerconfig.Synonym{
+			{Key: "num.io.threads", Value: "100", Source: brokerconfig.SourceDynamicGlobal},
+			{Key: "num.io.threads", Value: "8", Source: brokerconfig.SourceStatic},
+		}
+		return roller.Known(brokerconfig.Config{
+			Desired: map[string]string{"num.io.threads": "100"},
+			Live:    map[string]brokerconfig.Entry{"num.io.threads": {Value: live, Source: brokerconfig.SourceDynamicGlobal, Synonyms: synonyms}},
+		})
+	}
+	sc.node(0).Config, sc.node(1).Config = stored("8"), stored("100")
+	sc.after = func(n *roller.Node) { n.Config = stored("100") }
+	sc.Expect(sc.roll()).To(Equal(ids(0)), "the other one took it up")
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	sc.Expect(sc.progress.Refusals).To(BeEmpty())
 }
 
 // Strimzi issue 7391: what Kafka takes and does not show is no reason to try for ever. Brokers say nothing of a value for all that they

@@ -108,6 +108,26 @@ func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
 }
 
+// The same, and nobody can tell whether it recovers its logs: it gets the time that any node gets, and then the others are not kept by it for ever.
+func TestACombinedNodeWhoseLogCantBeRead(t *testing.T) {
+	sc := newScene(t).with(combined, 3, 4).led(-1).current(3).unready(0, 3)
+	waits := sc.node(3)
+	waits.Answers, waits.Silent, waits.Config = roller.Known(false), noon, roller.Unknown[brokerconfig.Config]("it does not answer")
+	waits.Fenced, waits.Recovery = roller.Unknown[bool]("there is no quorum"), roller.Unknown[*roller.Recovery]("pods/log is forbidden")
+	sc.after = func(*roller.Node) {
+		sc.led(3)
+		waits.Ready, waits.Answers, waits.Config = roller.Known(true), roller.Known(true), roller.Known(brokerconfig.Config{})
+	}
+	for len(sc.restarts) == 0 && sc.s.At.Sub(noon) < time.Hour {
+		for _, a := range sc.step().Actions {
+			sc.Expect(a.Forced).To(Equal("the controllers have found no leader since 12:00:00 UTC, " +
+				"and nobody can tell whether node 3 waits for one, or recovers its logs: pods/log is forbidden"))
+		}
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(4)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
+}
+
 // Where most controllers are gone there is no leader to be found: the ones that live are left alone.
 func TestAQuorumWithoutItsNodes(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4, 5).led(-1).current(4, 5)

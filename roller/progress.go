@@ -166,10 +166,10 @@ func (p Progress) Taken(id NodeID) Progress {
 }
 
 // Refused notes what Kafka said against changes of configurations. None of them is tried again, for this node or for others that want the same of all brokers,
-// until something else is wanted.
+// until something else is wanted. What has to wait for another key is, but not for ever (brokerconfig.Refusal.Waits).
 func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	p = p.Clone()
-	p.Refusals = brokerconfig.Add(p.Refusals, refusals...)
+	p.Refusals = brokerconfig.Count(p.Refusals, refusals...)
 	return p
 }
 

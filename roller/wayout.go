@@ -1,6 +1,7 @@
 package roller
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -20,7 +21,7 @@ func (r *round) wayOut(a *Assessment) string {
 		return "it can serve nobody since " + clock(since) + ": " + a.node.Failing
 	case !a.Roles.Controller || !long(r.progress.Leaderless, !r.progress.Leaderless.IsZero()):
 	case r.leaderless() && (r.enough(a) || a.node.dead()):
-		return "the controllers have found no leader since " + clock(r.progress.Leaderless)
+		return "the controllers have found no leader since " + clock(r.progress.Leaderless) + r.supposed(a)
 	case r.noneReady():
 		return "no controller has been ready since " + clock(r.progress.Leaderless) + ", and nobody can tell of a quorum"
 	}
@@ -42,7 +43,7 @@ func (r *round) leaderless() bool {
 func (r *round) enough(a *Assessment) bool {
 	live := 0
 	for _, other := range r.nodes {
-		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() && (other.mayWait() || !n.dead()) {
+		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() && (r.mayWait(other) || !n.dead()) {
 			live++
 		}
 	}
@@ -50,13 +51,24 @@ func (r *round) enough(a *Assessment) bool {
 }
 
 // mayWait reports whether a combined node may only wait for a quorum to become ready: it was restarted, or somebody else replaced its pod,
-// and it is what it should be.
-func (a *Assessment) mayWait() bool {
+// and it is what it should be. Where nobody can tell whether it recovers its logs, it gets the time that any node gets
+// (docs/decisions/facts-of-a-restart.md).
+func (r *round) mayWait(a *Assessment) bool {
 	if !a.Roles.Broker || a.stage.underWay() {
 		return a.Roles.Broker
 	}
 	current := a.node.Revision.IsKnown() && !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind != PodUnresponsive })
-	return current && a.State == StateUnready && a.node.Recovery.IsKnown()
+	return current && a.State == StateUnready && (a.node.Recovery.IsKnown() || r.s.At.Sub(a.node.ReadyChanged) >= r.policy.Patience)
+}
+
+// supposed names a node that may recover its logs, and is taken for one that only waits for a quorum.
+func (r *round) supposed(a *Assessment) string {
+	for _, other := range r.nodes {
+		if n := other.node; other != a && other.Roles.Controller && !n.Recovery.IsKnown() && n.dead() && r.mayWait(other) {
+			return fmt.Sprintf(", and nobody can tell whether node %d waits for one, or recovers its logs: %s", other.Node, n.Recovery.Why())
+		}
+	}
+	return ""
 }
 
 // unwatched is how long nobody may have looked at evidence that is to count as lasting.

@@ -166,10 +166,10 @@ func grouped(changes []change) []kafka.ConfigChange {
 func said(refused []change, final bool) []brokerconfig.Refusal {
 	var refusals []brokerconfig.Refusal
 	for _, c := range refused {
-		if c.elsewhere() {
-			continue
-		}
 		r := brokerconfig.Refusal{Key: c.Key, To: c.To, Node: c.node, Why: c.refused.Error(), Final: final || forbids(c.refused)}
+		if c.elsewhere() {
+			r.Waits = 1
+		}
 		refusals = append(refusals, r)
 	}
 	return refusals

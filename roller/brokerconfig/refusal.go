@@ -22,7 +22,16 @@ type Refusal struct {
 	// Final: it is not about the node that runs, so that a restart would be a way around somebody's rule. A policy forbids the change, or
 	// this Kafka has switched it off.
 	Final bool `json:"final,omitempty"`
+	// Waits is how often Kafka named another key that is in the way; 0: it is about the key itself. It counts as refused from the third time
+	// on, because what is in the way may stay there for ever: a node on hold that can't take up what is stored.
+	Waits int `json:"waits,omitempty"`
 }
+
+// mostWaits is how often a change is asked for that has to wait for another key.
+const mostWaits = 3
+
+// open reports whether the change is worth another try.
+func (r Refusal) open() bool { return r.Waits > 0 && r.Waits < mostWaits }
 
 // Same reports whether two refusals are about the same change.
 func (r Refusal) Same(o Refusal) bool {
@@ -33,6 +42,17 @@ func (r Refusal) Same(o Refusal) bool {
 func Add(refusals []Refusal, others ...Refusal) []Refusal {
 	refusals = slices.DeleteFunc(slices.Clone(refusals), func(r Refusal) bool { return slices.ContainsFunc(others, r.Same) })
 	return append(refusals, others...)
+}
+
+// Count is Add, and counts how often changes had to wait for another key.
+func Count(refusals []Refusal, others ...Refusal) []Refusal {
+	others = slices.Clone(others)
+	for i, r := range others {
+		if at := slices.IndexFunc(refusals, r.Same); at >= 0 && r.Waits > 0 {
+			others[i].Waits += refusals[at].Waits
+		}
+	}
+	return Add(refusals, others...)
 }
 
 // Rejection is a value that a node is to have and does not get.
@@ -120,11 +140,16 @@ func (c *comparison) ask(list *[]Change, node int32, d difference, to *string) {
 		return
 	}
 	c.met = append(c.met, c.refusals[i])
+	if c.refusals[i].open() {
+		*list = append(*list, d.change(to))
+		return
+	}
 	c.refused(d, c.refusals[i])
 }
 
 // refused goes another way to a value that Kafka refuses while the node runs: by a restart if the value is legal. What Kafka stores would
-// win over the file then, so that it is changed first, where nobody checks it.
+// win over the file then, so that it is changed first, where nobody checks it. Where another key was in the way of the brokers that were asked, others
+// may take it up without a restart.
 func (c *comparison) refused(d difference, r Refusal) {
 	legal := d.want == nil || c.table.Judge(d.Name, *d.want) == Legal
 	switch {
@@ -132,7 +157,7 @@ func (c *comparison) refused(d difference, r Refusal) {
 		c.reject(d.Key, d.want, Rejection{Why: r.Why, Final: r.Final})
 	case d.node != nil && !d.same(d.node):
 		c.store(&c.diff.StoredNode, d, nil)
-	case d.node == nil && d.global != nil && !d.same(d.global):
+	case d.node == nil && (d.global != nil || r.Waits > 0 && r.Node == EveryBroker) && !d.same(d.global):
 		c.store(&c.diff.StoredGlobal, d, d.want)
 	default:
 		c.restart(d)

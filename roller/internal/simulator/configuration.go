@@ -193,6 +193,9 @@ func (x *writer) alter(n *node, values map[int]int, validateOnly bool) error {
 			if legal(value) && !w.forbidden[[2]int{key, value}] && (key == threads || !w.spoils(n)) {
 				x.r.oracle.refused[[2]int{key, value}] = true
 			}
+			if key != threads && legal(value) && !w.forbidden[[2]int{key, value}] {
+				x.r.oracle.waits(key, value)
+			}
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (o *oracle) refusedValues(n *roller.Node) []string {
 		if stored := o.w.stored[key]; stored != 0 && stored != wanted {
 			continue // what is stored would stand against the file
 		}
-		if o.refused[[2]int{key, wanted}] || o.w.untaken[key] >= mostTries {
+		if o.refused[[2]int{key, wanted}] || o.w.untaken[key] >= mostTries || len(o.waiting[[2]int{key, wanted}]) >= mostTries {
 			all = append(all, o.differs(n, key)...)
 		}
 	}
@@ -73,11 +73,25 @@ func (o *oracle) asks(key, value int, controllers bool) {
 	}
 }
 
-// heard notes what Kafka refused, and the roller knows of.
+// waits notes that another key was in the way of a legal value.
+func (o *oracle) waits(key, value int) {
+	at := [2]int{key, value}
+	if !slices.Contains(o.waiting[at], o.w.now) {
+		o.waiting[at] = append(o.waiting[at], o.w.now)
+	}
+}
+
+// heard notes what Kafka refused, and the roller knows of. What has to wait for another key may be asked for again, and not for ever.
 func (o *oracle) heard(refusals []brokerconfig.Refusal) {
 	for _, r := range refusals {
 		key := slices.Index(keyNames[:], r.Key)
 		value, _ := strconv.Atoi(*r.To)
+		if r.Waits > 0 {
+			times := [3]int{key, value, o.w.wished[key]}
+			if o.heardOf[times]++; o.heardOf[times] < mostTries {
+				continue
+			}
+		}
 		o.denied[[2]int{key, value}] = o.w.wished[key]
 	}
 }

@@ -130,6 +130,10 @@ var planted = []struct {
 		return []brokerconfig.Refusal{r}
 	})},
 	{"what is refused is forgotten", []string{"Kafka has refused", "termination"}, refusing(func(brokerconfig.Refusal) []brokerconfig.Refusal { return nil })},
+	{"what waits for another key waits for ever", []string{"Kafka has refused", "termination"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
+		r.Waits = min(r.Waits, 1)
+		return []brokerconfig.Refusal{r}
+	})},
 	{"a policy is like a node that runs", []string{"node"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
 		r.Final = false
 		return []brokerconfig.Refusal{r}

@@ -1,0 +1,82 @@
+package roller_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+)
+
+// patient is a policy that lets so many brokers be away at once.
+func patient(most int) roller.Policy {
+	return roller.Policy{MaxUnavailable: most, Patience: 5 * time.Minute, Silence: 2 * time.Minute, Stall: 5 * time.Minute, QuorumFetchTimeout: 2 * time.Second}
+}
+
+// known are histories that once broke a rule, as short as they get.
+var known = []struct {
+	name    string
+	history simulator.History
+}{
+	{"the controllers find no leader, and nobody can read the log of the other combined node", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 2 * time.Second, Boot: 26 * time.Second, Rate: 6},
+			{ID: 3, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r1", Stop: 1 * time.Second, Boot: 24 * time.Second, Rate: 18},
+		}, Policy: patient(2), Old: true},
+		Steps: []simulator.Step{
+			{Do: "mum", Node: 3, Arg: 28218},
+			{Do: "wedge", Node: 1, Arg: 53815},
+			{Do: "evict", Node: 3, Arg: 8323},
+		}}},
+	{"a broker on hold can't take up what is stored, and refuses another key for all", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 6 * time.Second, Boot: 12 * time.Second, Rate: 10},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 10 * time.Second, Boot: 21 * time.Second, Rate: 5},
+			{ID: 5, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 10 * time.Second, Boot: 25 * time.Second, Rate: 7},
+			{ID: 6, Roles: roller.Roles{Controller: true}, Place: "east", Outdated: true, Stop: 8 * time.Second, Boot: 12 * time.Second, Rate: 2},
+		}, Policy: patient(1), Old: true},
+		Steps: []simulator.Step{
+			{Do: "abandon", Node: 0, Arg: 49772},
+			{Do: "pause", Node: 5, Arg: 23629},
+			{Do: "pause", Node: 4, Arg: 6877},
+			{Do: "configure", Node: 5, Arg: 47824},
+			{Do: "look", Node: 2, Arg: 546},
+			{Do: "configure", Node: 6, Arg: 53284},
+			{Do: "look", Node: 4, Arg: 49870},
+			{Do: "look", Node: 7, Arg: 25412},
+			{Do: "configure", Node: 1, Arg: 19883},
+		}}},
+	{"no broker can take up what is stored, and none may be restarted because of one that is lost", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 8 * time.Second, Boot: 48 * time.Second, Rate: 6},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 2 * time.Second, Boot: 14 * time.Second, Rate: 9},
+			{ID: 2, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 9 * time.Second, Boot: 49 * time.Second, Rate: 17},
+			{ID: 3, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 7 * time.Second, Boot: 30 * time.Second, Rate: 10},
+		}, Topics: []simulator.Topic{
+			{Name: "t2", MinISR: 3, Partitions: [][]roller.NodeID{{2, 0, 1}}}}, Policy: patient(1)},
+		Steps: []simulator.Step{
+			{Do: "configure", Node: 3, Arg: 63754},
+			{Do: "cut", Node: 1, Arg: 29038},
+			{Do: "abandon", Node: 2, Arg: 52775},
+			{Do: "hold", Node: 3, Arg: 19875},
+			{Do: "hang", Node: 2, Arg: 33412},
+			{Do: "cut", Node: 1, Arg: 25269},
+			{Do: "look", Node: 0, Arg: 41351},
+			{Do: "crash", Node: 3, Arg: 42627},
+			{Do: "configure", Node: 0, Arg: 42470},
+			{Do: "crash", Node: 1, Arg: 23307},
+		}}},
+}
+
+// What broke a rule once does not any more.
+func TestKnownHistoriesOfRolls(t *testing.T) {
+	for _, c := range known {
+		t.Run(c.name, func(t *testing.T) {
+			var story strings.Builder
+			NewWithT(t).Expect(c.history.Play(&story).Broken).To(BeEmpty(), story.String())
+		})
+	}
+}
