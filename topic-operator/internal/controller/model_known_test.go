@@ -173,3 +173,35 @@ func TestAMismatchIsToldAgainAfterAPause(t *testing.T) {
 		{do: "pause", arg: 1},
 	}})
 }
+
+// A random history found this. Two operators select a new object, and one of them made its topic before the other one claimed it. Somebody deletes the first
+// one's topic and the object, and a CustomResourceDefinition hides the claim. Nothing tells the first operator of the other's then, and of its own nothing is left.
+func TestAnObjectWhoseClaimIsHiddenIsReleasedByWhoMadeItsTopic(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
+		{do: "create", key: 2, who: 0, arg: 37308},
+		{do: "deliver", key: 3, who: 1, arg: 45970},
+		{do: "work", key: 0, who: 1, arg: 44058, at: 6, inner: []modelStep{{do: "pause", key: 2, who: 1, arg: 4418}}},
+		{do: "deliver", key: 3, who: 0, arg: 44638},
+		{do: "work", key: 2, who: 0, arg: 37476},
+		{do: "drop", key: 0, who: 1, arg: 30673},
+		{do: "delete", key: 2, who: 1, arg: 3979},
+		{do: "deliver", key: 1, who: 1, arg: 35886},
+		{do: "swap", key: 0, who: 0, arg: 48582},
+		{do: "deliver", key: 0, who: 1, arg: 16390},
+		{do: "work", key: 3, who: 1, arg: 19279},
+	}})
+}
+
+// A random history found this. Without finalizers, the watch shows an object's end while a pass reads it, which finds that it is gone by the API server's word.
+func TestAnObjectThatGoesWhileItIsReadTakesItsTopicAlong(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
+		{do: "create", key: 2, who: 0, arg: 1668},
+		{do: "deliver", key: 2, who: 0, arg: 45690},
+		{do: "work", key: 2, who: 0, arg: 18871},
+		{do: "wait", key: 3, who: 1, arg: 39843},
+		{do: "work", key: 1, who: 0, arg: 39518},
+		{do: "delete", key: 2, who: 1, arg: 22138},
+		{do: "wait", key: 2, who: 1, arg: 12270},
+		{do: "work", key: 2, who: 0, arg: 51004, at: 2, inner: []modelStep{{do: "deliver", key: 0, who: 0, arg: 31657}}},
+	}})
+}

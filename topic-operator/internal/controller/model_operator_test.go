@@ -106,6 +106,12 @@ type modelPass struct {
 	plan          modelStep
 }
 
+// vanishes notes that the pass finds no object: it is about the tombstone, if there is one.
+func (p *modelPass) vanishes(by *modelProcess) {
+	p.view = by.r.vanish.get(p.key)
+	p.vanished = p.view != nil
+}
+
 func (p *modelPass) uid() types.UID {
 	if p.view == nil {
 		return ""

@@ -440,12 +440,12 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 	w.checkNothingLeft(p, before)
 }
 
-// undone reports whether an applied CustomResourceDefinition hides the cluster of an object, and the process deleted the very topic that it had made for the
-// object while it knew no cluster ids itself. Nobody can know of the other cluster then, and nothing of this one's is left.
+// undone reports whether an applied CustomResourceDefinition hides the cluster of an object, and the very topic that the process had made for the object
+// is gone. Nobody can know of the other cluster then, and nothing of this one's is left.
 func (w *model) undone(p *modelProcess, kt *v1.KafkaTopic) bool {
 	made := w.made(p, p.top())
 	return w.server.objects[p.top().key].Status.ClusterID == "" && kt.Status.ClusterID != "" && len(made) > 0 &&
-		!slices.ContainsFunc(made, func(t *modelTopic) bool { return !t.gone || t.deletedBy != p })
+		!slices.ContainsFunc(made, func(t *modelTopic) bool { return !t.gone })
 }
 
 // checkNothingLeft: the topic of an object that was let go for its sake is gone. Where an operator that knew no cluster ids made a topic, or wrote

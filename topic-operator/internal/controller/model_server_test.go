@@ -325,8 +325,7 @@ func (c *modelClient) Get(_ context.Context, key client.ObjectKey, out client.Ob
 	pass.cached = c.p.all()
 	kt := c.p.cache[key]
 	if kt == nil {
-		pass.view = c.p.r.vanish.get(key) // the tombstone, if there is one
-		pass.vanished = pass.view != nil
+		pass.vanishes(c.p)
 		return apierrors.NewNotFound(modelResource, key.Name)
 	}
 	pass.view, c.p.read[key] = kt, kt
@@ -382,6 +381,7 @@ func (c *modelClaims) Object(_ context.Context, key types.NamespacedName) (*v1.K
 	c.p.enter("read " + key.String())
 	kt := c.p.w.server.objects[key]
 	if kt == nil {
+		c.p.top().vanishes(c.p)
 		return nil, nil
 	}
 	c.p.top().view, c.p.read[key] = kt, kt
