@@ -29,7 +29,13 @@ type settings struct {
 	live, file, wanted [keyCount]int
 	// deaf: it takes nothing up while it runs.
 	deaf bool
+	// told is what was shown of all this last, and shown what it was.
+	told  brokerconfig.Config
+	shown shown
 }
+
+// shown is all that the configuration of a node that is shown follows from.
+type shown struct{ live, file, wanted, stored [keyCount]int }
 
 // first are those of a node at the beginning.
 func first() settings {
@@ -216,7 +222,10 @@ func (r *run) reconfigure(n *node, a roller.Action, fails bool) actuate.Outcome 
 
 // desired is the configuration that the node is to have.
 func (c *settings) desired() map[string]string {
-	desired := map[string]string{}
+	if c.told.Desired != nil && c.shown.wanted == c.wanted {
+		return c.told.Desired
+	}
+	desired := make(map[string]string, keyCount)
 	for key, name := range keyNames {
 		desired[name] = strconv.Itoa(c.wanted[key])
 	}
@@ -225,7 +234,11 @@ func (c *settings) desired() map[string]string {
 
 // observed is the configuration as the node tells of it.
 func (w *world) observed(n *node) brokerconfig.Config {
-	live := map[string]brokerconfig.Entry{}
+	now := shown{live: n.config.live, file: n.config.file, wanted: n.config.wanted, stored: w.stored}
+	if n.config.told.Live != nil && n.config.shown == now {
+		return n.config.told
+	}
+	live := make(map[string]brokerconfig.Entry, keyCount)
 	for key, name := range keyNames {
 		file := strconv.Itoa(n.config.file[key])
 		e := brokerconfig.Entry{Value: strconv.Itoa(n.config.live[key]), Source: brokerconfig.SourceStatic, ReadOnly: key == requests}
@@ -236,7 +249,8 @@ func (w *world) observed(n *node) brokerconfig.Config {
 		}
 		live[name] = e
 	}
-	return brokerconfig.Config{Desired: n.config.desired(), Live: live}
+	n.config.told, n.config.shown = brokerconfig.Config{Desired: n.config.desired(), Live: live}, now
+	return n.config.told
 }
 
 // correct ends all that goes wrong with configurations. Somebody corrects illegal values, but where nothing has to be restarted for

@@ -41,7 +41,7 @@ func (w *world) observe(b blind, mask uint64) *roller.Snapshot {
 
 // observeNodes is what is seen first.
 func (w *world) observeNodes(b blind, mask uint64) *roller.Snapshot {
-	s := &roller.Snapshot{At: w.now, From: w.now}
+	s := &roller.Snapshot{At: w.now, From: w.now, Nodes: make([]roller.Node, 0, len(w.nodes))}
 	for i, n := range w.nodes {
 		seen := w.seen(n)
 		if w.unreadable(n) {
@@ -115,7 +115,7 @@ func (w *world) seen(n *node) roller.Node {
 // look is what can be seen of a node.
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
-		ID: n.ID, Name: fmt.Sprintf("kafka-%d", n.ID), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
+		ID: n.ID, Name: "kafka-" + strconv.Itoa(int(n.ID)), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
 		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted,
 		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
 		Answers: roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
@@ -251,9 +251,9 @@ func (w *world) quorum() roller.Quorum {
 
 // observeAll are the topics as they are, whoever could tell.
 func (w *world) observeAll() []roller.Topic {
-	var topics []roller.Topic
+	topics := make([]roller.Topic, 0, len(w.topics))
 	for _, t := range w.topics {
-		all := roller.Topic{Name: t.name, MinISR: roller.Known(t.minISR)}
+		all := roller.Topic{Name: t.name, MinISR: roller.Known(t.minISR), Partitions: make([]roller.Partition, 0, len(t.partitions))}
 		for _, p := range t.partitions {
 			all.Partitions = append(all.Partitions, p.Partition)
 		}

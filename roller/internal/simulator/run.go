@@ -29,6 +29,9 @@ type run struct {
 	failure string
 	// told is what was told of the last decision.
 	told string
+	// kept is the progress that was stored last, as it was stored and as it was read again.
+	kept     []byte
+	restored roller.Progress
 }
 
 // decider is roller.Step, or one that has a fault, to see whether the oracle finds it.
@@ -102,6 +105,9 @@ func slowly(arg int) time.Duration { return time.Duration(1+arg%40) * time.Secon
 // stored is the progress after a way through a store, which must not change it.
 func (r *run) stored(p roller.Progress) roller.Progress {
 	data, err := json.Marshal(p)
+	if err == nil && bytes.Equal(data, r.kept) {
+		return r.restored // nobody changes a Progress
+	}
 	var restored roller.Progress
 	if err == nil {
 		err = json.Unmarshal(data, &restored)
@@ -110,6 +116,7 @@ func (r *run) stored(p roller.Progress) roller.Progress {
 	if (err != nil || !bytes.Equal(data, again)) && r.failure == "" {
 		r.failure = fmt.Sprintf("the progress does not survive its store: %v: %s became %s", err, data, again)
 	}
+	r.kept, r.restored = data, restored
 	return restored
 }
 

@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -354,7 +355,7 @@ func (n *node) instance() string {
 	if n.pod == podGone {
 		return ""
 	}
-	return fmt.Sprintf("%d#%d", n.ID, n.made)
+	return strconv.Itoa(int(n.ID)) + "#" + strconv.Itoa(n.made)
 }
 
 func (w *world) voters() []*node {
