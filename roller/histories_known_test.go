@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
 // patient is a policy that lets so many brokers be away at once.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
 // proveSeed is the seed of a run: that of the environment, or always the same, or a new one where the proofs run in full.

@@ -30,7 +30,7 @@ func (w *world) roller(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, "go", "run", "./roller/internal/cmd/figures")
+	c := exec.CommandContext(ctx, "go", "run", "./roller/internal/proofs/figures")
 	c.Dir = root
 	var said bytes.Buffer
 	c.Stderr = &said

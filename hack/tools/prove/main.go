@@ -39,7 +39,7 @@ var tests = []job{
 	{pkg: "./topic-operator/internal/controller", test: "TestTheModelsServerIsLikeARealOne", what: "requests"},
 	{pkg: "./roller", test: "TestRandomHistoriesOfRolls", what: "steps"},
 	{pkg: "./roller", test: "TestRandomHistoriesOfLargeRolls", what: "steps"},
-	{pkg: "./roller/internal/explore", test: "TestEveryInterleavingOfASmallRoll", what: "states"},
+	{pkg: "./roller/internal/proofs/explore", test: "TestEveryInterleavingOfASmallRoll", what: "states"},
 	{pkg: "./cluster-operator/internal/pki", test: "TestHistory", what: "steps"},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps"},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfStretchedKafkas", what: "steps"},

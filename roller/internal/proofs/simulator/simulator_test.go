@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
 // What happened once happens again: to the letter of its story.

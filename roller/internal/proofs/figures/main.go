@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 

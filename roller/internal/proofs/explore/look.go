@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/simulator"
+	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
 // looks are what the roller can do next: with all in sight, with something out of it, and with all that can go wrong when it acts.

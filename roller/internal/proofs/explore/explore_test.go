@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/explore"
+	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/explore"
 )
 
 var (
