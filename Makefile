@@ -76,7 +76,7 @@ test: bin/gotestsum ## Run all tests of all modules, those on real Kafka and a r
 	hack/make/test.sh $(PACKAGES)
 
 .PHONY: prove
-prove: ## Run the long proofs in full, about an hour; PROVE_OUT names the file for the results (PROVE_ONLY, PROVE_SEED, PROVE_FUZZTIME).
+prove: ## Run the long proofs in full, some hours; PROVE_OUT names the file for the results (PROVE_ONLY, PROVE_SEED, PROVE_FUZZTIME).
 	hack/make/prove.sh
 
 .PHONY: bench

@@ -1,19 +1,37 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// TestRandomHistoriesOfStretchedKafkas plays a few histories; PROVE=full plays many. PROVE_SEED repeats them.
+// TestRandomHistoriesOfKafkas plays a few histories; PROVE=full plays many.
+func TestRandomHistoriesOfKafkas(t *testing.T) {
+	proveHistories(t, "random histories of Kafkas", 6, 20_000, 50, func(t *testing.T, seed int64, steps int) { newHistory(t, seed).play(steps) })
+}
+
+// TestRandomHistoriesOfStretchedKafkas plays a few histories; PROVE=full plays many.
 func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
-	count, steps, first := 10, 40, int64(1)
+	proveHistories(t, "random histories of stretched Kafkas", 10, 2500, 40,
+		func(t *testing.T, seed int64, steps int) { newStretched(newHistory(t, seed)).play(steps) })
+}
+
+// proveHistories plays histories with one seed after the other: few, or many with PROVE=full. PROVE_SEED is the first one, PROVE_COUNT how many there are.
+func proveHistories(t *testing.T, name string, few, many, steps int, play func(t *testing.T, seed int64, steps int)) {
+	count, first := few, int64(1)
 	if os.Getenv("PROVE") == "full" {
-		count, first = 2500, time.Now().UnixNano()%1_000_000
+		count, first = many, time.Now().UnixNano()%1_000_000
 	}
 	if text := os.Getenv("PROVE_SEED"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -22,10 +40,14 @@ func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
 		}
 		first = n
 	}
-	t.Logf("seed %d", first)
-	if n, err := strconv.Atoi(os.Getenv("PROVE_ONE")); err == nil {
+	if text := os.Getenv("PROVE_COUNT"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
 		count = n
 	}
+	t.Logf("seed %d", first)
 	began := time.Now()
 	t.Run("histories", func(t *testing.T) {
 		workers := runtime.GOMAXPROCS(0)
@@ -33,14 +55,14 @@ func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
 			t.Run(strconv.Itoa(w), func(t *testing.T) {
 				t.Parallel()
 				for i := w; i < count; i += workers {
-					newStretched(newHistory(t, first+int64(i))).play(steps)
+					play(t, first+int64(i), steps)
 				}
 			})
 		}
 	})
 	t.Logf("%d steps in %s", count*steps, time.Since(began))
 	if !t.Failed() {
-		fmt.Printf("PROOF {\"name\":\"random histories of stretched Kafkas\",\"count\":%d,\"violations\":0,\"seed\":%d}\n", count*steps, first)
+		fmt.Printf("PROOF {\"name\":%q,\"count\":%d,\"violations\":0,\"seed\":%d}\n", name, count*steps, first)
 	}
 }
 
@@ -71,15 +93,83 @@ type broken string
 func playWith(t *testing.T, fault string, seed int64, steps int) (step int, found string) {
 	h := newStretched(newHistory(t, seed))
 	h.fault = fault
-	h.caught = func(text string) { panic(broken(text)) }
 	for _, s := range h.servers {
 		s.lax = fault == faultNoPreconditions
 	}
+	found = h.violation(func() { h.play(steps) })
+	return h.step, found
+}
+
+// violation returns the first promise that is broken while a history is played, "" if none is.
+func (h *history) violation(play func()) (found string) {
+	h.caught = func(text string) { panic(broken(text)) }
 	defer func() {
 		if text, is := recover().(broken); is {
-			step, found = h.step, string(text)
+			found = string(text)
 		}
 	}()
-	h.play(steps)
-	return steps, ""
+	play()
+	return ""
+}
+
+// TestHistoriesFindPlantedFaults shows that the rules for volumes and versions are sharp: what the operator reads is wrong, and the truth is not.
+func TestHistoriesFindPlantedFaults(t *testing.T) {
+	const histories, steps = 400, 50
+	for fault, plant := range map[string]func(*history){
+		"log directories seem to be cordoned":  func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} },
+		"log directories seem to be empty":     func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} },
+		"the metadata version seems to be old": func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} },
+		"pods are not seen":                    func(h *history) { h.r.Cache = withoutPods{h.r.Cache} },
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			for i := range histories {
+				h := newHistory(t, int64(1+i))
+				plant(h)
+				if found := h.violation(func() { h.play(steps) }); found != "" {
+					t.Logf("found after %d histories: %s", i+1, found)
+					return
+				}
+			}
+			t.Errorf("%d histories did not find it", histories)
+		})
+	}
+}
+
+// lying are brokers whose answers are wrong in one respect.
+type lying struct {
+	*brokers
+	about string
+}
+
+func (l lying) LogDirs(ctx context.Context, to Connection, ids []int32) (map[int32][]kafka.LogDir, error) {
+	found, err := l.brokers.LogDirs(ctx, to, ids)
+	for id, dirs := range found {
+		found[id] = slices.Clone(dirs)
+		for i := range dirs {
+			found[id][i].Cordoned = dirs[i].Cordoned || l.about == "cordoned"
+			if l.about == "empty" {
+				found[id][i].Replicas = 0
+			}
+		}
+	}
+	return found, err
+}
+
+func (l lying) Inspect(ctx context.Context, to Connection) (Found, error) {
+	found, err := l.brokers.Inspect(ctx, to)
+	if l.about == "metadata" {
+		found.MetadataVersion = metadataOf["4.2.0"]
+	}
+	return found, err
+}
+
+// withoutPods is a cache that holds no pods.
+type withoutPods struct{ client.Reader }
+
+func (w withoutPods) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, pods := list.(*corev1.PodList); pods {
+		return nil
+	}
+	return w.Reader.List(ctx, list, opts...)
 }

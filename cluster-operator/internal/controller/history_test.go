@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -52,6 +51,8 @@ type history struct {
 	brokers *brokers
 	now     time.Time
 	step    int
+	// formatted is whether the Kafka cluster has metadata.
+	formatted bool
 	// writing is who writes to the API server now; nil for users and accidents. What comes of it is judged at once.
 	writing *Reconciler
 	// window happens before a write of the operator to an object: what others do then, the operator has not seen.
@@ -243,6 +244,9 @@ func (h *history) reconcile(faults bool) {
 // judge holds a write of the operator against the promises, by what is in the API server right before it.
 func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
+	if set, ok := after.(*podset.StrimziPodSet); ok && h.judgeMore == nil {
+		h.judgeVersions(set)
+	}
 	if before == nil {
 		if h.judgeMore != nil {
 			h.judgeMore(s, key, nil, after)
@@ -264,6 +268,7 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	if set, ok := before.(*podset.StrimziPodSet); ok {
 		h.judgeNodes(set, after)
 	}
+	h.judgeVolumes(s, key, before, after)
 	if h.judgeMore != nil {
 		h.judgeMore(s, key, before, after)
 	}
@@ -365,7 +370,12 @@ func (h *history) edit() string {
 		}
 		return "move replicas"
 	case 10:
-		h.r.Settings.KafkaImages = map[string]string{"4.3.1": fmt.Sprintf("kafka:%d", h.rand.Intn(3))}
+		build := h.rand.Intn(3)
+		images := map[string]string{}
+		for version := range h.r.Settings.KafkaImages {
+			images[version] = fmt.Sprintf("kafka:%s-%d", version, build)
+		}
+		h.r.Settings.KafkaImages = images
 		return "upgrade the operator"
 	case 11:
 		if kafka.Annotations == nil {
@@ -382,6 +392,9 @@ func (h *history) edit() string {
 func (h *history) pool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
 	pool := nodePool(name, replicas, roles...)
 	pool.Namespace = historyNamespace
+	if h.target == nil && h.rand.Intn(2) == 0 {
+		pool.Spec.Storage = h.disks()
+	}
 	if h.target != nil {
 		pool.Annotations = map[string]string{v1.AnnotationTargetCluster: h.target(name)}
 	}
@@ -432,16 +445,24 @@ func (h *history) play(steps int) {
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "theirs", Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "data-my-cluster-d-7",
 		Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "d"}, Annotations: map[string]string{v1.AnnotationDeleteClaim: "true"}}}
-	for _, o := range []client.Object{k, controllers, foreign, volume} {
+	brokers := h.pool("a", int32(h.rand.Intn(3)), v1.RoleBroker)
+	for _, o := range []client.Object{k, controllers, brokers, foreign, volume} {
 		h.must(h.k8s.Create(ctx, o))
 	}
 	for _, key := range []facts.Key{{Kind: "ConfigMap", Name: foreign.Name}, {Kind: "PersistentVolumeClaim", Name: volume.Name}} {
 		h.foreign[h.k8s.server][key] = h.k8s.server.objects[key].Object
 	}
+	h.r.Settings.KafkaImages = map[string]string{"4.2.0": "kafka:4.2.0", "4.3.1": "kafka:4.3.1"}
+	h.brokers.moving = h.judgeMetadata
 	for h.step = range steps {
-		h.told = append(h.told, h.edit())
+		if h.rand.Intn(2) == 0 {
+			h.told = append(h.told, h.edit())
+		} else {
+			h.told = append(h.told, h.editNodes())
+		}
 		h.now = h.now.Add(time.Minute)
 		h.reconcile(h.rand.Intn(2) == 0)
+		h.runPods(h.k8s.server, 25*h.rand.Intn(5))
 	}
 	h.settle()
 }
@@ -449,7 +470,7 @@ func (h *history) play(steps int) {
 // settle lets everything come to rest, and compares the nodes with what a fresh operator makes of the same objects.
 func (h *history) settle() {
 	h.t.Helper()
-	h.brokers.err = nil
+	h.emptyAll()
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
 	kafka.Annotations = nil
@@ -459,7 +480,7 @@ func (h *history) settle() {
 	fresh := newHistory(h.t, h.seed)
 	fresh.k8s, fresh.r.Cache, fresh.r.Live, fresh.brokers, fresh.r.Kafka, fresh.now = h.k8s, h.k8s, h.k8s, h.brokers, h.brokers, h.now
 	fresh.r.Settings = h.r.Settings
-	fresh.foreign = h.foreign
+	fresh.foreign, fresh.formatted = h.foreign, true
 	fresh.reconcile(false)
 	for key, o := range fresh.all() {
 		if b, existed := before[key]; !existed || !equality.Semantic.DeepEqual(b, o) {
@@ -469,21 +490,3 @@ func (h *history) settle() {
 }
 
 // TestRandomHistoriesOfKafkas plays a few histories; PROVE=full plays many. PROVE_SEED repeats them.
-func TestRandomHistoriesOfKafkas(t *testing.T) {
-	count, steps, first := 4, 30, int64(1)
-	if os.Getenv("PROVE") == "full" {
-		count, steps, first = 500, 50, time.Now().UnixNano()%1_000_000
-	}
-	if text := os.Getenv("PROVE_SEED"); text != "" {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first = n
-	}
-	t.Logf("seed %d", first)
-	for seed := first; seed < first+int64(count); seed++ {
-		newHistory(t, seed).play(steps)
-	}
-	fmt.Printf("PROOF {\"name\":\"random histories of Kafkas\",\"count\":%d,\"violations\":0,\"seed\":%d}\n", count*steps, first)
-}

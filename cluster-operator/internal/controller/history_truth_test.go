@@ -268,40 +268,9 @@ func (h *stretched) collect() {
 	}
 }
 
-// runPods makes pods of what the sets list, as the StrimziPodSet controllers and the roller do.
+// runPods makes pods of what the sets list, everywhere.
 func (h *stretched) runPods() {
 	for _, s := range h.servers {
-		k8s := s.client()
-		listed := map[string]bool{}
-		for _, key := range sortedKeys(s.objects) {
-			set, ok := s.objects[key].object().(*podset.StrimziPodSet)
-			if !ok {
-				continue
-			}
-			for _, raw := range set.Spec.Pods {
-				pod := &corev1.Pod{}
-				h.must(json.Unmarshal(raw.Raw, pod))
-				listed[pod.Name] = true
-				live := s.objects[facts.Key{Kind: "Pod", Name: pod.Name}]
-				if live != nil && live.GetAnnotations()[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision] {
-					h.must(k8s.Delete(h.t.Context(), pod))
-					live = nil
-				}
-				if live == nil {
-					pod.Spec.NodeName = "node"
-					pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true)}}
-					h.must(k8s.Create(h.t.Context(), pod))
-				}
-			}
-			n := int32(len(set.Spec.Pods))
-			set = set.DeepCopy()
-			set.Status = podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
-			h.must(k8s.Status().Update(h.t.Context(), set))
-		}
-		for _, key := range sortedKeys(s.objects) {
-			if key.Kind == "Pod" && !listed[key.Name] && h.foreign[s][key] == nil {
-				s.remove(key)
-			}
-		}
+		h.history.runPods(s, 100)
 	}
 }

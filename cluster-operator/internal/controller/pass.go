@@ -118,7 +118,7 @@ func (p *pass) read(ctx context.Context) (err error) {
 	for _, set := range p.podSets() {
 		p.input.Sets[set.Name] = set
 	}
-	p.status.Version, p.status.MetadataVersion = p.input.Version, p.input.MetadataVersion
+	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // as long as Kafka reports no other one
 	return p.identify()
 }
 

@@ -70,8 +70,11 @@ type brokers struct {
 	// afterLook happens once, after somebody asked for the replicas: a topic is made, say.
 	afterLook func()
 
-	// dirs are the log directories of each broker that answers.
-	dirs map[int32][]kafka.LogDir
+	// dirs are the log directories of each broker that answers; afterDirs happens once, after somebody asked for them.
+	dirs      map[int32][]kafka.LogDir
+	afterDirs func()
+	// moving is called before the metadata version moves.
+	moving func(to kafka.MetadataVersion)
 
 	registered   []kafka.Node
 	metadata     kafka.MetadataVersion
@@ -87,13 +90,20 @@ func (b *brokers) Replicas(context.Context, Connection) (map[int32]int, error) {
 	return seen, b.err
 }
 func (b *brokers) LogDirs(_ context.Context, _ Connection, ids []int32) (map[int32][]kafka.LogDir, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
 	found := map[int32][]kafka.LogDir{}
 	for _, id := range ids {
 		if dirs, answers := b.dirs[id]; answers {
 			found[id] = dirs
 		}
 	}
-	return found, b.err
+	if b.afterDirs != nil {
+		b.afterDirs()
+		b.afterDirs = nil
+	}
+	return found, nil
 }
 func (b *brokers) Inspect(context.Context, Connection) (Found, error) {
 	return Found{MetadataVersion: b.metadata, Brokers: b.registered}, b.err
@@ -103,6 +113,9 @@ func (b *brokers) Unregister(_ context.Context, _ Connection, id int32) error {
 	return b.err
 }
 func (b *brokers) MoveMetadataVersion(_ context.Context, _ Connection, level int16, _ bool) error {
+	if b.moving != nil {
+		b.moving(kafka.MetadataVersion(level))
+	}
 	b.metadata = kafka.MetadataVersion(level)
 	return b.err
 }

@@ -65,6 +65,9 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, removed
 		for _, broker := range brokers {
 			dirs, known := reported[broker]
 			why := model.VolumeInUse(broker, volume, dirs, known, p.cordons())
+			if why == "" && p.kafka.Status.KafkaMetadataVersion == "" {
+				why = "Kafka has not reported its metadata version, which says whether it can keep new replicas from a volume"
+			}
 			if why == "" {
 				continue
 			}

@@ -82,6 +82,8 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 		}
 	}
 	if slices.ContainsFunc(r.Versions, func(v string) bool { return v != p.input.Version }) {
+		// What the status says may be old: versions change only with what the brokers report now.
+		r.MetadataVersion = ""
 		if found, err := p.Kafka.Inspect(ctx, p.connection()); err == nil {
 			r.MetadataVersion = found.MetadataVersion.String()
 		}

@@ -1,0 +1,365 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
+
+// metadataOf is the newest metadata version that each version of Kafka in histories supports.
+var metadataOf = map[string]kafka.MetadataVersion{"4.2.0": 29, "4.3.1": 30}
+
+// runPods makes pods of what the sets in a Kubernetes cluster list, as the StrimziPodSet controller, the roller and the kubelets do. Each change is carried
+// out with a probability, in percent: pods wait for their turn, or for a Kubernetes node that is gone.
+func (h *history) runPods(s *apiServer, percent int) {
+	k8s := s.client()
+	listed := map[string]bool{}
+	for _, key := range sortedKeys(s.objects) {
+		set, ok := s.objects[key].object().(*podset.StrimziPodSet)
+		if !ok {
+			continue
+		}
+		n := int32(len(set.Spec.Pods))
+		status := podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n}
+		for _, raw := range set.Spec.Pods {
+			pod := &corev1.Pod{}
+			h.must(json.Unmarshal(raw.Raw, pod))
+			listed[pod.Name] = true
+			live := s.objects[facts.Key{Kind: "Pod", Name: pod.Name}]
+			outdated := live != nil && live.GetAnnotations()[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision]
+			if (live == nil || outdated) && h.rand.Intn(100) >= percent {
+				continue
+			}
+			if outdated {
+				h.must(k8s.Delete(h.t.Context(), pod))
+				live = nil
+			}
+			if live == nil {
+				pod.Spec.NodeName = "node"
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true)}}
+				h.must(k8s.Create(h.t.Context(), pod))
+			}
+			status.CurrentPods++
+			if h.rand.Intn(100) < percent {
+				status.ReadyPods++
+			}
+		}
+		if equality.Semantic.DeepEqual(set.Status, status) {
+			continue
+		}
+		set = set.DeepCopy()
+		set.Status = status
+		h.must(k8s.Status().Update(h.t.Context(), set))
+	}
+	for _, key := range sortedKeys(s.objects) {
+		if key.Kind == "Pod" && !listed[key.Name] && h.foreign[s][key] == nil && h.rand.Intn(100) < percent {
+			s.remove(key)
+		}
+	}
+}
+
+// disk is a volume of a node, as its user writes it.
+func (h *history) disk(id int32) v1.StorageVolume {
+	return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: fmt.Sprintf("%dGi", 1+h.rand.Intn(3)), DeleteClaim: new(h.rand.Intn(2) == 0)}
+}
+
+// disks are some volumes of a node, always with one that stays.
+func (h *history) disks() v1.Storage {
+	storage := v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{h.disk(0)}}
+	for _, id := range []int32{1, 2} {
+		if h.rand.Intn(2) == 0 {
+			storage.Volumes = append(storage.Volumes, h.disk(id))
+		}
+	}
+	if h.rand.Intn(4) == 0 {
+		storage.Volumes[h.rand.Intn(len(storage.Volumes))].KraftMetadata = v1.KraftMetadataShared
+	}
+	return storage
+}
+
+// alterStorage changes the volumes of a pool.
+func (h *history) alterStorage(pool *v1.KafkaNodePool) string {
+	storage := &pool.Spec.Storage
+	switch {
+	case storage.Type == v1.StorageJBOD:
+		*storage = h.disks()
+	case h.rand.Intn(4) == 0:
+		*storage = []v1.Storage{h.disks(), {Type: v1.StorageEphemeral}}[h.rand.Intn(2)] // which is refused
+	default:
+		storage.Size = fmt.Sprintf("%dGi", 1+h.rand.Intn(4))
+		storage.Class = nil
+		if h.rand.Intn(4) == 0 {
+			storage.Class = new("other") // so is that
+		}
+	}
+	h.must(h.k8s.Update(h.t.Context(), pool))
+	ids := []string{}
+	for _, v := range storage.Volumes {
+		ids = append(ids, fmt.Sprintf("%d:%s%s", *v.ID, v.Size, v.KraftMetadata))
+	}
+	return fmt.Sprintf("storage of pool %s: %s %s %v", pool.Name, storage.Type, storage.Size, ids)
+}
+
+// editNodes is what users do with the volumes, versions and certificates of nodes, and what happens to nodes.
+func (h *history) editNodes() string {
+	kafka := &v1.Kafka{}
+	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
+	switch h.rand.Intn(10) {
+	case 0, 1, 2, 3:
+		name := []string{"a", "b", "c", "controllers"}[h.rand.Intn(4)]
+		pool := &v1.KafkaNodePool{}
+		if h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: name}, pool) == nil {
+			return h.alterStorage(pool)
+		}
+	case 4:
+		return h.moveReplicas()
+	case 5:
+		return h.emptyDirs()
+	case 6:
+		return h.alterVersion(kafka)
+	case 7:
+		return h.passTime()
+	case 8:
+		return h.replaceKey()
+	case 9:
+		return h.podDies()
+	}
+	return "nothing"
+}
+
+// podDies takes a pod away.
+func (h *history) podDies() string {
+	s := h.k8s.server
+	pods := slices.DeleteFunc(sortedKeys(s.objects), func(k facts.Key) bool { return k.Kind != "Pod" })
+	if len(pods) == 0 {
+		return "nothing"
+	}
+	key := pods[h.rand.Intn(len(pods))]
+	s.remove(key)
+	return "pod " + key.Name + " dies"
+}
+
+// moveReplicas has the brokers report other replicas, in other log directories. Some do not answer.
+func (h *history) moveReplicas() string {
+	h.brokers.replicas, h.brokers.dirs, h.brokers.afterDirs = map[int32]int{}, map[int32][]kafka.LogDir{}, nil
+	for id := range int32(20) {
+		if h.rand.Intn(4) > 0 {
+			h.brokers.replicas[id] = h.rand.Intn(2)
+		}
+		if h.rand.Intn(4) == 0 {
+			continue
+		}
+		for volume := range int32(3) {
+			h.brokers.dirs[id] = append(h.brokers.dirs[id], kafka.LogDir{Path: dirOf(id, volume), Replicas: h.rand.Intn(2), Cordoned: h.rand.Intn(3) > 0, Failed: h.rand.Intn(10) == 0})
+		}
+	}
+	return "move replicas"
+}
+
+// emptyDirs has all brokers report that nothing is on their volumes, and a topic be made right after somebody has seen that: in log directories that are
+// not cordoned.
+func (h *history) emptyDirs() string {
+	h.brokers.dirs, h.brokers.err = map[int32][]kafka.LogDir{}, nil
+	for id := range int32(20) {
+		for volume := range int32(3) {
+			h.brokers.dirs[id] = append(h.brokers.dirs[id], kafka.LogDir{Path: dirOf(id, volume), Cordoned: h.rand.Intn(2) == 0})
+		}
+	}
+	h.brokers.afterDirs = func() {
+		if k, ok := h.k8s.server.objects[kafkaKey].object().(*v1.Kafka); !ok || k.Status.KafkaMetadataVersion == "4.2-IV1" {
+			return // such a Kafka can't keep replicas from a log directory
+		}
+		filled := map[int32][]kafka.LogDir{}
+		for id, dirs := range h.brokers.dirs {
+			filled[id] = slices.Clone(dirs)
+			for i := range dirs {
+				if !dirs[i].Cordoned {
+					filled[id][i].Replicas = 1
+				}
+			}
+		}
+		h.brokers.dirs = filled
+	}
+	return "volumes are empty, and get replicas after the first look where they are not cordoned"
+}
+
+func dirOf(broker, volume int32) string {
+	return fmt.Sprintf("/var/lib/kafka/data-%d/kafka-log%d", volume, broker)
+}
+
+// alterVersion moves the versions of Kafka and of its metadata.
+func (h *history) alterVersion(kafka *v1.Kafka) string {
+	kafka.Spec.Kafka.Version = []string{"4.2.0", "4.3.1", "4.3.1", ""}[h.rand.Intn(4)]
+	kafka.Spec.Kafka.MetadataVersion = []string{"4.2-IV1", "4.3-IV0", "", ""}[h.rand.Intn(4)]
+	h.must(h.k8s.Update(h.t.Context(), kafka))
+	return fmt.Sprintf("version %s, metadata version %s", kafka.Spec.Kafka.Version, kafka.Spec.Kafka.MetadataVersion)
+}
+
+// passTime lets so much time go by that certificates end.
+func (h *history) passTime() string {
+	days := 1 + h.rand.Intn(200)
+	h.now = h.now.Add(time.Duration(days) * 24 * time.Hour)
+	return fmt.Sprintf("%d days go by", days)
+}
+
+// replaceKey has the user ask for a new key of a CA.
+func (h *history) replaceKey() string {
+	name := []string{"my-cluster-cluster-ca", "my-cluster-clients-ca"}[h.rand.Intn(2)]
+	ca := &corev1.Secret{}
+	if h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: name}, ca) != nil {
+		return "nothing"
+	}
+	ca.Annotations = with(ca.Annotations, v1.AnnotationForceReplace, "true")
+	h.must(h.k8s.Update(h.t.Context(), ca))
+	return "replace the key of " + name
+}
+
+// judgeVolumes holds what becomes of a set, or of a claim, against the promises: nothing takes a volume from a node that holds something there.
+func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client.Object) {
+	h.t.Helper()
+	switch was := before.(type) {
+	case *podset.StrimziPodSet:
+		if is, ok := after.(*podset.StrimziPodSet); ok {
+			h.judgeMounts(was, is)
+		}
+	case *corev1.PersistentVolumeClaim:
+		is, ok := after.(*corev1.PersistentVolumeClaim)
+		if !ok || is.DeletionTimestamp != nil && was.DeletionTimestamp == nil {
+			h.judgeClaimGoes(s, key)
+			return
+		}
+		from, to := was.Spec.DeepCopy(), is.Spec.DeepCopy()
+		if to.Resources.Requests.Storage().Cmp(*from.Resources.Requests.Storage()) < 0 {
+			h.failf("volume %s is to shrink from %s to %s", key.Name, from.Resources.Requests.Storage(), to.Resources.Requests.Storage())
+		}
+		from.Resources, to.Resources = corev1.VolumeResourceRequirements{}, corev1.VolumeResourceRequirements{}
+		if !equalJSON(from, to) {
+			h.failf("the claim of volume %s is to change from %v to %v, which the API server refuses", key.Name, from, to)
+		}
+	}
+}
+
+func equalJSON(a, b any) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}
+
+// judgeMounts checks that each volume that a broker loses is empty, by what is true of it now.
+func (h *history) judgeMounts(before, after *podset.StrimziPodSet) {
+	h.t.Helper()
+	stays := map[string][]string{}
+	for _, pod := range h.podsOf(after) {
+		stays[pod.Name] = claims(pod)
+	}
+	for _, pod := range h.podsOf(before) {
+		now, listed := stays[pod.Name]
+		if !listed || pod.Labels[podset.LabelBrokerRole] != "true" {
+			continue // a node that goes is judged as a whole, and a controller fetches its log again
+		}
+		id, err := facts.NodeID(pod.Name)
+		h.must(err)
+		for _, claim := range claims(pod) {
+			var volume int32
+			if slices.Contains(now, claim) {
+				continue
+			} else if _, err := fmt.Sscanf(claim, "data-%d-", &volume); err != nil {
+				h.failf("pod %s loses its only volume %s", pod.Name, claim)
+			}
+			dirs := h.brokers.dirs[id]
+			i := slices.IndexFunc(dirs, func(d kafka.LogDir) bool { return d.Path == dirOf(id, volume) })
+			if h.brokers.err != nil || i < 0 || dirs[i].Failed || dirs[i].Replicas > 0 {
+				h.failf("volume %d is taken from broker %d: %+v (%v)", volume, id, dirs, h.brokers.err)
+			}
+		}
+	}
+}
+
+// podsOf returns the pods that a set lists.
+func (h *history) podsOf(set *podset.StrimziPodSet) []*corev1.Pod {
+	h.t.Helper()
+	var pods []*corev1.Pod
+	for _, raw := range set.Spec.Pods {
+		pod := &corev1.Pod{}
+		h.must(json.Unmarshal(raw.Raw, pod))
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// claims returns the names of the claims that a pod mounts.
+func claims(pod *corev1.Pod) []string {
+	names := []string{}
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	return names
+}
+
+// judgeClaimGoes checks that no volume is deleted that a pod mounts, or is going to.
+func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
+	h.t.Helper()
+	for _, key := range sortedKeys(s.objects) {
+		switch o := s.objects[key].object().(type) {
+		case *corev1.Pod:
+			if slices.Contains(claims(o), claim.Name) {
+				h.failf("volume %s in %s is deleted while pod %s runs with it", claim.Name, s.id, key.Name)
+			}
+		case *podset.StrimziPodSet:
+			for _, pod := range h.podsOf(o) {
+				if slices.Contains(claims(pod), claim.Name) {
+					h.failf("volume %s in %s is deleted, which pod %s is made with", claim.Name, s.id, pod.Name)
+				}
+			}
+		}
+	}
+}
+
+// judgeVersions checks that no node gets a version of Kafka that can't read the metadata. The first node formats it.
+func (h *history) judgeVersions(set *podset.StrimziPodSet) {
+	h.t.Helper()
+	pods := h.podsOf(set)
+	if !h.formatted && len(pods) > 0 {
+		h.formatted, h.brokers.metadata = true, metadataOf[pods[0].Annotations[v1.AnnotationKafkaVersion]]
+	}
+	for _, pod := range pods {
+		if version := pod.Annotations[v1.AnnotationKafkaVersion]; metadataOf[version] < h.brokers.metadata {
+			h.failf("pod %s is to run Kafka %s, with metadata version %s", pod.Name, version, h.brokers.metadata)
+		}
+	}
+}
+
+// judgeMetadata checks that every pod that runs can read the metadata.
+func (h *history) judgeMetadata(to kafka.MetadataVersion) {
+	h.t.Helper()
+	for _, key := range sortedKeys(h.k8s.server.objects) {
+		if pod, ok := h.k8s.server.objects[key].object().(*corev1.Pod); ok && metadataOf[pod.Annotations[v1.AnnotationKafkaVersion]] < to {
+			h.failf("the metadata version becomes %s, and pod %s runs Kafka %s", to, pod.Name, pod.Annotations[v1.AnnotationKafkaVersion])
+		}
+	}
+}
+
+// emptyAll has all brokers answer, hold nothing, and keep it so where they are asked to.
+func (h *history) emptyAll() {
+	h.brokers.err, h.brokers.afterLook, h.brokers.afterDirs = nil, nil, nil
+	h.brokers.replicas, h.brokers.dirs = map[int32]int{}, map[int32][]kafka.LogDir{}
+	for id := range int32(30) {
+		h.brokers.replicas[id] = 0
+		for volume := range int32(3) {
+			h.brokers.dirs[id] = append(h.brokers.dirs[id], kafka.LogDir{Path: dirOf(id, volume), Cordoned: true})
+		}
+	}
+}
