@@ -84,8 +84,9 @@ type Admin interface {
 type Clients struct {
 	// Connect opens a client.
 	Connect func(kafka.Config) (Admin, error)
-	// Now is the clock.
-	Now func() time.Time
+	// Now is the clock, and After its alarm.
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
 
 	mu     sync.Mutex
 	open   map[types.NamespacedName]openClient
@@ -143,16 +144,22 @@ func (c *Clients) cluster(ctx context.Context, to Connection) (Admin, kafka.Clus
 	return admin, cluster, err
 }
 
-// Inspect asks for the registered brokers and the metadata version. Brokers that did not answer are left alone for a while.
+// Inspect asks for the registered brokers and the metadata version. To wait for brokers that do not answer would hold a worker that other Kafkas need: after
+// two seconds the pass goes on without, and the next one takes the answer. Brokers that did not answer at all are left alone for a while.
 func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
 	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
 		return Found{}, err
 	}
-	found, err := c.inspect(ctx, to)
-	if ctx.Err() != nil {
-		return found, err // this program ends, which says nothing of the brokers
+	q := c.silent.ask(to.Kafka, func() (Found, error) { return c.inspect(context.WithoutCancel(ctx), to) })
+	select {
+	case <-q.done:
+		found, err := c.silent.take(to.Kafka, q)
+		return found, c.silent.note(to.Kafka, err, c.Now())
+	case <-ctx.Done():
+		return Found{}, ctx.Err() // this program ends, which says nothing of the brokers
+	case <-c.After(patience):
+		return Found{}, &SilentError{fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience), to.Config.RequestTimeout}
 	}
-	return found, c.silent.note(to.Kafka, err, c.Now())
 }
 
 func (c *Clients) inspect(ctx context.Context, to Connection) (Found, error) {

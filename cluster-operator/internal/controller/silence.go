@@ -10,6 +10,8 @@ import (
 const (
 	firstSilence   = 10 * time.Second
 	longestSilence = 2 * time.Minute
+	// patience is how long a pass waits for brokers. They have more time to answer: the next pass takes the answer.
+	patience = 2 * time.Second
 )
 
 // SilentError is why the brokers of a Kafka do not say anything.
@@ -23,11 +25,48 @@ func (e *SilentError) Error() string { return e.Err.Error() }
 
 func (e *SilentError) Unwrap() error { return e.Err }
 
-// silences are the Kafkas whose brokers did not answer. To ask takes as long as a request may, and other Kafkas wait for the worker that does: so brokers
-// that are silent are not asked at every change, but after a time that doubles.
+// silences are the Kafkas whose brokers did not answer. They are not asked at every change, but after a time that doubles.
 type silences struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]silence
+	// asked are the questions that no pass has had the answer of.
+	asked map[types.NamespacedName]*question
+}
+
+// question is what brokers are asked while their Kafka's pass goes on. Found and err are there when done is closed.
+type question struct {
+	done  chan struct{}
+	found Found
+	err   error
+}
+
+// ask asks the brokers of a Kafka, unless that is under way.
+func (s *silences) ask(kafka types.NamespacedName, inspect func() (Found, error)) *question {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.asked[kafka]; q != nil {
+		return q
+	}
+	q := &question{done: make(chan struct{})}
+	if s.asked == nil {
+		s.asked = map[types.NamespacedName]*question{}
+	}
+	s.asked[kafka] = q
+	go func() {
+		defer close(q.done)
+		q.found, q.err = inspect()
+	}()
+	return q
+}
+
+// take takes the answer of a question that is done: the next one to ask gets a new one.
+func (s *silences) take(kafka types.NamespacedName, q *question) (Found, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked[kafka] == q {
+		delete(s.asked, kafka)
+	}
+	return q.found, q.err
 }
 
 type silence struct {
@@ -67,4 +106,5 @@ func (s *silences) forget(kafka types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, kafka)
+	delete(s.asked, kafka)
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,11 +12,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Each time that brokers do not answer costs a worker the time of a request: they are asked less and less often, and at once again after they answered.
+// Brokers that did not answer are asked less and less often, and at once again after they answered.
 func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	g := NewWithT(t)
 	now, asked, refused := time.Unix(0, 0), 0, errors.New("connection refused")
-	clients := &Clients{Now: func() time.Time { return now }, Connect: func(kafka.Config) (Admin, error) { asked++; return nil, refused }}
+	clients := &Clients{Now: func() time.Time { return now }, After: never, Connect: func(kafka.Config) (Admin, error) { asked++; return nil, refused }}
 	silent := Connection{Kafka: types.NamespacedName{Namespace: "a", Name: "silent"}}
 	silent.Config.TLS = &kafka.TLS{}
 	other := silent
@@ -44,4 +45,47 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	g.Expect(err).To(MatchError(refused))
 	g.Expect(clients.silent.note(silent.Kafka, nil, now)).To(Succeed())
 	g.Expect(clients.silent.lasts(silent.Kafka, now)).To(Succeed(), "it answered")
+}
+
+func never(time.Duration) <-chan time.Time { return nil }
+
+// hanging are brokers that answer when they are let.
+type hanging struct {
+	Admin
+	let chan struct{}
+}
+
+func (h hanging) DescribeCluster(context.Context) (kafka.Cluster, error) {
+	<-h.let
+	return kafka.Cluster{ID: "id"}, nil
+}
+
+func (h hanging) DescribeFeatures(context.Context) (kafka.Features, error) {
+	return kafka.Features{Finalized: map[string]int16{kafka.FeatureMetadataVersion: 30}}, nil
+}
+
+func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
+	g := NewWithT(t)
+	let, connected := make(chan struct{}), 0
+	elapsed := make(chan time.Time)
+	close(elapsed)
+	clients := &Clients{
+		Now: time.Now, After: func(time.Duration) <-chan time.Time { return elapsed },
+		Connect: func(kafka.Config) (Admin, error) { connected++; return hanging{let: let}, nil },
+	}
+	to := Connection{Kafka: types.NamespacedName{Namespace: "a", Name: "hangs"}, ClusterID: "id"}
+	to.Config.TLS, to.Config.RequestTimeout = &kafka.TLS{}, 10*time.Second
+	for range 3 {
+		_, err := clients.Inspect(t.Context(), to)
+		again := &SilentError{}
+		g.Expect(errors.As(err, &again)).To(BeTrue())
+		g.Expect(again.Again).To(Equal(10 * time.Second))
+		g.Expect(err).To(MatchError(ContainSubstring("have not answered within 2s")))
+	}
+	close(let)
+	clients.After = never
+	found, err := clients.Inspect(t.Context(), to)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found.MetadataVersion).To(Equal(kafka.MetadataVersion(30)))
+	g.Expect(connected).To(Equal(1))
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -84,7 +85,11 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 	if slices.ContainsFunc(r.Versions, func(v string) bool { return v != p.input.Version }) {
 		// What the status says may be old: versions change only with what the brokers report now.
 		r.MetadataVersion = ""
-		if found, err := p.Kafka.Inspect(ctx, p.connection()); err == nil {
+		found, err := p.Kafka.Inspect(ctx, p.connection())
+		if silent := (*SilentError)(nil); errors.As(err, &silent) {
+			p.requeueAfter(silent.Again)
+		}
+		if err == nil {
 			r.MetadataVersion = found.MetadataVersion.String()
 		}
 	}
