@@ -69,6 +69,20 @@ var known = []struct {
 			{Do: "configure", Node: 0, Arg: 42470},
 			{Do: "crash", Node: 1, Arg: 23307},
 		}}},
+	{"the only controller was restarted and is wedged before anybody looks again, so that it seems not to be back", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 3 * time.Second, Boot: 18 * time.Second, Rate: 15},
+			{ID: 6, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 8 * time.Second, Boot: 10 * time.Second, Rate: 4},
+			{ID: 8, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 9 * time.Second, Boot: 38 * time.Second, Rate: 11}}, Policy: patient(1)},
+		Steps: []simulator.Step{
+			{Do: "look", Node: 7, Arg: 20444},
+			{Do: "hang", Node: 6, Arg: 14066},
+			{Do: "pass", Node: 8, Arg: 19745},
+			{Do: "wedge", Node: 8, Arg: 60389},
+			{Do: "look", Node: 7, Arg: 33994},
+			{Do: "pass", Node: 7, Arg: 50109},
+			{Do: "mute", Node: 6, Arg: 1115},
+		}}},
 }
 
 // What broke a rule once does not any more.

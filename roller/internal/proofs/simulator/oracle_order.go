@@ -65,10 +65,10 @@ func (o *oracle) order(n *node, before []*node) {
 	}
 }
 
-// couldGo reports whether nothing about a controller itself keeps it from being restarted.
+// couldGo reports whether nothing about a controller itself keeps it from being restarted. Without a leader of the quorum none is seen to be caught up.
 func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
-	stalled := restarted && c.behind() && o.w.now.Sub(end) >= o.policy.Stall
+	stalled := restarted && (c.behind() || !o.w.governed()) && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
 	return o.startable(seen) && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
 }
