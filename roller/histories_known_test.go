@@ -16,6 +16,13 @@ func patient(most int) roller.Policy {
 	return roller.Policy{MaxUnavailable: most, Patience: 5 * time.Minute, Silence: 2 * time.Minute, Stall: 5 * time.Minute, QuorumFetchTimeout: 2 * time.Second}
 }
 
+// limited is a patient one with more limits: by rack, by leaders, and how long a node is back before the next one goes.
+func limited(most, rack int, leaders float64, settle time.Duration) roller.Policy {
+	p := patient(most)
+	p.MaxPerRack, p.MaxLeaderShare, p.Settle = rack, leaders, settle
+	return p
+}
+
 // known are histories that once broke a rule, as short as they get.
 var known = []struct {
 	name    string
@@ -82,6 +89,65 @@ var known = []struct {
 			{Do: "look", Node: 7, Arg: 33994},
 			{Do: "pass", Node: 7, Arg: 50109},
 			{Do: "mute", Node: 6, Arg: 1115},
+		}}},
+	{"a voter that is wedged has the only replicas but those of a lost broker, so that the last voters have to stay", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 5 * time.Second, Boot: 31 * time.Second, Rate: 10},
+			{ID: 3, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 5 * time.Second, Boot: 8 * time.Second, Rate: 4},
+			{ID: 4, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Place: "east", Outdated: true, Stop: 3 * time.Second, Boot: 51 * time.Second, Rate: 10},
+			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "west", Outdated: true, Stop: 1 * time.Second, Boot: 17 * time.Second, Rate: 20},
+			{ID: 9, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 2 * time.Second, Boot: 9 * time.Second, Rate: 9},
+		}, Topics: []simulator.Topic{
+			{Name: "t1", MinISR: 3, Partitions: [][]roller.NodeID{{9, 0}}},
+		}, Policy: limited(1, 2, 0, 60*time.Second)},
+		Steps: []simulator.Step{
+			{Do: "abandon", Node: 9, Arg: 58123},
+			{Do: "crash", Node: 9, Arg: 53202},
+			{Do: "wedge", Node: 4, Arg: 35817},
+			{Do: "crash", Node: 3, Arg: 38270},
+			{Do: "lose", Node: 5, Arg: 20980},
+		}}},
+	{"a broker on hold refuses everybody, so that nobody waits for it", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 6 * time.Second, Boot: 12 * time.Second, Rate: 3},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 2 * time.Second, Boot: 31 * time.Second, Rate: 5},
+			{ID: 2, Roles: roller.Roles{Broker: true}, Rack: "r2", Place: "west", Outdated: true, Stop: 1 * time.Second, Boot: 10 * time.Second, Rate: 1},
+			{ID: 4, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 5 * time.Second, Boot: 20 * time.Second, Rate: 14},
+			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r2", Place: "west", Stop: 7 * time.Second, Boot: 13 * time.Second, Rate: 12},
+		}, Topics: []simulator.Topic{
+			{Name: "t0", MinISR: 2, Partitions: [][]roller.NodeID{{2, 0, 1, 4}}},
+		}, Policy: limited(1, 0, 0.2, 0)},
+		Steps: []simulator.Step{
+			{Do: "expire", Node: 8, Arg: 13013},
+			{Do: "abandon", Node: 1, Arg: 33808},
+			{Do: "evict", Node: 4, Arg: 11052},
+			{Do: "pass", Node: 8, Arg: 47465},
+		}}},
+	{"another key is in the way three times at once", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Stop: 5 * time.Second, Boot: 28 * time.Second, Rate: 8},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "east", Outdated: true, Stop: 5 * time.Second, Boot: 16 * time.Second, Rate: 14},
+			{ID: 3, Roles: roller.Roles{Broker: true}, Rack: "r0", Stop: 3 * time.Second, Boot: 33 * time.Second, Rate: 11},
+			{ID: 4, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "east", Stop: 1 * time.Second, Boot: 35 * time.Second, Rate: 5},
+			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "west", Outdated: true, Stop: 1 * time.Second, Boot: 14 * time.Second, Rate: 14},
+			{ID: 8, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 6 * time.Second, Boot: 37 * time.Second, Rate: 12},
+		}, Policy: limited(1, 1, 0, 60*time.Second)},
+		Steps: []simulator.Step{
+			{Do: "configure", Node: 8, Arg: 40444},
+			{Do: "crash", Node: 4, Arg: 18880},
+			{Do: "look", Node: 16, Arg: 46966},
+			{Do: "evict", Node: 1, Arg: 20210},
+			{Do: "pass", Node: 0, Arg: 4669},
+			{Do: "look", Node: 13, Arg: 34424},
+			{Do: "pass", Node: 3, Arg: 41569},
+			{Do: "configure", Node: 0, Arg: 29122},
+			{Do: "look", Node: 6, Arg: 55950},
+			{Do: "pass", Node: 9, Arg: 47103},
+			{Do: "configure", Node: 1, Arg: 61370},
+			{Do: "look", Node: 8, Arg: 35016},
+			{Do: "look", Node: 7, Arg: 3422},
+			{Do: "look", Node: 11, Arg: 48660, Blind: 0x1a8, Mask: 0x2aad13c5d480b669},
+			{Do: "pass", Node: 6, Arg: 33866},
 		}}},
 }
 

@@ -125,10 +125,15 @@ func (a *Assessment) out() bool {
 	return a.Down || n.Terminating || known && !ready && !n.Answers.Or(true) || n.Recovery.Or(nil) != nil
 }
 
-// unawaited reports whether nobody waits for the node to come back: it has been down for long, and is on hold, so that somebody knows of it.
+// unawaited reports whether nobody waits for the node to come back: it has been down for long, or has refused everybody, and is on hold, so that somebody
+// knows of it.
 func (r *round) unawaited(a *Assessment) bool {
 	n := a.node
-	return n.Hold != "" && !n.Ready.Or(true) && r.s.At.Sub(n.ReadyChanged) >= r.policy.Patience
+	since, failing := n.ReadyChanged, !n.Ready.Or(true)
+	if at, noted := r.progress.Failing[n.ID]; !failing && n.Failing != "" {
+		since, failing = at, noted
+	}
+	return n.Hold != "" && failing && r.s.At.Sub(since) >= r.policy.Patience
 }
 
 // block says which loss the restart of a node would make an outage; empty: none.

@@ -189,6 +189,18 @@ func TestTheClusterLossBudgetEndsWithWhatItWaitsFor(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1, 2, 3, 4, 5, 6, 7, 0)))
 }
 
+// A node on hold that refuses everybody does not come back by itself, and somebody knows of it.
+func TestNobodyWaitsForANodeOnHoldThatRefusesEverybody(t *testing.T) {
+	sc := stretched(t, 1, ids(0, 2, 3), 2, 2).current(1, 2, 3)
+	n := sc.node(1)
+	n.Hold, n.Failing, n.Answers, n.Silent = "somebody knows of it", "its certificate has expired", roller.Known(false), noon
+	for range 299 {
+		sc.step()
+		sc.Expect(sc.blocked(0)).To(Equal([]roller.Rule{roller.RuleClusterLoss}))
+	}
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+}
+
 // A batch is as small as the loss of a Kubernetes cluster asks for.
 func TestBatchesWithinTheClusterLossBudget(t *testing.T) {
 	sc := stretched(t, 1, nil, 2, 2)

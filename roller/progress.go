@@ -169,7 +169,13 @@ func (p Progress) Taken(id NodeID) Progress {
 // until something else is wanted. What has to wait for another key is, but not for ever (brokerconfig.Refusal.Waits).
 func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	p = p.Clone()
-	p.Refusals = brokerconfig.Count(p.Refusals, refusals...)
+	var asked time.Time // the last attempt is the one that was refused
+	for _, a := range p.Alterations {
+		if a.At.After(asked) {
+			asked = a.At
+		}
+	}
+	p.Refusals = brokerconfig.Count(p.Refusals, asked, effect, refusals...)
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
@@ -25,6 +26,8 @@ type Refusal struct {
 	// Waits is how often Kafka named another key that is in the way; 0: it is about the key itself. It counts as refused from the third time
 	// on, because what is in the way may stay there for ever: a node on hold that can't take up what is stored.
 	Waits int `json:"waits,omitempty"`
+	// Last is when it was counted last.
+	Last time.Time `json:"last,omitzero"`
 }
 
 // mostWaits is how often a change is asked for that has to wait for another key.
@@ -44,12 +47,22 @@ func Add(refusals []Refusal, others ...Refusal) []Refusal {
 	return append(refusals, others...)
 }
 
-// Count is Add, and counts how often changes had to wait for another key.
-func Count(refusals []Refusal, others ...Refusal) []Refusal {
+// Count is Add at a time, and counts how often changes had to wait for another key: at most once in so long a time, whoever asked.
+func Count(refusals []Refusal, now time.Time, apart time.Duration, others ...Refusal) []Refusal {
 	others = slices.Clone(others)
-	for i, r := range others {
-		if at := slices.IndexFunc(refusals, r.Same); at >= 0 && r.Waits > 0 {
-			others[i].Waits += refusals[at].Waits
+	for i := range others {
+		r := &others[i]
+		if r.Waits == 0 {
+			continue
+		}
+		r.Last = now
+		at := slices.IndexFunc(refusals, r.Same)
+		switch {
+		case at < 0:
+		case now.Sub(refusals[at].Last) < apart:
+			r.Waits, r.Last = refusals[at].Waits, refusals[at].Last
+		default:
+			r.Waits += refusals[at].Waits
 		}
 	}
 	return Add(refusals, others...)

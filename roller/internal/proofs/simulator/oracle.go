@@ -26,10 +26,10 @@ type oracle struct {
 	// with how often somebody had wanted another one by then.
 	refused map[[2]int]bool
 	denied  map[[2]int]int
-	// waiting are the legal values that nodes refused because another key was in the way: when they did, once a look, and how often the roller heard of
-	// it, with how often somebody had wanted another one by then.
+	// waiting are the legal values that nodes refused because another key was in the way: when they did, and when the roller heard of it, with how often
+	// somebody had wanted another one by then.
 	waiting map[[2]int][]time.Time
-	heardOf map[[3]int]int
+	heardOf map[[3]int][]time.Time
 	// policy is the roller's at the time.
 	policy roller.Policy
 	seen   *roller.Snapshot
@@ -66,7 +66,11 @@ func (o *oracle) truth() truth {
 	for _, n := range o.w.nodes {
 		going := n.pod == podStopping || n.ours
 		t.down[n.ID] = going || n.Roles.Broker && !n.up
-		t.held[n.ID] = n.hold && n.pod != podReady && o.w.now.Sub(n.readyAt) >= o.w.policy.Patience
+		since := n.expired
+		if n.pod != podReady {
+			since = n.readyAt
+		}
+		t.held[n.ID] = n.hold && !since.IsZero() && o.w.now.Sub(since) >= o.w.policy.Patience
 		for i := range q.Voters {
 			if q.Voters[i].ID == n.ID && (going || !n.votes()) {
 				q.Voters[i].LastCaughtUp = -1
@@ -88,7 +92,7 @@ func (o *oracle) looks() {
 }
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{}, meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, refused: map[[2]int]bool{}, denied: map[[2]int]int{}, waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int]int{}}
+	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{}, meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, refused: map[[2]int]bool{}, denied: map[[2]int]int{}, waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
 }
 
 func (o *oracle) fail(format string, args ...any) {

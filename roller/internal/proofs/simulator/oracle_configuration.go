@@ -3,6 +3,7 @@ package simulator
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -10,6 +11,9 @@ import (
 
 // mostTries is how often a value is set that is taken and does not show (docs/decisions/rejected-values.md).
 const mostTries = 3
+
+// apart is how far apart two tries are at the most that count: half a minute, from look to look.
+const apart = 40 * time.Second
 
 // shows is what a node shows of a key that it should have otherwise, and what it should have; false: it is right, or nobody knows.
 func shows(n *roller.Node, key int) (wanted int, differs bool) {
@@ -88,7 +92,12 @@ func (o *oracle) heard(refusals []brokerconfig.Refusal) {
 		value, _ := strconv.Atoi(*r.To)
 		if r.Waits > 0 {
 			times := [3]int{key, value, o.w.wished[key]}
-			if o.heardOf[times]++; o.heardOf[times] < mostTries {
+			heard := o.heardOf[times]
+			if n := len(heard); n == 0 || o.w.now.Sub(heard[n-1]) >= apart {
+				heard = append(heard, o.w.now)
+				o.heardOf[times] = heard
+			}
+			if len(heard) < mostTries {
 				continue
 			}
 		}

@@ -324,7 +324,8 @@ func (r *run) spares(n *node) string {
 	t := r.oracle.truth()
 	lost := 0
 	for _, v := range r.w.voters() {
-		if v.abandoned {
+		wedged := v.wedged && v.Roles.Broker && KeepsData(t.topics, v.ID, t.down) != "" // what would repair it is forbidden
+		if v.abandoned || wedged {
 			lost++
 		}
 	}
