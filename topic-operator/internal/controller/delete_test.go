@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -85,6 +86,52 @@ func TestADeletedKafkaTopicWithoutATopicIsReleased(t *testing.T) {
 	w.pass("a")
 	w.Expect(w.exists("a")).To(BeFalse())
 	w.Expect(w.sink.took()).To(BeEmpty(), "nothing was deleted")
+}
+
+// An object that goes without its topic leaves one line in the log, and an Event where something stays; a warning only where nobody asked for that.
+func TestWhatIsSaidOfAReleasedKafkaTopic(t *testing.T) {
+	forbidden := false
+	for name, c := range map[string]struct {
+		before func(w *world)
+		line   string // NS stands for the namespace
+		event  string
+	}{
+		"its topic is gone": {func(w *world) { w.kafka.drop("t") },
+			`level=INFO msg="The topic of a deleted KafkaTopic is gone already" topic=t`, ""},
+		"it is unmanaged": {func(w *world) { w.update("a", managed(false)) },
+			`level=INFO msg="The KafkaTopic is not managed: topic 't' stays in Kafka"`,
+			"Normal Released: The KafkaTopic is not managed: topic 't' stays in Kafka"},
+		"another one manages it": {func(w *world) { w.create("b", named("t")) },
+			`level=WARN msg="Topic 't' stays in Kafka: it is also managed by NS/b"`,
+			"Warning LeftToOthers: Topic 't' stays in Kafka: it is also managed by NS/b"},
+		"a policy keeps its topic": {func(*world) { forbidden = true },
+			`level=WARN msg="Topic 't' stays in Kafka: by the namespace policy it is not for namespace 'NS' to delete"`,
+			"Warning PolicyViolation: Topic 't' stays in Kafka: by the namespace policy it is not for namespace 'NS' to delete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forbidden = false
+			w := newWorld(t, func(s *setup) {
+				s.Violation = func(string, string) string { return map[bool]string{true: "not yours"}[forbidden] }
+			})
+			w.ready("a", named("t"))
+			c.before(w)
+			w.sink.took()
+			w.logged.took()
+			w.delete("a")
+			result := w.pass("a")
+			w.Expect(result).To(BeZero(), "it is not looked at again")
+			w.Expect(w.exists("a")).To(BeFalse())
+			here := func(text string) string { return strings.ReplaceAll(text, "NS", w.ns) }
+			w.Expect(w.logged.all()).To(ConsistOf(ContainSubstring(here(c.line))))
+			if c.event == "" {
+				w.Expect(w.sink.took()).To(BeEmpty())
+				return
+			}
+			w.Expect(w.sink.took()).To(Equal([]string{here(c.event)}))
+			w.Expect(w.sink.actions[len(w.sink.actions)-1]).To(Equal("Delete"))
+			w.Expect(w.kafka.get("t")).NotTo(BeNil())
+		})
+	}
 }
 
 func TestADeletedKafkaTopicThatNeverGotATopicIsReleased(t *testing.T) {

@@ -197,15 +197,16 @@ const mark = "Mark"
 
 // sink takes Events.
 type sink struct {
-	mu     sync.Mutex
-	events []string
-	marks  chan struct{}
-	flush  func()
+	mu      sync.Mutex
+	events  []string
+	actions []string // of all Events so far
+	marks   chan struct{}
+	flush   func()
 }
 
 func newSink() *sink { return &sink{marks: make(chan struct{}, 1)} }
 
-func (s *sink) Eventf(_, _ runtime.Object, kind, reason, _, _ string, args ...any) {
+func (s *sink) Eventf(_, _ runtime.Object, kind, reason, action, _ string, args ...any) {
 	if reason == mark {
 		s.marks <- struct{}{}
 		return
@@ -213,6 +214,7 @@ func (s *sink) Eventf(_, _ runtime.Object, kind, reason, _, _ string, args ...an
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, kind+" "+reason+": "+args[0].(string))
+	s.actions = append(s.actions, action)
 }
 
 // took returns the Events since the last took. They leave in the background, warnings first, so a last one is sent behind them.
@@ -289,13 +291,18 @@ func (l *logged) Write(p []byte) (int, error) {
 
 // took returns the lines from WARN up since the last took.
 func (l *logged) took() []string {
+	return slices.DeleteFunc(l.all(), func(line string) bool {
+		return !strings.Contains(line, "level=WARN") && !strings.Contains(line, "level=ERROR")
+	})
+}
+
+// all returns the lines since the last took, but those that are for debugging.
+func (l *logged) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(l.b.String()), "\n")
 	l.b.Reset()
-	return slices.DeleteFunc(lines, func(line string) bool {
-		return !strings.Contains(line, "level=WARN") && !strings.Contains(line, "level=ERROR")
-	})
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, "level=DEBUG") })
 }
 
 // updateTopic changes a stored object, whoever else does.
