@@ -51,7 +51,7 @@ func TestFiles(t *testing.T) {
 func TestPasswordFromAFile(t *testing.T) {
 	s, _ := readSettings(Program{Files: true}, map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_PASSWORD_FILE": "/p", "STRIMZI_SASL_USERNAME": "me",
 		"STRIMZI_SASL_CUSTOM_CONFIG_JSON": `{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"https://idp/token"}`})
-	with := s.WithPassword([]byte("hush\n"))
+	with := WithPassword(s.Result, []byte("hush\n"))
 	if got := with.SASL.OAuth; got.ClientID != "me" || got.ClientSecret.Reveal() != "hush" {
 		t.Errorf("client %s, secret %q", got.ClientID, got.ClientSecret.Reveal())
 	}
@@ -59,7 +59,7 @@ func TestPasswordFromAFile(t *testing.T) {
 		t.Error("the settings themselves changed")
 	}
 	s, _ = readSettings(Program{Files: true}, map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_PASSWORD_FILE": "/p"})
-	if got := s.WithPassword([]byte("hush")).SASL.Password.Reveal(); got != "hush" {
+	if got := WithPassword(s.Result, []byte("hush")).SASL.Password.Reveal(); got != "hush" {
 		t.Errorf("password %q", got)
 	}
 }

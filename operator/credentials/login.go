@@ -15,13 +15,11 @@ func (s *Settings) completeLogin(r *settings.Reading) {
 	if !r.OK(envSASLEnabled) {
 		return
 	}
+	if s.program.LoginImplied && !r.Given(envSASLEnabled) {
+		s.saslEnabled = r.Given(envSASLMechanism) || r.Given(envSASLCustom)
+	}
 	if !s.saslEnabled {
-		for _, env := range []string{envSASLMechanism, envSASLUsername, envSASLPassword, envSASLSecret, envPasswordFile, envSASLCustom} {
-			if r.Given(env) {
-				r.Warn("%s has no effect: %s is not true, so the operator does not log in", env, envSASLEnabled)
-			}
-		}
-		s.Result.SASL, s.Files.Password = credentials.SASL{}, ""
+		s.completeNoLogin(r)
 		return
 	}
 	if r.Given(envSASLCustom) {
@@ -42,6 +40,16 @@ func (s *Settings) completeLogin(r *settings.Reading) {
 			r.Reject(envSASLPassword, "", credentialsMissing, "set it, or name a Secret with "+envSASLSecret)
 		}
 	}
+}
+
+// completeNoLogin drops the settings of a login.
+func (s *Settings) completeNoLogin(r *settings.Reading) {
+	for _, env := range []string{envSASLMechanism, envSASLUsername, envSASLPassword, envSASLSecret, envPasswordFile, envSASLCustom} {
+		if r.Given(env) {
+			r.Warn("%s has no effect: %s is not true, so the operator does not log in", env, envSASLEnabled)
+		}
+	}
+	s.Result.SASL, s.Files.Password = credentials.SASL{}, ""
 }
 
 // onePassword demands that at most one place holds the password. env is the variable that holds it outside of Secrets and files.

@@ -36,7 +36,7 @@ func (s *Settings) completeTLS(r *settings.Reading) {
 // guess would send a password in the clear, or not log in at all.
 func (s *Settings) completeProtocol(r *settings.Reading) {
 	tls, given := s.Result.TLS, s.Result.Protocol
-	certificates := tls.TrustSecret != "" || tls.IdentitySecret != "" || s.Files.CA != "" || s.Files.Cert != ""
+	certificates := tls.TrustSecret != "" || tls.IdentitySecret != "" || s.Files.CA != "" || s.Files.Cert != "" || s.Encrypt
 	if given == "" {
 		s.Result.Protocol = credentials.ProtocolOf(certificates, s.saslEnabled)
 		r.Record(envProtocol, string(s.Result.Protocol))
@@ -60,6 +60,9 @@ func (s *Settings) completeProtocol(r *settings.Reading) {
 }
 
 func (s *Settings) certificateSettings() string {
+	if s.Encrypt {
+		return "--tls"
+	}
 	if s.program.Files {
 		return envTrustSecret + ", " + envIdentitySecret + ", " + envCAFile + " or " + envCertFile
 	}
@@ -67,6 +70,9 @@ func (s *Settings) certificateSettings() string {
 }
 
 func (s *Settings) certificatePlaces() string {
+	if s.Encrypt {
+		return "flag"
+	}
 	if s.program.Files {
 		return "Secrets and files"
 	}

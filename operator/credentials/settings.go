@@ -45,6 +45,8 @@ type Settings struct {
 	Result credentials.Settings
 	// Files are set only with Program.Files.
 	Files Files
+	// Encrypt asks for TLS where no certificate is named, and STRIMZI_SECURITY_PROTOCOL is not set.
+	Encrypt bool
 
 	program     Program
 	saslEnabled bool
@@ -54,8 +56,12 @@ type Settings struct {
 
 // Program is what differs between programs.
 type Program struct {
-	// ClientID is the default client id; a random part is added to it.
+	// ClientID is the default client id; a random part is added to it, unless it is Stable.
 	ClientID string
+	// Stable keeps the default client id the same at each start.
+	Stable bool
+	// LoginImplied is for programs that log in as soon as a mechanism is named, unless STRIMZI_SASL_ENABLED is false.
+	LoginImplied bool
 	// BootstrapOptional is for programs that know Kafka's address from elsewhere.
 	BootstrapOptional bool
 	// Files adds settings for files beside those for Secrets, for programs that read them.
@@ -85,12 +91,38 @@ func (s *Settings) connection() []settings.Setting {
 	return []settings.Setting{
 		{Env: envBootstrap, Mandatory: !s.program.BootstrapOptional, Parse: settings.Into(&r.Bootstrap, settings.Bootstrap),
 			Doc: "Addresses of one or more brokers, as `host:port` with commas between."},
-		{Env: envClientID, DefaultDoc: s.program.ClientID + "-`<uuid>`", Parse: settings.Into(&r.ClientID, settings.Text),
-			Doc: "The client id, which brokers log and apply quotas to. Unset: a new one at each start."},
+		s.clientID(),
 		{Env: envProtocol, DefaultDoc: "derived", Parse: settings.Into(&r.Protocol, credentials.ParseProtocol),
 			Doc: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if a certificate is named, with login if " +
-				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the start."},
+				s.loginCondition() + ". `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the start."},
 	}
+}
+
+func (s *Settings) clientID() settings.Setting {
+	c := settings.Setting{Env: envClientID, DefaultDoc: s.program.ClientID + "-`<uuid>`", Parse: settings.Into(&s.Result.ClientID, settings.Text),
+		Doc: "The client id, which brokers log and apply quotas to. Unset: a new one at each start."}
+	if s.program.Stable {
+		c.Default, c.DefaultDoc, c.Doc = s.program.ClientID, "", "The client id, which brokers log and apply quotas to."
+	}
+	return c
+}
+
+// loginCondition says when the program logs in, for the documentation.
+func (s *Settings) loginCondition() string {
+	if s.program.LoginImplied {
+		return "a mechanism is named"
+	}
+	return "`STRIMZI_SASL_ENABLED` is true"
+}
+
+// enabled returns the setting that decides whether the program logs in.
+func (s *Settings) enabled() settings.Setting {
+	e := settings.Setting{Env: envSASLEnabled, Default: "false", Boolean: true, Parse: settings.Into(&s.saslEnabled, settings.Bool),
+		Doc: "Whether the operator logs in."}
+	if s.program.LoginImplied {
+		e.Default, e.DefaultDoc, e.Doc = "", "if a mechanism is named", "Whether to log in."
+	}
+	return e
 }
 
 func (s *Settings) certificates() []settings.Setting {
@@ -123,8 +155,7 @@ func (s *Settings) certificates() []settings.Setting {
 func (s *Settings) login() []settings.Setting {
 	sasl := &s.Result.SASL
 	all := []settings.Setting{
-		{Env: envSASLEnabled, Default: "false", Boolean: true, Parse: settings.Into(&s.saslEnabled, settings.Bool),
-			Doc: "Whether the operator logs in."},
+		s.enabled(),
 		{Env: envSASLMechanism, DefaultDoc: "none", Parse: settings.Into(&s.mechanism, settings.Text),
 			Doc: "`plain`, `scram-sha-256` or `scram-sha-512`. For OAUTHBEARER use `STRIMZI_SASL_CUSTOM_CONFIG_JSON`."},
 		{Env: envSASLUsername, DefaultDoc: "none", Parse: settings.Into(&sasl.Username, settings.Text), Doc: "The user's name."},
@@ -153,18 +184,17 @@ func (s *Settings) Complete(r *settings.Reading, home string) {
 	s.warnOfClearText(r)
 }
 
-// WithPassword returns the result with the password, or the client's secret for OAUTHBEARER, that Files.Password holds.
-func (s *Settings) WithPassword(content []byte) credentials.Settings {
-	result := s.Result
+// WithPassword returns the settings with the password, or the client's secret for OAUTHBEARER, that Files.Password holds.
+func WithPassword(s credentials.Settings, content []byte) credentials.Settings {
 	secret := credentials.Conceal(credentials.Line(content))
-	if result.SASL.OAuth == nil {
-		result.SASL.Password = secret
-		return result
+	if s.SASL.OAuth == nil {
+		s.SASL.Password = secret
+		return s
 	}
-	oauth := *result.SASL.OAuth
+	oauth := *s.SASL.OAuth
 	oauth.ClientSecret = secret
-	result.SASL.OAuth = &oauth
-	return result
+	s.SASL.OAuth = &oauth
+	return s
 }
 
 // uuid returns a random UUID (version 4).

@@ -23,6 +23,14 @@ func (t *text) Set(value string) error {
 	return nil
 }
 
+// Type returns what the help of a command line on pflag calls the value.
+func (t *text) Type() string {
+	if t.boolean {
+		return "bool"
+	}
+	return "value"
+}
+
 // IsBoolFlag reports whether the flag may stand without a value.
 func (t *text) IsBoolFlag() bool { return t.boolean }
 

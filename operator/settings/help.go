@@ -13,11 +13,11 @@ func (t Table) Help() string {
 	for _, g := range t.Groups {
 		fmt.Fprintf(&b, "\n%s\n", g.Title)
 		for _, s := range g.Settings {
-			fmt.Fprintf(&b, "\n  %s%s\n", s.Env, s.flagHelp())
+			fmt.Fprintf(&b, "\n  %s\n", strings.TrimPrefix(s.Env+s.flagHelp(), ", "))
 			for _, line := range wrap(strings.ReplaceAll(s.Doc, "`", ""), 100) {
 				b.WriteString("      " + line + "\n")
 			}
-			if def := s.defaultText(); def != "" {
+			if def := s.DefaultText(); def != "" {
 				fmt.Fprintf(&b, "      Default: %s\n", strings.ReplaceAll(def, "`", ""))
 			}
 		}
@@ -41,8 +41,10 @@ func (t Table) Markdown() string {
 	for _, g := range t.Groups {
 		fmt.Fprintf(&b, "### %s\n\n| Variable | Flag | Default | Meaning |\n|---|---|---|---|\n", g.Title)
 		for _, s := range g.Settings {
-			name, flagName, def := "`"+s.Env+"`", "`--"+s.FlagName()+"`", s.defaultText()
-			if s.Added {
+			name, flagName, def := "`"+s.Env+"`", "`--"+s.FlagName()+"`", s.DefaultText()
+			if s.Env == "" {
+				name = ""
+			} else if s.Added {
 				name += " (ours)"
 			}
 			if s.Secret {

@@ -61,19 +61,19 @@ func (t Table) Parse(args []string, env Environment) (*Reading, error) {
 func (t Table) Read(flags *flag.FlagSet, env Environment) *Reading {
 	r := &Reading{lookup: env.Lookup, given: map[string]bool{}, failed: map[string]bool{}, unknown: t.unknownVariables(env.Variables)}
 	r.errs = append(r.errs, duplicates(env.Variables)...)
-	t.each(func(s Setting) { r.read(s, flags) })
+	t.each(func(s Setting) { r.read(s, flags, t.LastFlagCounts) })
 	return r
 }
 
 // read finds a setting's text and parses it.
-func (r *Reading) read(s Setting, flags *flag.FlagSet) {
-	name, value, given := s.Env, "", false
+func (r *Reading) read(s Setting, flags *flag.FlagSet, lastFlagCounts bool) {
+	name, value, given := s.name(), "", false
 	if v, times := flagText(flags, s); times > 0 {
 		name, value, given = "--"+s.FlagName(), v, true
-		if times > 1 {
+		if times > 1 && !lastFlagCounts {
 			r.errs = append(r.errs, &DuplicateError{Setting: name})
 		}
-	} else if v, ok := r.lookup(s.Env); ok && !isServiceLink(s.Env, v) {
+	} else if v, ok := r.lookup(s.Env); ok && s.Env != "" && !isServiceLink(s.Env, v) {
 		value, given = v, true
 	}
 	if given && !s.EmptyCounts && strings.TrimSpace(value) == "" {
@@ -81,9 +81,9 @@ func (r *Reading) read(s Setting, flags *flag.FlagSet) {
 	}
 	switch {
 	case given:
-		r.given[s.Env] = true
+		r.given[s.name()] = true
 	case s.Mandatory:
-		r.Fail(s.Env, &MissingError{Setting: s.Env, Flag: "--" + s.FlagName()})
+		r.Fail(s.name(), &MissingError{Setting: s.name(), Flag: "--" + s.FlagName()})
 		return
 	case s.Default == "":
 		return
@@ -94,13 +94,13 @@ func (r *Reading) read(s Setting, flags *flag.FlagSet) {
 	if s.Secret {
 		shown = credentials.Mask
 	}
-	r.record(s.Env, shown)
+	r.record(s.name(), shown)
 	if err := s.Parse(value); err != nil {
-		r.Fail(s.Env, Named(name, shown, err))
+		r.Fail(s.name(), Named(name, shown, err))
 	}
 }
 
-// Given reports whether the setting has a value from outside, other than its default.
+// Given reports whether the setting has a value from outside, other than its default. A setting without a variable goes by its flag, with dashes.
 func (r *Reading) Given(env string) bool { return r.given[env] }
 
 // OK reports whether all these settings could be read. What depends on one that could not is not worth checking.

@@ -15,6 +15,8 @@ type Table struct {
 	Hints map[string]string
 	// Subcommands are the usage texts of the program's subcommands, for --help.
 	Subcommands []string
+	// LastFlagCounts lets a flag be given more than once, as kubectl does: the last one counts. Else that is an error.
+	LastFlagCounts bool
 }
 
 // Group is a part of a Table, with a heading in the documentation.
@@ -25,7 +27,7 @@ type Group struct {
 
 // Setting is one row of a Table.
 type Setting struct {
-	// Env is the name of the variable. It begins with Prefix.
+	// Env is the name of the variable. It begins with Prefix. Settings of a single call of a command have none, but a Flag.
 	Env string
 	// Flag is the name of the flag, if it does not follow from Env.
 	Flag string
@@ -58,8 +60,16 @@ func (s Setting) FlagName() string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.Env, Prefix)), "_", "-")
 }
 
-// defaultText returns the default as the documentation shows it.
-func (s Setting) defaultText() string {
+// name returns the variable, or the flag with its dashes where there is none.
+func (s Setting) name() string {
+	if s.Env == "" {
+		return "--" + s.Flag
+	}
+	return s.Env
+}
+
+// DefaultText returns the default as the documentation shows it.
+func (s Setting) DefaultText() string {
 	switch {
 	case s.Mandatory:
 		return "none, mandatory"

@@ -64,6 +64,22 @@ func Millis(least int64) func(string) (time.Duration, error) {
 	}
 }
 
+// Duration returns a function that reads a duration as Go writes it, such as 90s or 2m, from least up.
+func Duration(least time.Duration) func(string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(strings.TrimSpace(text))
+		switch remedy := "use a number and a unit, such as 90s or 2m"; {
+		case err != nil:
+			return 0, Invalid("not a duration", remedy)
+		case d < least && least == 1:
+			return 0, Invalid("not more than 0", remedy)
+		case d < least:
+			return 0, Invalid("less than "+least.String(), remedy)
+		}
+		return d, nil
+	}
+}
+
 // Long returns a function that reads a whole number from least to most.
 func Long(least, most int64) func(string) (int64, error) {
 	return func(text string) (int64, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,9 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
@@ -32,8 +35,34 @@ const (
 	ExitBlocked = 4 // there is something to do, and something else must change first
 )
 
-// CommandLevel is what commands log, beside what they print.
-const CommandLevel = slog.LevelWarn
+// Command runs the command that the options name. Commands log warnings and errors beside what they print. The warnings given are those about
+// the settings.
+func Command(ctx context.Context, config *rest.Config, o options.Options, warnings []string) (exit int, err error) {
+	log := logging.New(os.Stderr, logging.Options{Level: slog.LevelWarn})
+	if o.Command == "run" {
+		log = logging.New(os.Stdout, o.Log)
+	}
+	ctrl.SetLogger(log)
+	for _, w := range warnings {
+		logging.Warn(log, w)
+	}
+	switch o.Command {
+	case "plan":
+		return Plan(ctx, config, o, os.Stdout, log)
+	case "explain":
+		return Explain(ctx, config, o, os.Stdout, log)
+	case "roll":
+		confirm, err := Confirmation(o, os.Stdin, os.Stdout)
+		if err != nil {
+			return ExitUsage, err
+		}
+		return Roll(ctx, config, o, os.Stdout, confirm, log)
+	}
+	if err := Run(ctx, config, o, log); err != nil {
+		return ExitError, err
+	}
+	return ExitDone, nil
+}
 
 // Plan prints the plan.
 func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {

@@ -21,15 +21,11 @@ const joinTimeout = 15 * time.Second
 
 // newSet is the connections to other Kubernetes clusters; nil if there are none to be.
 func (w *world) newSet(home cluster.Cluster, scope cache.Options) (*clusters.Set, error) {
-	remotes, err := clusters.ParseRemotes(w.options.Remotes)
-	if err != nil {
-		return nil, fmt.Errorf("--remote-kube-config: %w", err)
-	}
-	if len(remotes) == 0 {
+	if len(w.options.Remotes) == 0 {
 		return nil, nil // there is nothing, and nothing is wrong
 	}
 	set, err := clusters.New(home, clusters.Options{
-		Home: w.options.Central, Namespace: w.options.Home, Remotes: remotes, Log: w.log,
+		Home: w.options.Central, Namespace: w.options.Home, Remotes: w.options.Remotes, Log: w.log,
 		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = Scheme(), scope }},
 	})
 	if err != nil {

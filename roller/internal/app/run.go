@@ -57,9 +57,6 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	if err := r.AddTo(mgr, wake, named); err != nil {
 		return err
 	}
-	if o.Kafka.ClearText() {
-		log.Info("What the roller logs in with crosses the network in the clear; use SASL_SSL", "securityProtocol", o.Kafka.Protocol, "mechanism", o.Kafka.SASL.Mechanism)
-	}
 	log.Info("Starting the roller", "namespaces", o.Namespaces.String(), "cluster", o.Cluster, "kafka", o.Kafka.Bootstrap, "controllers", o.Controllers,
 		"maxUnavailable", o.Policy.MaxUnavailable)
 	err = mgr.Start(ctx)
@@ -100,7 +97,7 @@ func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
 		lock.Name, lock.Namespace = lease.Name(o.Cluster), o.Namespace
 	}
 	mgr, _, err := opmanager.New(config, opmanager.Options{
-		Name: name, Scheme: Scheme(), Namespaces: o.Namespaces, Cache: scope(o), HTTP: opmanager.HTTP{Address: o.HTTPAddress}, Election: lock, Log: w.log,
+		Name: name, Scheme: Scheme(), Namespaces: o.Namespaces, Cache: scope(o), HTTP: o.HTTP, Election: lock, Log: w.log,
 	})
 	if err != nil {
 		return nil, err

@@ -44,12 +44,12 @@ func material(ctx context.Context, secrets client.Reader, o options.KafkaOptions
 		return data
 	}
 	settings := o.Settings
-	if o.PasswordFile != "" {
-		settings = o.WithPassword(file(o.PasswordFile))
+	if o.Files.Password != "" {
+		settings = o.WithPassword(file(o.Files.Password))
 	}
 	entries, err := readSecrets(ctx, secrets, settings)
 	errs = append(errs, err)
-	trust, certificate, key := file(o.CAFile), file(o.CertFile), file(o.KeyFile)
+	trust, certificate, key := file(o.Files.CA), file(o.Files.Cert), file(o.Files.Key)
 	if err := errors.Join(errs...); err != nil {
 		return credentials.Settings{}, credentials.Material{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	shared "github.com/kafka-operators/kafka-operators/operator/credentials"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
@@ -33,7 +34,7 @@ func TestCredentialsComeFromSecretsAndFiles(t *testing.T) {
 	cluster := fake.NewClientBuilder().WithObjects(secretOf("login", "username", "me", "password", "hush\n")).Build()
 	o := options.KafkaOptions{Settings: credentials.Settings{
 		Protocol: credentials.ProtocolSASLSSL, SecretNamespace: "kafka", SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Secret: "login"},
-	}, CAFile: ca}
+	}, Files: shared.Files{CA: ca}}
 	read := func() (credentials.Material, kafka.Config) {
 		settings, m, err := material(t.Context(), cluster, o)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -60,7 +61,7 @@ func TestAPasswordInAFile(t *testing.T) {
 		g.Expect(os.WriteFile(file, []byte("hush\n"), 0o600)).To(Succeed())
 		o := options.KafkaOptions{Settings: credentials.Settings{
 			Protocol: credentials.ProtocolSASLSSL, SASL: credentials.SASL{Mechanism: kafka.SASLScramSHA256, Username: "me", OAuth: oauth},
-		}, PasswordFile: file}
+		}, Files: shared.Files{Password: file}}
 		if oauth != nil {
 			o.SASL.Mechanism = kafka.SASLOAuthBearer
 		}
@@ -86,7 +87,7 @@ func TestCredentialsThatCannotBeRead(t *testing.T) {
 	g.Expect(err).To(MatchError("Secret ca in namespace kafka with certificates was configured but is missing."))
 	_, _, err = material(t.Context(), fake.NewClientBuilder().WithObjects(client.Object(secretOf("ca", "ca.crt", "no PEM"))).Build(), o)
 	g.Expect(err).To(MatchError(ContainSubstring("entry ca.crt: it holds no certificate in PEM")))
-	o.TLS.TrustSecret, o.CAFile = "", filepath.Join(t.TempDir(), "nowhere")
+	o.TLS.TrustSecret, o.Files.CA = "", filepath.Join(t.TempDir(), "nowhere")
 	_, _, err = material(t.Context(), fake.NewClientBuilder().Build(), o)
 	g.Expect(err).To(MatchError(os.ErrNotExist))
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kafka-operators/kafka-operators/kafka/credentials"
-	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // Surroundings are what a command line is read in.
@@ -22,6 +22,8 @@ type Surroundings struct {
 	Version string
 	// Env looks up environment variables.
 	Env func(name string) (string, bool)
+	// Variables lists all of them as NAME=value, to find misspelled names. It may be empty.
+	Variables []string
 	// Namespace returns the namespace of a context, for commands that name none; empty: there is none.
 	Namespace func(kubeconfig, context string) string
 	// Out is where help and completions are printed.
@@ -50,18 +52,20 @@ var commands = []command{
 	{"plan", "Show what would be restarted, in which order and batches, and what is in the way", []string{"output"}},
 	{"explain NODE", "Show all that is known of one node, by its id or its pod's name", []string{"output"}},
 	{"roll", "Restart what should be restarted, here and now, and show how it goes", []string{"limit", "yes"}},
-	{"run", "Run the Deployment: watch, and restart whatever should be restarted", []string{"http-address", "leader-election", "log-json"}},
+	{"run", "Run the Deployment: watch, and restart whatever should be restarted", []string{"http-address", "pprof-bind-address", "leader-elect", "log-level", "log-format", "log-json"}},
 }
 
 var shorthands = map[string]string{"namespace": "n", "output": "o"}
 
-// Parse reads a command line (without the program's name) and the environment. The error says what is wrong and how to put it right; flag.ErrHelp if
-// help, completion or the version was asked for, or no command was given, and that was printed.
-func Parse(args []string, in Surroundings) (Options, error) {
-	o := Options{Policy: roller.DefaultPolicy()}
-	set, texts := o.flags()
-	var chosen *cobra.Command
-	root := o.commandLine(set, func(c *cobra.Command) { chosen = c })
+// Parse reads a command line (without the program's name) and the environment. The strings are warnings, for the log.
+//
+// The error holds everything that is wrong. It is flag.ErrHelp if help, completion or the version was asked for, or no command was given,
+// and that was printed.
+func Parse(args []string, in Surroundings) (Options, []string, error) {
+	d := newDraft()
+	table := d.table()
+	set := table.FlagSet()
+	root := d.commandLine(table, set)
 	if strings.HasPrefix(filepath.Base(in.Program), "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl roller"}
 	}
@@ -71,31 +75,20 @@ func Parse(args []string, in Surroundings) (Options, error) {
 	root.SetOut(in.Out)
 	switch err := root.Execute(); {
 	case err != nil:
-		return Options{}, err
-	case o.Command == "":
-		return Options{}, flag.ErrHelp
+		return Options{}, nil, err
+	case d.Command == "":
+		return Options{}, nil, flag.ErrHelp
 	}
-	given := func(name string) bool { f := chosen.Flags().Lookup(name); return f != nil && f.Changed }
-	if err := fromEnvironment(set, in.Env, given); err != nil {
-		return Options{}, err
+	r := table.Read(set, settings.Environment{Lookup: in.Env, Variables: in.Variables})
+	d.complete(r, in.Namespace)
+	if err := r.Err(); err != nil {
+		return Options{}, r.Warnings(), err
 	}
-	if texts.namespaces == "" && o.Command != "run" && in.Namespace != nil {
-		texts.namespaces = in.Namespace(o.Kubeconfig, o.Context)
-	}
-	password, _ := in.Env(envPassword)
-	o.Kafka.SASL.Password = credentials.Conceal(password)
-	texts.kafka.custom, _ = in.Env(envCustom)
-	if err := o.takeNamespaces(texts.namespaces, in.Env); err != nil {
-		return Options{}, err
-	}
-	if err := o.take(texts); err != nil {
-		return Options{}, err
-	}
-	return o, o.check()
+	return d.Options, r.Warnings(), nil
 }
 
-// commandLine makes the commands, with the flags of the set. choose gets the one that is called.
-func (o *Options) commandLine(set *flag.FlagSet, choose func(*cobra.Command)) *cobra.Command {
+// commandLine makes the commands, with the flags of the table.
+func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Command {
 	root := &cobra.Command{
 		Use: "roller", Short: "Restart the nodes of Kafka clusters safely", Long: long, Example: examples, SilenceErrors: true, SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -106,25 +99,39 @@ func (o *Options) commandLine(set *flag.FlagSet, choose func(*cobra.Command)) *c
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	own := map[string]*pflag.Flag{}
-	for _, c := range commands {
-		sub := o.subcommand(c, choose)
-		for _, name := range c.flags {
-			if own[name] == nil {
-				own[name] = withVariable(set.Lookup(name))
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "leader-election" { // as it was called before it had the other operators' name
+			name = "leader-elect"
+		}
+		return pflag.NormalizedName(name)
+	})
+	flags := map[string]*pflag.Flag{}
+	var everybodys []*pflag.Flag
+	for _, g := range table.Groups {
+		for _, s := range g.Settings {
+			if s.Secret {
+				continue
 			}
-			sub.Flags().AddFlag(own[name])
+			f := flagOf(s, set)
+			flags[f.Name] = f
+			if !slices.ContainsFunc(commands, func(c command) bool { return slices.Contains(c.flags, f.Name) }) {
+				everybodys = append(everybodys, f)
+			}
+		}
+	}
+	for _, c := range commands {
+		sub := d.subcommand(c)
+		for _, name := range c.flags {
+			sub.Flags().AddFlag(flags[name])
 			if name == "output" {
 				_ = sub.RegisterFlagCompletionFunc(name, formats) // it fails for flags that do not exist
 			}
 		}
 		root.AddCommand(sub)
 	}
-	set.VisitAll(func(f *flag.Flag) {
-		if own[f.Name] == nil {
-			root.PersistentFlags().AddFlag(withVariable(f))
-		}
-	})
+	for _, f := range everybodys {
+		root.PersistentFlags().AddFlag(f)
+	}
 	return root
 }
 
@@ -132,35 +139,34 @@ func formats(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return []string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (o *Options) subcommand(c command, choose func(*cobra.Command)) *cobra.Command {
+func (d *draft) subcommand(c command) *cobra.Command {
 	name, _, node := strings.Cut(c.use, " ")
 	sub := &cobra.Command{
 		Use: c.use, Short: c.short,
 		Args: func(_ *cobra.Command, args []string) error {
 			if node && len(args) > 0 {
-				o.Node, args = args[0], args[1:]
+				d.Node, args = args[0], args[1:]
 			}
 			if len(args) > 0 {
 				return fmt.Errorf("%q is not understood: flags begin with --, see --help", args[0])
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Command = name
-			choose(cmd)
-			return nil
-		},
+		Run:               func(*cobra.Command, []string) { d.Command = name },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	return sub
 }
 
-// withVariable makes a flag of pflag, with its shorthand, and the variable of the same meaning in its description.
-func withVariable(f *flag.Flag) *pflag.Flag {
-	p := pflag.PFlagFromGoFlag(f)
-	p.Shorthand = shorthands[f.Name]
-	if variable := variables[f.Name]; variable != "" {
-		p.Usage += " [" + variable + "]"
+// flagOf returns the flag of a setting for pflag, with its shorthand, and with default and variable in its description.
+func flagOf(s settings.Setting, set *flag.FlagSet) *pflag.Flag {
+	p := pflag.PFlagFromGoFlag(set.Lookup(s.FlagName()))
+	p.Shorthand = shorthands[p.Name]
+	if def := s.DefaultText(); def != "" && def != "none" && !s.Boolean {
+		p.Usage += " Default: " + strings.ReplaceAll(def, "`", "") + "."
+	}
+	if s.Env != "" {
+		p.Usage += " [" + s.Env + "]"
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	shared "github.com/kafka-operators/kafka-operators/operator/credentials"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
@@ -38,7 +39,7 @@ func TestHowToReachKafka(t *testing.T) {
 			map[string]string{"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": ""}, []string{"--tls-ca-file=ca", "--tls-cert-file=crt", "--tls-key-file=key"},
 			options.KafkaOptions{
 				Settings: credentials.Settings{Protocol: credentials.ProtocolSSL, TLS: credentials.TLS{SkipHostnameVerification: true}},
-				CAFile:   "ca", CertFile: "crt", KeyFile: "key",
+				Files:    shared.Files{CA: "ca", Cert: "crt", Key: "key"},
 			},
 		},
 		"a password": {
@@ -50,8 +51,8 @@ func TestHowToReachKafka(t *testing.T) {
 		"a password in a file": {
 			nil, []string{"--sasl-mechanism=PLAIN", "--sasl-username=me", "--sasl-password-file=f", "--security-protocol=sasl_ssl"},
 			options.KafkaOptions{
-				Settings:     credentials.Settings{Protocol: credentials.ProtocolSASLSSL, SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Username: "me"}},
-				PasswordFile: "f",
+				Settings: credentials.Settings{Protocol: credentials.ProtocolSASLSSL, SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Username: "me"}},
+				Files:    shared.Files{Password: "f"},
 			},
 		},
 		"a password in a Secret": {
@@ -104,18 +105,18 @@ func TestWrongWaysToKafka(t *testing.T) {
 		env  map[string]string
 		says string
 	}{
-		"unknown protocol":               {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "TLS"}, "--security-protocol=TLS: unknown security protocol"},
-		"certificates without TLS":       {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_SECRET_NAME": "me"}, "it is not encrypted, but --tls or a certificate is given; use SSL"},
-		"login in a protocol without":    {with("STRIMZI_SECURITY_PROTOCOL", "SSL"), "it contradicts whether to log in; use SASL_SSL"},
-		"no login in a protocol with":    {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "SASL_SSL"}, "it contradicts whether to log in; use SSL"},
-		"unknown mechanism":              {with("STRIMZI_SASL_MECHANISM", "kerberos"), "Invalid SASL_MECHANISM type: kerberos; use plain, scram-sha-256 or scram-sha-512"},
+		"unknown protocol":               {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "TLS"}, `STRIMZI_SECURITY_PROTOCOL="TLS": unknown security protocol`},
+		"certificates without TLS":       {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_SECRET_NAME": "me"}, "STRIMZI_TLS_CERT_FILE is set; use SSL"},
+		"login in a protocol without":    {with("STRIMZI_SECURITY_PROTOCOL", "SSL"), "use SASL_SSL, or set STRIMZI_SASL_ENABLED=false"},
+		"no login in a protocol with":    {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "SASL_SSL"}, "it needs a login, but STRIMZI_SASL_ENABLED is not true"},
+		"unknown mechanism":              {with("STRIMZI_SASL_MECHANISM", "kerberos"), "Invalid SASL_MECHANISM type: kerberos"},
 		"no mechanism":                   {map[string]string{"STRIMZI_SASL_ENABLED": "true"}, "Invalid SASL_MECHANISM type"},
-		"no password":                    {with("STRIMZI_SASL_PASSWORD", ""), "needs --sasl-username and --sasl-password-file, or --sasl-secret-name"},
-		"no name":                        {with("STRIMZI_SASL_USERNAME", ""), "needs --sasl-username and --sasl-password-file, or --sasl-secret-name"},
-		"two passwords":                  {with("STRIMZI_SASL_SECRET_NAME", "login"), "the password is given in more than one place"},
-		"a client without its secret":    {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON}, "needs --sasl-username and --sasl-password-file, or --sasl-secret-name"},
-		"no JSON":                        {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": "hush"}, "STRIMZI_SASL_CUSTOM_CONFIG_JSON: SASL custom config properties deserialize failed"},
-		"a certificate without its key":  {map[string]string{"STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_CERT_NAME": "user.crt"}, "--tls-cert-name and --tls-key-name go together"},
+		"no password":                    {with("STRIMZI_SASL_PASSWORD", ""), "SASL credentials are not set"},
+		"no name":                        {with("STRIMZI_SASL_USERNAME", ""), "SASL credentials are not set"},
+		"two passwords":                  {with("STRIMZI_SASL_SECRET_NAME", "login"), "keep the password in one place"},
+		"a client without its secret":    {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON}, "SASL credentials are not set"},
+		"no JSON":                        {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": "hush"}, "SASL custom config properties deserialize failed"},
+		"a certificate without its key":  {map[string]string{"STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_CERT_NAME": "user.crt"}, "STRIMZI_TLS_KEY_NAME is not set"},
 		"an unknown check of host names": {map[string]string{"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": "none"}, "unknown algorithm; use HTTPS"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
@@ -18,7 +19,8 @@ import (
 var where = []string{"--namespace=ns", "--cluster=my-cluster", "--bootstrap-servers=a:9092, b:9092"}
 
 func parse(env map[string]string, args ...string) (options.Options, error) {
-	return options.Parse(args, in(env, io.Discard))
+	o, _, err := options.Parse(args, in(env, io.Discard))
+	return o, err
 }
 
 func in(env map[string]string, out io.Writer) options.Surroundings {
@@ -68,20 +70,20 @@ func TestWrongSettings(t *testing.T) {
 		{[]string{"roll"}, "set --cluster or STRIMZI_CLUSTER_NAME"},
 		{[]string{"run"}, "set --namespace or STRIMZI_NAMESPACE"},
 		{[]string{"run", "--namespace=ns", "--bootstrap-servers=a:9092"}, "set --cluster or STRIMZI_CLUSTER_NAME, or leave the addresses out"},
-		{[]string{"run", "--namespace=a,b", "--cluster=my-cluster"}, "--namespace=a,b: one namespace; only run without --cluster takes several"},
-		{[]string{"plan", "--namespace=*", "--cluster=my-cluster"}, "--namespace=*: one namespace"},
-		{[]string{"run", "--namespace=A"}, "--namespace=A: not the name of a namespace"},
+		{[]string{"run", "--namespace=a,b", "--cluster=my-cluster"}, `STRIMZI_NAMESPACE="a,b": more than one namespace; name one: only run without --cluster takes several`},
+		{[]string{"plan", "--namespace=*", "--cluster=my-cluster"}, `STRIMZI_NAMESPACE="*": more than one namespace`},
+		{[]string{"run", "--namespace=A"}, `--namespace="A": not the name of a namespace`},
 		{append([]string{"fly"}, where...), `"fly" is no command of the roller`},
 		{append([]string{"explain"}, where...), "which node?"},
-		{append([]string{"plan", "--max-unavailable=0"}, where...), "--max-unavailable=0: at least 1"},
-		{append([]string{"plan", "--max-leader-share=1.5"}, where...), "--max-leader-share=1.5: from 0 to 1"},
-		{append([]string{"plan", "--forbid=everything"}, where...), "--forbid=everything: want offline or unwritable"},
-		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `the maintenance window "soon"`},
-		{append([]string{"plan", "-o=yaml"}, where...), "--output=yaml: table or json"},
-		{append([]string{"plan", "--sasl-mechanism=GSSAPI"}, where...), "--sasl-mechanism=GSSAPI"},
-		{append([]string{"plan", "--sasl-mechanism=PLAIN"}, where...), "needs --sasl-username and --sasl-password-file"},
-		{append([]string{"plan", "--tls-cert-file=x"}, where...), "--tls-cert-file and --tls-key-file go together"},
-		{append([]string{"plan", "--patience=0s"}, where...), "--patience=0s: more than 0"},
+		{append([]string{"plan", "--max-unavailable=0"}, where...), `--max-unavailable="0": Failed to parse`},
+		{append([]string{"plan", "--max-leader-share=1.5"}, where...), `--max-leader-share="1.5": not a share; use a number from 0 to 1`},
+		{append([]string{"plan", "--forbid=everything"}, where...), `--forbid="everything": unknown risk; use offline or unwritable`},
+		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `--maintenance-windows: the maintenance window "soon"`},
+		{append([]string{"plan", "-o=yaml"}, where...), `--output="yaml": unknown format; use table or json`},
+		{append([]string{"plan", "--sasl-mechanism=GSSAPI"}, where...), `STRIMZI_SASL_MECHANISM="GSSAPI"`},
+		{append([]string{"plan", "--sasl-mechanism=PLAIN"}, where...), "SASL credentials are not set"},
+		{append([]string{"plan", "--tls-cert-file=x"}, where...), "STRIMZI_TLS_KEY_FILE is not set"},
+		{append([]string{"plan", "--patience=0s"}, where...), `--patience="0s": not more than 0`},
 		{append(append([]string{"plan"}, where...), "rest"), `"rest" is not understood`},
 	} {
 		_, err := parse(nil, c.args...)
@@ -94,7 +96,7 @@ func TestWrongSettings(t *testing.T) {
 func TestHelpNamesEachVariable(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
-	_, err := options.Parse([]string{"--help"}, in(nil, &out))
+	_, _, err := options.Parse([]string{"--help"}, in(nil, &out))
 	g.Expect(errors.Is(err, flag.ErrHelp)).To(BeTrue())
 	for _, word := range []string{"roller plan", "explain NODE", "STRIMZI_ROLLER_MAX_UNAVAILABLE", "--maintenance-windows"} {
 		if word != "roller plan" {
@@ -108,14 +110,14 @@ func TestNoCommandPrintsHelp(t *testing.T) {
 	g := NewWithT(t)
 	for _, args := range [][]string{nil, where} {
 		var out bytes.Buffer
-		_, err := options.Parse(args, in(nil, &out))
+		_, _, err := options.Parse(args, in(nil, &out))
 		g.Expect(err).To(MatchError(flag.ErrHelp))
 		g.Expect(out.String()).To(ContainSubstring("explain NODE"))
 	}
 	var out bytes.Buffer
 	around := in(nil, &out)
 	around.Version = "v1.2.3"
-	_, err := options.Parse([]string{"--version"}, around)
+	_, _, err := options.Parse([]string{"--version"}, around)
 	g.Expect(err).To(MatchError(flag.ErrHelp))
 	g.Expect(out.String()).To(Equal("roller v1.2.3\n"))
 }
@@ -130,15 +132,15 @@ func TestFlagsAreThoseOfKubectl(t *testing.T) {
 	asked := ""
 	around := in(map[string]string{"STRIMZI_CLUSTER_NAME": "c"}, io.Discard)
 	around.Namespace = func(kubeconfig, context string) string { asked = kubeconfig + " " + context; return "of-the-context" }
-	o, err = options.Parse([]string{"plan", "--kubeconfig=/k", "--context=there"}, around)
+	o, _, err = options.Parse([]string{"plan", "--kubeconfig=/k", "--context=there"}, around)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect([]string{o.Namespace, asked}).To(Equal([]string{"of-the-context", "/k there"}))
-	_, err = options.Parse([]string{"run"}, around)
+	_, _, err = options.Parse([]string{"run"}, around)
 	g.Expect(err).To(MatchError(ContainSubstring("set --namespace or STRIMZI_NAMESPACE")), "the Deployment guesses nothing")
 	around.Env = func(name string) (string, bool) {
 		return map[string]string{"STRIMZI_NAMESPACE": "ns", "STRIMZI_CLUSTER_NAME": "c"}[name], true
 	}
-	o, err = options.Parse([]string{"plan"}, around)
+	o, _, err = options.Parse([]string{"plan"}, around)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(o.Namespace).To(Equal("ns"), "what is said wins")
 }
@@ -146,12 +148,12 @@ func TestFlagsAreThoseOfKubectl(t *testing.T) {
 func TestCompletionAndThePluginOfKubectl(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
-	_, err := options.Parse([]string{"completion", "bash"}, in(nil, &out))
+	_, _, err := options.Parse([]string{"completion", "bash"}, in(nil, &out))
 	g.Expect(err).To(MatchError(flag.ErrHelp))
 	g.Expect(out.String()).To(ContainSubstring("__start_roller"))
 	around := in(nil, &out)
 	around.Program = "/bin/kubectl-roller"
-	_, err = options.Parse([]string{"plan", "--help"}, around)
+	_, _, err = options.Parse([]string{"plan", "--help"}, around)
 	g.Expect(err).To(MatchError(flag.ErrHelp))
 	g.Expect(out.String()).To(ContainSubstring("kubectl roller plan [flags]"))
 }
@@ -159,6 +161,32 @@ func TestCompletionAndThePluginOfKubectl(t *testing.T) {
 func TestFlagsOfOtherCommandsAreUnknown(t *testing.T) {
 	_, err := parse(nil, append([]string{"plan", "--yes"}, where...)...)
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("unknown flag: --yes")))
+}
+
+// Everything that is wrong is told at once, and what nobody reads is named.
+func TestAllErrorsAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	around := in(map[string]string{"STRIMZI_ROLLER_STALL": "soon", "STRIMZI_ROLLER_FORBID": "fun"}, io.Discard)
+	around.Variables = []string{"STRIMZI_ROLLER_MAX_UNAVAILABEL=2"}
+	_, warnings, err := options.Parse([]string{"run", "--interval=0s", "--remote-kube-config=x"}, around)
+	for _, says := range []string{
+		`STRIMZI_ROLLER_STALL="soon": not a duration`, `STRIMZI_ROLLER_FORBID="fun": unknown risk`, `--interval="0s": not more than 0`, "--remote-kube-config",
+		"the namespace is not named",
+	} {
+		g.Expect(err).To(MatchError(ContainSubstring(says)))
+	}
+	g.Expect(warnings).To(ConsistOf(ContainSubstring("did you mean STRIMZI_ROLLER_MAX_UNAVAILABLE?")))
+}
+
+// Command lines that worked before go on to work.
+func TestFlagsThatWereRenamedOrRepeated(t *testing.T) {
+	g := NewWithT(t)
+	o, err := parse(nil, append([]string{"run", "--leader-election", "--log-json", "--http-address=:1", "--max-unavailable=2", "--max-unavailable=3"}, where...)...)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]any{o.LeaderElection, o.Log.JSON, o.HTTP.Address, o.Policy.MaxUnavailable}).To(Equal([]any{true, true, ":1", 3}))
+	o, err = parse(nil, append([]string{"run", "--leader-elect=true", "--tls-skip-hostname-verification", "--tls"}, where...)...)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]any{o.LeaderElection, o.Kafka.TLS.SkipHostnameVerification, o.Kafka.Protocol}).To(Equal([]any{true, true, credentials.ProtocolSSL}))
 }
 
 // Without a name, all Kafka clusters of the namespaces are served, at the addresses that follow from their names.
