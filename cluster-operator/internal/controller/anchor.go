@@ -118,6 +118,9 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	case decision == ownership.Fenced:
 		return stalled(reasonFenced, "Kafka %s/%s is managed by another central cluster now (holder %s in ConfigMap %s of cluster '%s'): nothing is changed anywhere",
 			p.kafka.Namespace, p.kafka.Name, s.anchor.Data[anchorHolder], s.anchor.Name, s.cluster)
+	case !decision.Writes() && len(former(s.anchor, holder)) > 0:
+		return stalled("OwnershipConflict", "cluster '%s' holds what an earlier Kafka %s/%s left (ConfigMap %s, holder %q): nothing is changed anywhere. "+
+			"Delete that ConfigMap there: what it owns goes with it, and volumes stay", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
 	case !decision.Writes():
 		return stalled("OwnershipConflict", "cluster '%s' holds a Kafka %s/%s that is not this one (ConfigMap %s, holder %q): nothing is changed anywhere. "+
 			"Rename this Kafka, or delete the other one", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])

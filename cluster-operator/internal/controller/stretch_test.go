@@ -474,6 +474,24 @@ func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 }
 
+func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	first := w.kafka()
+	first.Finalizers = nil
+	w.Expect(w.k8s.Update(t.Context(), first)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), first)).To(Succeed())
+	second := stretchedKafka()
+	second.Annotations[ownership.MarkID], second.Annotations[v1.AnnotationOwnerEpoch] = string(uuid.NewUUID()), "1" // it began where nothing was left
+	w.create(second)
+	before := w.all()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"),
+		HaveField("Message", MatchRegexp(`cluster '(east|west)' holds what an earlier Kafka \S+/my-cluster left.* Delete that ConfigMap there`))))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
 func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
