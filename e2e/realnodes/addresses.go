@@ -11,6 +11,7 @@ import (
 //	10.(100+C).0.0/16  all of cluster C, of which
 //	    .0.N           is the address of node N
 //	    .N.0/24        are the pods of node N
+//	    .220.0/24      are load balancers, whose traffic goes to node 1
 //	    .240.0/20      are the services, .240.10 the DNS
 const (
 	firstOctet = 10
@@ -45,6 +46,15 @@ func nodeAddress(cluster, node int) netip.Addr { return siteAddress(cluster, 0, 
 func podPrefix(cluster, node int) netip.Prefix {
 	return netip.PrefixFrom(siteAddress(cluster, node, 0), 24)
 }
+
+// balancerPrefix holds the addresses that a cluster's load balancers can have.
+func balancerPrefix(cluster int) netip.Prefix {
+	return netip.PrefixFrom(siteAddress(cluster, 220, 0), 24)
+}
+
+// LoadBalancerAddress returns one of the addresses, counted from 1 to 254, that the cluster's load balancers can have. Everything in the lab is routed to
+// node 1 for it, where kube-proxy passes it on once it is in the status of a Service.
+func (c *Cluster) LoadBalancerAddress(n int) string { return siteAddress(c.number, 220, n).String() }
 
 // servicePrefix holds the addresses of a cluster's services.
 func servicePrefix(cluster int) netip.Prefix {

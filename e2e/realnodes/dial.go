@@ -34,6 +34,17 @@ func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Con
 	return conn, err
 }
 
+// ListenPacket listens for UDP packets from the lab, on a free port of the test process's address there. The caller closes it.
+func (l *Lab) ListenPacket() (net.PacketConn, error) {
+	var conn net.PacketConn
+	err := l.network.outside.do(func() error {
+		var err error
+		conn, err = net.ListenPacket("udp4", netip.AddrPortFrom(outsideAddress(), 0).String())
+		return err
+	})
+	return conn, err
+}
+
 // Forward listens on a free port of this machine's loopback interface, and passes connections on to an address in the lab, until
 // Close. It is for programs that can't use DialContext, such as kubectl. It returns the address it listens on.
 func (l *Lab) Forward(address string) (string, error) {

@@ -46,7 +46,7 @@ func newNetwork() (n *network, err error) {
 	if err := n.router.links.RouteAdd(blackhole(everything)); err != nil {
 		return n, fmt.Errorf("add the route of the absent: %w", err)
 	}
-	n.outside, err = n.attach("outside", outsideAddress(), nil)
+	n.outside, err = n.attach("outside", outsideAddress())
 	return n, err
 }
 
@@ -60,13 +60,19 @@ func (n *network) close() {
 
 // attachNode makes the network namespace of a node, which forwards between its pods and the others.
 func (n *network) attachNode(link string, cluster, node int) (*namespace, error) {
-	pods := podPrefix(cluster, node)
-	ns, err := n.attach(link, nodeAddress(cluster, node), &pods)
+	behind := []netip.Prefix{podPrefix(cluster, node)}
+	if node == 1 {
+		behind = append(behind, balancerPrefix(cluster))
+	}
+	ns, err := n.attach(link, nodeAddress(cluster, node), behind...)
 	if err != nil {
 		return nil, err
 	}
-	// What is sent to a pod that is gone must not come back to the router. A pod's own route is more specific.
-	err = errors.Join(ns.sysctl("ipv4/ip_forward", "1"), ns.links.RouteAdd(blackhole(pods)))
+	err = ns.sysctl("ipv4/ip_forward", "1")
+	for _, prefix := range behind {
+		// What is sent to a pod that is gone must not come back to the router. A pod's own route is more specific.
+		err = errors.Join(err, ns.links.RouteAdd(blackhole(prefix)))
+	}
 	if err != nil {
 		ns.close()
 		return nil, err
@@ -74,8 +80,8 @@ func (n *network) attachNode(link string, cluster, node int) (*namespace, error)
 	return ns, nil
 }
 
-// attach makes a namespace with a link to the router, and an address that everything is reached by that lies behind it.
-func (n *network) attach(link string, address netip.Addr, behind *netip.Prefix) (*namespace, error) {
+// attach makes a namespace with a link to the router, and an address by which everything is reached that lies behind it.
+func (n *network) attach(link string, address netip.Addr, behind ...netip.Prefix) (*namespace, error) {
 	ns, err := newNamespace()
 	if err != nil {
 		return nil, err
@@ -87,7 +93,7 @@ func (n *network) attach(link string, address netip.Addr, behind *netip.Prefix) 
 	return ns, nil
 }
 
-func (n *network) connect(ns *namespace, name string, address netip.Addr, behind *netip.Prefix) error {
+func (n *network) connect(ns *namespace, name string, address netip.Addr, behind []netip.Prefix) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = name
 	veth := &netlink.Veth{LinkAttrs: attributes, PeerName: "eth0", PeerNamespace: netlink.NsFd(ns.fd())}
@@ -112,11 +118,10 @@ func (n *network) connect(ns *namespace, name string, address netip.Addr, behind
 	if err := n.router.links.RouteAdd(&netlink.Route{LinkIndex: far, Scope: netlink.SCOPE_LINK, Dst: ipNet(single(address))}); err != nil {
 		return fmt.Errorf("add the route back: %w", err)
 	}
-	if behind == nil {
-		return nil
-	}
-	if err := n.router.links.RouteAdd(&netlink.Route{LinkIndex: far, Gw: address.AsSlice(), Flags: int(netlink.FLAG_ONLINK), Dst: ipNet(*behind)}); err != nil {
-		return fmt.Errorf("add the route of the pods: %w", err)
+	for _, prefix := range behind {
+		if err := n.router.links.RouteAdd(&netlink.Route{LinkIndex: far, Gw: address.AsSlice(), Flags: int(netlink.FLAG_ONLINK), Dst: ipNet(prefix)}); err != nil {
+			return fmt.Errorf("add the route of what is behind: %w", err)
+		}
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,10 +27,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-const (
-	namespace = "stretched"
-	name      = "my-cluster"
-)
+const name = "my-cluster"
+
+// namespace is where the Kafka is that the specs are about now.
+var namespace = "stretched"
 
 func object(g Gomega) *v1.Kafka {
 	found := &v1.Kafka{}
@@ -150,12 +149,13 @@ func write(topic string, during func(flow *traffic.Traffic)) {
 	defer stop()
 	r := flow.Stop(limited)
 	Expect(r.Err()).NotTo(HaveOccurred())
+	acknowledged += len(r.Acknowledged)
 	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways, fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
 		len(r.Acknowledged), r.Longest.Round(time.Millisecond)))
 }
 
 // longOutage is how long a Kubernetes cluster is away when all is tried (make prove): longer than a producer waits for an acknowledgement by default.
-var longOutage = map[bool]time.Duration{true: 150 * time.Second}[os.Getenv("PROVE") == "full"]
+var longOutage = map[bool]time.Duration{true: 150 * time.Second}[full]
 
 // goesOn waits until the node that is away leads no partition of a topic, and records are acknowledged after that. The client was there before.
 func goesOn(a *saramakafka.Admin, topic string, away int32, flow *traffic.Traffic) {

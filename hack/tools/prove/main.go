@@ -46,6 +46,7 @@ var tests = []job{
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds"},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations"},
 	{pkg: "./e2e/clusteroperator", test: "TestClusterOperatorOnNodes", what: "records"},
+	{pkg: "./e2e/stretch", test: "TestStretchedKafkaOnNodes", what: "records"},
 }
 
 func main() {
