@@ -20,8 +20,8 @@ type claims struct {
 
 // judge tells whether the id may stand for the cluster that it leads to. It is pure.
 //
-// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: nobody knows which of the two is right,
-// and acting for the wrong one would put one cluster's objects into another.
+// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: nobody knows which of the two is
+// right, and acting for the wrong one would put one cluster's objects into another.
 func (c claims) judge(id string, found, expected types.UID) error {
 	if held, ok := c.held[id]; ok && expected == "" {
 		expected = held
@@ -36,7 +36,8 @@ func (c claims) judge(id string, found, expected types.UID) error {
 	for _, others := range []map[string]types.UID{c.held, c.sighted} {
 		for _, other := range slices.Sorted(maps.Keys(others)) {
 			if other != id && others[other] == found {
-				return refuse(ReasonSameCluster, "the credentials lead to the same cluster as those of %s (uid of the namespace kube-system: %s)", other, found)
+				return refuse(ReasonSameCluster, "the credentials lead to the same cluster as those of %s (uid of the namespace kube-system: %s)",
+					other, found)
 			}
 		}
 	}

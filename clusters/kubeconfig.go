@@ -32,8 +32,9 @@ type Access struct {
 // ReadKubeconfig reads the current context of a kubeconfig. A server that is not empty takes precedence over the one in the kubeconfig; the
 // certificate is still checked for the name that the kubeconfig gives, which is what its certificate authority vouches for.
 //
-// What runs a command (exec, auth-provider) or reads a file is refused: whoever may write a Secret must not thereby run programs in this process's
-// container, or send its files (its own service account's token, for one) to a server of his choice. Other contexts do not matter, and are not read.
+// What runs a command (exec, auth-provider) or reads a file is refused: whoever may write a Secret must not thereby run programs in this
+// process's container, or send its files (its own service account's token, for one) to a server of his choice. Other contexts do not
+// matter, and are not read.
 func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
@@ -46,11 +47,13 @@ func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 	}
 	cluster, ok := config.Clusters[context.Cluster]
 	if !ok || cluster.Server == "" && server == "" {
-		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig's current context names the cluster %q, which has no server", context.Cluster)
+		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig's current context names the cluster %q, which has no server",
+			context.Cluster)
 	}
 	user, ok := config.AuthInfos[context.AuthInfo]
 	if !ok {
-		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig's current context names the user %q, which is not there", context.AuthInfo)
+		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig's current context names the user %q, which is not there",
+			context.AuthInfo)
 	}
 	if err := checkHarmless(cluster, user); err != nil {
 		return Access{}, err
@@ -75,7 +78,8 @@ func checkHarmless(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) e
 		{"users[].user.tokenFile", user.TokenFile, "token"},
 	} {
 		if file.path != "" {
-			return refuse(ReasonKubeconfigUnsafe, "the kubeconfig reads the file %q (%s), which a Secret may not: use %s", file.path, file.field, file.instead)
+			return refuse(ReasonKubeconfigUnsafe, "the kubeconfig reads the file %q (%s), which a Secret may not: use %s", file.path, file.field,
+				file.instead)
 		}
 	}
 	return nil

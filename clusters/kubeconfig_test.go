@@ -139,7 +139,8 @@ func TestTheConfiguredURLTakesPrecedence(t *testing.T) {
 	g.Expect(a.Config.ServerName).To(Equal("api.example.com"), "the certificate is checked for the name that the kubeconfig trusts")
 	g.Expect(a.Warnings).To(ConsistOf(ContainSubstring("is not used")))
 
-	a, err = ReadKubeconfig(written(t, func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.TLSServerName = "kubernetes" }), "https://lb.example.com")
+	a, err = ReadKubeconfig(written(t, func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.TLSServerName = "kubernetes" }),
+		"https://lb.example.com")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(a.Config.ServerName).To(Equal("kubernetes"))
 
@@ -164,7 +165,8 @@ func TestTheEndOfCredentialsIsRead(t *testing.T) {
 	end := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
 	token := func(claims string) string { return "h." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".s" }
 	g.Expect(tokenExpiry(token(fmt.Sprintf(`{"sub":"x","exp":%d}`, end.Unix())))).To(Equal(end))
-	for _, other := range []string{"", "opaque", "a.b.c", token(`{}`), token(`{"exp":"soon"}`), token(`{"exp":-1}`), token(`{"exp":1e300}`), token(`[]`)} {
+	for _, other := range []string{"", "opaque", "a.b.c", token(`{}`), token(`{"exp":"soon"}`), token(`{"exp":-1}`), token(`{"exp":1e300}`),
+		token(`[]`)} {
 		g.Expect(tokenExpiry(other)).To(BeZero(), other)
 	}
 

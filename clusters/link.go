@@ -23,8 +23,8 @@ import (
 // is never given twice. Credentials need the right to get this one namespace.
 const IdentityNamespace = metav1.NamespaceSystem
 
-// who asks a cluster who it is. That one request tells whether the API server and its store answer, whether they accept the credentials, and
-// whether they are the right ones.
+// who asks a cluster who it is. That one request tells whether the API server and its store answer, whether they accept the credentials,
+// and whether they are the right ones.
 type who interface {
 	identity(ctx context.Context) (types.UID, error)
 }
@@ -40,7 +40,8 @@ func (n namespaces) identity(ctx context.Context) (types.UID, error) {
 	case apierrors.IsUnauthorized(err):
 		return "", refuse(ReasonCredentialsRefused, "the API server does not accept the credentials: %v", err)
 	case apierrors.IsForbidden(err):
-		return "", refuse(ReasonCredentialsRefused, "the credentials need the right to get the namespace %s, which tells which cluster it is: %v", IdentityNamespace, err)
+		return "", refuse(ReasonCredentialsRefused, "the credentials need the right to get the namespace %s, which tells which cluster it is: %v",
+			IdentityNamespace, err)
 	case err != nil:
 		return "", err
 	case ns.UID == "":
@@ -59,8 +60,9 @@ func askWith(config *rest.Config, client *http.Client) (who, error) {
 	return namespaces{c.Namespaces()}, nil
 }
 
-// link is one way into a cluster: an address, credentials, and the connections that were opened with them. It sends requests that are meant for
-// any address to its own. Unlike client-go's own transports it is not kept in a cache of the process, so that closing it leaves nothing behind.
+// link is one way into a cluster: an address, credentials, and the connections that were opened with them. It sends requests that are meant
+// for any address to its own. Unlike client-go's own transports it is not kept in a cache of the process, so that closing it leaves nothing
+// behind.
 type link struct {
 	// kubeconfig is what the link was made of.
 	kubeconfig []byte
@@ -83,7 +85,8 @@ type link struct {
 	asking *question
 }
 
-// question is one that is put to the server on behalf of all who want to know: a server that is silent would keep each of them waiting in turn otherwise.
+// question is one that is put to the server on behalf of all who want to know: a server that is silent would keep each of them waiting in
+// turn otherwise.
 type question struct {
 	// answered is closed when err is known.
 	answered chan struct{}
@@ -133,8 +136,8 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.chain.RoundTrip(r)
 }
 
-// identify asks who the server is. A server that does not answer in time loses all connections to it: one that has gone silent would otherwise be
-// used until the operating system gives it up, a quarter of an hour later.
+// identify asks who the server is. A server that does not answer in time loses all connections to it: one that has gone silent would
+// otherwise be used until the operating system gives it up, a quarter of an hour later.
 func (l *link) identify(caller context.Context) (types.UID, error) {
 	ctx, cancel := context.WithTimeoutCause(caller, l.patience, fmt.Errorf("no answer within %s", l.patience))
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
-// Member is one Kubernetes cluster of a Set. It stays the same, with its caches and watches, while its credentials change and its API server comes and
-// goes. A cluster that leaves and joins again is another Member.
+// Member is one Kubernetes cluster of a Set. It stays the same, with its caches and watches, while its credentials change and its API
+// server comes and goes. A cluster that leaves and joins again is another Member.
 type Member struct {
 	id   string
 	home bool
@@ -62,24 +62,24 @@ func (m *Member) Status() Status {
 	return m.status
 }
 
-// Cluster gives access to the cluster's cache, for watches and indexes, and to its parts without the guard that Reader and Client have: what they answer
-// may be old. It is nil until the member is connected for the first time, so not in OnJoin and after it. The config that it returns has no credentials:
-// its Transport adds them, and the address, to each request, and must be used as it is.
+// Cluster gives access to the cluster's cache, for watches and indexes, and to its parts without the guard that Reader and Client have:
+// what they answer may be old. It is nil until the member is connected for the first time, so not in OnJoin and after it. The config that
+// it returns has no credentials: its Transport adds them, and the address, to each request, and must be used as it is.
 func (m *Member) Cluster() cluster.Cluster {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cluster
 }
 
-// Reader reads from the cluster's cache. While the member is not connected, every read fails with an UnreachableError, and so does one during which the
-// connection is lost. It never answers from a cache that is not in sync, or not yet again.
+// Reader reads from the cluster's cache. While the member is not connected, every read fails with an UnreachableError, and so does one
+// during which the connection is lost. It never answers from a cache that is not in sync, or not yet again.
 func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, false}} }
 
 // APIReader reads from the API server itself, for what must not be old; it fails as Reader does.
 func (m *Member) APIReader() client.Reader { return guardedReader{m, lateReader{m, true}} }
 
-// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError nobody knows whether it has happened.
-// It fails with the member's UnreachableError until there was a first connection.
+// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError nobody knows whether it has
+// happened. It fails with the member's UnreachableError until there was a first connection.
 func (m *Member) Client() (client.Client, error) {
 	c := m.Cluster()
 	if c == nil {
@@ -143,7 +143,8 @@ func (m *Member) lookAgain() {
 	}
 }
 
-// RoundTrip sends a request over the link in use, when that is known to lead to the right cluster. It is the transport of all of the member's clients.
+// RoundTrip sends a request over the link in use, when that is known to lead to the right cluster. It is the transport of all of the
+// member's clients.
 func (m *Member) roundTrip(r *http.Request) (*http.Response, error) {
 	l := m.link.Load()
 	err := m.unreachable()

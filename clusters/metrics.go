@@ -18,7 +18,8 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Name: "strimzi_remote_cluster_connected", Help: "1 if there is a good connection to the remote Kubernetes cluster, else 0",
 		}, []string{"cluster"}),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "strimzi_remote_cluster_connection_changes_total", Help: "How often the connection to the remote Kubernetes cluster came to be, or ceased to be, a good one",
+			Name: "strimzi_remote_cluster_connection_changes_total",
+			Help: "How often the connection to the remote Kubernetes cluster came to be, or ceased to be, a good one",
 		}, []string{"cluster"}),
 		expires: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "strimzi_remote_cluster_credentials_expire_timestamp_seconds",

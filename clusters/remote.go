@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
-// remoteRun brings a remote cluster in, and keeps watch over it. All decisions are made in the one goroutine of run, so that nothing here needs a lock.
+// remoteRun brings a remote cluster in, and keeps watch over it. All decisions are made in the one goroutine of run, so that nothing here
+// needs a lock.
 type remoteRun struct {
 	*Member
 	remote   Remote
@@ -212,7 +213,8 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 		Transport: roundTripper(r.transport),
 		QPS:       -1, // the API server has its own means to keep clients in check
 	}
-	// A cache with options for single kinds asks the server about these while it is made. The link is not in use yet, but known to be the right one.
+	// A cache with options for single kinds asks the server about these while it is made. The link is not in use yet, but known to be the
+	// right one.
 	r.joining.Store(l)
 	defer r.joining.Store(nil)
 	options := append(slices.Clone(r.options), func(o *cluster.Options) {
@@ -266,8 +268,8 @@ func (r *remoteRun) unlink() {
 	r.draining = nil
 }
 
-// conclude judges what is known now. The gate opens before the verdict, because that may wait for watches; it closes after it, so that nobody
-// believes in caches that nothing feeds.
+// conclude judges what is known now. The gate opens before the verdict, because that may wait for watches; it closes after it, so that
+// nobody believes in caches that nothing feeds.
 func (r *remoteRun) conclude() {
 	l := r.link.Load()
 	f := facts{

@@ -46,7 +46,8 @@ func (s *secretWatch) run(ctx context.Context, changed func()) {
 		update(func(now *secretState) { now.view, now.err, now.kubeconfig = secretMissing, nil, nil })
 	}
 	informer := toolscache.NewSharedInformer(
-		toolscache.NewListWatchFromClient(s.getter, "secrets", s.namespace, fields.OneTermEqualSelector("metadata.name", s.name)), &corev1.Secret{}, 0)
+		toolscache.NewListWatchFromClient(s.getter, "secrets", s.namespace, fields.OneTermEqualSelector("metadata.name", s.name)),
+		&corev1.Secret{}, 0)
 	// Neither can fail before the informer was started.
 	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) {
 		update(func(now *secretState) {

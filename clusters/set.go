@@ -27,7 +27,8 @@ type Options struct {
 	Remotes []Remote
 	// Probing describes how the members' health is watched.
 	Probing Probing
-	// Cluster are options of each remote cluster, its scheme and the scope of its cache for example. Cache.NewInformer and HTTPClient are the Set's own.
+	// Cluster are options of each remote cluster, its scheme and the scope of its cache for example. Cache.NewInformer and HTTPClient are the
+	// Set's own.
 	Cluster []cluster.Option
 	// Log is where changes are told. Zero: controller-runtime's log.
 	Log logr.Logger
@@ -59,7 +60,8 @@ type Set struct {
 	greetersChanged chan struct{}
 }
 
-// Greeter is told that a member is there. Its ctx ends when the member leaves or the Set ends: what it starts has to end with ctx (see Until).
+// Greeter is told that a member is there. Its ctx ends when the member leaves or the Set ends: what it starts has to end with ctx (see
+// Until).
 type Greeter func(ctx context.Context, m *Member) error
 
 // New makes a Set around the home cluster, which the caller starts, and which may be a manager.
@@ -137,7 +139,8 @@ func (s *Set) startRemotes(remotes []Remote) {
 			s.subscribers.publish(is)
 		})
 		r := &remoteRun{
-			Member: m, remote: remote, probing: s.options.Probing, registry: s.registry, assembly: together, options: s.options.Cluster, home: s.homeKnown,
+			Member: m, remote: remote, probing: s.options.Probing, registry: s.registry, assembly: together, options: s.options.Cluster,
+			home:   s.homeKnown,
 			secret: newSecretWatch(s.secrets.RESTClient(), s.options.Namespace, remote.Secret),
 			greet:  func(ctx context.Context, failed func(error)) { s.greet(ctx, m, failed) },
 		}
@@ -153,8 +156,8 @@ func (s *Set) startRemotes(remotes []Remote) {
 	}
 }
 
-// SetRemotes changes which remote clusters there are. Those that are not named any more leave, those that are new join, and those whose URL, Secret or UID
-// differs do both. On an error nothing changes.
+// SetRemotes changes which remote clusters there are. Those that are not named any more leave, those that are new join, and those whose
+// URL, Secret or UID differs do both. On an error nothing changes.
 func (s *Set) SetRemotes(remotes []Remote) error {
 	if err := checkRemotes(s.options.Home, remotes); err != nil {
 		return err
@@ -215,9 +218,9 @@ func (s *Set) Members() []*Member {
 	return members
 }
 
-// Subscribe tells of the members' statuses, first of the present ones, then of each change that matters: State, Reason, Identity, CredentialsExpire, or
-// a Message other than how the network worded a failure. A reader that is slow may miss what was between, and never the latest. The channel is
-// closed when ctx ends.
+// Subscribe tells of the members' statuses, first of the present ones, then of each change that matters: State, Reason, Identity,
+// CredentialsExpire, or a Message other than how the network worded a failure. A reader that is slow may miss what was between, and never
+// the latest. The channel is closed when ctx ends.
 func (s *Set) Subscribe(ctx context.Context) <-chan Status {
 	sub := &subscriber{latest: map[string]Status{}, wake: make(chan struct{}, 1)}
 	s.subscribers.add(sub)
@@ -230,9 +233,9 @@ func (s *Set) Subscribe(ctx context.Context) <-chan Status {
 	return to
 }
 
-// OnJoin has greet called once for each member, home included, as soon as it is connected for the first time; for those that are connected already
-// too. It is not called again when credentials change or an outage ends: watches go on by themselves, and miss nothing. While it fails it is called
-// again, 1 s to 30 s later, and the member's status says so.
+// OnJoin has greet called once for each member, home included, as soon as it is connected for the first time; for those that are connected
+// already too. It is not called again when credentials change or an outage ends: watches go on by themselves, and miss nothing. While it
+// fails it is called again, 1 s to 30 s later, and the member's status says so.
 func (s *Set) OnJoin(greet Greeter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,7 +68,8 @@ func TestAClusterJoinsAndLeaves(t *testing.T) {
 	w.Eventually(f.left.get).Should(Equal(1))
 	_, err = w.read(t.Context(), m)
 	w.Expect(err).To(MatchError(IsUnreachable, "unreachable"), "whoever still holds the member does not get an empty list")
-	w.Expect(IsUnreachable(c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.far, Name: "written"}}))).To(BeTrue())
+	w.Expect(IsUnreachable(c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.far,
+		Name: "written"}}))).To(BeTrue())
 	w.Expect(w.east.Get(t.Context(), client.ObjectKey{Namespace: w.far, Name: "written"}, &corev1.ConfigMap{})).To(Succeed())
 	w.Eventually(m.done).Should(BeClosed())
 	w.Expect(testutil.GatherAndCount(metrics)).To(BeZero())
@@ -163,7 +164,8 @@ func TestABrokenKubeconfigLeavesTheEarlierOneInUse(t *testing.T) {
 		{written(t, func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			u.Exec = &clientcmdapi.ExecConfig{Command: "/bin/true", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never"}
 		}), ReasonKubeconfigUnsafe, `runs the command "/bin/true"`},
-		{written(t, func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" }), ReasonNoAnswer, "connection refused"},
+		{written(t, func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" }), ReasonNoAnswer,
+			"connection refused"},
 		{powerless, ReasonCredentialsRefused, "need the right to get the namespace kube-system"},
 		{elsewhere, ReasonIdentityChanged, "lead to another cluster than before"},
 	} {
@@ -269,7 +271,10 @@ func newFront(t *testing.T) (kubeconfig []byte, towards *atomic.Pointer[rest.Con
 			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 		}
 	}
-	front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxies[towards.Load()].ServeHTTP(w, r) }))
+	front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		proxies[towards.Load()].ServeHTTP(w, r)
+	}))
 	front.EnableHTTP2 = true
 	front.Config.ErrorLog = log.New(io.Discard, "", 0) // connections that are broken off on purpose
 	front.StartTLS()
@@ -314,7 +319,8 @@ func TestAConnectionThatIsReplacedIsNotUsedBeforeItIsKnownWhereItLeads(t *testin
 	m.link.Load().drop() // as it happens when a server goes away
 	err = c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "stray"}})
 	w.Expect(err).To(MatchError(IsUnreachable, "unreachable"))
-	w.Expect(w.home.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "stray"}, &corev1.ConfigMap{})).NotTo(Succeed(), "the write has not reached the wrong cluster")
+	w.Expect(w.home.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "stray"}, &corev1.ConfigMap{})).NotTo(Succeed(),
+		"the write has not reached the wrong cluster")
 	w.becomes("east", Refused, ReasonIdentityChanged, "another cluster answers")
 }
 
@@ -331,7 +337,8 @@ func TestCredentialsThatAreRevokedAreToldFromAServerThatIsAway(t *testing.T) {
 func TestAControllerServesTheOthersWhileOneClusterIsAway(t *testing.T) {
 	kubeconfig, _ := user(t, east)
 	w := newWorld(t)
-	manager, err := ctrl.NewManager(home.Config, manager.Options{Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(time.Duration)})
+	manager, err := ctrl.NewManager(home.Config, manager.Options{Metrics: metricsserver.Options{BindAddress: "0"},
+		GracefulShutdownTimeout: new(time.Duration)})
 	w.Expect(err).NotTo(HaveOccurred())
 	type request struct {
 		cluster string
@@ -346,7 +353,8 @@ func TestAControllerServesTheOthersWhileOneClusterIsAway(t *testing.T) {
 		}),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
-	set, err := New(manager, Options{Home: "home", Namespace: w.ns, Probing: quick, Remotes: []Remote{{ID: "east", Secret: "east"}, {ID: "away", Secret: "away"}}})
+	set, err := New(manager, Options{Home: "home", Namespace: w.ns, Probing: quick,
+		Remotes: []Remote{{ID: "east", Secret: "east"}, {ID: "away", Secret: "away"}}})
 	w.Expect(err).NotTo(HaveOccurred())
 	set.OnJoin(func(ctx context.Context, m *Member) error {
 		return c.Watch(Until(ctx, source.TypedKind(m.Cluster().GetCache(), &corev1.ConfigMap{},
@@ -405,8 +413,10 @@ func restricted(t *testing.T, rules ...rbacv1.PolicyRule) *rest.Config {
 
 func TestTheRightsThatAreNeededAtHome(t *testing.T) {
 	kubeconfig, _ := user(t, east)
-	secrets := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"east"}, Verbs: []string{"list", "watch"}}
-	identity := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"}}
+	secrets := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"east"},
+		Verbs: []string{"list", "watch"}}
+	identity := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"},
+		Verbs: []string{"get"}}
 	t.Run("those that the design names suffice", func(t *testing.T) {
 		w := newWorldAt(t, restricted(t, secrets, identity))
 		w.joined(kubeconfig, "")

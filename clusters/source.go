@@ -13,9 +13,9 @@ import (
 //		return controller.Watch(clusters.Until(ctx, source.Kind(m.Cluster().GetCache(), &corev1.Pod{}, handlerOf(m.ID()))))
 //	})
 //
-// The controller does not wait for the source to be in sync before it starts its workers, as it otherwise would, and end the process when that
-// takes too long: one cluster that is not there must not keep the others from being served. Reads through Member.Reader and Member.Client wait for
-// their informers by themselves, or fail with an UnreachableError.
+// The controller does not wait for the source to be in sync before it starts its workers, as it otherwise would, and end the process when
+// that takes too long: one cluster that is not there must not keep the others from being served. Reads through Member.Reader and
+// Member.Client wait for their informers by themselves, or fail with an UnreachableError.
 func Until[request comparable](ctx context.Context, inner source.TypedSource[request]) source.TypedSource[request] {
 	return bounded[request]{ctx, inner}
 }

@@ -106,7 +106,8 @@ func (f facts) judge() verdict {
 		return verdict{Unreachable, ReasonResuming, "waiting for what happened meanwhile: " + strings.Join(f.pending, ", ")}
 	case f.candidate != nil:
 		reason, _ := classify(f.candidate)
-		return verdict{Connected, reason, fmt.Sprintf("the Secret %s has changed, but the earlier credentials stay in use: %v", f.secretName, f.candidate)}
+		return verdict{Connected, reason, fmt.Sprintf("the Secret %s has changed, but the earlier credentials stay in use: %v", f.secretName,
+			f.candidate)}
 	case f.joinErr != nil:
 		return verdict{Connected, ReasonStarting, fmt.Sprintf("not everything is set up for the cluster yet: %v", f.joinErr)}
 	}

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// subscribers are told of every member's latest status. Each is told in its own time: one that is slow misses what was between, never what is last.
+// subscribers are told of every member's latest status. Each is told in its own time: one that is slow misses what was between, never what
+// is last.
 type subscribers struct {
 	mu  sync.Mutex
 	all map[*subscriber]bool

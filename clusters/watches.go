@@ -18,8 +18,8 @@ import (
 // watches keeps account of a member's informers: whether each is up to date since the connection was last lost. While there is
 // no connection it holds them back, so that they neither hammer a server that is not there nor, having backed off, come back late.
 //
-// After an outage every informer lists again. It could go on with its watch where it was, and would miss nothing; but nobody could tell when what
-// had happened meanwhile has arrived, and reads would be answered with what was before. A list has an end.
+// After an outage every informer lists again. It could go on with its watch where it was, and would miss nothing; but nobody could tell
+// when what had happened meanwhile has arrived, and reads would be answered with what was before. A list has an end.
 type watches struct {
 	mu        sync.Mutex
 	informers []*informer
@@ -54,8 +54,9 @@ func newWatches(changed func()) *watches {
 	return &watches{outage: 1, gate: make(chan struct{}), changed: changed}
 }
 
-// pass lets requests pass, or holds them back. Holding back after passing is an outage: what was watched has to be taken up again. So that it really
-// is, drop is called to break off what is under way: before the gate opens, for what was begun while it was closing, and after it has closed.
+// pass lets requests pass, or holds them back. Holding back after passing is an outage: what was watched has to be taken up again. So that
+// it really is, drop is called to break off what is under way: before the gate opens, for what was begun while it was closing, and after it
+// has closed.
 func (w *watches) pass(open bool, drop func()) {
 	w.mu.Lock()
 	isOpen, lostBefore := w.open(), w.outage > 1
@@ -103,8 +104,8 @@ func (w *watches) wait(ctx context.Context) (outage int, err error) {
 	}
 }
 
-// pending names the informers that have once been up to date and are not known to be since the last outage. Those that never were are not among
-// them: reads through them wait by themselves.
+// pending names the informers that have once been up to date and are not known to be since the last outage. Those that never were are not
+// among them: reads through them wait by themselves.
 func (w *watches) pending() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,9 +121,11 @@ func (w *watches) pending() []string {
 }
 
 // newInformer is for cache.Options.NewInformer.
-func (w *watches) newInformer(inner toolscache.ListerWatcher, example runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
+func (w *watches) newInformer(inner toolscache.ListerWatcher, example runtime.Object, resync time.Duration,
+	by toolscache.Indexers) toolscache.SharedIndexInformer {
 	i := &informer{name: kindOf(example), current: never, inner: toolscache.ToListerWatcherWithContext(inner), all: w}
-	shared := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{ListWithContextFunc: i.list, WatchFuncWithContext: i.watch}, example, resync, by)
+	shared := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{ListWithContextFunc: i.list, WatchFuncWithContext: i.watch}, example,
+		resync, by)
 	i.stopped, i.store = shared.IsStopped, shared.GetIndexer()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,8 +162,8 @@ func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtim
 	return list, nil
 }
 
-// watch takes the watch up. After an outage that needs a list before, or a watch that begins with one; the informer is up to date when it has taken all
-// of that into its store. What happened before that is then known, what happens after it comes as it always does.
+// watch takes the watch up. After an outage that needs a list before, or a watch that begins with one; the informer is up to date when it
+// has taken all of that into its store. What happened before that is then known, what happens after it comes as it always does.
 func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	outage, err := i.all.wait(ctx)
 	if err != nil {

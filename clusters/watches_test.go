@@ -68,7 +68,8 @@ func pod(name, version string) *corev1.Pod {
 }
 
 func endOfInitial() *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9",
+		Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 }
 
 // lost plays an outage of an informer that was in sync and holds a pod that has changed since, and one that has gone.

@@ -17,12 +17,13 @@ import "context"
 
 // ClusterReader tells which cluster answers, and of what nodes it consists.
 type ClusterReader interface {
-	// DescribeCluster returns the cluster's identity and its registered brokers: those in service and, marked, those that are fenced, where the
-	// broker that answers can tell (Cluster.FencedIncluded).
+	// DescribeCluster returns the cluster's identity and its registered brokers: those in service and, marked, those that are fenced, where
+	// the broker that answers can tell (Cluster.FencedIncluded).
 	DescribeCluster(ctx context.Context) (Cluster, error)
 }
 
-// TopicReader reads topics and configurations. It never creates a topic: auto-creation is disallowed in each request (docs/decisions/kafkas-words.md).
+// TopicReader reads topics and configurations. It never creates a topic: auto-creation is disallowed in each request
+// (docs/decisions/kafkas-words.md).
 type TopicReader interface {
 	// DescribeTopics describes topics by name. A topic that does not exist has an entry whose error is of ClassNotFound.
 	//
@@ -38,9 +39,10 @@ type TopicReader interface {
 // TopicWriter changes topics. CreateTopics and CreatePartitions never repeat a request that may have been carried out; DeleteTopics and
 // AlterConfigs may, because doing the same twice changes nothing more. Each asks the context's Gate right before every attempt (WithGate).
 type TopicWriter interface {
-	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists, with validateOnly
-	// too, and whatever else is wrong with what is asked for it, more partitions than one request may carry (ClassInvalid) and a lack of
-	// rights (ClassForbidden) apart. The controller answers, so that this is authoritative: it sees each creation and deletion before it is acknowledged.
+	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists, with
+	// validateOnly too, and whatever else is wrong with what is asked for it, more partitions than one request may carry (ClassInvalid) and a
+	// lack of rights (ClassForbidden) apart. The controller answers, so that this is authoritative: it sees each creation and deletion before
+	// it is acknowledged.
 	CreateTopics(ctx context.Context, topics []NewTopic, validateOnly bool) (map[string]CreateResult, error)
 	// DeleteTopics deletes by topic id: a topic of the same name but another id is never touched. An id that no topic
 	// has is an entry of ClassNotFound; the controller answers, so that this is authoritative. A zero id is refused (ClassInvalid).
@@ -71,8 +73,8 @@ type ClusterPinner interface {
 	// connection that is used, that they belong to it; a broker that does not say so is not used. DescribeCluster is exempt: it tells who
 	// answers. Where only brokers of another cluster answer, the error is of ClassWrongCluster, and nothing was asked or changed.
 	//
-	// It holds for the client's life, whatever its configuration becomes. Pinning the same id again does nothing; another id, or the empty one,
-	// is an error of ClassInvalid and changes nothing. Nothing is sent. A call that is in flight may still end where it began.
+	// It holds for the client's life, whatever its configuration becomes. Pinning the same id again does nothing; another id, or the empty
+	// one, is an error of ClassInvalid and changes nothing. Nothing is sent. A call that is in flight may still end where it began.
 	Pin(clusterID string) error
 }
 

@@ -23,8 +23,8 @@ type Config struct {
 	DialTimeout time.Duration
 	// RequestTimeout bounds a call whose context has no deadline. Zero means 40 s, Kafka's default.api.timeout.ms for the operators.
 	RequestTimeout time.Duration
-	// NodeTimeout bounds the wait for a single node where only that one can answer (its own configuration), so that one that hangs holds up nothing
-	// else. Zero means 10 s.
+	// NodeTimeout bounds the wait for a single node where only that one can answer (its own configuration), so that one that hangs holds up
+	// nothing else. Zero means 10 s.
 	NodeTimeout time.Duration
 	// ObserveRequest, if set, is called after each request that was sent to a broker, with the request's name as Kafka documents it
 	// ("CreateTopics"), how long it took, and its transport error if any. Requests that open, log in or probe a connection, or

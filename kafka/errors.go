@@ -39,7 +39,8 @@ const (
 
 // String names the class for logs and metrics.
 func (c Class) String() string {
-	names := [...]string{"unknown", "retriable", "throttled", "forbidden", "authentication", "invalid", "not-found", "exists", "disabled", "unsupported", "wrong-cluster"}
+	names := [...]string{"unknown", "retriable", "throttled", "forbidden", "authentication", "invalid", "not-found", "exists", "disabled",
+		"unsupported", "wrong-cluster"}
 	if c < 0 || int(c) >= len(names) {
 		return fmt.Sprintf("class-%d", int(c))
 	}
@@ -100,7 +101,8 @@ func WrongCluster(err error) (answering string, ok bool) {
 	return "", false
 }
 
-// CheckPin is for implementations of ClusterPinner: it returns why a client that is bound to present (empty: to none) can't be bound to wanted.
+// CheckPin is for implementations of ClusterPinner: it returns why a client that is bound to present (empty: to none) can't be bound to
+// wanted.
 func CheckPin(present, wanted string) error {
 	switch {
 	case wanted == "":

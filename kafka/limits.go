@@ -8,15 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// The protocol carries texts of at most 32,767 bytes. A longer one makes the broker close the connection without an answer, and everything else in
-// the request with it. The same happens where the broker's answer quotes a text and grows beyond that limit, so texts that a broker would
-// reject anyway have lower limits here. See docs/decisions/long-texts.md.
+// The protocol carries texts of at most 32,767 bytes. A longer one makes the broker close the connection without an answer, and everything
+// else in the request with it. The same happens where the broker's answer quotes a text and grows beyond that limit, so texts that a broker
+// would reject anyway have lower limits here. See docs/decisions/long-texts.md.
 const (
 	// MaxText is the length of the longest text that a request may carry, in bytes of UTF-8. Source: the generated protocol classes of Kafka.
 	MaxText = 32_767
 	// maxKey bounds the keys of configurations. Kafka's longest has about 60 bytes.
 	maxKey = 1024
-	// maxQuoted bounds values that a broker may quote in its answer. It prints a list with blanks between its elements, up to half as long again.
+	// maxQuoted bounds values that a broker may quote in its answer. It prints a list with blanks between its elements, up to half as long
+	// again.
 	maxQuoted = 16 * 1024
 )
 
@@ -24,8 +25,8 @@ const (
 // configurations of topics that are long in practice. No broker rejects such a list. Source: ThrottledReplicaListValidator.
 var throttledReplicas = regexp.MustCompile(`^\s*[0-9]+:[0-9]+\s*(,\s*[0-9]+:[0-9]+\s*)*$`)
 
-// CheckConfig returns why a request can't carry a key and value of a configuration (CodeInvalidConfig), or nil. Whether Kafka knows the key and
-// accepts the value, Kafka decides.
+// CheckConfig returns why a request can't carry a key and value of a configuration (CodeInvalidConfig), or nil. Whether Kafka knows the key
+// and accepts the value, Kafka decides.
 func CheckConfig(key, value string) error {
 	if err := CheckConfigKey(key); err != nil {
 		return err
@@ -55,7 +56,8 @@ func CheckConfigKey(key string) error {
 	return nil
 }
 
-// CheckResource returns why a request can't carry the name of a resource, or nil: CodeInvalidTopic for a topic, CodeInvalidRequest for a node.
+// CheckResource returns why a request can't carry the name of a resource, or nil: CodeInvalidTopic for a topic, CodeInvalidRequest for a
+// node.
 func CheckResource(r ConfigResource) error {
 	if r.Type == ResourceTopic {
 		return CheckTopicName(r.Name)

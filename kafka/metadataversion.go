@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// MetadataVersion is a level of the feature metadata.version: which records the nodes of a cluster write to the metadata log. It is raised when
-// all nodes run a new version of Kafka, which then can't be taken back to an older one.
+// MetadataVersion is a level of the feature metadata.version: which records the nodes of a cluster write to the metadata log. It is raised
+// when all nodes run a new version of Kafka, which then can't be taken back to an older one.
 type MetadataVersion int16
 
-// OldestMetadataVersion is the first version that Kafka can be run with in production without ZooKeeper, and the oldest that Kafka 4 runs with.
+// OldestMetadataVersion is the first version that Kafka can be run with in production without ZooKeeper, and the oldest that Kafka 4 runs
+// with.
 const OldestMetadataVersion MetadataVersion = 7
 
 // metadataVersions are the names of the versions from OldestMetadataVersion on, without gaps: those of
@@ -29,8 +30,8 @@ func (v MetadataVersion) String() string {
 	return fmt.Sprint(int16(v))
 }
 
-// ParseMetadataVersion reads the name of a version, such as 4.2-IV1, or of a release of Kafka, such as 4.2 or 4.2.1, which stands for the latest version
-// of that release. Versions before OldestMetadataVersion are not known.
+// ParseMetadataVersion reads the name of a version, such as 4.2-IV1, or of a release of Kafka, such as 4.2 or 4.2.1, which stands for the
+// latest version of that release. Versions before OldestMetadataVersion are not known.
 func ParseMetadataVersion(s string) (MetadataVersion, error) {
 	name := s
 	if parts := strings.SplitN(s, ".", 3); len(parts) == 3 && digits(parts[2]) {

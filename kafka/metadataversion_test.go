@@ -18,7 +18,8 @@ func TestMetadataVersionsHaveNames(t *testing.T) {
 
 func TestParseMetadataVersion(t *testing.T) {
 	for s, want := range map[string]kafka.MetadataVersion{
-		"3.3": 7, "3.3-IV3": 7, "3.7": 19, "3.7-IV2": 17, "3.9.1": 21, "4.0": 25, "4.2-IV1": 29, "4.2-IV0": 28, "4.3": 30, "4.3.0": 30, "4.3.1": 30,
+		"3.3": 7, "3.3-IV3": 7, "3.7": 19, "3.7-IV2": 17, "3.9.1": 21, "4.0": 25, "4.2-IV1": 29, "4.2-IV0": 28, "4.3": 30, "4.3.0": 30,
+		"4.3.1": 30,
 	} {
 		if got, err := kafka.ParseMetadataVersion(s); err != nil || got != want {
 			t.Errorf("%s: got %d, %v, want %d", s, got, err, want)

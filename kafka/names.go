@@ -8,8 +8,8 @@ const maxNameLength = 249
 // IsTopicName reports whether Kafka takes the text for a topic's name. No cluster has a topic of any other name. See [CheckTopicName].
 func IsTopicName(name string) bool { return CheckTopicName(name) == nil }
 
-// CheckTopicName returns why a text is not the name of a topic, in Kafka's words (CodeInvalidTopic), or nil. A name is 1 to 249 ASCII letters, digits,
-// '.', '_' and '-', and neither "." nor "..". Source: org.apache.kafka.common.internals.Topic.
+// CheckTopicName returns why a text is not the name of a topic, in Kafka's words (CodeInvalidTopic), or nil. A name is 1 to 249 ASCII
+// letters, digits, '.', '_' and '-', and neither "." nor "..". Source: org.apache.kafka.common.internals.Topic.
 func CheckTopicName(name string) error {
 	switch {
 	case name == "":

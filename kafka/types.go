@@ -42,7 +42,8 @@ type Node struct {
 	Port int32
 	// Rack is empty where none is configured.
 	Rack string
-	// Fenced is true for a registered broker that is not in service, because it is down, or has not caught up with the metadata since its start.
+	// Fenced is true for a registered broker that is not in service, because it is down, or has not caught up with the metadata since its
+	// start.
 	Fenced bool
 }
 
@@ -82,8 +83,8 @@ const (
 	ResourceBroker ResourceType = 4
 )
 
-// ConfigResource names a thing that has a configuration: a topic by name, a broker, or a controller, by its node's id. The broker with the empty name
-// stands for the dynamic defaults of the whole cluster.
+// ConfigResource names a thing that has a configuration: a topic by name, a broker, or a controller, by its node's id. The broker with the
+// empty name stands for the dynamic defaults of the whole cluster.
 type ConfigResource struct {
 	Type ResourceType
 	Name string
@@ -231,7 +232,7 @@ type Replica struct {
 	DirectoryID TopicID
 	// LogEndOffset is negative where the leader does not know it yet.
 	LogEndOffset int64
-	// LastFetch and LastCaughtUp are in milliseconds since the epoch, by the leader's clock; negative means unknown (docs/decisions/quorum.md, and all of them
-	// before Kafka 3.3). For the leader itself they are the time of the answer.
+	// LastFetch and LastCaughtUp are in milliseconds since the epoch, by the leader's clock; negative means unknown (docs/decisions/quorum.md,
+	// and all of them before Kafka 3.3). For the leader itself they are the time of the answer.
 	LastFetch, LastCaughtUp int64
 }

@@ -17,7 +17,8 @@ import (
 )
 
 func main() {
-	o, warnings, err := options.Parse(os.Args[1:], settings.Environment{Lookup: settings.InPod(os.LookupEnv, os.ReadFile), Variables: os.Environ()})
+	o, warnings, err := options.Parse(os.Args[1:], settings.Environment{Lookup: settings.InPod(os.LookupEnv, os.ReadFile),
+		Variables: os.Environ()})
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(options.Help())

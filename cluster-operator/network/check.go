@@ -13,14 +13,15 @@ import (
 
 // groupsOfOthers and kindsOfOthers are what a provider does not plan: the operator makes nodes of these, or they grant rights.
 var (
-	groupsOfOthers = []string{"apps", "batch", "rbac.authorization.k8s.io", "kafka.strimzi.io", "core.strimzi.io", "apiextensions.k8s.io", "admissionregistration.k8s.io"}
-	kindsOfOthers  = []string{
+	groupsOfOthers = []string{"apps", "batch", "rbac.authorization.k8s.io", "kafka.strimzi.io", "core.strimzi.io", "apiextensions.k8s.io",
+		"admissionregistration.k8s.io"}
+	kindsOfOthers = []string{
 		"ConfigMap", "Secret", "Pod", "PersistentVolume", "PersistentVolumeClaim", "ServiceAccount", "Namespace", "Node", "ReplicationController",
 	}
 )
 
-// CheckPlan returns an error if what a provider planned is not to be written: it is incomplete, is planned twice, is for a Kubernetes cluster without nodes, or
-// is of a kind that a provider does not plan.
+// CheckPlan returns an error if what a provider planned is not to be written: it is incomplete, is planned twice, is for a Kubernetes
+// cluster without nodes, or is of a kind that a provider does not plan.
 func (r Request) CheckPlan(planned []Object) error {
 	seen := map[string]bool{}
 	for _, o := range planned {
@@ -54,8 +55,8 @@ func ofOthers(gvk schema.GroupVersionKind) bool {
 	return gvk.Group == "" && slices.Contains(kindsOfOthers, gvk.Kind) || slices.Contains(groupsOfOthers, gvk.Group)
 }
 
-// CheckResolution returns an error if nodes can't advertise what a provider found: an endpoint is missing, is not an address, or is that of another port or
-// node too. A node that has no endpoints waits, and is fine.
+// CheckResolution returns an error if nodes can't advertise what a provider found: an endpoint is missing, is not an address, or is that of
+// another port or node too. A node that has no endpoints waits, and is fine.
 func (r Request) CheckResolution(found Resolution) error {
 	nodes := map[int32]Node{}
 	for _, n := range r.Nodes {

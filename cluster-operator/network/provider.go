@@ -10,18 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// Version is the version of this interface, by the rules of semantic versioning. A provider that was built for another major version is refused.
+// Version is the version of this interface, by the rules of semantic versioning. A provider that was built for another major version is
+// refused.
 const Version = "1.0.0"
 
-// Provider makes nodes reachable from other Kubernetes clusters. Its methods return the same for the same arguments, may be called at the same
-// time, and end soon after ctx does.
+// Provider makes nodes reachable from other Kubernetes clusters. Its methods return the same for the same arguments, may be called at the
+// same time, and end soon after ctx does.
 type Provider interface {
 	// Info describes the provider.
 	Info(ctx context.Context) (Info, error)
 	// Plan returns the objects that the nodes need, all of them each time: one that is not returned any more is deleted.
 	Plan(ctx context.Context, r Request) ([]Object, error)
-	// Resolve reads addresses off the objects that were observed: the planned ones, as far as they exist, and those of the kinds that Info names.
-	// What is not known yet is Pending and not an error.
+	// Resolve reads addresses off the objects that were observed: the planned ones, as far as they exist, and those of the kinds that Info
+	// names. What is not known yet is Pending and not an error.
 	Resolve(ctx context.Context, r Request, observed []Object) (Resolution, error)
 }
 
@@ -51,7 +52,8 @@ func (i Info) Check(operator string) error {
 		return fmt.Errorf("network provider %s: version %q of the interface: %w", i.Name, i.Interface, err)
 	}
 	if ours := version.MustParseSemantic(Version); offered.Major() != ours.Major() || offered.Minor() > ours.Minor() {
-		return fmt.Errorf("network provider %s was built for version %s of the interface, and this operator has version %s", i.Name, i.Interface, Version)
+		return fmt.Errorf("network provider %s was built for version %s of the interface, and this operator has version %s", i.Name,
+			i.Interface, Version)
 	}
 	running, err := version.ParseGeneric(operator)
 	if err != nil {
@@ -151,7 +153,8 @@ type Resolution struct {
 	Endpoints Endpoints `json:"endpoints"`
 	// Pending maps each other node to what it waits for.
 	Pending map[int32]string `json:"pending"`
-	// Names are further DNS names and IP addresses of nodes, by their ids, for their certificates. The hosts of Endpoints need not be repeated.
+	// Names are further DNS names and IP addresses of nodes, by their ids, for their certificates. The hosts of Endpoints need not be
+	// repeated.
 	Names map[int32][]string `json:"names,omitempty"`
 }
 

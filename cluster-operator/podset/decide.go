@@ -16,7 +16,8 @@ import (
 type Decision struct {
 	// Create are the pods that are missing, as they should be created.
 	Create []*corev1.Pod
-	// Adopt are pods that are listed, that nothing controls, and that the set's selector matches: they are the set's from before it was deleted and restored.
+	// Adopt are pods that are listed, that nothing controls, and that the set's selector matches: they are the set's from before it was
+	// deleted and restored.
 	Adopt []*corev1.Pod
 	// Delete are pods of the set's that ended, or that it does not list.
 	Delete []Deletion
@@ -25,8 +26,8 @@ type Decision struct {
 	// CheckAt is when a pod that terminates has had its time; zero if none does.
 	CheckAt time.Time
 
-	// Pods, Ready and Current are the counts of the status: the pods that are listed and those that still have to go; those that are listed, owned, not
-	// terminating and ready; and those of them that are not out of date.
+	// Pods, Ready and Current are the counts of the status: the pods that are listed and those that still have to go; those that are listed,
+	// owned, not terminating and ready; and those of them that are not out of date.
 	Pods, Ready, Current int32
 }
 
@@ -36,8 +37,8 @@ type Deletion struct {
 	Reason string
 }
 
-// Decide decides about one set. existing are all pods of the set's namespace that may concern it; others are ignored. The error names what in the spec is not
-// a pod.
+// Decide decides about one set. existing are all pods of the set's namespace that may concern it; others are ignored. The error names what
+// in the spec is not a pod.
 func Decide(set *core.StrimziPodSet, existing []corev1.Pod, now time.Time) (Decision, error) {
 	desired, err := listed(set)
 	if err != nil {
@@ -182,9 +183,13 @@ func owns(set *core.StrimziPodSet, pod *corev1.Pod) bool {
 
 // selects reports whether a pod has the labels that the set selects by. Only matchLabels count, as in Strimzi, and none select nothing.
 func selects(set *core.StrimziPodSet, pod *corev1.Pod) bool {
-	return set.Spec != nil && len(set.Spec.Selector.MatchLabels) > 0 && labels.SelectorFromSet(set.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels))
+	return set.Spec != nil && len(set.Spec.Selector.MatchLabels) > 0 &&
+		labels.SelectorFromSet(set.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels))
 }
 
 func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady &&
+			c.Status == corev1.ConditionTrue
+	})
 }

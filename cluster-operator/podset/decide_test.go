@@ -29,8 +29,9 @@ func list(set *core.StrimziPodSet, revision string, names ...string) {
 	var pods []corev1.Pod
 	for _, name := range names {
 		pods = append(pods, corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"strimzi.io/name": "c-kafka"}, Annotations: map[string]string{core.AnnotationRevision: revision}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "kafka", Image: "kafka"}}},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"strimzi.io/name": "c-kafka"},
+				Annotations: map[string]string{core.AnnotationRevision: revision}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "kafka", Image: "kafka"}}},
 		})
 	}
 	if err := set.SetDesiredPods(pods); err != nil {
@@ -42,7 +43,8 @@ func list(set *core.StrimziPodSet, revision string, names ...string) {
 func livePod(name string, change ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "kafka", Name: name, UID: types.UID("uid of " + name), ResourceVersion: "7", Labels: map[string]string{"strimzi.io/name": "c-kafka"},
+			Namespace: "kafka", Name: name, UID: types.UID("uid of " + name), ResourceVersion: "7",
+			Labels:      map[string]string{"strimzi.io/name": "c-kafka"},
 			Annotations: map[string]string{core.AnnotationRevision: "r1"}, OwnerReferences: []metav1.OwnerReference{ownerReference(testSet())},
 		},
 		Spec: corev1.PodSpec{NodeName: "worker"},
@@ -74,28 +76,31 @@ func TestDecide(t *testing.T) {
 		want     string // created, adopted, deleted; pods, ready, current
 		problem  string
 	}{
-		"new set":                              {[]string{"a", "b"}, nil, "[a b] [] []; 2 0 0", ""},
-		"as it should be":                      {[]string{"a"}, []corev1.Pod{livePod("a")}, "[] [] []; 1 1 1", ""},
-		"one missing":                          {[]string{"a", "b"}, []corev1.Pod{livePod("b")}, "[a] [] []; 2 1 1", ""},
-		"not ready":                            {[]string{"a"}, []corev1.Pod{livePod("a", unready)}, "[] [] []; 1 0 1", ""},
-		"out of date":                          {[]string{"a"}, []corev1.Pod{livePod("a", outdated)}, "[] [] []; 1 1 0", ""},
-		"listed no more":                       {[]string{"a"}, []corev1.Pod{livePod("a"), livePod("b")}, "[] [] [b]; 2 1 1", ""},
-		"listed no more, and terminating":      {[]string{"a"}, []corev1.Pod{livePod("a"), livePod("b", terminating)}, "[] [] []; 2 1 1", ""},
-		"failed":                               {[]string{"a"}, []corev1.Pod{livePod("a", failed)}, "[] [] [a]; 1 0 0", ""},
-		"succeeded":                            {[]string{"a"}, []corev1.Pod{livePod("a", succeeded)}, "[] [] [a]; 1 0 0", ""},
-		"failed, and terminating":              {[]string{"a"}, []corev1.Pod{livePod("a", failed, terminating)}, "[] [] []; 1 0 0", ""},
-		"failed, listed no more":               {nil, []corev1.Pod{livePod("a", failed)}, "[] [] [a]; 1 0 0", ""},
-		"terminating":                          {[]string{"a"}, []corev1.Pod{livePod("a", terminating)}, "[] [] []; 1 0 0", ""},
-		"terminating on a node that is silent": {[]string{"a"}, []corev1.Pod{livePod("a", stuck)}, "[] [] []; 1 0 0", "node.kubernetes.io/out-of-service"},
-		"another's":                            {[]string{"a"}, []corev1.Pod{livePod("a", foreignPod)}, "[] [] []; 1 0 0", "pod a exists and belongs to StrimziPodSet c-p with uid somebody"},
-		"another's, failed":                    {[]string{"a"}, []corev1.Pod{livePod("a", foreignPod, failed)}, "[] [] []; 1 0 0", "not touched"},
-		"another's, not listed":                {nil, []corev1.Pod{livePod("a", foreignPod)}, "[] [] []; 0 0 0", ""},
-		"nobody's":                             {[]string{"a"}, []corev1.Pod{livePod("a", orphan)}, "[] [a] []; 1 0 0", ""},
-		"nobody's, terminating":                {[]string{"a"}, []corev1.Pod{livePod("a", orphan, terminating)}, "[] [] []; 1 0 0", ""},
-		"nobody's, not selected":               {[]string{"a"}, []corev1.Pod{livePod("a", orphan, unlabelled)}, "[] [] []; 1 0 0", "belongs to nothing that is known"},
-		"nobody's, not listed":                 {nil, []corev1.Pod{livePod("a", orphan)}, "[] [] []; 0 0 0", ""},
-		"nobody's, failed":                     {[]string{"a"}, []corev1.Pod{livePod("a", orphan, failed)}, "[] [a] []; 1 0 0", ""},
-		"owner that does not control":          {nil, []corev1.Pod{livePod("a", owned)}, "[] [] []; 0 0 0", ""},
+		"new set":                         {[]string{"a", "b"}, nil, "[a b] [] []; 2 0 0", ""},
+		"as it should be":                 {[]string{"a"}, []corev1.Pod{livePod("a")}, "[] [] []; 1 1 1", ""},
+		"one missing":                     {[]string{"a", "b"}, []corev1.Pod{livePod("b")}, "[a] [] []; 2 1 1", ""},
+		"not ready":                       {[]string{"a"}, []corev1.Pod{livePod("a", unready)}, "[] [] []; 1 0 1", ""},
+		"out of date":                     {[]string{"a"}, []corev1.Pod{livePod("a", outdated)}, "[] [] []; 1 1 0", ""},
+		"listed no more":                  {[]string{"a"}, []corev1.Pod{livePod("a"), livePod("b")}, "[] [] [b]; 2 1 1", ""},
+		"listed no more, and terminating": {[]string{"a"}, []corev1.Pod{livePod("a"), livePod("b", terminating)}, "[] [] []; 2 1 1", ""},
+		"failed":                          {[]string{"a"}, []corev1.Pod{livePod("a", failed)}, "[] [] [a]; 1 0 0", ""},
+		"succeeded":                       {[]string{"a"}, []corev1.Pod{livePod("a", succeeded)}, "[] [] [a]; 1 0 0", ""},
+		"failed, and terminating":         {[]string{"a"}, []corev1.Pod{livePod("a", failed, terminating)}, "[] [] []; 1 0 0", ""},
+		"failed, listed no more":          {nil, []corev1.Pod{livePod("a", failed)}, "[] [] [a]; 1 0 0", ""},
+		"terminating":                     {[]string{"a"}, []corev1.Pod{livePod("a", terminating)}, "[] [] []; 1 0 0", ""},
+		"terminating on a node that is silent": {[]string{"a"}, []corev1.Pod{livePod("a", stuck)}, "[] [] []; 1 0 0",
+			"node.kubernetes.io/out-of-service"},
+		"another's": {[]string{"a"}, []corev1.Pod{livePod("a", foreignPod)}, "[] [] []; 1 0 0",
+			"pod a exists and belongs to StrimziPodSet c-p with uid somebody"},
+		"another's, failed":     {[]string{"a"}, []corev1.Pod{livePod("a", foreignPod, failed)}, "[] [] []; 1 0 0", "not touched"},
+		"another's, not listed": {nil, []corev1.Pod{livePod("a", foreignPod)}, "[] [] []; 0 0 0", ""},
+		"nobody's":              {[]string{"a"}, []corev1.Pod{livePod("a", orphan)}, "[] [a] []; 1 0 0", ""},
+		"nobody's, terminating": {[]string{"a"}, []corev1.Pod{livePod("a", orphan, terminating)}, "[] [] []; 1 0 0", ""},
+		"nobody's, not selected": {[]string{"a"}, []corev1.Pod{livePod("a", orphan, unlabelled)}, "[] [] []; 1 0 0",
+			"belongs to nothing that is known"},
+		"nobody's, not listed":        {nil, []corev1.Pod{livePod("a", orphan)}, "[] [] []; 0 0 0", ""},
+		"nobody's, failed":            {[]string{"a"}, []corev1.Pod{livePod("a", orphan, failed)}, "[] [a] []; 1 0 0", ""},
+		"owner that does not control": {nil, []corev1.Pod{livePod("a", owned)}, "[] [] []; 0 0 0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -224,7 +229,8 @@ func TestPatienceWithTerminatingPods(t *testing.T) {
 // What is decided does not change when the cache holds trimmed pods.
 func TestTrimPod(t *testing.T) {
 	g := NewWithT(t)
-	for _, change := range []func(*corev1.Pod){foreignPod, orphan, failed, succeeded, unready, outdated, unlabelled, terminating, stuck, owned, func(*corev1.Pod) {}} {
+	for _, change := range []func(*corev1.Pod){foreignPod, orphan, failed, succeeded, unready, outdated, unlabelled, terminating, stuck, owned,
+		func(*corev1.Pod) {}} {
 		pod := livePod("a", change)
 		trimmed, err := TrimPod(pod.DeepCopy())
 		g.Expect(err).NotTo(HaveOccurred())

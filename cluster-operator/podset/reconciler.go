@@ -26,7 +26,8 @@ const (
 	soon    = 100 * time.Millisecond
 )
 
-// Reconciler makes the pods of the StrimziPodSets of one Kubernetes cluster what the sets say. Only one may run at a time: under leader election.
+// Reconciler makes the pods of the StrimziPodSets of one Kubernetes cluster what the sets say. Only one may run at a time: under leader
+// election.
 type Reconciler struct {
 	// Client reads from the cache that [Reconciler.SetupWithManager] watches, and writes.
 	Client client.Client

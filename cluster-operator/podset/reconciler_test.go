@@ -131,7 +131,8 @@ func TestInvalidSpec(t *testing.T) {
 	set := w.set("c-p-0")
 	w.Eventually(w.status).Should(Equal("generation +0: 1 0 1"))
 	edit(w, set, func(s *core.StrimziPodSet) { s.Spec.Pods[0].Raw = []byte(`{"metadata":{"name":""}}`) })
-	w.Eventually(w.status).Should(Equal(fmt.Sprintf("generation -1: 1 0 1; Error=true StrimziPodSet %s/c-p: spec.pods[0] has no name", w.namespace)))
+	w.Eventually(w.status).Should(Equal(fmt.Sprintf("generation -1: 1 0 1; Error=true StrimziPodSet %s/c-p: spec.pods[0] has no name",
+		w.namespace)))
 	w.Expect(w.names()).To(ConsistOf("c-p-0"))
 }
 
@@ -149,7 +150,8 @@ func TestTerminatingNamespace(t *testing.T) {
 	w := newWorld(t)
 	set := w.set("c-p-0", "c-p-1")
 	created := 0
-	r := w.reconciler(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	r := w.reconciler(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object,
+		opts ...client.CreateOption) error {
 		created++
 		return c.Create(ctx, o, opts...)
 	}})
@@ -166,7 +168,8 @@ func TestTerminatingNamespace(t *testing.T) {
 	w.Expect(w.names()).To(BeEmpty())
 }
 
-// What the cache says may be old. Nothing is deleted or created by a set that says otherwise by now, and no pod that changed since it was read.
+// What the cache says may be old. Nothing is deleted or created by a set that says otherwise by now, and no pod that changed since it was
+// read.
 func TestStaleCache(t *testing.T) {
 	w := newWorld(t)
 	set := w.set("c-p-0", "c-p-1")
@@ -176,7 +179,8 @@ func TestStaleCache(t *testing.T) {
 	stale := set.DeepCopy()
 	stale.Spec.Pods = stale.Spec.Pods[:1]
 	edit(w, set, func(s *core.StrimziPodSet) { list(s, "r2", "c-p-0", "c-p-1") })
-	oldSet := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	oldSet := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+		opts ...client.GetOption) error {
 		if s, ok := o.(*core.StrimziPodSet); ok {
 			stale.DeepCopyInto(s)
 			return nil
@@ -217,7 +221,8 @@ func TestStaleCache(t *testing.T) {
 	w.Expect(w.status()).To(ContainSubstring("pod c-p-1 exists and belongs to StrimziPodSet c-p with uid somebody"))
 }
 
-// An API server that fails between any two writes, with an operator that starts again each time: the pods come to be as listed, and nothing else is touched.
+// An API server that fails between any two writes, with an operator that starts again each time: the pods come to be as listed, and nothing
+// else is touched.
 func TestFaults(t *testing.T) {
 	w := newWorld(t)
 	stranger := &corev1.Pod{
@@ -250,7 +255,8 @@ func TestFaults(t *testing.T) {
 		}
 		for passes := 0; ; passes++ {
 			w.Expect(passes).To(BeNumerically("<", 200))
-			if _, err := w.pass(w.reconciler(failing(r.IntN(5), r.IntN(2) == 0))); err == nil && w.status() == fmt.Sprintf("generation +0: %d 0 %d", len(listed), len(listed)) {
+			if _, err := w.pass(w.reconciler(failing(r.IntN(5), r.IntN(2) == 0))); err == nil &&
+				w.status() == fmt.Sprintf("generation +0: %d 0 %d", len(listed), len(listed)) {
 				break
 			}
 		}
@@ -287,7 +293,8 @@ func failing(n int, late bool) interceptor.Funcs {
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			return write(func() error { return c.Patch(ctx, o, p, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return write(func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	}

@@ -89,7 +89,8 @@ func (w *world) start() (stop func()) {
 	mgr, err := ctrl.NewManager(c, ctrl.Options{
 		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 		Cache: cache.Options{
-			DefaultNamespaces: map[string]cache.Config{w.namespace: {}}, ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: TrimPod}},
+			DefaultNamespaces: map[string]cache.Config{w.namespace: {}},
+			ByObject:          map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: TrimPod}},
 		},
 	})
 	w.Expect(err).NotTo(HaveOccurred())
@@ -173,7 +174,8 @@ func (w *world) status() string {
 	if err := w.admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "c-p"}, &set); err != nil {
 		return err.Error()
 	}
-	text := fmt.Sprintf("generation %+d: %d %d %d", set.Status.ObservedGeneration-set.Generation, set.Status.Pods, set.Status.ReadyPods, set.Status.CurrentPods)
+	text := fmt.Sprintf("generation %+d: %d %d %d", set.Status.ObservedGeneration-set.Generation, set.Status.Pods, set.Status.ReadyPods,
+		set.Status.CurrentPods)
 	for _, c := range set.Status.Conditions {
 		text += "; " + c.Type + "=" + c.Status + " " + c.Message
 	}

@@ -34,7 +34,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		return fmt.Errorf("index StrimziPodSets by the pods that they list: %w", err)
 	}
 	return builder.ControllerManagedBy(mgr).Named("strimzipodset").WithOptions(options).
-		For(&core.StrimziPodSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, pauseChanged()))).
+		For(&core.StrimziPodSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{},
+			pauseChanged()))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(podChanged())).
 		Complete(r)
 }
@@ -59,12 +60,14 @@ func listedNames(object client.Object) []string {
 // setsOf are the sets that a pod concerns: the one that owns it, and those that list its name.
 func (r *Reconciler) setsOf(ctx context.Context, pod client.Object) []reconcile.Request {
 	keys := map[types.NamespacedName]bool{}
-	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == kind && strings.HasPrefix(owner.APIVersion, core.GroupVersion.Group+"/") {
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == kind &&
+		strings.HasPrefix(owner.APIVersion, core.GroupVersion.Group+"/") {
 		keys[types.NamespacedName{Namespace: pod.GetNamespace(), Name: owner.Name}] = true
 	}
 	var sets core.StrimziPodSetList
 	// The cache answers as long as the manager runs.
-	if err := r.Client.List(ctx, &sets, client.InNamespace(pod.GetNamespace()), client.MatchingFields{listedIndex: pod.GetName()}); err == nil {
+	if err := r.Client.List(ctx, &sets, client.InNamespace(pod.GetNamespace()),
+		client.MatchingFields{listedIndex: pod.GetName()}); err == nil {
 		for i := range sets.Items {
 			keys[client.ObjectKeyFromObject(&sets.Items[i])] = true
 		}
@@ -81,8 +84,9 @@ func (r *Reconciler) setsOf(ctx context.Context, pod client.Object) []reconcile.
 func pauseChanged() predicate.Predicate {
 	paused := func(o client.Object) bool { return o.GetAnnotations()[kafka.AnnotationPauseReconciliation] == "true" }
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false }, GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return paused(e.ObjectOld) != paused(e.ObjectNew) },
+		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return paused(e.ObjectOld) != paused(e.ObjectNew) },
 	}
 }
 
@@ -94,13 +98,14 @@ func podChanged() predicate.Predicate {
 		if !ok || !also {
 			return true
 		}
-		return a.UID != b.UID || !a.DeletionTimestamp.Equal(b.DeletionTimestamp) || a.Status.Phase != b.Status.Phase || isReady(a) != isReady(b) ||
+		return a.UID != b.UID || !a.DeletionTimestamp.Equal(b.DeletionTimestamp) || a.Status.Phase != b.Status.Phase ||
+			isReady(a) != isReady(b) ||
 			core.Outdated(a, b) || !maps.Equal(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 	}}
 }
 
-// TrimPod is a transformation for caches: it drops what this package does not read of a pod, which is most of it. Others that read pods from the same cache
-// must need no more.
+// TrimPod is a transformation for caches: it drops what this package does not read of a pod, which is most of it. Others that read pods
+// from the same cache must need no more.
 func TrimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

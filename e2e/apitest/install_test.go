@@ -85,11 +85,12 @@ func installed(t *testing.T, run func(...string) string, folder string) string {
 	return run("get", "-k", "../../config/"+folder, "-o", `jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 }
 
-// TestInstallOnlyWhatIsNeeded holds each folder to the kinds that it brings: the topic operator alone leaves those of Kafka clusters out, so that it can be
-// installed beside Strimzi.
+// TestInstallOnlyWhatIsNeeded holds each folder to the kinds that it brings: the topic operator alone leaves those of Kafka clusters out,
+// so that it can be installed beside Strimzi.
 func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 	run := kubectl(t, needServer(t))
-	all := []string{"kafkanodepools.kafka.strimzi.io", "kafkas.kafka.strimzi.io", "kafkatopics.kafka.strimzi.io", "strimzipodsets.core.strimzi.io"}
+	all := []string{"kafkanodepools.kafka.strimzi.io", "kafkas.kafka.strimzi.io", "kafkatopics.kafka.strimzi.io",
+		"strimzipodsets.core.strimzi.io"}
 	for folder, want := range map[string][]string{
 		"topic-operator/default":                     {"kafkatopics.kafka.strimzi.io"},
 		"topic-operator/overlays/example":            {"kafkatopics.kafka.strimzi.io"},

@@ -126,7 +126,8 @@ func TestServerSideApply(t *testing.T) {
 				delete(object.Object, "status")
 				unstructured.RemoveNestedField(object.Object, "metadata", "generation")
 				for _, c := range []client.Client{client.NewDryRunClient(s.strict()), s.strict()} {
-					if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("apitest")); err != nil {
+					if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()),
+						client.FieldOwner("apitest")); err != nil {
 						t.Fatalf("apply through %s: %v", version, err)
 					}
 				}

@@ -76,7 +76,8 @@ func TestStrimziPodSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(pods) != 1 || pods[0].Annotations[corev1api.AnnotationRevision] != "65a2d237" || pods[0].Labels[corev1api.LabelBrokerRole] != "true" {
+	if len(pods) != 1 || pods[0].Annotations[corev1api.AnnotationRevision] != "65a2d237" ||
+		pods[0].Labels[corev1api.LabelBrokerRole] != "true" {
 		t.Errorf("the pods of the set are %+v", pods)
 	}
 	typed.Spec.Pods[0].Raw = []byte(`{"metadata": 7}`)
@@ -111,7 +112,8 @@ func TestPodSetCRD(t *testing.T) {
 		for _, c := range version.AdditionalPrinterColumns {
 			columns = append(columns, c.Name+" "+c.JSONPath)
 		}
-		want := []string{"Pods .status.pods", "Ready Pods .status.readyPods", "Current Pods .status.currentPods", "Age .metadata.creationTimestamp"}
+		want := []string{"Pods .status.pods", "Ready Pods .status.readyPods", "Current Pods .status.currentPods",
+			"Age .metadata.creationTimestamp"}
 		if !slices.Equal(columns, want) {
 			t.Errorf("%s: columns = %v", version.Name, columns)
 		}
@@ -149,7 +151,8 @@ func TestPodSetStatus(t *testing.T) {
 	object.SetNamespace(s.namespace(ctx, t))
 	status := map[string]any{
 		"observedGeneration": int64(1), "pods": int64(3), "readyPods": int64(2), "currentPods": int64(1),
-		"conditions": []any{map[string]any{"type": "Error", "status": "true", "reason": "KubernetesClientException", "message": "no", "lastTransitionTime": "2024-01-01T00:00:00.123456789Z"}},
+		"conditions": []any{map[string]any{"type": "Error", "status": "true", "reason": "KubernetesClientException", "message": "no",
+			"lastTransitionTime": "2024-01-01T00:00:00.123456789Z"}},
 	}
 	object.Object["status"] = map[string]any{"pods": int64(9)}
 	if err := s.strict().Create(ctx, object); err != nil {
@@ -179,7 +182,8 @@ func TestPodSetStatus(t *testing.T) {
 	same(t, "v1beta2", status, older.Status)
 }
 
-// TestPodSetApply applies Strimzi's manifest by kubectl, in both ways: the second time changes nothing, and the Go type writes back what it read.
+// TestPodSetApply applies Strimzi's manifest by kubectl, in both ways: the second time changes nothing, and the Go type writes back what it
+// read.
 func TestPodSetApply(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -206,7 +210,8 @@ func TestPodSetApply(t *testing.T) {
 		if first.ResourceVersion != again.ResourceVersion {
 			t.Errorf("%s: applying the same again, or writing back what was read, changed it:\n%s\n%s", mode, asJSON(t, first), asJSON(t, again))
 		}
-		if got := run("get", "strimzi,sps", "-n", namespace, "-o", "name"); !strings.Contains(got, "strimzipodset.core.strimzi.io/my-cluster-kafka\n") {
+		if got := run("get", "strimzi,sps", "-n", namespace, "-o", "name"); !strings.Contains(got,
+			"strimzipodset.core.strimzi.io/my-cluster-kafka\n") {
 			t.Errorf("get strimzi,sps = %q", got)
 		}
 	}

@@ -60,7 +60,8 @@ func run(m *testing.M) int {
 func start(folders []string) (*server, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, kafkav1.AddToScheme, kafkav1beta2.AddToScheme, corev1api.AddToScheme, corev1beta2.AddToScheme,
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, kafkav1.AddToScheme, kafkav1beta2.AddToScheme, corev1api.AddToScheme,
+		corev1beta2.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err

@@ -77,21 +77,22 @@ func TestInvalid(t *testing.T) {
 		status string
 		want   string
 	}{
-		"no partitions":            {spec: `{"partitions":0}`, want: "spec.partitions in body should be greater than or equal to 1"},
-		"negative partitions":      {spec: `{"partitions":-1}`, want: "spec.partitions in body should be greater than or equal to 1"},
-		"no replicas":              {spec: `{"replicas":0}`, want: "spec.replicas in body should be greater than or equal to 1"},
-		"too many replicas":        {spec: `{"replicas":32768}`, want: "spec.replicas in body should be less than or equal to 32767"},
-		"partitions as text":       {spec: `{"partitions":"12"}`, want: `spec.partitions in body must be of type integer: "string"`},
-		"partitions as fraction":   {spec: `{"partitions":1.5}`, want: "spec.partitions in body must be of type int"},
-		"more than 32 bits":        {spec: `{"partitions":2147483648}`, want: "spec.partitions"},
-		"config as list":           {spec: `{"config":["a"]}`, want: `spec.config in body must be of type object: "array"`},
-		"config as text":           {spec: `{"config":"a"}`, want: `spec.config in body must be of type object: "string"`},
-		"topicName as number":      {spec: `{"topicName":1}`, want: `spec.topicName in body must be of type string: "integer"`},
-		"managed as text":          {spec: `{"managed":"false"}`, want: `spec.managed in body must be of type boolean: "string"`},
-		"spec as list":             {spec: `[]`, want: `spec in body must be of type object: "array"`},
-		"unknown field":            {spec: `{"partition":1}`, want: `unknown field "spec.partition"`},
-		"condition without quotes": {status: `{"conditions":[{"type":"Ready","status":true}]}`, want: `status.conditions[0].status: Invalid value: "boolean"`},
-		"replicasChange state":     {status: `{"replicasChange":{"state":"done"}}`, want: `Unsupported value: "done"`},
+		"no partitions":          {spec: `{"partitions":0}`, want: "spec.partitions in body should be greater than or equal to 1"},
+		"negative partitions":    {spec: `{"partitions":-1}`, want: "spec.partitions in body should be greater than or equal to 1"},
+		"no replicas":            {spec: `{"replicas":0}`, want: "spec.replicas in body should be greater than or equal to 1"},
+		"too many replicas":      {spec: `{"replicas":32768}`, want: "spec.replicas in body should be less than or equal to 32767"},
+		"partitions as text":     {spec: `{"partitions":"12"}`, want: `spec.partitions in body must be of type integer: "string"`},
+		"partitions as fraction": {spec: `{"partitions":1.5}`, want: "spec.partitions in body must be of type int"},
+		"more than 32 bits":      {spec: `{"partitions":2147483648}`, want: "spec.partitions"},
+		"config as list":         {spec: `{"config":["a"]}`, want: `spec.config in body must be of type object: "array"`},
+		"config as text":         {spec: `{"config":"a"}`, want: `spec.config in body must be of type object: "string"`},
+		"topicName as number":    {spec: `{"topicName":1}`, want: `spec.topicName in body must be of type string: "integer"`},
+		"managed as text":        {spec: `{"managed":"false"}`, want: `spec.managed in body must be of type boolean: "string"`},
+		"spec as list":           {spec: `[]`, want: `spec in body must be of type object: "array"`},
+		"unknown field":          {spec: `{"partition":1}`, want: `unknown field "spec.partition"`},
+		"condition without quotes": {status: `{"conditions":[{"type":"Ready","status":true}]}`,
+			want: `status.conditions[0].status: Invalid value: "boolean"`},
+		"replicasChange state": {status: `{"replicasChange":{"state":"done"}}`, want: `Unsupported value: "done"`},
 	}
 	for name, tc := range cases {
 		for _, version := range versions {
@@ -229,7 +230,8 @@ func TestStatusIsSeparate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *topic.Spec.Partitions != 3 || topic.Status.ClusterID != "theirs" || topic.Generation != 1 {
-		t.Errorf("after a status update: partitions %d, clusterId %q, generation %d", *topic.Spec.Partitions, topic.Status.ClusterID, topic.Generation)
+		t.Errorf("after a status update: partitions %d, clusterId %q, generation %d", *topic.Spec.Partitions, topic.Status.ClusterID,
+			topic.Generation)
 	}
 }
 
@@ -282,7 +284,8 @@ func TestKubectl(t *testing.T) {
 	for _, mode := range []string{"--server-side=false", "--server-side=true"} {
 		namespace := s.namespace(ctx, t)
 		first := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml")
-		if again := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml"); mode == "--server-side=false" && strings.Contains(again, "configured") {
+		if again := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml"); mode == "--server-side=false" &&
+			strings.Contains(again, "configured") {
 			t.Errorf("apply %s: the second time changed something:\n%s", mode, again)
 		}
 		if got := strings.Count(first, "kafkatopic.kafka.strimzi.io/"); got != len(read(t, "testdata/strimzi-examples.yaml")) {
@@ -293,7 +296,8 @@ func TestKubectl(t *testing.T) {
 		}
 	}
 	topic := claimed(ctx, t, s)
-	if got := strings.Fields(run("get", "kt", "-n", topic.Namespace, "--no-headers")); !slices.Equal(got[:5], []string{"claimed", "my-cluster", "12", "3", "False"}) {
+	if got := strings.Fields(run("get", "kt", "-n", topic.Namespace, "--no-headers")); !slices.Equal(got[:5],
+		[]string{"claimed", "my-cluster", "12", "3", "False"}) {
 		t.Errorf("get kt = %v", got)
 	}
 	run("wait", "--for=condition=Ready=false", "--timeout=10s", "-n", topic.Namespace, "kt/claimed")

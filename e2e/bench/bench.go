@@ -17,7 +17,8 @@ type Options struct {
 	Rounds int
 	// Burst is how many objects are applied at once in the last measurement; 0 leaves it out.
 	Burst int
-	// Nodes are the sizes of the Kafkas that the cluster-operator is measured with, and Kafkas is how many of three nodes are applied at once; 0 leaves that out.
+	// Nodes are the sizes of the Kafkas that the cluster-operator is measured with, and Kafkas is how many of three nodes are applied at once;
+	// 0 leaves that out.
 	Nodes  []int
 	Kafkas int
 	// Only names the measurements to make: ready, stretch, kafkas, roller, latency, bulk, scale, burst. None means all.

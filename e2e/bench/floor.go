@@ -66,7 +66,8 @@ func (f *floor) status(ctx context.Context, kt *v1.KafkaTopic, id kafka.TopicID)
 	return mergePatch(ctx, f.client.Status(), kt, map[string]any{
 		"metadata": map[string]any{"resourceVersion": kt.ResourceVersion},
 		"status": v1.KafkaTopicStatus{ObservedGeneration: kt.Generation, TopicName: kt.Name, TopicID: id.String(),
-			Conditions: []v1.Condition{{Type: v1.ConditionReady, Status: v1.ConditionTrue, LastTransitionTime: time.Now().UTC().Format(time.RFC3339Nano)}}},
+			Conditions: []v1.Condition{{Type: v1.ConditionReady, Status: v1.ConditionTrue,
+				LastTransitionTime: time.Now().UTC().Format(time.RFC3339Nano)}}},
 	})
 }
 
@@ -104,7 +105,8 @@ func (f *floor) createObject(ctx context.Context, i int) error {
 	if err := f.client.Create(ctx, kt); err != nil {
 		return err
 	}
-	return f.patch(ctx, kt, map[string]any{"metadata": map[string]any{"resourceVersion": kt.ResourceVersion, "finalizers": []string{v1.FinalizerTopicOperator}}})
+	return f.patch(ctx, kt, map[string]any{"metadata": map[string]any{"resourceVersion": kt.ResourceVersion,
+		"finalizers": []string{v1.FinalizerTopicOperator}}})
 }
 
 func (f *floor) createTopics(ctx context.Context, from, to int) error {
@@ -112,7 +114,8 @@ func (f *floor) createTopics(ctx context.Context, from, to int) error {
 	retention := "7200000"
 	for i := from; i < to; i++ {
 		name := newTopic(f.namespace, f.namespace, f.first+i).Name
-		topics = append(topics, kafka.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{"retention.ms": &retention}})
+		topics = append(topics, kafka.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1,
+			Configs: map[string]*string{"retention.ms": &retention}})
 	}
 	made, err := f.admin.CreateTopics(ctx, topics, false)
 	for i := from; i < to && err == nil; i++ {
@@ -150,7 +153,8 @@ func (f *floor) changeOneByOne(ctx context.Context) error {
 func (f *floor) changeTopics(ctx context.Context, from, to int) error {
 	changes := make([]kafka.ConfigChange, 0, to-from)
 	for i := from; i < to; i++ {
-		changes = append(changes, kafka.ConfigChange{Resource: kafka.TopicResource(f.objects[i].Name), Set: map[string]string{"retention.ms": "3600000"}})
+		changes = append(changes, kafka.ConfigChange{Resource: kafka.TopicResource(f.objects[i].Name),
+			Set: map[string]string{"retention.ms": "3600000"}})
 	}
 	done, err := f.admin.AlterConfigs(ctx, changes, false)
 	for _, e := range done {

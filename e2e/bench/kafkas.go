@@ -29,8 +29,8 @@ const (
 	touches = 5
 )
 
-// kafkas measures the cluster-operator on a real API server, with a kubelet that only says that pods are ready. No broker answers, so that each pass over a
-// Kafka that is ready asks for one in vain.
+// kafkas measures the cluster-operator on a real API server, with a kubelet that only says that pods are ready. No broker answers, so that
+// each pass over a Kafka that is ready asks for one in vain.
 func (w *world) kafkas(ctx context.Context, r *Report, sizes []int, many int) (err error) {
 	if err := podset.AddToScheme(w.scheme); err != nil {
 		return err
@@ -57,7 +57,8 @@ func (w *world) kafkas(ctx context.Context, r *Report, sizes []int, many int) (e
 	if many == 0 {
 		return nil
 	}
-	return w.withKafkaOperator(ctx, program, fmt.Sprintf("bench-%d-kafkas", many), func(o *kafkaOperator) error { return o.many(ctx, r, many) })
+	return w.withKafkaOperator(ctx, program, fmt.Sprintf("bench-%d-kafkas", many),
+		func(o *kafkaOperator) error { return o.many(ctx, r, many) })
 }
 
 // kafkaOperator is a cluster-operator that works on one namespace.
@@ -128,9 +129,11 @@ func (w *world) kubelet(ctx context.Context, namespace string) error {
 			return client.IgnoreNotFound(err)
 		}
 		pod.Status = corev1.PodStatus{
-			Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}},
+			Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+				LastTransitionTime: metav1.Now()}},
 			ContainerStatuses: []corev1.ContainerStatus{{
-				Name: podset.ContainerKafka, Image: "kafka", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+				Name: podset.ContainerKafka, Image: "kafka", Ready: true,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 			}},
 		}
 		pod.ResourceVersion = "" // the binding has changed it
@@ -255,7 +258,8 @@ func (o *kafkaOperator) allReady(ctx context.Context, n int) error {
 		}
 		ready := 0
 		for i := range list.Items {
-			if slices.ContainsFunc(list.Items[i].Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue }) {
+			if slices.ContainsFunc(list.Items[i].Status.Conditions,
+				func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue }) {
 				ready++
 			}
 		}
@@ -300,7 +304,8 @@ func kafkaOf(namespace, name string, nodes int) []client.Object {
 	}
 	kafka := &v1.Kafka{ObjectMeta: meta(name), Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{
 		Listeners: []v1.Listener{{Name: "tls", Port: 9093, Type: v1.ListenerInternal, TLS: true}},
-		Config:    map[string]v1.ConfigValue{"default.replication.factor": v1.StringConfigValue("3"), "min.insync.replicas": v1.StringConfigValue("2")},
+		Config: map[string]v1.ConfigValue{"default.replication.factor": v1.StringConfigValue("3"),
+			"min.insync.replicas": v1.StringConfigValue("2")},
 	}}}
 	if nodes <= 3 {
 		return []client.Object{pool("combined", nodes, v1.RoleController, v1.RoleBroker), kafka}

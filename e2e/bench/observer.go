@@ -13,7 +13,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// observer follows the KafkaTopics of one namespace. It runs beside the floor as well as beside the operator, so that its own cost is on both sides.
+// observer follows the KafkaTopics of one namespace. It runs beside the floor as well as beside the operator, so that its own cost is on
+// both sides.
 type observer struct {
 	mu      sync.Mutex
 	objects map[string]objectState
@@ -28,7 +29,8 @@ type objectState struct {
 
 func (w *world) observe(ctx context.Context, namespace string) (*observer, error) {
 	o := &observer{objects: map[string]objectState{}, changed: make(chan struct{})}
-	c, err := cache.New(w.config, cache.Options{Scheme: w.scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()})
+	c, err := cache.New(w.config, cache.Options{Scheme: w.scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}},
+		DefaultTransform: cache.TransformStripManagedFields()})
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,9 @@ const readyRounds = 3
 // machine is a real Kubernetes cluster of one machine, with the operators deployed.
 type machine struct{ *deploy.Place }
 
-// ready measures how long a Kafka of three nodes takes from being applied until it is ready, on a real Kubernetes cluster. The floor are the same pods with
-// the same probes on new volumes, created at once with all that they need being there already, and nobody at work beside Kubernetes.
+// ready measures how long a Kafka of three nodes takes from being applied until it is ready, on a real Kubernetes cluster. The floor are
+// the same pods with the same probes on new volumes, created at once with all that they need being there already, and nobody at work beside
+// Kubernetes.
 func ready(ctx context.Context, r *Report) (err error) {
 	dir, err := os.MkdirTemp("", "bench-ready-")
 	if err != nil {
@@ -112,7 +113,8 @@ func (m machine) timed(ctx context.Context, namespace, manifest string) (time.Du
 	return time.Since(began), err
 }
 
-// byHand makes the pods of the namespace's Kafka again on new volumes, in all Kubernetes clusters, and returns how long it took until they were ready.
+// byHand makes the pods of the namespace's Kafka again on new volumes, in all Kubernetes clusters, and returns how long it took until they
+// were ready.
 func byHand(ctx context.Context, namespace string, machines ...machine) (took time.Duration, err error) {
 	for _, m := range machines {
 		if err := m.Scale(ctx, 0); err != nil {
@@ -181,17 +183,20 @@ func (m machine) nodes(ctx context.Context, namespace string) (pods []corev1.Pod
 	return podList.Items, len(claimList.Items), err
 }
 
-// wanted are the volumes and pods of the namespace's Kafka, to be made again. Nobody is there to say where a pod runs; on one machine that does not change.
+// wanted are the volumes and pods of the namespace's Kafka, to be made again. Nobody is there to say where a pod runs; on one machine that
+// does not change.
 func (m machine) wanted(ctx context.Context, namespace string) ([]client.Object, error) {
 	var list []client.Object
 	var claims corev1.PersistentVolumeClaimList
 	var sets podset.StrimziPodSetList
-	if err := errors.Join(m.Client.List(ctx, &claims, client.InNamespace(namespace)), m.Client.List(ctx, &sets, client.InNamespace(namespace))); err != nil {
+	if err := errors.Join(m.Client.List(ctx, &claims, client.InNamespace(namespace)),
+		m.Client.List(ctx, &sets, client.InNamespace(namespace))); err != nil {
 		return nil, err
 	}
 	for _, c := range claims.Items {
 		c.Spec.VolumeName = ""
-		list = append(list, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: c.Name, Labels: c.Labels}, Spec: c.Spec})
+		list = append(list, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: c.Name, Labels: c.Labels},
+			Spec: c.Spec})
 	}
 	for _, set := range sets.Items {
 		for _, raw := range set.Spec.Pods {

@@ -17,8 +17,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// roller takes the figures of the roller's core from its own program: what it measures is internal to its module. What a look at a large Kafka costs,
-// and what the whole program takes, come first.
+// roller takes the figures of the roller's core from its own program: what it measures is internal to its module. What a look at a large
+// Kafka costs, and what the whole program takes, come first.
 func (w *world) roller(ctx context.Context, r *Report) error {
 	if err := reading(ctx, r); err != nil {
 		return err
@@ -41,7 +41,8 @@ func (w *world) roller(ctx context.Context, r *Report) error {
 	return take(out, r)
 }
 
-// reading reads 200,000 partitions from an embedded Kafka, as each look of the roller does; the share of the server, which is of this process, is in it.
+// reading reads 200,000 partitions from an embedded Kafka, as each look of the roller does; the share of the server, which is of this
+// process, is in it.
 func reading(ctx context.Context, r *Report) error {
 	const batches, topics, partitions = 40, 50, 100
 	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 3})

@@ -33,8 +33,8 @@ const (
 	memoryLooks                 = 6
 )
 
-// rollerMemory measures the roller's Deployment at 1,000 brokers: their pods and pod sets on a real API server, their topics in an embedded Kafka. Nothing can be
-// restarted, because an embedded Kafka tells of no quorum, but everything is read at each look.
+// rollerMemory measures the roller's Deployment at 1,000 brokers: their pods and pod sets on a real API server, their topics in an embedded
+// Kafka. Nothing can be restarted, because an embedded Kafka tells of no quorum, but everything is read at each look.
 func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: manyBrokers})
 	if err != nil {
@@ -61,7 +61,8 @@ func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 		return err
 	}
 	log := filepath.Join(dir, "log")
-	p, address, err := w.serve(program, log, "run", "--namespace="+memoryNamespace, "--cluster=many", "--bootstrap-servers="+strings.Join(cluster.Bootstrap()[:3], ","))
+	p, address, err := w.serve(program, log, "run", "--namespace="+memoryNamespace, "--cluster=many",
+		"--bootstrap-servers="+strings.Join(cluster.Bootstrap()[:3], ","))
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,8 @@ func fillMany(ctx context.Context, bootstrap []string) error {
 	return err
 }
 
-// makeNodes makes pod sets, with the pods and ConfigMaps of their nodes. All pods are ready but the last one, so that the roller keeps looking.
+// makeNodes makes pod sets, with the pods and ConfigMaps of their nodes. All pods are ready but the last one, so that the roller keeps
+// looking.
 func (w *world) makeNodes(ctx context.Context) error {
 	if err := podset.AddToScheme(w.scheme); err != nil {
 		return err
@@ -107,7 +109,8 @@ func (w *world) makeNodes(ctx context.Context) error {
 	}
 	settings := strings.Repeat("# what a node's configuration file has besides, in Strimzi's and in ours\n", 60)
 	for first := int32(0); first < manyBrokers; first += brokersOfAPool {
-		pool := podsets.Pool{Namespace: memoryNamespace, Cluster: "many", Name: fmt.Sprintf("pool%d", first/brokersOfAPool), Broker: true, Revision: "r"}
+		pool := podsets.Pool{Namespace: memoryNamespace, Cluster: "many", Name: fmt.Sprintf("pool%d", first/brokersOfAPool), Broker: true,
+			Revision: "r"}
 		for id := first; id < first+brokersOfAPool; id++ {
 			pool.Nodes = append(pool.Nodes, id)
 		}
@@ -123,7 +126,8 @@ func (w *world) makeNodes(ctx context.Context) error {
 			return err
 		}
 		yes := true
-		owner := metav1.OwnerReference{APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}
+		owner := metav1.OwnerReference{APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
+			Controller: &yes}
 		err = each(ctx, len(pods), func(ctx context.Context, i int) error {
 			pod := &pods[i]
 			pod.OwnerReferences = []metav1.OwnerReference{owner}
@@ -137,7 +141,8 @@ func (w *world) makeNodes(ctx context.Context) error {
 			pod.Status = corev1.PodStatus{
 				Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}},
 				ContainerStatuses: []corev1.ContainerStatus{{
-					Name: podset.ContainerKafka, Image: "kafka", Ready: ready == corev1.ConditionTrue, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+					Name: podset.ContainerKafka, Image: "kafka", Ready: ready == corev1.ConditionTrue,
+					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 				}},
 			}
 			if err := w.client.Status().Update(ctx, pod); err != nil {

@@ -39,9 +39,9 @@ type stretched struct {
 // quiet is for how long requests of a converged Kafka are counted.
 const quiet = time.Minute
 
-// stretch measures a Kafka over three real Kubernetes clusters: how long it takes until it is ready, beside the same pods made by hand; what the operators ask
-// of a remote API server when there is nothing to do; how soon the loss of a Kubernetes cluster shows, and how long a producer pauses then, beside the same
-// Kafka without operators.
+// stretch measures a Kafka over three real Kubernetes clusters: how long it takes until it is ready, beside the same pods made by hand;
+// what the operators ask of a remote API server when there is nothing to do; how soon the loss of a Kubernetes cluster shows, and how long
+// a producer pauses then, beside the same Kafka without operators.
 func stretch(ctx context.Context, r *Report) (err error) {
 	dir, err := os.MkdirTemp("", "bench-stretch-")
 	if err != nil {
@@ -133,7 +133,8 @@ func (s *stretched) requests(ctx context.Context) (requests, error) {
 	}
 	home := strings.TrimPrefix(central.RESTConfig().Host, "https://")
 	for i := range pods.Items {
-		text, err := central.Kubectl(ctx, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:8080/proxy/metrics", deploy.Namespace, pods.Items[i].Name))
+		text, err := central.Kubectl(ctx, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:8080/proxy/metrics", deploy.Namespace,
+			pods.Items[i].Name))
 		if err != nil {
 			return sum, err
 		}
@@ -156,8 +157,8 @@ func (s *stretched) requests(ctx context.Context) (requests, error) {
 	return sum, nil
 }
 
-// loss cuts a Kubernetes cluster off and heals it while records are written, and returns the longest time that one took. With a report, it tells when the loss
-// and the return show in the status.
+// loss cuts a Kubernetes cluster off and heals it while records are written, and returns the longest time that one took. With a report, it
+// tells when the loss and the return show in the status.
 func (s *stretched) loss(ctx context.Context, r *Report, topic string) (longest time.Duration, err error) {
 	flow, err := s.records(ctx, topic)
 	if err != nil {
@@ -186,7 +187,10 @@ func (s *stretched) loss(ctx context.Context, r *Report, topic string) (longest 
 		return 0, err
 	}
 	if r != nil {
-		if err := s.until(ctx, "it is ready again", func(k *v1.Kafka) bool { return state(k, v1.ConditionReady) == metav1.ConditionTrue }); err != nil {
+		if err := s.until(ctx, "it is ready again", func(k *v1.Kafka) bool {
+			return state(k,
+				v1.ConditionReady) == metav1.ConditionTrue
+		}); err != nil {
 			return 0, err
 		}
 		r.add("stretched_kafka_ready_after_the_return_of_a_cluster", time.Since(began).Seconds(), "s")
@@ -237,7 +241,8 @@ func (s *stretched) records(ctx context.Context, topic string) (*traffic.Traffic
 		}
 	}
 	admin, err := saramakafka.New(kafka.Config{
-		Bootstrap: addresses, ClientID: "bench", RequestTimeout: 10 * time.Second, Dial: s.lab.DialContext, TLS: &kafka.TLS{TrustedCertificates: authority},
+		Bootstrap: addresses, ClientID: "bench", RequestTimeout: 10 * time.Second, Dial: s.lab.DialContext,
+		TLS: &kafka.TLS{TrustedCertificates: authority},
 	})
 	if err != nil {
 		return nil, err
@@ -248,7 +253,8 @@ func (s *stretched) records(ctx context.Context, topic string) (*traffic.Traffic
 		return nil, err
 	}
 	flow, err := traffic.Start(ctx, traffic.Options{
-		Bootstrap: addresses, Dial: s.lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic, Group: topic + "-readers",
+		Bootstrap: addresses, Dial: s.lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic,
+		Group: topic + "-readers",
 	})
 	if err != nil {
 		return nil, err

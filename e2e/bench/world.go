@@ -76,7 +76,8 @@ func (w *world) startKafka(ctx context.Context, brokers int, progress io.Writer)
 	if err := w.stopKafka(); err != nil {
 		return err
 	}
-	if w.broker, err = realkafka.Start(ctx, realkafka.Options{Brokers: brokers, HeapMB: 1536, JVMFlags: []string{"-XX:TieredStopAtLevel=4"}, Log: progress,
+	if w.broker, err = realkafka.Start(ctx, realkafka.Options{Brokers: brokers, HeapMB: 1536, JVMFlags: []string{"-XX:TieredStopAtLevel=4"},
+		Log:    progress,
 		Config: map[string]string{"auto.create.topics.enable": "false"}}); err != nil {
 		return err
 	}
@@ -114,7 +115,8 @@ func newTopic(namespace, prefix string, i int) *v1.KafkaTopic {
 	name := fmt.Sprintf("%s-%05d", prefix, i)
 	return &v1.KafkaTopic{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{v1.LabelCluster: "bench"}},
-		Spec:       &v1.KafkaTopicSpec{Partitions: &one, Replicas: &one, Config: map[string]v1.ConfigValue{"retention.ms": v1.StringConfigValue("7200000")}},
+		Spec: &v1.KafkaTopicSpec{Partitions: &one, Replicas: &one,
+			Config: map[string]v1.ConfigValue{"retention.ms": v1.StringConfigValue("7200000")}},
 	}
 }
 
@@ -155,7 +157,8 @@ func (w *world) post(ctx context.Context, namespace, prefix string, from, to int
 func (w *world) startOperator(ctx context.Context, namespace string, env map[string]string) (*operatorproc.Process, error) {
 	all := maps.Clone(w.settings)
 	maps.Copy(all, env)
-	p, err := operatorproc.Start(ctx, operatorproc.Options{Kubeconfig: w.plane.Kubeconfig(), Namespace: namespace, Bootstrap: w.broker.Bootstrap(), Env: all})
+	p, err := operatorproc.Start(ctx, operatorproc.Options{Kubeconfig: w.plane.Kubeconfig(), Namespace: namespace,
+		Bootstrap: w.broker.Bootstrap(), Env: all})
 	if err != nil {
 		return nil, err
 	}

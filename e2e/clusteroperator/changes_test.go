@@ -79,7 +79,8 @@ func (k *cluster) renewCA() {
 	Eventually(func(g Gomega) {
 		g.Expect(k.secret(g, "-cluster-ca-cert").Data["ca.crt"]).NotTo(Equal(before.Data["ca.crt"]))
 	}).Should(Succeed(), func() string { return said(k.namespace) })
-	k.carries(map[string]string{podset.AnnotationClusterCACertGeneration: k.secret(Default, "-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"]})
+	k.carries(map[string]string{podset.AnnotationClusterCACertGeneration: k.secret(Default,
+		"-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"]})
 }
 
 // replaceCAKey asks for a new key of the cluster CA.
@@ -107,7 +108,8 @@ func (k *cluster) switched() {
 func (k *cluster) settled(old []byte) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		g.Expect(slices.Sorted(maps.Keys(k.secret(g, "-cluster-ca-cert").Data))).NotTo(ContainElement(MatchRegexp(`^ca-.*\.crt$`)), "the old certificate is dropped")
+		g.Expect(slices.Sorted(maps.Keys(k.secret(g, "-cluster-ca-cert").Data))).NotTo(ContainElement(MatchRegexp(`^ca-.*\.crt$`)),
+			"the old certificate is dropped")
 	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
 	k.ready()
 	addresses, _ := k.outside()
@@ -165,8 +167,9 @@ func ownAuthority() (certificate, key []byte) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	Expect(err).NotTo(HaveOccurred())
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "our own CA"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "our own CA"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().AddDate(1, 0, 0),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	Expect(err).NotTo(HaveOccurred())

@@ -85,7 +85,8 @@ func conditions(list []v1.Condition) map[string]string {
 // pods are the Kafka's nodes.
 func (k *cluster) pods(g Gomega) []corev1.Pod {
 	var pods corev1.PodList
-	g.Expect(k8s.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{v1.LabelCluster: k.name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
+	g.Expect(k8s.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{v1.LabelCluster: k.name},
+		client.HasLabels{podset.LabelPoolName})).To(Succeed())
 	return pods.Items
 }
 
@@ -102,7 +103,8 @@ func (k *cluster) readyPods(g Gomega) map[string]types.UID {
 	return uids
 }
 
-// outside is how somebody outside of the Kubernetes cluster reaches the Kafka: at the addresses that its status names, trusting its CA alone.
+// outside is how somebody outside of the Kubernetes cluster reaches the Kafka: at the addresses that its status names, trusting its CA
+// alone.
 func (k *cluster) outside() (addresses []string, authority []byte) {
 	GinkgoHelper()
 	for _, l := range k.object(Default).Status.Listeners {
@@ -164,7 +166,8 @@ func (k *cluster) admin() *saramakafka.Admin {
 func connect(addresses []string, authority []byte) *saramakafka.Admin {
 	GinkgoHelper()
 	admin, err := saramakafka.New(kafka.Config{
-		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 10 * time.Second, Dial: lab.DialContext, TLS: &kafka.TLS{TrustedCertificates: authority},
+		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 10 * time.Second, Dial: lab.DialContext,
+		TLS: &kafka.TLS{TrustedCertificates: authority},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(admin.Close)
@@ -185,8 +188,9 @@ func (k *cluster) write(topic string, least int, during func()) []string {
 	report := flow.Stop(limited)
 	Expect(report.Err()).NotTo(HaveOccurred())
 	acknowledged.Add(int64(len(report.Acknowledged)))
-	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways, fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
-		len(report.Acknowledged), report.Longest.Round(time.Millisecond)))
+	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways,
+		fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
+			len(report.Acknowledged), report.Longest.Round(time.Millisecond)))
 	return report.Acknowledged
 }
 

@@ -65,8 +65,10 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		before := k.readyPods(Default)
 		victim := slices.Sorted(maps.Keys(before))[1]
 		began := time.Now()
-		Expect(k8s.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: k.namespace, Name: victim}}, client.GracePeriodSeconds(0))).To(Succeed())
-		Eventually(func(g Gomega) { g.Expect(k.readyPods(g)).To(HaveKeyWithValue(victim, Not(Equal(before[victim])))) }).Should(Succeed(), func() string { return said(k.namespace) })
+		Expect(k8s.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: k.namespace, Name: victim}},
+			client.GracePeriodSeconds(0))).To(Succeed())
+		Eventually(func(g Gomega) { g.Expect(k.readyPods(g)).To(HaveKeyWithValue(victim, Not(Equal(before[victim])))) }).Should(Succeed(),
+			func() string { return said(k.namespace) })
 		report("a killed pod is ready again", time.Since(began))
 		k.ready()
 		k.inSync(k.admin())
@@ -105,13 +107,15 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		admin := k.admin()
 		began := time.Now()
 		k.write("flow", 500, func() {
-			kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
+			kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p",
+				`{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
 			Eventually(func(g Gomega) {
 				nodes, err := admin.DescribeNodeConfigs(ctx, []int32{0, 1, 2}, []string{"auto.create.topics.enable"})
 				g.Expect(err).NotTo(HaveOccurred())
 				for id, node := range nodes {
 					g.Expect(node.Err).NotTo(HaveOccurred(), "node %d", id)
-					g.Expect(node.Entries["auto.create.topics.enable"]).To(And(HaveField("Value", "false"), HaveField("Source", kafka.SourceStaticBroker)), "node %d", id)
+					g.Expect(node.Entries["auto.create.topics.enable"]).To(And(HaveField("Value", "false"), HaveField("Source", kafka.SourceStaticBroker)),
+						"node %d", id)
 				}
 				g.Expect(k.readyPods(g)).To(HaveLen(k.nodes))
 			}).Should(Succeed(), func() string { return said(k.namespace) })

@@ -46,7 +46,8 @@ func prove(t *testing.T, passed bool) {
 	if !passed {
 		violations = 1
 	}
-	line, err := json.Marshal(map[string]any{"name": "life cycles of Kafkas on real nodes", "count": acknowledged.Load(), "violations": violations, "seed": seed})
+	line, err := json.Marshal(map[string]any{"name": "life cycles of Kafkas on real nodes", "count": acknowledged.Load(),
+		"violations": violations, "seed": seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,8 @@ func restless() (stop func()) {
 			}
 			// While the API server is away, nobody is killed.
 			var pods corev1.PodList
-			if k8s.List(ctx, &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/name": "cluster-operator"}) != nil || len(pods.Items) == 0 {
+			if k8s.List(ctx, &pods, client.InNamespace(operatorNamespace),
+				client.MatchingLabels{"app.kubernetes.io/name": "cluster-operator"}) != nil || len(pods.Items) == 0 {
 				continue
 			}
 			victim := &pods.Items[moments.IntN(len(pods.Items))]
@@ -94,7 +96,8 @@ func restless() (stop func()) {
 	}
 }
 
-// through has a Kafka go through something while records are written to it and the operator is killed, and waits until all is as it should be.
+// through has a Kafka go through something while records are written to it and the operator is killed, and waits until all is as it should
+// be.
 func (k *cluster) through(what string, change func()) {
 	GinkgoHelper()
 	topic := "during-" + strconv.FormatUint(uint64(dice.Uint32()), 16)

@@ -36,7 +36,8 @@ var (
 	k8s client.WithWatch
 )
 
-// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as well.
+// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as
+// well.
 const patience = 4 * time.Minute
 
 // operatorNamespace is where the cluster-operator and the roller run.

@@ -40,7 +40,8 @@ var _ = Describe("a small Kafka", func() {
 		version := theirs.GetResourceVersion()
 		kubectl("apply", "--server-side", "-n", k.namespace, "-f", k.path())
 		Eventually(func(g Gomega) {
-			g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady, And(HavePrefix("False"), ContainSubstring(theirs.GetName()))))
+			g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady,
+				And(HavePrefix("False"), ContainSubstring(theirs.GetName()))))
 		}).Should(Succeed(), func() string { return said(k.namespace) })
 		GinkgoWriter.Println(conditions(k.object(Default).Status.Conditions))
 		Consistently(func(g Gomega) {
@@ -52,10 +53,13 @@ var _ = Describe("a small Kafka", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
 		Expect(theirs.GetResourceVersion()).To(Equal(version))
 	},
-		Entry("a Service", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "small-kafka-bootstrap"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}),
-		Entry("a Secret with the Kafka's own labels", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "small-cluster-ca", Labels: map[string]string{
-			v1.LabelCluster: "small", "app.kubernetes.io/name": "kafka",
-		}}, StringData: map[string]string{"ca.key": "mine"}}),
-		Entry("a ConfigMap", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "small-combined-0"}, Data: map[string]string{"server.config": "mine"}}),
+		Entry("a Service", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "small-kafka-bootstrap"},
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}),
+		Entry("a Secret with the Kafka's own labels", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "small-cluster-ca",
+			Labels: map[string]string{
+				v1.LabelCluster: "small", "app.kubernetes.io/name": "kafka",
+			}}, StringData: map[string]string{"ca.key": "mine"}}),
+		Entry("a ConfigMap", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "small-combined-0"},
+			Data: map[string]string{"server.config": "mine"}}),
 	)
 })

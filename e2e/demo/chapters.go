@@ -75,7 +75,8 @@ func (t *story) drift(ctx context.Context) error {
 		return err
 	}
 	t.tell.say("%s was set to 1000 directly in Kafka: records would be gone after a second.", retention)
-	t.tell.say("This demo's operator looks after every topic every %v (STRIMZI_FULL_RECONCILIATION_INTERVAL_MS, 2 minutes by default).\n", interval)
+	t.tell.say("This demo's operator looks after every topic every %v (STRIMZI_FULL_RECONCILIATION_INTERVAL_MS, 2 minutes by default).\n",
+		interval)
 	took, err := t.await(ctx, "the setting is back", func(ctx context.Context) (bool, error) {
 		_, own, err := t.topic(ctx, changed)
 		return own[retention] == "86400000", err

@@ -63,8 +63,8 @@ func (o *onNodes) environment() []string {
 	return append(os.Environ(), "NODES_SOCKET="+o.path("socket"))
 }
 
-// Cluster shows the cluster operator at work: a real Kubernetes cluster, the three operators, a Kafka of three nodes that is written to all the time, a
-// rolling change, and a pod that is killed. It leaves everything running.
+// Cluster shows the cluster operator at work: a real Kubernetes cluster, the three operators, a Kafka of three nodes that is written to all
+// the time, a rolling change, and a pod that is killed. It leaves everything running.
 func (d *Demo) Cluster(ctx context.Context) error {
 	o := newOnNodes(d, "cluster")
 	d.tell.section("Preparations (the first time takes some minutes)")
@@ -262,11 +262,13 @@ func (o *onNodes) howToGoOn() {
 		{"kubectl get kafka,kafkanodepool,kafkatopic,strimzipodset,pods -n kafka", "what there is"},
 		{"kubectl logs -f -n kafka deploy/records", "records that are written and read"},
 		{"kubectl logs -f -n kafka-operators deploy/cluster-operator", "what the cluster operator does"},
-		{"kubectl exec -n kafka-operators deploy/roller -- /operator plan --namespace=kafka --cluster=my-cluster", "what would be restarted, and why"},
+		{"kubectl exec -n kafka-operators deploy/roller -- /operator plan --namespace=kafka --cluster=my-cluster",
+			"what would be restarted, and why"},
 		{"kubectl edit kafka my-cluster -n kafka", "change something"},
 		{"kubectl delete service my-cluster-kafka-bootstrap -n kafka", "break something"},
 	} {
 		o.tell.say("    %-76s # %s", line[0], line[1])
 	}
-	o.tell.say("\nFrom the start of the Kubernetes cluster to here it took %s. To end it all: make demo-cluster-down", seconds(time.Since(o.began)))
+	o.tell.say("\nFrom the start of the Kubernetes cluster to here it took %s. To end it all: make demo-cluster-down",
+		seconds(time.Since(o.began)))
 }

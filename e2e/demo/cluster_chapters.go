@@ -104,7 +104,8 @@ func (o *onNodes) read(ctx context.Context) (int, error) {
 func (o *onNodes) rolled(ctx context.Context) error {
 	o.tell.section("A change that needs restarts: the roller takes one node at a time")
 	return o.watched(ctx, 3, func() error {
-		return o.show(ctx, "patch", "kafka", clusterName, "-n", clusterNamespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
+		return o.show(ctx, "patch", "kafka", clusterName, "-n", clusterNamespace, "--type=merge", "-p",
+			`{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
 	})
 }
 
@@ -121,7 +122,8 @@ type node struct {
 	state string
 }
 
-// watched does something, and shows what becomes of the nodes until so many of them were made again and all are ready, and that records flow on.
+// watched does something, and shows what becomes of the nodes until so many of them were made again and all are ready, and that records
+// flow on.
 func (o *onNodes) watched(ctx context.Context, anew int, do func() error) error {
 	before, err := o.pods(ctx)
 	if err != nil {
@@ -182,7 +184,8 @@ const ready = "ready"
 // pods returns the state of each node that there is, by name; the others are away.
 func (o *onNodes) pods(ctx context.Context) (map[string]node, error) {
 	var pods corev1.PodList
-	err := o.k8s.List(ctx, &pods, client.InNamespace(clusterNamespace), client.MatchingLabels{v1.LabelCluster: clusterName}, client.HasLabels{podset.LabelPoolName})
+	err := o.k8s.List(ctx, &pods, client.InNamespace(clusterNamespace), client.MatchingLabels{v1.LabelCluster: clusterName},
+		client.HasLabels{podset.LabelPoolName})
 	if err != nil {
 		return nil, err
 	}

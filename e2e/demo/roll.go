@@ -44,8 +44,8 @@ type roll struct {
 	ends []func() error
 }
 
-// Roll shows the roller at work: a real API server, a Kafka of three nodes whose processes are pods, records that are written, and a roll that nobody
-// notices. When its story is told, all of it ends.
+// Roll shows the roller at work: a real API server, a Kafka of three nodes whose processes are pods, records that are written, and a roll
+// that nobody notices. When its story is told, all of it ends.
 func (d *Demo) Roll(ctx context.Context) (err error) {
 	r := &roll{Demo: d}
 	defer func() { err = errors.Join(err, r.end()) }()
@@ -129,13 +129,15 @@ func (r *roll) deploy(ctx context.Context) error {
 	if r.k8s, err = client.New(r.plane.RESTConfig(), client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	fixture, err := podsets.Run(context.WithoutCancel(ctx), podsets.Options{Config: r.plane.RESTConfig(), Namespace: rollNamespace, Kafka: r.kafka})
+	fixture, err := podsets.Run(context.WithoutCancel(ctx),
+		podsets.Options{Config: r.plane.RESTConfig(), Namespace: rollNamespace, Kafka: r.kafka})
 	if err != nil {
 		return err
 	}
 	r.ends = append(r.ends, fixture.Close)
 	r.pool = podsets.Pool{
-		Namespace: rollNamespace, Cluster: rolled, ClusterID: r.kafka.ClusterID(), Name: "kafka", Broker: true, Controller: true, Nodes: r.kafka.NodeIDs(), Revision: "r1",
+		Namespace: rollNamespace, Cluster: rolled, ClusterID: r.kafka.ClusterID(), Name: "kafka", Broker: true, Controller: true,
+		Nodes: r.kafka.NodeIDs(), Revision: "r1",
 	}
 	for _, id := range r.pool.Nodes {
 		properties, err := fixture.Properties(id)
@@ -177,7 +179,8 @@ func (r *roll) roller(ctx context.Context, exit int, args ...string) error {
 	r.tell.say("$ roller %s", shellLine(args))
 	c := exec.CommandContext(ctx, r.program, args...)
 	c.Env = append(os.Environ(), "KUBECONFIG="+r.plane.Kubeconfig(), "STRIMZI_NAMESPACE="+rollNamespace, "STRIMZI_CLUSTER_NAME="+rolled,
-		"STRIMZI_KAFKA_BOOTSTRAP_SERVERS="+strings.Join(r.kafka.Bootstrap(), ","), "STRIMZI_KAFKA_BOOTSTRAP_CONTROLLERS="+strings.Join(r.kafka.ControllerBootstrap(), ","))
+		"STRIMZI_KAFKA_BOOTSTRAP_SERVERS="+strings.Join(r.kafka.Bootstrap(), ","),
+		"STRIMZI_KAFKA_BOOTSTRAP_CONTROLLERS="+strings.Join(r.kafka.ControllerBootstrap(), ","))
 	said, theirs := io.Pipe()
 	c.Stdout, c.Stderr = theirs, theirs
 	if err := c.Start(); err != nil {

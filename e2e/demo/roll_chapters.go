@@ -82,7 +82,8 @@ func (r *roll) unnoticed(ctx context.Context) error {
 	lowest := 3
 	var both sync.WaitGroup
 	both.Go(func() {
-		output, _ = r.kafka.Tool(during, "VerifiableProducer", "--topic", records, "--acks", "-1", "--throughput", "100", "--max-messages", "-1", "--producer.config", config)
+		output, _ = r.kafka.Tool(during, "VerifiableProducer", "--topic", records, "--acks", "-1", "--throughput", "100", "--max-messages", "-1",
+			"--producer.config", config)
 	})
 	both.Go(func() { r.watch(during, &lowest) })
 	err := r.roller(ctx, rollerDone, "roll", "--yes", "--limit=5m")
@@ -92,7 +93,8 @@ func (r *roll) unnoticed(ctx context.Context) error {
 		return err
 	}
 	acknowledged, refused := strings.Count(output, `"producer_send_success"`), strings.Count(output, `"producer_send_error"`)
-	r.tell.say("Meanwhile %d records were acknowledged and %d refused; no partition ever had fewer than %d replicas in sync.\n", acknowledged, refused, lowest)
+	r.tell.say("Meanwhile %d records were acknowledged and %d refused; no partition ever had fewer than %d replicas in sync.\n", acknowledged,
+		refused, lowest)
 	if acknowledged == 0 || refused > 0 || lowest < 2 {
 		return errors.New("that must not be: clients noticed the roll")
 	}

@@ -30,8 +30,8 @@ type remote struct {
 	config string
 }
 
-// Stretch shows a Kafka with a node in each of three Kubernetes clusters, one of which loses its power while records are written, and its return. It leaves
-// everything running.
+// Stretch shows a Kafka with a node in each of three Kubernetes clusters, one of which loses its power while records are written, and its
+// return. It leaves everything running.
 func (d *Demo) Stretch(ctx context.Context) error {
 	o := &onThree{onNodes: newOnNodes(d, "stretch"), remotes: []remote{
 		{name: "c2", id: "cluster-east", server: "https://10.102.0.1:6443"}, {name: "c3", id: "cluster-west", server: "https://10.103.0.1:6443"},
@@ -173,7 +173,8 @@ func (o *onThree) lost(ctx context.Context) error {
 	if err := o.flows(ctx); err != nil {
 		return err
 	}
-	return o.show(ctx, "get", "kafka", clusterName, "-n", clusterNamespace, "-o", "jsonpath={range .status.stretchClusters[*]}{.name}: {.state}, nodes {.nodeIds}, ready {.readyNodes}{\"\\n\"}{end}")
+	return o.show(ctx, "get", "kafka", clusterName, "-n", clusterNamespace, "-o",
+		"jsonpath={range .status.stretchClusters[*]}{.name}: {.state}, nodes {.nodeIds}, ready {.readyNodes}{\"\\n\"}{end}")
 }
 
 func (o *onThree) returned(ctx context.Context) error {
@@ -192,7 +193,8 @@ func (o *onThree) returned(ctx context.Context) error {
 // howToGoOn describes what can be done with what runs.
 func (o *onThree) howToGoOn() {
 	o.tell.section("Go on playing")
-	o.tell.say("    export KUBECONFIG=%s   # the central cluster; %s and %s are the others", o.config, o.remotes[0].config, o.remotes[1].config)
+	o.tell.say("    export KUBECONFIG=%s   # the central cluster; %s and %s are the others", o.config, o.remotes[0].config,
+		o.remotes[1].config)
 	for _, line := range [][2]string{
 		{"kubectl get kafka my-cluster -n kafka -o yaml", "what is known of each Kubernetes cluster"},
 		{"kubectl logs -f -n kafka deploy/records", "records that are written and read"},
@@ -201,5 +203,6 @@ func (o *onThree) howToGoOn() {
 	} {
 		o.tell.say("    %-76s # %s", line[0], line[1])
 	}
-	o.tell.say("\nFrom the start of the Kubernetes clusters to here it took %s. To end it all: make demo-stretch-down", seconds(time.Since(o.began)))
+	o.tell.say("\nFrom the start of the Kubernetes clusters to here it took %s. To end it all: make demo-stretch-down",
+		seconds(time.Since(o.began)))
 }

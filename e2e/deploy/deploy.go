@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package deploy installs the operators in real Kubernetes clusters as their users do: by kustomize, from images made as the Dockerfile does.
+// Package deploy installs the operators in real Kubernetes clusters as their users do: by kustomize, from images made as the Dockerfile
+// does.
 package deploy
 
 import (
@@ -80,13 +81,15 @@ func (p *Place) Ready(ctx context.Context) error {
 	return poll(ctx, func(ctx context.Context) (bool, error) {
 		var all appsv1.DeploymentList
 		var pods corev1.PodList
-		if err := errors.Join(p.Client.List(ctx, &all, client.InNamespace(Namespace)), p.Client.List(ctx, &pods, client.InNamespace(Namespace))); err != nil {
+		if err := errors.Join(p.Client.List(ctx, &all, client.InNamespace(Namespace)),
+			p.Client.List(ctx, &pods, client.InNamespace(Namespace))); err != nil {
 			return false, err
 		}
 		wanted := 0
 		for i := range all.Items {
 			d := &all.Items[i]
-			if d.Status.ObservedGeneration != d.Generation || d.Status.ReadyReplicas != *d.Spec.Replicas || d.Status.UpdatedReplicas != *d.Spec.Replicas {
+			if d.Status.ObservedGeneration != d.Generation || d.Status.ReadyReplicas != *d.Spec.Replicas ||
+				d.Status.UpdatedReplicas != *d.Spec.Replicas {
 				return false, nil
 			}
 			wanted += int(*d.Spec.Replicas)
@@ -103,8 +106,8 @@ func (p *Place) Scale(ctx context.Context, replicas int32) error {
 	return p.Ready(ctx)
 }
 
-// Stretch installs the operators in three Kubernetes clusters, the first of which is the central one, from the kustomizations central and remote in a
-// folder, and lets the central ones into the others.
+// Stretch installs the operators in three Kubernetes clusters, the first of which is the central one, from the kustomizations central and
+// remote in a folder, and lets the central ones into the others.
 func Stretch(ctx context.Context, lab *realnodes.Lab, folder string) ([]*Place, error) {
 	var places []*Place
 	for i, c := range lab.Clusters() {

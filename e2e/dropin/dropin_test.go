@@ -57,23 +57,27 @@ var deployments = map[string]deployment{
 			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/finalizers"}, Verbs: []string{"update"}},
 		},
 	},
-	// What Strimzi's cluster operator gives the container in the Entity Operator's pod, without TLS, which needs Kafka's certificates. It hands on
-	// its own feature gates, and the settings of a Cruise Control that is there.
+	// What Strimzi's cluster operator gives the container in the Entity Operator's pod, without TLS, which needs Kafka's certificates. It
+	// hands on its own feature gates, and the settings of a Cruise Control that is there.
 	"entity operator": {
 		args: []string{startScript},
 		env: map[string]string{
 			"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster", "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "120000",
-			"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_ENABLED": "true", "STRIMZI_GC_LOG_ENABLED": "false", "STRIMZI_FEATURE_GATES": "+ServerSideApplyPhase1,-UseConnectBuildWithBuildah",
-			"STRIMZI_CRUISE_CONTROL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_RACK_ENABLED": "false", "STRIMZI_CRUISE_CONTROL_HOSTNAME": "my-cluster-cruise-control.kafka.svc",
-			"STRIMZI_CRUISE_CONTROL_PORT": "9090", "STRIMZI_CRUISE_CONTROL_SSL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_AUTH_ENABLED": "true",
-			"STRIMZI_CRUISE_CONTROL_CRT_FILE_PATH": "/etc/eto-cc-api/none.crt", "STRIMZI_CRUISE_CONTROL_API_USER_PATH": "/etc/none", "STRIMZI_CRUISE_CONTROL_API_PASS_PATH": "/etc/none",
-			"STRIMZI_JAVA_OPTS": "-Xmx128m",
+			"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_ENABLED": "true", "STRIMZI_GC_LOG_ENABLED": "false",
+			"STRIMZI_FEATURE_GATES":          "+ServerSideApplyPhase1,-UseConnectBuildWithBuildah",
+			"STRIMZI_CRUISE_CONTROL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_RACK_ENABLED": "false",
+			"STRIMZI_CRUISE_CONTROL_HOSTNAME": "my-cluster-cruise-control.kafka.svc",
+			"STRIMZI_CRUISE_CONTROL_PORT":     "9090", "STRIMZI_CRUISE_CONTROL_SSL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_AUTH_ENABLED": "true",
+			"STRIMZI_CRUISE_CONTROL_CRT_FILE_PATH": "/etc/eto-cc-api/none.crt", "STRIMZI_CRUISE_CONTROL_API_USER_PATH": "/etc/none",
+			"STRIMZI_CRUISE_CONTROL_API_PASS_PATH": "/etc/none",
+			"STRIMZI_JAVA_OPTS":                    "-Xmx128m",
 		},
 		rules: []rbacv1.PolicyRule{
 			allOfTopics,
 			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/status"}, Verbs: []string{"get", "patch", "update"}},
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create"}},
-			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "delete", "patch", "update"}},
+			{APIGroups: []string{""}, Resources: []string{"secrets"},
+				Verbs: []string{"get", "list", "watch", "create", "delete", "patch", "update"}},
 		},
 	},
 }
@@ -97,7 +101,8 @@ func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 			g.Expect(admin.Create(t.Context(), ns)).To(Succeed())
 			p := startProgram(t, program, server, admin, ns.Name, brokers.Bootstrap(), d)
 
-			kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: ns.Name, Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &v1.KafkaTopicSpec{}}
+			kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: ns.Name,
+				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &v1.KafkaTopicSpec{}}
 			g.Expect(admin.Create(t.Context(), kt)).To(Succeed())
 			g.Eventually(func() string {
 				_ = admin.Get(t.Context(), client.ObjectKeyFromObject(kt), kt) // not read is not ready
@@ -133,7 +138,8 @@ func startServer(t *testing.T) (*envtest.Environment, client.Client) {
 			t.Skipf("there is no API server: %v", err)
 		}
 	}
-	server := &envtest.Environment{BinaryAssetsDirectory: binaries, CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true,
+	server := &envtest.Environment{BinaryAssetsDirectory: binaries, CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")},
+		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
 	config, err := server.Start()
 	if err != nil {
@@ -180,14 +186,16 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-func startProgram(t *testing.T, binary string, server *envtest.Environment, admin client.Client, namespace string, bootstrap []string, d deployment) *program {
+func startProgram(t *testing.T, binary string, server *envtest.Environment, admin client.Client, namespace string, bootstrap []string,
+	d deployment) *program {
 	t.Helper()
 	g := NewWithT(t)
 	user, err := server.AddUser(envtest.User{Name: "operator-of-" + namespace}, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "strimzi-topic-operator"}
 	g.Expect(admin.Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: d.rules})).To(Succeed())
-	g.Expect(admin.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+	g.Expect(admin.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta,
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator-of-" + namespace}}})).To(Succeed())
 	kubeconfig, err := user.KubeConfig()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -200,7 +208,8 @@ func startProgram(t *testing.T, binary string, server *envtest.Environment, admi
 	p := &program{address: fmt.Sprintf("127.0.0.1:%d", ports[0]), log: &output{}, ended: make(chan error, 1)}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary, d.args...)
 	// A pod has the address of its own, and the kubeconfig stands for the service account.
-	p.cmd.Env = []string{"KUBECONFIG=" + file, "POD_NAMESPACE=" + namespace, "STRIMZI_HTTP_ADDRESS=" + p.address, "STRIMZI_NAMESPACE=" + namespace,
+	p.cmd.Env = []string{"KUBECONFIG=" + file, "POD_NAMESPACE=" + namespace, "STRIMZI_HTTP_ADDRESS=" + p.address,
+		"STRIMZI_NAMESPACE=" + namespace,
 		"STRIMZI_KAFKA_BOOTSTRAP_SERVERS=" + strings.Join(bootstrap, ",")}
 	for name, value := range d.env {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)

@@ -325,7 +325,8 @@ var _ = Describe("Two operators that see one new KafkaTopic at the same time", f
 			want := before[i][owner]
 			want.config = map[string]string{retention: asAsked}
 			Eventually(clusters[owner].state).WithArguments(kt.Name).Should(Equal(want))
-			Eventually(operators[other].logged).WithArguments(kt.Name, mismatch(clusters[owner].ClusterID(), clusters[other].ClusterID())).Should(BeTrue())
+			Eventually(operators[other].logged).WithArguments(kt.Name,
+				mismatch(clusters[owner].ClusterID(), clusters[other].ClusterID())).Should(BeTrue())
 			ready(kt, clusters[owner])
 		}
 		AddReportEntry("refused by A, by B", refusedBy)

@@ -8,7 +8,8 @@ import (
 var _ = Describe("A KafkaTopic for a topic of Kafka's own", func() {
 	It("sets what it names, keeps what Kafka set, and says so", func() {
 		const offsets = "__consumer_offsets"
-		Eventually(func() string { clusterA.findCoordinator(); return clusterA.id(offsets) }).ShouldNot(BeEmpty(), "Kafka makes its topic for the first group")
+		Eventually(func() string { clusterA.findCoordinator(); return clusterA.id(offsets) }).ShouldNot(BeEmpty(),
+			"Kafka makes its topic for the first group")
 		before := clusterA.state(offsets)
 		Expect(before.config).To(HaveKeyWithValue("cleanup.policy", "compact"))
 

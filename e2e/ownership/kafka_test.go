@@ -45,7 +45,8 @@ func startCluster(name string) *cluster {
 // findCoordinator asks for a group's coordinator; for the first one Kafka makes __consumer_offsets.
 func (c *cluster) findCoordinator() {
 	GinkgoHelper()
-	_, err := c.broker.FindCoordinator(&sarama.FindCoordinatorRequest{Version: 1, CoordinatorKey: "anybody", CoordinatorType: sarama.CoordinatorGroup})
+	_, err := c.broker.FindCoordinator(&sarama.FindCoordinatorRequest{Version: 1, CoordinatorKey: "anybody",
+		CoordinatorType: sarama.CoordinatorGroup})
 	Expect(err).NotTo(HaveOccurred())
 }
 
@@ -144,7 +145,8 @@ const someRecords = 3
 func (c *cluster) produce(topic string) {
 	GinkgoHelper()
 	now := time.Now()
-	batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, LastOffsetDelta: someRecords - 1}
+	batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1,
+		LastOffsetDelta: someRecords - 1}
 	for i := range someRecords {
 		batch.Records = append(batch.Records, &sarama.Record{OffsetDelta: int64(i), Value: fmt.Appendf(nil, "%s-%d", topic, i)})
 	}

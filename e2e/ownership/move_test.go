@@ -202,7 +202,8 @@ func deleteAfter(kt *v1.KafkaTopic, when moment) {
 	remove(kt)
 }
 
-// blockedOrGone waits until the object is gone, or is not going to go because nothing proves that the topic is its own; it reports the latter.
+// blockedOrGone waits until the object is gone, or is not going to go because nothing proves that the topic is its own; it reports the
+// latter.
 func blockedOrGone(kt *v1.KafkaTopic) (blocked bool) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

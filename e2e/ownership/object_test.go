@@ -142,7 +142,8 @@ func refresh(g Gomega, kt *v1.KafkaTopic) {
 	fresh.DeepCopyInto(kt)
 }
 
-// conditions renders the conditions without their times and without Stalled, which repeats Ready, such as "Ready=False ResourceConflict: Also managed by ...".
+// conditions renders the conditions without their times and without Stalled, which repeats Ready, such as "Ready=False ResourceConflict:
+// Also managed by ...".
 func conditions(kt *v1.KafkaTopic) []string {
 	var all []string
 	for _, c := range kt.Status.Conditions {

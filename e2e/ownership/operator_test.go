@@ -109,7 +109,8 @@ func (o *operator) passes(more float64, reason string) {
 	GinkgoHelper()
 	const total = "strimzi_ownership_refusals_total"
 	before := o.metric(total, reasonLabel(reason))
-	Eventually(func() float64 { return o.metric(total, reasonLabel(reason)) }).Should(BeNumerically(">=", before+more), "passes that refuse with %s", reason)
+	Eventually(func() float64 { return o.metric(total, reasonLabel(reason)) }).Should(BeNumerically(">=", before+more),
+		"passes that refuse with %s", reason)
 }
 
 // logged reports whether one line of the log contains all texts.

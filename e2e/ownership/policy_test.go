@@ -22,7 +22,8 @@ type policyFile struct {
 // newPolicyFile makes the example of docs/topic-operator/namespace-policy.md, with namespaces that DNS allows.
 func newPolicyFile() *policyFile {
 	GinkgoHelper()
-	p := &policyFile{teamA: newNamespace(), teamB: newNamespace(), admins: newNamespace(), path: filepath.Join(GinkgoT().TempDir(), "policy.yaml")}
+	p := &policyFile{teamA: newNamespace(), teamB: newNamespace(), admins: newNamespace(),
+		path: filepath.Join(GinkgoT().TempDir(), "policy.yaml")}
 	p.mark = suffix(p.teamA)
 	p.write(p.seed(p.teamA, p.teamB))
 	return p

@@ -57,7 +57,8 @@ func startProxy(target *cluster, refuse refusal) *proxy {
 	GinkgoHelper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	Expect(err).NotTo(HaveOccurred())
-	p := &proxy{listener: l, target: target, refuse: refuse, conns: map[net.Conn]struct{}{}, reached: map[*cluster]map[uint16]int{clusterA: {}, clusterB: {}}}
+	p := &proxy{listener: l, target: target, refuse: refuse, conns: map[net.Conn]struct{}{},
+		reached: map[*cluster]map[uint16]int{clusterA: {}, clusterB: {}}}
 	go func() {
 		for {
 			c, err := l.Accept()

@@ -11,7 +11,8 @@ import (
 
 const dropsClusterID = "drops status.clusterId"
 
-// strimziCRD makes the CustomResourceDefinition as Strimzi's is: without status.clusterId and spec.managed. ourCRD applies the operator's own.
+// strimziCRD makes the CustomResourceDefinition as Strimzi's is: without status.clusterId and spec.managed. ourCRD applies the operator's
+// own.
 func strimziCRD() {
 	GinkgoHelper()
 	for _, part := range []string{"status/properties/clusterId", "spec/properties/managed"} {

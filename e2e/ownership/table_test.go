@@ -19,7 +19,8 @@ const (
 	foreignTopic   = "Zm9yZWlnbi10b3BpYy0tLQ"
 )
 
-// example is a KafkaTopic in the situation that a row of the table in docs/topic-operator/ownership.md describes. It was brought about while no operator was running.
+// example is a KafkaTopic in the situation that a row of the table in docs/topic-operator/ownership.md describes. It was brought about
+// while no operator was running.
 type example struct {
 	kt *v1.KafkaTopic
 	// topic is the topic before the operator started; the zero value if there was none.
@@ -92,7 +93,8 @@ func (e *example) skipped() {
 	e.untouched()
 }
 
-// refusedAs waits until nothing is done for this reason, and proves that nothing was, and that the status still tells the same of the topic.
+// refusedAs waits until nothing is done for this reason, and proves that nothing was, and that the status still tells the same of the
+// topic.
 func (e *example) refusedAs(reason string, texts ...string) {
 	GinkgoHelper()
 	before := e.kt.Status
@@ -228,7 +230,8 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 		careful.shows(0, 0, v1.ReasonClusterIDUnknown)
 	})
 
-	// The client asks for the brokers by the same request before others: that it breaks the connection must not keep them from getting through.
+	// The client asks for the brokers by the same request before others: that it breaks the connection must not keep them from getting
+	// through.
 	It(row2cut, func() {
 		ns := newNamespace()
 		e := newcomer(ns, "cut")

@@ -34,8 +34,9 @@ type Options struct {
 	Config *rest.Config
 	// Namespace is the one that is followed.
 	Namespace string
-	// Kafka has the nodes. Those that run when the fixture starts are taken over by their first pods as they are. Its StartTimeout is how long a node is
-	// waited for that can't serve, for example because there is no quorum; its process is left to itself after that, and never becomes ready.
+	// Kafka has the nodes. Those that run when the fixture starts are taken over by their first pods as they are. Its StartTimeout is how long
+	// a node is waited for that can't serve, for example because there is no quorum; its process is left to itself after that, and never
+	// becomes ready.
 	Kafka *realkafka.Cluster
 	// Log, if set, is told what the fixture does.
 	Log io.Writer
@@ -43,7 +44,8 @@ type Options struct {
 
 // Fault is what goes wrong with a pod.
 type Fault struct {
-	// Waiting is why its container does not run, for example CrashLoopBackOff; the node's process is killed. Empty: the container runs and is never ready.
+	// Waiting is why its container does not run, for example CrashLoopBackOff; the node's process is killed. Empty: the container runs and is
+	// never ready.
 	Waiting string
 	// Revision limits the fault to pods that were made from it; empty: all.
 	Revision string
@@ -127,7 +129,8 @@ func (f *Fixture) Mend(node int32) {
 	delete(f.faults, node)
 }
 
-// Starts are the starts of nodes so far, each for a new pod, in their order. Containers that were started again in the same pod are not among them.
+// Starts are the starts of nodes so far, each for a new pod, in their order. Containers that were started again in the same pod are not
+// among them.
 func (f *Fixture) Starts() []Start {
 	f.mu.Lock()
 	defer f.mu.Unlock()

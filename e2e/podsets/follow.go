@@ -33,14 +33,15 @@ func newManager(c *rest.Config, namespace string, log io.Writer) (manager.Manage
 		return nil, err
 	}
 	return ctrl.NewManager(c, ctrl.Options{
-		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}}, Metrics: server.Options{BindAddress: "0"},
+		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+		Metrics:    server.Options{BindAddress: "0"},
 		Logger:     logr.FromSlogHandler(slog.NewTextHandler(cmp.Or[io.Writer](log, io.Discard), &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 }
 
-// Follow makes the pods of the StrimziPodSets of one namespace, on a Kubernetes cluster with nodes and with the CRD of StrimziPodSets, until ctx ends or
-// stop is called. stop returns when it has ended; the pods stay.
+// Follow makes the pods of the StrimziPodSets of one namespace, on a Kubernetes cluster with nodes and with the CRD of StrimziPodSets,
+// until ctx ends or stop is called. stop returns when it has ended; the pods stay.
 func Follow(ctx context.Context, c *rest.Config, namespace string, log io.Writer) (stop func() error, err error) {
 	mgr, err := newManager(c, namespace, log)
 	if err != nil {

@@ -148,7 +148,8 @@ func (k *kubelet) run(ctx context.Context, p *process, pod *corev1.Pod) error {
 	return nil
 }
 
-// beginLog has the pod's log begin with the process that is about to start: a kubelet serves the log of the container that runs, and not the last one's.
+// beginLog has the pod's log begin with the process that is about to start: a kubelet serves the log of the container that runs, and not
+// the last one's.
 func (k *kubelet) beginLog(p *process) error {
 	since, err := p.logLength()
 	if err != nil {

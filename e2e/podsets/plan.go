@@ -26,8 +26,8 @@ type plan struct {
 
 // makePlan decides. existing are all pods of the set's namespace.
 //
-// It is what Strimzi's controller does, but for two cases in which that deletes pods that may be anybody's: here an empty selector selects nothing, and
-// a pod that somebody else controls is left alone.
+// It is what Strimzi's controller does, but for two cases in which that deletes pods that may be anybody's: here an empty selector selects
+// nothing, and a pod that somebody else controls is left alone.
 func makePlan(set *podset.StrimziPodSet, desired, existing []corev1.Pod) plan {
 	p := plan{pods: int32(len(desired))}
 	for i := range desired {
@@ -102,10 +102,14 @@ func owned(set *podset.StrimziPodSet, desired *corev1.Pod) corev1.Pod {
 
 func ownerReference(set *podset.StrimziPodSet) metav1.OwnerReference {
 	return metav1.OwnerReference{
-		APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true), BlockOwnerDeletion: new(false),
+		APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true),
+		BlockOwnerDeletion: new(false),
 	}
 }
 
 func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady &&
+			c.Status == corev1.ConditionTrue
+	})
 }

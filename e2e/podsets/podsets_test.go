@@ -52,7 +52,8 @@ func start(t *testing.T) *scene {
 		}
 	}
 	ctrllog.SetLogger(logr.Discard()) // the clients'; they have nothing to say
-	s := &scene{WithT: NewWithT(t), pool: podsets.Pool{Namespace: "default", Cluster: "my-cluster", Name: "all", Broker: true, Controller: true, Nodes: []int32{0}, Revision: "r1"}}
+	s := &scene{WithT: NewWithT(t), pool: podsets.Pool{Namespace: "default", Cluster: "my-cluster", Name: "all", Broker: true,
+		Controller: true, Nodes: []int32{0}, Revision: "r1"}}
 	var err error
 	s.kafka, err = realkafka.Start(t.Context(), realkafka.Options{})
 	s.Expect(err).NotTo(HaveOccurred())
@@ -67,7 +68,8 @@ func start(t *testing.T) *scene {
 	s.Expect(err).NotTo(HaveOccurred())
 	s.k8s, err = client.New(s.plane.RESTConfig(), client.Options{Scheme: scheme})
 	s.Expect(err).NotTo(HaveOccurred())
-	s.fixture, err = podsets.Run(t.Context(), podsets.Options{Config: s.plane.RESTConfig(), Namespace: "default", Kafka: s.kafka, Log: t.Output()})
+	s.fixture, err = podsets.Run(t.Context(), podsets.Options{Config: s.plane.RESTConfig(), Namespace: "default", Kafka: s.kafka,
+		Log: t.Output()})
 	s.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { s.Expect(s.fixture.Close()).To(Succeed()) })
 	properties, err := s.fixture.Properties(0)
@@ -91,7 +93,8 @@ func (s *scene) status(ctx context.Context) func() []int32 {
 }
 
 func isReady(pod *corev1.Pod) bool {
-	return len(pod.Status.Conditions) == 1 && pod.Status.Conditions[0].Type == corev1.PodReady && pod.Status.Conditions[0].Status == corev1.ConditionTrue
+	return len(pod.Status.Conditions) == 1 && pod.Status.Conditions[0].Type == corev1.PodReady &&
+		pod.Status.Conditions[0].Status == corev1.ConditionTrue
 }
 
 func TestAPodIsAProcess(t *testing.T) {

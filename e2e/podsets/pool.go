@@ -35,7 +35,8 @@ func (p Pool) PodName(id int32) string { return fmt.Sprintf("%s-%d", p.SetName()
 
 // labels are those of the set, its pods and their ConfigMaps.
 func (p Pool) labels() map[string]string {
-	return map[string]string{v1.LabelCluster: p.Cluster, podset.LabelKind: "Kafka", podset.LabelName: p.Cluster + "-kafka", podset.LabelPoolName: p.Name}
+	return map[string]string{v1.LabelCluster: p.Cluster, podset.LabelKind: "Kafka", podset.LabelName: p.Cluster + "-kafka",
+		podset.LabelPoolName: p.Name}
 }
 
 // PodSet is the pool's StrimziPodSet, with the labels and annotations that Strimzi gives them.

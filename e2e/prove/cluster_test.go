@@ -66,7 +66,8 @@ func (s state) String() string {
 
 // differs describes how the topic became another one than it was; empty if it did not.
 func (s state) differs(now state) string {
-	kept := s.exists() == now.exists() && s.id == now.id && s.partitions == now.partitions && maps.Equal(s.config, now.config) && slices.Equal(s.records, now.records)
+	kept := s.exists() == now.exists() && s.id == now.id && s.partitions == now.partitions && maps.Equal(s.config, now.config) &&
+		slices.Equal(s.records, now.records)
 	if kept {
 		return ""
 	}
@@ -81,7 +82,8 @@ func (s state) lost(now state) string {
 	return fmt.Sprintf("was %s; is %s", s, now)
 }
 
-// states looks at topics. Those that do not exist have the zero state. It asks several times, so that it is wrong about topics that change meanwhile.
+// states looks at topics. Those that do not exist have the zero state. It asks several times, so that it is wrong about topics that change
+// meanwhile.
 func (c *cluster) states(ctx context.Context, names ...string) (map[string]state, error) {
 	found := map[string]state{}
 	if len(names) == 0 {

@@ -51,7 +51,8 @@ func follow(ctx context.Context, p *proof, k8s client.WithWatch, namespace strin
 	}
 	version := list.ResourceVersion
 	open := func() (watch.Interface, error) {
-		return k8s.Watch(ctx, &v1.KafkaTopicList{}, client.InNamespace(namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
+		return k8s.Watch(ctx, &v1.KafkaTopicList{}, client.InNamespace(namespace),
+			&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
 	}
 	w, err := open()
 	if err != nil {

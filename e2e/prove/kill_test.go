@@ -16,9 +16,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// An operator is killed (SIGKILL) at any moment, over and over, while KafkaTopics and topics are created, changed and deleted, also behind its
-// back. It loses no topic and no record that it may not delete, changes nothing that is not its KafkaTopic's, and once it is left alone, all is
-// as asked for.
+// An operator is killed (SIGKILL) at any moment, over and over, while KafkaTopics and topics are created, changed and deleted, also behind
+// its back. It loses no topic and no record that it may not delete, changes nothing that is not its KafkaTopic's, and once it is left
+// alone, all is as asked for.
 func TestKillNine(t *testing.T) {
 	p := newProof(t, "kill -9", 150, 1000)
 	k := &kills{proof: p, world: newWorld(p, 1), bystanders: map[string]state{}}
@@ -138,8 +138,8 @@ func (k *kills) run() {
 	}
 }
 
-// torment starts the operator and kills it, until the context ends: some times while it starts or catches up, else within some seconds. Between
-// its lives things pile up for it.
+// torment starts the operator and kills it, until the context ends: some times while it starts or catches up, else within some seconds.
+// Between its lives things pile up for it.
 func (k *kills) torment(ctx context.Context, d dice) {
 	for {
 		op, err := k.startOperator(ctx, k.kafka[0], map[string]string{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "2000"})
@@ -294,7 +294,8 @@ func (k *kills) judge(s *subject, topic state) {
 	case s.lost: // told already
 	case s.frozen:
 		if what := s.left.differs(topic); what != "" {
-			k.proof.violated(s.name, "a topic that no operator may touch (paused %t, unmanaged %t, KafkaTopic %t): %s", s.paused, s.unmanaged, s.kt != nil, what)
+			k.proof.violated(s.name, "a topic that no operator may touch (paused %t, unmanaged %t, KafkaTopic %t): %s", s.paused, s.unmanaged,
+				s.kt != nil, what)
 		}
 	case !topic.exists():
 		k.proof.violated(s.name, "its KafkaTopic is ready, but the topic is not there")

@@ -313,7 +313,8 @@ func (r *race) forget(ctx context.Context, x *round) error {
 	return r.deleted(ctx, x)
 }
 
-// live lets an object that is claimed end in one of the ways that are documented: with its topic, without it, or after it was claimed again.
+// live lets an object that is claimed end in one of the ways that are documented: with its topic, without it, or after it was claimed
+// again.
 func (r *race) live(ctx context.Context, x *round) error {
 	way := x.dice.IntN(3)
 	if way == 0 {
@@ -387,12 +388,15 @@ func (r *race) judge(x *round, now [2]state) {
 		may := r.mayGo(x, side)
 		switch {
 		case !now[side].exists() && !may:
-			r.proof.violated(x.name, "%s: cluster %s (%s) LOST its topic, which was not the KafkaTopic's (claims: %v): %s", x.kind, letter, c.ClusterID(), o.claims, x.before[side])
+			r.proof.violated(x.name, "%s: cluster %s (%s) LOST its topic, which was not the KafkaTopic's (claims: %v): %s", x.kind, letter,
+				c.ClusterID(), o.claims, x.before[side])
 		case now[side].exists() && may:
-			r.proof.violated(x.name, "%s: cluster %s (%s) still has the topic of a KafkaTopic that was deleted: %s", x.kind, letter, c.ClusterID(), now[side])
+			r.proof.violated(x.name, "%s: cluster %s (%s) still has the topic of a KafkaTopic that was deleted: %s", x.kind, letter, c.ClusterID(),
+				now[side])
 		case now[side].exists() && !slices.Contains(o.claims, c.ClusterID()):
 			if what := x.before[side].differs(now[side]); what != "" {
-				r.proof.violated(x.name, "%s: the topic in cluster %s (%s) was changed, but never claimed (claims: %v): %s", x.kind, letter, c.ClusterID(), o.claims, what)
+				r.proof.violated(x.name, "%s: the topic in cluster %s (%s) was changed, but never claimed (claims: %v): %s", x.kind, letter,
+					c.ClusterID(), o.claims, what)
 			}
 		case now[side].exists():
 			if what := x.before[side].lost(now[side]); what != "" {

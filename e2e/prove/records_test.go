@@ -24,12 +24,14 @@ func openRecords(address string) (*records, error) {
 
 func (r *records) close() error { return r.broker.Close() }
 
-// write appends records to partition 0 of each topic, as many as asked for. Topics that answer that they are not ready yet are named in the result.
+// write appends records to partition 0 of each topic, as many as asked for. Topics that answer that they are not ready yet are named in the
+// result.
 func (r *records) write(counts map[string]int) (notYet map[string]int, err error) {
 	request := &sarama.ProduceRequest{RequiredAcks: sarama.WaitForAll, Timeout: 10_000, Version: 7}
 	for topic, n := range counts {
 		now := time.Now()
-		batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, LastOffsetDelta: int32(n - 1)} // few
+		batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1,
+			LastOffsetDelta: int32(n - 1)} // few
 		for i := range n {
 			batch.Records = append(batch.Records, &sarama.Record{OffsetDelta: int64(i), Value: fmt.Appendf(nil, "%s-%d", topic, i)})
 		}
@@ -45,7 +47,8 @@ func (r *records) write(counts map[string]int) (notYet map[string]int, err error
 		switch {
 		case block == nil:
 			return nil, fmt.Errorf("no answer about topic %s", topic)
-		case errors.Is(block.Err, sarama.ErrNotLeaderForPartition), errors.Is(block.Err, sarama.ErrUnknownTopicOrPartition), errors.Is(block.Err, sarama.ErrLeaderNotAvailable):
+		case errors.Is(block.Err, sarama.ErrNotLeaderForPartition), errors.Is(block.Err, sarama.ErrUnknownTopicOrPartition),
+			errors.Is(block.Err, sarama.ErrLeaderNotAvailable):
 			notYet[topic] = n
 		case !errors.Is(block.Err, sarama.ErrNoError):
 			return nil, fmt.Errorf("topic %s: %w", topic, block.Err)

@@ -205,7 +205,8 @@ func (k *kills) stays(ctx context.Context, s *subject) error {
 		return err
 	}
 	if what := s.left.differs(now); what != "" {
-		return fmt.Errorf("a topic that no operator may touch (paused %t, unmanaged %t, KafkaTopic %t): %s", s.paused, s.unmanaged, s.kt != nil, what)
+		return fmt.Errorf("a topic that no operator may touch (paused %t, unmanaged %t, KafkaTopic %t): %s", s.paused, s.unmanaged,
+			s.kt != nil, what)
 	}
 	return nil
 }
@@ -308,7 +309,8 @@ func (k *kills) bury(ctx context.Context, s *subject, o object) error {
 			return fmt.Errorf("an unmanaged KafkaTopic was deleted, and with it the topic: %s", what)
 		}
 	case claimed && now.exists():
-		return fmt.Errorf("the KafkaTopic is gone (claimed for %s, topicId %s), its topic is not: %s", o.last.Status.ClusterID, o.last.Status.TopicID, now)
+		return fmt.Errorf("the KafkaTopic is gone (claimed for %s, topicId %s), its topic is not: %s", o.last.Status.ClusterID,
+			o.last.Status.TopicID, now)
 	case !claimed && !s.tampered && !s.altered:
 		if what := s.left.differs(now); what != "" {
 			return fmt.Errorf("a KafkaTopic that was never claimed is gone, and the topic of its name: %s", what)

@@ -51,7 +51,8 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 	It("restarts nothing that nobody would make anew", func() {
 		set := s.pools[0].SetName()
 		annotate[podset.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "true")
-		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: StrimziPodSet " + set + " is annotated with strimzi.io/pause-reconciliation"))
+		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: StrimziPodSet " + set +
+			" is annotated with strimzi.io/pause-reconciliation"))
 		Expect(s.restarts()).To(BeZero())
 		annotate[podset.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "")
 	})
@@ -106,7 +107,8 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		s.configured(good, "num.io.threads=-3\nmax.connections=12345\n")
 		Expect(s.ask(blocked, "roll", "--limit=2m")).To(And(
 			ContainSubstring("blocked  Config: num.io.threads=-3 is illegal: it has value -3 which less than the minimum value 1; correct it"),
-			ContainSubstring("reconfigured without a restart: max.connections of all brokers"), Not(ContainSubstring("Kafka refuses"))), "the other key is set, and nobody asks for this one")
+			ContainSubstring("reconfigured without a restart: max.connections of all brokers"), Not(ContainSubstring("Kafka refuses"))),
+			"the other key is set, and nobody asks for this one")
 		s.configured(good, "")
 		s.ask(done, "roll", "--limit=2m")
 		Expect(s.remade(uids)).To(BeEmpty(), "nobody was restarted for either")
@@ -117,7 +119,8 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		started := s.restarts()
 		s.configured(good, "num.io.threads=100\nmax.connections=12346\n") // Kafka at most doubles it while it runs
 		Expect(s.ask(done, "roll", "--limit=4m")).To(And(
-			ContainSubstring("Kafka refuses num.io.threads=100: InvalidRequestException: "), ContainSubstring("is restarted: ConfigChangeRequiresRestart (num.io.threads)")))
+			ContainSubstring("Kafka refuses num.io.threads=100: InvalidRequestException: "),
+			ContainSubstring("is restarted: ConfigChangeRequiresRestart (num.io.threads)")))
 		Expect(s.restartedSince(started)).To(ConsistOf(all))
 
 		started = s.restarts()

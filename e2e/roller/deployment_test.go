@@ -33,12 +33,14 @@ func deploymentSpecs(s *scene) {
 				Eventually(func() error { _, err := replica.get(path); return err }).Should(Succeed(), path)
 			}
 		}
-		Eventually(first.metrics).Should(And(s.tell(`phase{%s,phase="Done"}`, 1), s.tell(`nodes{%s,need="Nothing"}`, 3), s.tell(`nodes_under_way{%s}`, 0)))
+		Eventually(first.metrics).Should(And(s.tell(`phase{%s,phase="Done"}`, 1), s.tell(`nodes{%s,need="Nothing"}`, 3),
+			s.tell(`nodes_under_way{%s}`, 0)))
 		idle := s.journalVersion()
 		Consistently(func() []int32 { return s.remade(uids) }, 4*time.Second, "200ms").Should(BeEmpty())
 		Expect(s.journalVersion()).To(Equal(idle), "it wrote nothing either")
 		Expect(first.metrics()).To(And(s.tell(`restarts_total{%s,result="done"}`, 0), s.tell(`looks_total{%s,result="failed"}`, 0)))
-		Expect(second.metrics()).To(And(ContainSubstring("strimzi_roller_clusters 0\n"), Not(ContainSubstring("strimzi_roller_looks_total"))), "only one of them works")
+		Expect(second.metrics()).To(And(ContainSubstring("strimzi_roller_clusters 0\n"), Not(ContainSubstring("strimzi_roller_looks_total"))),
+			"only one of them works")
 	})
 
 	It("goes on where a replica that is killed has stopped, and tells of it in Events and metrics", func() {
@@ -71,11 +73,13 @@ func deploymentSpecs(s *scene) {
 		Eventually(func() []eventsv1.Event { return s.events(node, "Blocked") }).Should(ContainElement(And(
 			HaveField("Type", corev1.EventTypeWarning),
 			HaveField("Note", "Restart waits (Hold): it is annotated with kafka-operators.io/hold: ann replaces a disk"))))
-		Expect(s.ask(blocked, "roll")).To(ContainSubstring("another roller works on this Kafka cluster: "+s.holder()+" holds Lease "+s.namespace+"/my-cluster-roller-leader"), "the command keeps away")
+		Expect(s.ask(blocked, "roll")).To(ContainSubstring("another roller works on this Kafka cluster: "+s.holder()+" holds Lease "+s.namespace+
+			"/my-cluster-roller-leader"), "the command keeps away")
 		Expect(s.restartedSince(before)).To(BeEmpty())
 		annotate[corev1.Pod](s, s.pod(node), podset.AnnotationHold, "")
 		Eventually(func() []int32 { return s.restartedSince(before) }).Should(Equal([]int32{node}))
-		Eventually(second.metrics).WithTimeout(2 * patience).Should(And(s.tell(`phase{%s,phase="Done"}`, 1), s.tell(`blocked_nodes{%s,rule="Hold"}`, 0)))
+		Eventually(second.metrics).WithTimeout(2 * patience).Should(And(s.tell(`phase{%s,phase="Done"}`, 1),
+			s.tell(`blocked_nodes{%s,rule="Hold"}`, 0)))
 		Eventually(func() []eventsv1.Event { return s.events(node, "ManualRollingUpdate") }).ShouldNot(BeEmpty())
 
 		Expect(second.Terminate(30 * time.Second)).To(Succeed())

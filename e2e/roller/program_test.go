@@ -31,7 +31,10 @@ const (
 
 // environment is this process's without what would configure the roller behind the test's back.
 func (s *scene) environment() []string {
-	env := slices.DeleteFunc(os.Environ(), func(line string) bool { return strings.HasPrefix(line, "STRIMZI_") || strings.HasPrefix(line, "KUBE") })
+	env := slices.DeleteFunc(os.Environ(), func(line string) bool {
+		return strings.HasPrefix(line, "STRIMZI_") ||
+			strings.HasPrefix(line, "KUBE")
+	})
 	return append(env, "KUBECONFIG="+s.roller.Kubeconfig)
 }
 

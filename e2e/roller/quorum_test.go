@@ -14,7 +14,8 @@ import (
 // brief is how long the roller waits for answers that nobody gives while there is no quorum.
 const brief = "--timeout=2s"
 
-// servesNobody is what is reported of a restart by which nothing is lost: the node is down, and, once it was seen to refuse connections, since when.
+// servesNobody is what is reported of a restart by which nothing is lost: the node is down, and, once it was seen to refuse connections,
+// since when.
 const servesNobody = `it (serves nobody|can serve nobody since \S+ UTC: it refuses connections)`
 
 // quorumSpecs are about the metadata quorum when it is lost.
@@ -45,7 +46,8 @@ func quorumSpecs(s *scene) {
 		By("restarting only the controllers that are down, by which nothing is lost")
 		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).To(And(
 			MatchRegexp(`node 4 is restarted: PodHasOldRevision, PodStuck \(CrashLoopBackOff\); `+servesNobody),
-			MatchRegexp(`blocked  Halt: node 4 is stuck \(CrashLoopBackOff(; it refuses connections)?\) and up to date`), ContainSubstring("blocked  Quorum: ")))
+			MatchRegexp(`blocked  Halt: node 4 is stuck \(CrashLoopBackOff(; it refuses connections)?\) and up to date`),
+			ContainSubstring("blocked  Quorum: ")))
 		Expect(s.remade(uids)).To(Equal(broken))
 
 		By("going on")

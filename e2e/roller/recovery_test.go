@@ -79,8 +79,8 @@ func recoverySpecs(s *scene) {
 	})
 }
 
-// makeSegments writes a topic of one partition that has many segments: each record begins one, since it is later than the last one by more than a segment
-// may last.
+// makeSegments writes a topic of one partition that has many segments: each record begins one, since it is later than the last one by more
+// than a segment may last.
 func (s *scene) makeSegments() {
 	GinkgoHelper()
 	const topic = "segments"

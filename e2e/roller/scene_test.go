@@ -294,7 +294,8 @@ func (s *scene) leader() int32 {
 func (s *scene) where(command string) []string {
 	flags := []string{
 		"--namespace=" + s.namespace, "--cluster=" + cluster,
-		"--bootstrap-servers=" + strings.Join(s.kafka.Bootstrap(), ","), "--bootstrap-controllers=" + strings.Join(s.kafka.ControllerBootstrap(), ","),
+		"--bootstrap-servers=" + strings.Join(s.kafka.Bootstrap(), ","),
+		"--bootstrap-controllers=" + strings.Join(s.kafka.ControllerBootstrap(), ","),
 	}
 	if command == "roll" {
 		flags = append(flags, "--yes")

@@ -15,14 +15,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 )
 
-// hangingKafka makes another Kafka cluster in the namespace of k, left to the roller as well. Its pod finds no machine, and whoever asks its brokers gets no
-// answer and no refusal: their address is in another Kubernetes cluster, and the way there is cut.
+// hangingKafka makes another Kafka cluster in the namespace of k, left to the roller as well. Its pod finds no machine, and whoever asks
+// its brokers gets no answer and no refusal: their address is in another Kubernetes cluster, and the way there is cut.
 func hangingKafka(k *kafkaCluster, name string) {
 	GinkgoHelper()
 	home, away := lab.Clusters()[0], lab.Clusters()[1]
 	manifest, err := os.ReadFile(filepath.Join("testdata", "hanging.yaml"))
 	Expect(err).NotTo(HaveOccurred())
-	_, err = home.KubectlInput(ctx, strings.NewReplacer("$CLUSTER", name, "$ADDRESS", away.Nodes()[0].Address().String()).Replace(string(manifest)),
+	_, err = home.KubectlInput(ctx, strings.NewReplacer("$CLUSTER", name, "$ADDRESS",
+		away.Nodes()[0].Address().String()).Replace(string(manifest)),
 		"apply", "--server-side", "-n", k.namespace, "-f", "-")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(lab.Cut(home, away)).To(Succeed())

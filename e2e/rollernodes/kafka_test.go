@@ -132,7 +132,8 @@ func (k *kafkaCluster) makeNode(k8s client.Client, c *realnodes.Cluster, id int3
 		}
 	}
 	Expect(k8s.Create(ctx, p.ConfigMap(id, strings.NewReplacer(
-		"$ID", strconv.Itoa(int(id)), "$NAMESPACE", k.namespace, "$NAME", p.PodName(id), "$CLUSTER", k.name, "$VOTERS", strings.Join(voters, ","), "$RACK", c.Name(),
+		"$ID", strconv.Itoa(int(id)), "$NAMESPACE", k.namespace, "$NAME", p.PodName(id), "$CLUSTER", k.name, "$VOTERS", strings.Join(voters, ","),
+		"$RACK", c.Name(),
 		"$ADDRESS", netip.AddrPortFrom(c.Nodes()[0].Address(), k.clientPort(id)).String(),
 	).Replace(string(properties))))).To(Succeed())
 	manifest, err := os.ReadFile(filepath.Join("testdata", "node.yaml"))

@@ -25,7 +25,8 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 	BeforeAll(func() {
 		home := lab.Clusters()[0]
 		k = &kafkaCluster{
-			namespace: "one", name: "orders", port: 30100, places: []*realnodes.Cluster{home}, nodes: map[*realnodes.Cluster][]int32{home: {1, 2, 3}},
+			namespace: "one", name: "orders", port: 30100, places: []*realnodes.Cluster{home},
+			nodes: map[*realnodes.Cluster][]int32{home: {1, 2, 3}},
 		}
 		startKafka(k)
 		hangingKafka(k, "payments")
@@ -52,17 +53,22 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 
 		order := k.history.made("r2")
 		followers := slices.DeleteFunc([]int32{1, 2, 3}, func(id int32) bool { return id == quorum.Leader })
-		Expect(order).To(Equal([]string{k.podName(followers[0]), k.podName(followers[1]), k.podName(quorum.Leader)}), "the active controller last")
+		Expect(order).To(Equal([]string{k.podName(followers[0]), k.podName(followers[1]), k.podName(quorum.Leader)}),
+			"the active controller last")
 		Expect(k.history.mostAway()).To(Equal(1))
 	})
 
 	It("tells of the roll by Events, status and metrics", func() {
 		for _, name := range names() {
-			Eventually(func() ([]string, error) { return d.eventsOf(d.in, name) }).Should(ContainElement(HavePrefix("PodHasOldRevision: Rolling Pod " + name + " due to ")))
+			Eventually(func() ([]string, error) {
+				return d.eventsOf(d.in,
+					name)
+			}).Should(ContainElement(HavePrefix("PodHasOldRevision: Rolling Pod " + name + " due to ")))
 		}
 		Eventually(d.status).Should(ContainSubstring(`"phase":"Done"`))
 		Expect(d.metrics(d.leader())).To(And(
-			MatchRegexp(`(?m)^strimzi_roller_restarts_total\{cluster="orders",[^}]*\} 3$`), MatchRegexp(`(?m)^strimzi_roller_nodes_under_way\{cluster="orders",[^}]*\} 0$`),
+			MatchRegexp(`(?m)^strimzi_roller_restarts_total\{cluster="orders",[^}]*\} 3$`),
+			MatchRegexp(`(?m)^strimzi_roller_nodes_under_way\{cluster="orders",[^}]*\} 0$`),
 		))
 	})
 
@@ -83,7 +89,8 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 		Expect(d.k8s.Delete(ctx, killed, client.GracePeriodSeconds(0))).To(Succeed())
 		began := time.Now()
 		k.allReady("r3")
-		AddReportEntry("the rest of the roll by another replica", ReportEntryVisibilityAlways, time.Since(began).Round(100*time.Millisecond).String())
+		AddReportEntry("the rest of the roll by another replica", ReportEntryVisibilityAlways,
+			time.Since(began).Round(100*time.Millisecond).String())
 		flow.stop()
 
 		Expect(k.history.made("r3")).To(ConsistOf(names()), "each once")
@@ -94,7 +101,9 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 	})
 
 	It("lets the roller do nothing else", func() {
-		for _, may := range [][]string{{"update", "configmaps"}, {"update", "configmaps/orders-brokers-1"}, {"get", "secrets/other"}, {"patch", "pods"}, {"get", "secrets"}, {"list", "secrets"}, {"create", "pods"}, {"update", "strimzipodsets.core.strimzi.io"}, {"delete", "configmaps"}} {
+		for _, may := range [][]string{{"update", "configmaps"}, {"update", "configmaps/orders-brokers-1"}, {"get", "secrets/other"},
+			{"patch", "pods"}, {"get", "secrets"}, {"list", "secrets"}, {"create", "pods"}, {"update", "strimzipodsets.core.strimzi.io"},
+			{"delete", "configmaps"}} {
 			out, _ := d.in.Kubectl(ctx, "auth", "can-i", may[0], may[1], "-n", k.namespace, "--as=system:serviceaccount:"+k.namespace+":roller")
 			Expect(out).To(HavePrefix("no"), "%v", may)
 		}

@@ -27,7 +27,8 @@ var (
 	lab *realnodes.Lab
 )
 
-// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as well.
+// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as
+// well.
 const patience = 3 * time.Minute
 
 // rollerImage is the name that the overlays in testdata give the roller's image.

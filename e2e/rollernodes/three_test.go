@@ -55,7 +55,10 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 		Eventually(d.status).Should(ContainSubstring(`"phase":"Done"`))
 		for i, c := range k.places { // a pod's Events are where the pod is
 			name := names()[i]
-			Eventually(func() ([]string, error) { return d.eventsOf(c, name) }).Should(ContainElement(HavePrefix("PodHasOldRevision: Rolling Pod " + name + " due to ")))
+			Eventually(func() ([]string, error) {
+				return d.eventsOf(c,
+					name)
+			}).Should(ContainElement(HavePrefix("PodHasOldRevision: Rolling Pod " + name + " due to ")))
 		}
 	})
 
@@ -65,14 +68,21 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 		Eventually(func() (int, error) { return lowestISR(ctx, k.views[0]) }).Should(Equal(2), "node 3 does not follow")
 		k.outdate("r3")
 		Eventually(d.status).Should(And(
-			MatchRegexp(`"`+k.podName(1)+`":"Ready: Restart waits: (Order|Quorum|Availability)"`), MatchRegexp(`"`+k.podName(2)+`":"Ready: Restart waits: (Order|Quorum|Availability)"`),
+			MatchRegexp(`"`+k.podName(1)+`":"Ready: Restart waits: (Order|Quorum|Availability)"`),
+			MatchRegexp(`"`+k.podName(2)+`":"Ready: Restart waits: (Order|Quorum|Availability)"`),
 			ContainSubstring(`"?-3":"Unknown"`),
 		))
-		Eventually(func() (string, error) { return d.run("explain", "3") }).Should(ContainSubstring("Unknown: its pod is not known: cluster cluster-west can't be read"))
+		Eventually(func() (string, error) {
+			return d.run("explain",
+				"3")
+		}).Should(ContainSubstring("Unknown: its pod is not known: cluster cluster-west can't be read"))
 		for id, c := range map[int32]*realnodes.Cluster{1: home, 2: east} {
 			out, _ := d.run("explain", strconv.Itoa(int(id))) // ends with 4: something is blocked
 			Expect(out).To(And(ContainSubstring("because  PodHasOldRevision"), ContainSubstring("blocked  Availability: partition records-")))
-			Eventually(func() ([]string, error) { return d.eventsOf(c, k.podName(id)) }).Should(ContainElement(HavePrefix("Blocked: Restart waits (")))
+			Eventually(func() ([]string, error) {
+				return d.eventsOf(c,
+					k.podName(id))
+			}).Should(ContainElement(HavePrefix("Blocked: Restart waits (")))
 		}
 		Consistently(func() []string { return k.history.stopped("r2") }, 5*time.Second).Should(BeEmpty())
 
@@ -88,7 +98,8 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 		roller := "--as=system:serviceaccount:" + k.namespace + ":roller"
 		out, _ := home.Kubectl(ctx, "auth", "can-i", "list", "secrets", "-n", k.namespace, roller)
 		Expect(out).To(HavePrefix("no"))
-		for _, may := range [][]string{{"list", "secrets"}, {"create", "pods"}, {"create", "configmaps"}, {"update", "configmaps"}, {"create", "leases.coordination.k8s.io"}} {
+		for _, may := range [][]string{{"list", "secrets"}, {"create", "pods"}, {"create", "configmaps"}, {"update", "configmaps"},
+			{"create", "leases.coordination.k8s.io"}} {
 			out, _ := east.Kubectl(ctx, "auth", "can-i", may[0], may[1], "-n", k.namespace, roller)
 			Expect(out).To(HavePrefix("no"), "%v", may)
 		}

@@ -51,7 +51,8 @@ var _ = Describe("The list of alterable configurations", func() {
 		s := stage(alterable("some", "compression.type, max.message.bytes"))
 		kt := s.create("t", config("compression.type", `"lz4"`), config("retention.ms", `1000000`), config("cleanup.policy", `"compact"`))
 		s.readyWith(kt, ignored("cleanup.policy"), ignored("retention.ms"))
-		Expect(main.settings(kt.Name)).To(Equal(map[string]string{"compression.type": "lz4", "retention.ms": "1000000", "cleanup.policy": "compact"}))
+		Expect(main.settings(kt.Name)).To(Equal(map[string]string{"compression.type": "lz4", "retention.ms": "1000000",
+			"cleanup.policy": "compact"}))
 		Eventually(s.events).WithArguments(kt).Should(ContainElement(
 			"Warning InvalidConfig: " + ignored("cleanup.policy") + "; " + ignored("retention.ms")))
 		s.update(kt, config("retention.ms", `2000000`))
@@ -64,7 +65,8 @@ var _ = Describe("The list of alterable configurations", func() {
 		kt := s.created("t", config("compression.type", `"lz4"`))
 		s.update(kt, config("compression.type", `"gzip"`), config("max.message.bytes", `100000`))
 		s.ready(kt)
-		Eventually(main.settings).WithArguments(kt.Name).Should(Equal(map[string]string{"compression.type": "gzip", "max.message.bytes": "100000"}))
+		Eventually(main.settings).WithArguments(kt.Name).Should(Equal(map[string]string{"compression.type": "gzip",
+			"max.message.bytes": "100000"}))
 	})
 
 	DescribeTable("shouldReconcileWithAllOrEmptyAlterableConfig",

@@ -130,7 +130,8 @@ var _ = Describe("Objects that others work on at the same time", func() {
 			changes[i] = s.topic(name("t", i))
 			s.update(changes[i], partitions(3))
 		})
-		Eventually(s.metric).WithArguments("rest_client_requests_total", `code="409"`).Should(BeNumerically(">", conflicts), "writes that met another one's")
+		Eventually(s.metric).WithArguments("rest_client_requests_total", `code="409"`).Should(BeNumerically(">", conflicts),
+			"writes that met another one's")
 		stop()
 		hammers.Wait()
 		for _, kt := range changes {

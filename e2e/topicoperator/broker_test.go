@@ -31,7 +31,8 @@ func startBrokers(o realkafka.Options) *broker {
 	return &broker{Cluster: cluster, admin: admin}
 }
 
-// stubborn is a cluster of one broker that deletes no topics (delete.topic.enable=false) and creates none by itself. It starts when first asked for.
+// stubborn is a cluster of one broker that deletes no topics (delete.topic.enable=false) and creates none by itself. It starts when first
+// asked for.
 var stubborn = sync.OnceValue(func() *broker {
 	return startForSuite(realkafka.Options{Config: map[string]string{"delete.topic.enable": "false", "auto.create.topics.enable": "false"}})
 })

@@ -57,7 +57,8 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(kafkas)).To(BeNumerically("<=", 4), "which Kafkas exist is looked up once an interval, however many topics there are")
-		Expect(s.requests("Metadata")+s.requests("DescribeConfigs")-kafkaBefore).To(BeNumerically("<", n), "requests to Kafka: checks travel together")
+		Expect(s.requests("Metadata")+s.requests("DescribeConfigs")-kafkaBefore).To(BeNumerically("<", n),
+			"requests to Kafka: checks travel together")
 		Expect(s.requests("IncrementalAlterConfigs")).To(BeZero())
 		Expect(s.metric("strimzi_reconciliations_failed_total")).To(Equal(failed))
 	})
@@ -69,7 +70,8 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(main.settings).WithArguments(kt.Name).Should(Equal(map[string]string{"retention.ms": "7200000"}))
 		Eventually(s.metric).WithArguments("strimzi_drift_reverted_total").Should(BeNumerically(">", before))
-		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning DriftReverted: Topic '" + kt.Name + "' was changed outside of Kubernetes; put back: ")))
+		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning DriftReverted: Topic '" + kt.Name +
+			"' was changed outside of Kubernetes; put back: ")))
 		s.ready(kt)
 	})
 
@@ -85,7 +87,8 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		}).Should(Succeed())
 		s.ready(kt)
 		Expect(s.metric("strimzi_drift_reverted_total")).To(Equal(before + 1))
-		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning Recreated: Created again, empty, topic '" + kt.Name + "'")))
+		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning Recreated: Created again, empty, topic '" +
+			kt.Name + "'")))
 		s.inStep()
 	})
 

@@ -56,7 +56,8 @@ var _ = Describe("A namespace that is deleted", Ordered, func() {
 		}
 		kubectl("", "apply", "--namespace", home.Name, "-k", filepath.Join("..", "..", "config", "topic-operator", "rbac"))
 		for _, ns := range others {
-			kubectl("", "create", "rolebinding", "topic-operator", "--namespace", ns.Name, "--clusterrole=topic-operator", "--serviceaccount="+home.Name+":topic-operator")
+			kubectl("", "create", "rolebinding", "topic-operator", "--namespace", ns.Name, "--clusterrole=topic-operator",
+				"--serviceaccount="+home.Name+":topic-operator")
 		}
 		account, err := real.AddServiceAccount(home.Name, "topic-operator")
 		Expect(err).NotTo(HaveOccurred())
@@ -100,7 +101,8 @@ var _ = Describe("A namespace that is deleted", Ordered, func() {
 		GinkgoHelper()
 		bounded, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		out, err := exec.CommandContext(bounded, program, "release", "--namespace", ns.Name, "--yes", "--kubeconfig", real.Kubeconfig()).CombinedOutput()
+		out, err := exec.CommandContext(bounded, program, "release", "--namespace", ns.Name, "--yes", "--kubeconfig",
+			real.Kubeconfig()).CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), string(out))
 	}
 
@@ -136,7 +138,8 @@ var _ = Describe("A namespace that is deleted", Ordered, func() {
 
 	It("whose operator is elsewhere, with rights that do not go with it, takes its topics along", func() {
 		home, ns := namespace(), namespace()
-		kubectl, err := real.Kubectl(ctx, "create", "clusterrolebinding", home.Name, "--clusterrole=topic-operator", "--serviceaccount="+home.Name+":topic-operator")
+		kubectl, err := real.Kubectl(ctx, "create", "clusterrolebinding", home.Name, "--clusterrole=topic-operator",
+			"--serviceaccount="+home.Name+":topic-operator")
 		Expect(err).NotTo(HaveOccurred(), kubectl)
 		o := operator(home.Name+","+ns.Name, home)
 		all := topics(ns, "a", "b")

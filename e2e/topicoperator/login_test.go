@@ -159,7 +159,8 @@ var _ = Describe("The operator's login", func() {
 			"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "trust",
 			"STRIMZI_SASL_ENABLED":                  "true",
 			"STRIMZI_SASL_SECRET_NAME":              "login",
-			"STRIMZI_SASL_CUSTOM_CONFIG_JSON":       fmt.Sprintf(`{"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": %q}`, endpoint),
+			"STRIMZI_SASL_CUSTOM_CONFIG_JSON": fmt.Sprintf(`{"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": %q}`,
+				endpoint),
 		})
 		s.created("t")
 		Expect(asked.Load()).NotTo(BeZero())
@@ -182,7 +183,8 @@ var _ = Describe("The operator's login", func() {
 	)
 
 	It("settings that contradict each other end the operator with code 2", func() {
-		o := newOperator(setup{name: "wrong", namespaces: namespace, env: settings{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "kerberos"}})
+		o := newOperator(setup{name: "wrong", namespaces: namespace,
+			env: settings{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "kerberos"}})
 		DeferCleanup(o.forget)
 		Eventually(o.process.Exited()).Should(BeClosed())
 		Expect(o.process.ExitCode()).To(Equal(2))
@@ -207,7 +209,8 @@ func tokenEndpoint(certificate realkafka.Certificate) (url string, asked *atomic
 			return base64.RawURLEncoding.EncodeToString(text)
 		}
 		now := time.Now()
-		token := part(map[string]any{"alg": "none"}) + "." + part(map[string]any{"sub": id, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}) + "."
+		token := part(map[string]any{"alg": "none"}) + "." + part(map[string]any{"sub": id, "iat": now.Unix(),
+			"exp": now.Add(time.Hour).Unix()}) + "."
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 3600})
 	}))

@@ -52,7 +52,8 @@ var _ = Describe("The metrics", func() {
 	It("batchingTopicControllerMetrics: what succeeded and what failed, by what was asked", func() {
 		type figures struct{ All, Successful, Failed float64 }
 		read := func() figures {
-			return figures{s.metric("strimzi_reconciliations_total"), s.metric("strimzi_reconciliations_successful_total"), s.metric("strimzi_reconciliations_failed_total")}
+			return figures{s.metric("strimzi_reconciliations_total"), s.metric("strimzi_reconciliations_successful_total"),
+				s.metric("strimzi_reconciliations_failed_total")}
 		}
 		Expect(read()).To(Equal(figures{}))
 		Expect(s.metric("strimzi_reconciliation_errors_total")).To(BeZero(), "the series are there from the start")

@@ -82,7 +82,8 @@ var _ = Describe("As it is installed", Ordered, func() {
 		Expect(main.partitions("orders")).To(Equal(12))
 		Expect(main.settings("config-types")).To(HaveKeyWithValue("retention.bytes", "9007199254740993"))
 		Expect(main.exists("Orders_DEAD.Letters")).To(BeTrue())
-		Expect(kubectl("apply", "-k", filepath.Join("..", "..", "config", "samples"))).NotTo(ContainSubstring("configured"), "applying again changes nothing")
+		Expect(kubectl("apply", "-k", filepath.Join("..", "..", "config", "samples"))).NotTo(ContainSubstring("configured"),
+			"applying again changes nothing")
 	})
 
 	It("kubectl get kt shows what matters", func() {

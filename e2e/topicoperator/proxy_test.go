@@ -26,7 +26,8 @@ const (
 	loopback                    = "127.0.0.1"
 )
 
-// proxy stands between the operator and the brokers, where they speak without TLS. It counts requests, holds them, and plays a Kafka that is away.
+// proxy stands between the operator and the brokers, where they speak without TLS. It counts requests, holds them, and plays a Kafka that
+// is away.
 type proxy struct {
 	listeners []net.Listener
 	brokers   []string

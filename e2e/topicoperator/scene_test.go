@@ -57,7 +57,8 @@ func (s *scene) abandon() {
 	list := s.list()
 	each(len(list), func(i int) {
 		kt := &list[i]
-		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"finalizers":null,"labels":{%q:null}}}`, labelOperator))
+		patch := client.RawPatch("application/merge-patch+json",
+			fmt.Appendf(nil, `{"metadata":{"finalizers":null,"labels":{%q:null}}}`, labelOperator))
 		Expect(client.IgnoreNotFound(k8s.Patch(ctx, kt, patch))).To(Succeed())
 	})
 }
@@ -229,7 +230,8 @@ func isReady(kt *v1.KafkaTopic) bool {
 	return false
 }
 
-// conditions renders the conditions without their times and without Stalled, which repeats Ready, such as "Ready=False NotSupported: Decrease ...".
+// conditions renders the conditions without their times and without Stalled, which repeats Ready, such as "Ready=False NotSupported:
+// Decrease ...".
 func conditions(kt *v1.KafkaTopic) []string {
 	var all []string
 	for _, c := range kt.Status.Conditions {
@@ -334,7 +336,8 @@ func (s *scene) allReady(n int, within time.Duration) {
 	}).WithTimeout(within).WithPolling(slowly).Should(Succeed())
 }
 
-// inStep proves that Kafka has exactly the topics of the scene's objects, with the ids that their statuses name: nothing twice, nothing lost.
+// inStep proves that Kafka has exactly the topics of the scene's objects, with the ids that their statuses name: nothing twice, nothing
+// lost.
 func (s *scene) inStep() {
 	GinkgoHelper()
 	want := map[string]string{}

@@ -17,11 +17,13 @@ var _ = Describe("A changed KafkaTopic", func() {
 			s.update(kt, config(key, after))
 			Eventually(main.settings).WithArguments(kt.Name).Should(Equal(map[string]string{key: want}))
 			s.ready(kt)
-			Eventually(s.events).WithArguments(kt).Should(ContainElement("Normal Changed: Topic '" + kt.Name + "': configuration changed: " + key + "=" + want))
+			Eventually(s.events).WithArguments(kt).Should(ContainElement("Normal Changed: Topic '" + kt.Name + "': configuration changed: " + key +
+				"=" + want))
 		},
 		Entry("shouldUpdateTopicInKafkaWhenStringConfigChangedInKube", "cleanup.policy", `"compact"`, `"delete"`, "delete"),
 		Entry("shouldUpdateTopicInKafkaWhenIntConfigChangedInKube", "delete.retention.ms", `1000`, `1001`, "1001"),
-		Entry("shouldUpdateTopicInKafkaWhenLongConfigChangedInKube", "retention.bytes", `9007199254740993`, `9223372036854775807`, "9223372036854775807"),
+		Entry("shouldUpdateTopicInKafkaWhenLongConfigChangedInKube", "retention.bytes", `9007199254740993`, `9223372036854775807`,
+			"9223372036854775807"),
 		Entry("shouldUpdateTopicInKafkaWhenDoubleConfigChangedInKube", "min.cleanable.dirty.ratio", `0.6`, `0.25`, "0.25"),
 		Entry("shouldUpdateTopicInKafkaWhenBooleanConfigChangedInKube", "unclean.leader.election.enable", `false`, `true`, "true"),
 		Entry("shouldUpdateTopicInKafkaWhenListConfigChangedInKube", "cleanup.policy", `["compact"]`, `["compact", "delete"]`, "compact,delete"),

@@ -1,5 +1,5 @@
-// Package traffic writes records to a Kafka and reads them, as clients have it by default: acks=all, idempotent, two minutes for each record,
-// and a consumer in a group. What became of each record is in the [Report].
+// Package traffic writes records to a Kafka and reads them, as clients have it by default: acks=all, idempotent, two minutes for each
+// record, and a consumer in a group. What became of each record is in the [Report].
 package traffic
 
 import (
@@ -63,7 +63,8 @@ func (r Report) Err() error {
 	errs := append([]error{}, r.Refused...)
 	errs = append(errs, r.Failures...)
 	if len(r.Lost) > 0 || len(r.Doubled) > 0 {
-		errs = append(errs, fmt.Errorf("of %d acknowledged records, %d are lost and %d are there twice", len(r.Acknowledged), len(r.Lost), len(r.Doubled)))
+		errs = append(errs, fmt.Errorf("of %d acknowledged records, %d are lost and %d are there twice", len(r.Acknowledged), len(r.Lost),
+			len(r.Doubled)))
 	}
 	return errors.Join(errs...)
 }
@@ -180,8 +181,8 @@ func (t *Traffic) read() {
 	}
 }
 
-// rejoins reports whether an error says that the consumer lost its group because a broker could not be reached: it joins again by itself, as other clients
-// do without a word. What it does not read is found to be lost.
+// rejoins reports whether an error says that the consumer lost its group because a broker could not be reached: it joins again by itself,
+// as other clients do without a word. What it does not read is found to be lost.
 func rejoins(err error) bool {
 	var session *kgo.ErrGroupSession
 	var network *net.OpError
@@ -198,8 +199,8 @@ func (t *Traffic) Progress() Progress {
 	return Progress{Acknowledged: len(t.report.Acknowledged), Refused: len(t.report.Refused), Read: len(t.places)}
 }
 
-// Stop ends the writing, waits until each record is answered and each acknowledged one is read, or until the context ends, and reports. Called again it
-// returns the same report.
+// Stop ends the writing, waits until each record is answered and each acknowledged one is read, or until the context ends, and reports.
+// Called again it returns the same report.
 func (t *Traffic) Stop(ctx context.Context) Report {
 	t.stopped.Do(func() { t.finish(ctx) })
 	t.mu.Lock()
@@ -243,7 +244,8 @@ func (t *Traffic) missing() []string {
 	return missing
 }
 
-// ReadAll reads a topic from its start to its end, and returns how often each value is in it. Options.Group and Options.Every have no effect.
+// ReadAll reads a topic from its start to its end, and returns how often each value is in it. Options.Group and Options.Every have no
+// effect.
 func ReadAll(ctx context.Context, o Options) (map[string]int, error) {
 	reader, err := connect(o, kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {

@@ -34,8 +34,8 @@ var bits = map[Type]int{Short: 16, Int: 32, Long: 64}
 // articles are the types' names as errors have them.
 var articles = map[Type]string{Boolean: "a boolean", Short: "a short", Int: "an int", Long: "a long", Double: "a double"}
 
-// Check reports what makes a value illegal, in Strimzi's words, which start with "has" or "contains" and lack the name of the key. It returns nothing
-// for a legal value. What a configuration provider would resolve (${file:/a:key}) is not looked at.
+// Check reports what makes a value illegal, in Strimzi's words, which start with "has" or "contains" and lack the name of the key. It
+// returns nothing for a legal value. What a configuration provider would resolve (${file:/a:key}) is not looked at.
 func (k Key) Check(value string) []string {
 	if Refers(value) {
 		return nil
@@ -104,7 +104,8 @@ func (k Key) checkOneOf(value string) []string {
 	case len(k.Values.OneOf) == 0:
 		return nil
 	case k.Values.AnyCase && !slices.ContainsFunc(k.Values.OneOf, func(legal string) bool { return strings.EqualFold(legal, value) }):
-		return []string{fmt.Sprintf("has value '%s' which is not one of the allowed values (case-insensitive): [%s]", value, strings.Join(k.Values.OneOf, ", "))}
+		return []string{fmt.Sprintf("has value '%s' which is not one of the allowed values (case-insensitive): [%s]", value,
+			strings.Join(k.Values.OneOf, ", "))}
 	case !k.Values.AnyCase && !slices.Contains(k.Values.OneOf, value):
 		return []string{fmt.Sprintf("has value '%s' which is not one of the allowed values: [%s]", value, strings.Join(k.Values.OneOf, ", "))}
 	}
@@ -126,14 +127,19 @@ func (k Key) checkList(value string) []string {
 		wrong = append(wrong, "contains duplicate values")
 	}
 	if len(k.Values.Items) > 0 {
-		if others := slices.DeleteFunc(slices.Clone(items), func(item string) bool { return item == "" || slices.Contains(k.Values.Items, item) }); len(others) > 0 {
-			wrong = append(wrong, fmt.Sprintf("contains values [%s] which are not in the allowed items [%s]", strings.Join(others, ", "), strings.Join(k.Values.Items, ", ")))
+		if others := slices.DeleteFunc(slices.Clone(items), func(item string) bool {
+			return item == "" ||
+				slices.Contains(k.Values.Items, item)
+		}); len(others) > 0 {
+			wrong = append(wrong, fmt.Sprintf("contains values [%s] which are not in the allowed items [%s]", strings.Join(others, ", "),
+				strings.Join(k.Values.Items, ", ")))
 		}
 	}
 	return wrong
 }
 
-// Refers reports whether a value is resolved by a configuration provider (KIP-297): ${file:/a:key}. What it stands for is known to the node alone.
+// Refers reports whether a value is resolved by a configuration provider (KIP-297): ${file:/a:key}. What it stands for is known to the node
+// alone.
 func Refers(value string) bool {
 	_, rest, found := strings.Cut(value, "${")
 	if !found {

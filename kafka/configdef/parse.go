@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The columns of a table's line, separated by tabs; see hack/brokerconfig/Table.java, which writes them. A dash stands for nothing, and null for no
-// default, because the empty string is one.
+// The columns of a table's line, separated by tabs; see hack/brokerconfig/Table.java, which writes them. A dash stands for nothing, and
+// null for no default, because the empty string is one.
 const (
 	columnKey = iota
 	columnType

@@ -18,8 +18,8 @@ var files embed.FS
 type Key struct {
 	Name string
 	Type Type
-	// Mode is how the key can be changed, by Kafka's names: read-only, per-broker, cluster-wide, or per-listener for those that can be changed behind the
-	// prefix of a listener only.
+	// Mode is how the key can be changed, by Kafka's names: read-only, per-broker, cluster-wide, or per-listener for those that can be changed
+	// behind the prefix of a listener only.
 	Mode string
 	// DynamicOnControllers: a node that is only a controller takes a change up while it runs.
 	DynamicOnControllers bool
@@ -89,8 +89,9 @@ var Tables = sync.OnceValue(func() []*Table {
 	return tables
 })
 
-// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is one of that very minor version: keys do not change their
-// mode in a patch. Otherwise it is that of the newest known Kafka before it, the oldest for what is older still, the latest for what is no version.
+// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is one of that very minor version: keys do not change
+// their mode in a patch. Otherwise it is that of the newest known Kafka before it, the oldest for what is older still, the latest for what
+// is no version.
 func For(version string) (*Table, bool) {
 	tables := Tables()
 	wanted := Minor(version)

@@ -39,13 +39,14 @@ func classProperties() map[string][]string {
 }
 
 func supportedProperties() string {
-	names := append(slices.Sorted(maps.Keys(classProperties())), propertyMechanism, propertyJAAS, propertyTokenEndpoint, PropertyClientID, PropertyClientSecret, propertyScope)
+	names := append(slices.Sorted(maps.Keys(classProperties())), propertyMechanism, propertyJAAS, propertyTokenEndpoint, PropertyClientID,
+		PropertyClientSecret, propertyScope)
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// ParseCustomSASL reads Kafka client properties, as a JSON object (STRIMZI_SASL_CUSTOM_CONFIG_JSON), as a login. It does not demand credentials, since a Secret
-// may hold them. Its errors are *Invalid, several joined, and never quote a value.
+// ParseCustomSASL reads Kafka client properties, as a JSON object (STRIMZI_SASL_CUSTOM_CONFIG_JSON), as a login. It does not demand
+// credentials, since a Secret may hold them. Its errors are *Invalid, several joined, and never quote a value.
 func ParseCustomSASL(text string) (SASL, error) {
 	properties, err := parseProperties(text)
 	if err != nil {
@@ -174,11 +175,13 @@ func checkProperties(properties map[string]string) []error {
 		classes, known := classProperties()[key]
 		switch {
 		case !strings.HasPrefix(key, propertyPrefix):
-			errs = append(errs, invalid("SASL custom config properties not SASL properties. customProperty: '"+key+"'", "give keys that begin with "+propertyPrefix))
+			errs = append(errs, invalid("SASL custom config properties not SASL properties. customProperty: '"+key+"'",
+				"give keys that begin with "+propertyPrefix))
 		case !known:
 			errs = append(errs, invalid(key+" is not supported", "supported are "+supportedProperties()))
 		case !slices.Contains(classes, properties[key]):
-			errs = append(errs, invalid(key+" names a Java class that this operator can't run", "remove it, or use one of "+strings.Join(classes, ", ")))
+			errs = append(errs, invalid(key+" names a Java class that this operator can't run",
+				"remove it, or use one of "+strings.Join(classes, ", ")))
 		}
 	}
 	return errs
@@ -191,7 +194,8 @@ func readMechanism(text string) (kafka.SASLMechanism, error) {
 	case "":
 		return "", invalid(propertyMechanism+" is not set", "supported are "+supportedMechanisms())
 	case "AWS_MSK_IAM":
-		return "", invalid(propertyMechanism+" AWS_MSK_IAM is not supported", "use SCRAM-SHA-512 or mTLS, which MSK offers too; supported are "+supportedMechanisms())
+		return "", invalid(propertyMechanism+" AWS_MSK_IAM is not supported",
+			"use SCRAM-SHA-512 or mTLS, which MSK offers too; supported are "+supportedMechanisms())
 	case "GSSAPI":
 		return "", invalid(propertyMechanism+" GSSAPI (Kerberos) is not supported", "supported are "+supportedMechanisms())
 	}
@@ -203,7 +207,8 @@ func readUser(properties map[string]string, module loginModule) (string, Masked,
 	var errs []error
 	for _, key := range []string{propertyTokenEndpoint, PropertyClientID, PropertyClientSecret, propertyScope} {
 		if _, given := properties[key]; given {
-			errs = append(errs, invalid(key+" does not belong to mechanism "+properties[propertyMechanism], "remove it, or use "+string(kafka.SASLOAuthBearer)))
+			errs = append(errs, invalid(key+" does not belong to mechanism "+properties[propertyMechanism],
+				"remove it, or use "+string(kafka.SASLOAuthBearer)))
 		}
 	}
 	username, password := module.take("username"), Conceal(module.take("password"))

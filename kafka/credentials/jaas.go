@@ -35,8 +35,9 @@ func (m loginModule) suits(mechanism kafka.SASLMechanism) error {
 			return invalid(propertyJAAS+": "+known+" does not belong to mechanism "+string(mechanism), "use "+want)
 		}
 	}
-	return invalid(propertyJAAS+": the login module is not supported", "supported are "+strings.Join([]string{modulePlain, moduleScram, moduleOAuth}, ", ")+
-		"; AWS MSK IAM and Kerberos are not")
+	return invalid(propertyJAAS+": the login module is not supported",
+		"supported are "+strings.Join([]string{modulePlain, moduleScram, moduleOAuth}, ", ")+
+			"; AWS MSK IAM and Kerberos are not")
 }
 
 // take returns an option and removes it, so that rest finds what nobody asked for.
@@ -97,7 +98,8 @@ func parseJAAS(text string) (loginModule, error) {
 }
 
 func (t *tokenizer) malformed(what string) error {
-	return invalid(fmt.Sprintf("%s is malformed before byte %d: %s", propertyJAAS, t.pos, what), `write it as: class required name="value" name="value";`)
+	return invalid(fmt.Sprintf("%s is malformed before byte %d: %s", propertyJAAS, t.pos, what),
+		`write it as: class required name="value" name="value";`)
 }
 
 type tokenKind int
@@ -200,7 +202,8 @@ func (t *tokenizer) quotation(quote byte) token {
 	return token{kind: broken}
 }
 
-// escape reads what follows a backslash: up to three octal digits (at most 377), one of Java's letters, or a character that stands for itself.
+// escape reads what follows a backslash: up to three octal digits (at most 377), one of Java's letters, or a character that stands for
+// itself.
 func (t *tokenizer) escape(out *strings.Builder) {
 	if t.pos >= len(t.text) {
 		return

@@ -47,9 +47,12 @@ func TestJAAS(t *testing.T) {
 		})
 	}
 	for name, text := range map[string]string{
-		"empty": "", "class only": "a.B", "no flag": "a.B;", "unknown flag": "a.B perhaps;", "no end": class, "no end after options": class + " a=b",
-		"no value": class + " a=;", "no equals": class + " a b;", "no name": class + " =b;", "open quote": class + ` a="b;`, "open comment": class + " /* a=b;",
-		"line in a quote": class + " a=\"b\nc\";", "two modules": class + ";" + class + ";", "twice": class + " a=b a=b;", "backslash at the end": class + ` a="\`,
+		"empty": "", "class only": "a.B", "no flag": "a.B;", "unknown flag": "a.B perhaps;", "no end": class,
+		"no end after options": class + " a=b",
+		"no value":             class + " a=;", "no equals": class + " a b;", "no name": class + " =b;", "open quote": class + ` a="b;`,
+		"open comment":    class + " /* a=b;",
+		"line in a quote": class + " a=\"b\nc\";", "two modules": class + ";" + class + ";", "twice": class + " a=b a=b;",
+		"backslash at the end": class + ` a="\`,
 	} {
 		t.Run("refuse "+name, func(t *testing.T) {
 			if m, err := parseJAAS(text); err == nil {

@@ -41,7 +41,8 @@ func ProtocolOf(tls, sasl bool) SecurityProtocol {
 	return ProtocolPlaintext
 }
 
-// ParseEndpointAlgorithm reads Kafka's ssl.endpoint.identification.algorithm as whether host names go unverified: https is that they do not, the empty text that they do.
+// ParseEndpointAlgorithm reads Kafka's ssl.endpoint.identification.algorithm as whether host names go unverified: https is that they do
+// not, the empty text that they do.
 func ParseEndpointAlgorithm(text string) (skipVerification bool, err error) {
 	switch strings.ToUpper(strings.TrimSpace(text)) {
 	case "HTTPS":

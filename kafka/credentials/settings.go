@@ -101,14 +101,16 @@ func KafkaConfig(settings Settings, m Material) kafka.Config {
 	return config
 }
 
-// ParseMechanism reads the mechanisms of STRIMZI_SASL_MECHANISM, which are those with a name and a password; upper and lower case are the same.
+// ParseMechanism reads the mechanisms of STRIMZI_SASL_MECHANISM, which are those with a name and a password; upper and lower case are the
+// same.
 func ParseMechanism(text string) (kafka.SASLMechanism, error) {
 	for _, m := range []kafka.SASLMechanism{kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512} {
 		if strings.EqualFold(text, string(m)) {
 			return m, nil
 		}
 	}
-	return "", invalid("Invalid SASL_MECHANISM type: "+text, "use plain, scram-sha-256 or scram-sha-512; for OAUTHBEARER use STRIMZI_SASL_CUSTOM_CONFIG_JSON")
+	return "", invalid("Invalid SASL_MECHANISM type: "+text,
+		"use plain, scram-sha-256 or scram-sha-512; for OAUTHBEARER use STRIMZI_SASL_CUSTOM_CONFIG_JSON")
 }
 
 func supportedMechanisms() string {

@@ -34,7 +34,8 @@ func answer(text string) http.HandlerFunc {
 func TestTokenRequest(t *testing.T) {
 	s := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
 		id, secret, _ := r.BasicAuth()
-		if r.Method != http.MethodPost || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "a b" || id != "alice" || secret != "FORBIDDEN" {
+		if r.Method != http.MethodPost || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "a b" || id != "alice" ||
+			secret != "FORBIDDEN" {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 		_, _ = w.Write([]byte(`{"access_token":"t1","token_type":"Bearer","expires_in":"3600"}`))
@@ -118,7 +119,8 @@ func TestTokenErrors(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := endpoint(t, c.serve).token(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "FORBIDDEN") || strings.Contains(err.Error(), "tenant") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "FORBIDDEN") ||
+				strings.Contains(err.Error(), "tenant") {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})

@@ -37,7 +37,8 @@ var controllerCases = map[string]func(*nodeSuite){
 			s.Errorf("%+v differs from %+v", direct, through)
 		}
 		for _, q := range []kafka.Quorum{direct, through} {
-			if !slices.Equal(ids(q.Voters), s.target.ControllerIDs) || !slices.Equal(ids(q.Observers), s.target.Brokers) || len(q.Nodes) != len(s.target.ControllerIDs) {
+			if !slices.Equal(ids(q.Voters), s.target.ControllerIDs) || !slices.Equal(ids(q.Observers), s.target.Brokers) ||
+				len(q.Nodes) != len(s.target.ControllerIDs) {
 				s.Errorf("got %+v", q)
 			}
 		}
@@ -90,7 +91,8 @@ var controllerCases = map[string]func(*nodeSuite){
 		for _, kv := range [][2]string{{"log.cleaner.threads", "many"}, {"log.dirs", "/elsewhere"}, {"no.such.key", "1"}} {
 			s.must(s.changes(c, set(kafka.BrokerResource(id), kv[0], kv[1]), true))
 		}
-		s.refused("no such node", s.changes(c, set(kafka.BrokerResource(4711), "num.io.threads", "5"), true), kafka.ClassNotFound, "BrokerIdNotRegisteredException")
+		s.refused("no such node", s.changes(c, set(kafka.BrokerResource(4711), "num.io.threads", "5"), true), kafka.ClassNotFound,
+			"BrokerIdNotRegisteredException")
 		// So that a bad value can be told only from what the node makes of it: nothing, when it took over the change that came after.
 		s.must(s.changes(c, set(kafka.BrokerResource(id), "log.cleaner.threads", "many"), false))
 		s.must(s.changes(c, set(kafka.BrokerResource(id), "max.connections", "7000"), false))
@@ -98,7 +100,8 @@ var controllerCases = map[string]func(*nodeSuite){
 		if e := s.node(c, id, "log.cleaner.threads"); e.Value != "1" || e.Source != kafka.SourceDefault || len(e.Synonyms) != 1 {
 			s.Errorf("got %+v", e)
 		}
-		s.must(s.changes(c, kafka.ConfigChange{Resource: kafka.BrokerResource(id), Delete: []string{"log.cleaner.threads", "max.connections"}}, false))
+		s.must(s.changes(c, kafka.ConfigChange{Resource: kafka.BrokerResource(id),
+			Delete: []string{"log.cleaner.threads", "max.connections"}}, false))
 		s.becomes(c, id, "max.connections", "2147483647", kafka.SourceDefault)
 	},
 	"bound to its own cluster it does everything": func(s *nodeSuite) {
@@ -185,7 +188,8 @@ var awayCases = map[string]func(*nodeSuite){
 			}
 			return nil
 		})
-		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{set(kafka.BrokerResource(dead), "num.io.threads", "5"), set(kafka.BrokerResource(s.target.Brokers[1]), "num.io.threads", "5")}, true)
+		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{set(kafka.BrokerResource(dead), "num.io.threads", "5"),
+			set(kafka.BrokerResource(s.target.Brokers[1]), "num.io.threads", "5")}, true)
 		s.must(err)
 		s.must(errs[kafka.BrokerResource(s.target.Brokers[1])])
 		if got := errs[kafka.BrokerResource(dead)]; got == nil || kafka.ClassOf(got) != kafka.ClassRetriable {
@@ -203,7 +207,8 @@ var awayCases = map[string]func(*nodeSuite){
 		s.must(s.admin.UnregisterBroker(s.Context(), dead))
 		s.eventually(func() error {
 			cluster, err := s.admin.DescribeCluster(s.Context())
-			if err == nil && (len(cluster.Brokers) != len(s.target.Brokers)-1 || !slices.ContainsFunc(cluster.Brokers, func(n kafka.Node) bool { return n.ID == other })) {
+			if err == nil && (len(cluster.Brokers) != len(s.target.Brokers)-1 ||
+				!slices.ContainsFunc(cluster.Brokers, func(n kafka.Node) bool { return n.ID == other })) {
 				err = fmt.Errorf("got %+v", cluster)
 			}
 			return err

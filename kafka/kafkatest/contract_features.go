@@ -23,7 +23,8 @@ var featureCases = map[string]func(*suite){
 				s.Errorf("%s is at %d, and %+v is supported", name, level, r)
 			}
 		}
-		if r := f.Supported[kafka.FeatureMetadataVersion]; r.Min != int16(kafka.OldestMetadataVersion) || f.Finalized[kafka.FeatureMetadataVersion] != r.Max || f.Epoch < 0 {
+		if r := f.Supported[kafka.FeatureMetadataVersion]; r.Min != int16(kafka.OldestMetadataVersion) ||
+			f.Finalized[kafka.FeatureMetadataVersion] != r.Max || f.Epoch < 0 {
 			s.Errorf("got %+v", f)
 		}
 		if r := f.Supported[movable]; r != (kafka.FeatureRange{Min: 0, Max: movableLevel}) || s.count("ApiVersions") != 1 {
@@ -115,7 +116,8 @@ func (s *suite) becomesLevel(level int16) kafka.Features {
 	return f
 }
 
-// sameFeatures proves that no level changed. What was acknowledged last is a change of the metadata that the broker has seen when it shows the topic.
+// sameFeatures proves that no level changed. What was acknowledged last is a change of the metadata that the broker has seen when it shows
+// the topic.
 func (s *suite) sameFeatures(want map[string]int16) {
 	s.Helper()
 	s.create(1, s.topic("seen"))

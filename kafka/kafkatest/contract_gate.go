@@ -40,7 +40,8 @@ var gateCases = map[string]func(*suite){
 	"what a gate refuses is not created": func(s *suite) {
 		a, b := s.topic("a"), s.topic("b")
 		ctx, asked := gated(s.Context(), a)
-		made, err := s.admin.CreateTopics(ctx, []kafka.NewTopic{{Name: a, Partitions: 1, ReplicationFactor: 1}, {Name: b, Partitions: 1, ReplicationFactor: 1}}, false)
+		made, err := s.admin.CreateTopics(ctx, []kafka.NewTopic{{Name: a, Partitions: 1, ReplicationFactor: 1},
+			{Name: b, Partitions: 1, ReplicationFactor: 1}}, false)
 		s.must(err)
 		s.admitted("CreateTopics", made[a].Err, made[b].Err, len(*asked))
 		again, err := s.admin.CreateTopics(s.Context(), []kafka.NewTopic{{Name: a, Partitions: 1, ReplicationFactor: 1}}, false)
@@ -63,11 +64,13 @@ var gateCases = map[string]func(*suite){
 		s.create(1, a, b)
 		ctx, asked := gated(s.Context(), kafka.TopicResource(a))
 		set := map[string]string{"retention.ms": "12345"}
-		done, err := s.admin.AlterConfigs(ctx, []kafka.ConfigChange{{Resource: kafka.TopicResource(a), Set: set}, {Resource: kafka.TopicResource(b), Set: set}}, false)
+		done, err := s.admin.AlterConfigs(ctx, []kafka.ConfigChange{{Resource: kafka.TopicResource(a), Set: set},
+			{Resource: kafka.TopicResource(b), Set: set}}, false)
 		s.must(err)
 		s.admitted("AlterConfigs", done[kafka.TopicResource(a)], done[kafka.TopicResource(b)], len(*asked))
 		s.eventually(func() error {
-			configs, err := s.admin.DescribeConfigs(s.Context(), []kafka.ConfigResource{kafka.TopicResource(a), kafka.TopicResource(b)}, []string{"retention.ms"})
+			configs, err := s.admin.DescribeConfigs(s.Context(), []kafka.ConfigResource{kafka.TopicResource(a), kafka.TopicResource(b)},
+				[]string{"retention.ms"})
 			if err != nil {
 				return err
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// NodeTarget is an implementation of what the port asks of single nodes, with a cluster behind it, that the contract is run against. The cluster
-// serves it alone.
+// NodeTarget is an implementation of what the port asks of single nodes, with a cluster behind it, that the contract is run against. The
+// cluster serves it alone.
 type NodeTarget struct {
 	// Admin returns a client of the brokers with all rights and with this timeout for a single node. The client ends with the test.
 	Admin func(t testing.TB, nodeTimeout time.Duration) kafka.Admin
@@ -27,8 +27,8 @@ type NodeTarget struct {
 	Stop, Start func(t testing.TB, id int32)
 	// Hang makes a node accept connections and answer nothing until resume. Nil if the target can't.
 	Hang func(t testing.TB, id int32) (resume func())
-	// Prefer makes the brokers the replicas of a topic's partition 0, the first of them the preferred leader, while the leader stays. Nil if the
-	// target can't.
+	// Prefer makes the brokers the replicas of a topic's partition 0, the first of them the preferred leader, while the leader stays. Nil if
+	// the target can't.
 	Prefer func(t testing.TB, topic string, replicas []int32)
 }
 
@@ -56,8 +56,8 @@ func RunNodeContract(t *testing.T, target NodeTarget) {
 	}
 }
 
-// lacks describes what a case would need that the target is not made for; empty: nothing. Such a case is none of the target, rather than one that could not
-// run: real Kafka has them all.
+// lacks describes what a case would need that the target is not made for; empty: nothing. Such a case is none of the target, rather than
+// one that could not run: real Kafka has them all.
 func (target NodeTarget) lacks(group, name string) string {
 	needs := nodeNeeds[name]
 	switch {
@@ -101,7 +101,8 @@ var nodeReadCases = map[string]func(*nodeSuite){
 	"synonyms are there for nodes only": func(s *nodeSuite) {
 		id := s.target.Brokers[0]
 		e := s.node(s.admin, id, "num.network.threads")
-		if len(e.Synonyms) == 0 || e.Synonyms[0].Value != e.Value || e.Synonyms[0].Source != e.Source || e.Synonyms[0].Key != "num.network.threads" ||
+		if len(e.Synonyms) == 0 || e.Synonyms[0].Value != e.Value || e.Synonyms[0].Source != e.Source ||
+			e.Synonyms[0].Key != "num.network.threads" ||
 			e.Synonyms[len(e.Synonyms)-1].Source != kafka.SourceDefault {
 			s.Errorf("got %+v", e)
 		}
@@ -304,23 +305,27 @@ var nodeChangeCases = map[string]func(*nodeSuite){
 		for _, r := range []kafka.ConfigResource{kafka.BrokerResource(s.target.Brokers[0]), kafka.ClusterResource()} {
 			s.must(s.changes(s.admin, set(r, "message.max.bytes", "4000000"), true))
 		}
-		if e := s.node(s.admin, s.target.Brokers[0], "message.max.bytes"); e.Source == kafka.SourceDynamicBroker || e.Source == kafka.SourceDynamicBrokerDefault {
+		if e := s.node(s.admin, s.target.Brokers[0], "message.max.bytes"); e.Source == kafka.SourceDynamicBroker ||
+			e.Source == kafka.SourceDynamicBrokerDefault {
 			s.Errorf("got %+v", e)
 		}
 	},
 	"what a broker refuses": func(s *nodeSuite) {
 		for _, r := range []kafka.ConfigResource{kafka.BrokerResource(s.target.Brokers[1]), kafka.ClusterResource()} {
-			for _, kv := range [][2]string{{"log.cleaner.threads", "many"}, {"min.insync.replicas", "0"}, {"log.dirs", "/elsewhere"}, {kafka.KeyNodeID, "9"}} {
+			for _, kv := range [][2]string{{"log.cleaner.threads", "many"}, {"min.insync.replicas", "0"}, {"log.dirs", "/elsewhere"},
+				{kafka.KeyNodeID, "9"}} {
 				for _, validateOnly := range []bool{true, false} {
 					s.refused(kv[0], s.changes(s.admin, set(r, kv[0], kv[1]), validateOnly), kafka.ClassInvalid, "InvalidRequestException")
 				}
 			}
 		}
-		s.refused("for all", s.changes(s.admin, set(kafka.ClusterResource(), "listeners", "PLAINTEXT://:1"), true), kafka.ClassInvalid, "InvalidRequestException")
+		s.refused("for all", s.changes(s.admin, set(kafka.ClusterResource(), "listeners", "PLAINTEXT://:1"), true), kafka.ClassInvalid,
+			"InvalidRequestException")
 	},
 	"a change of a node that nobody knows harms no other": func(s *nodeSuite) {
 		stranger, known := kafka.BrokerResource(4711), kafka.BrokerResource(s.target.Brokers[0])
-		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{set(stranger, "num.io.threads", "5"), set(known, "num.io.threads", "5")}, true)
+		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{set(stranger, "num.io.threads", "5"),
+			set(known, "num.io.threads", "5")}, true)
 		s.must(err)
 		s.must(errs[known])
 		if kafka.ClassOf(errs[stranger]) != kafka.ClassRetriable || errs[stranger] == nil {
@@ -343,7 +348,8 @@ var electionCases = map[string]func(*nodeSuite){
 	},
 	"what cannot be elected harms no other": func(s *nodeSuite) {
 		s.topic("still", s.target.Brokers[0], s.target.Brokers[1])
-		good, beyond, missing := kafka.TopicPartition{Topic: "still"}, kafka.TopicPartition{Topic: "still", Partition: 7}, kafka.TopicPartition{Topic: "missing"}
+		good, beyond, missing := kafka.TopicPartition{Topic: "still"}, kafka.TopicPartition{Topic: "still", Partition: 7},
+			kafka.TopicPartition{Topic: "missing"}
 		errs := s.elect(missing, good, beyond, good)
 		s.must(errs[good])
 		s.refused("topic", errs[missing], kafka.ClassNotFound, "UnknownTopicOrPartitionException")

@@ -129,8 +129,8 @@ func (s *suite) lost(stranger kafka.Admin, name string, id kafka.TopicID) {
 	}
 }
 
-// refusals are calls of all methods but DescribeCluster, each of which would change or show something. They return the number of items that were
-// answered, which a nil map and list have none of.
+// refusals are calls of all methods but DescribeCluster, each of which would change or show something. They return the number of items that
+// were answered, which a nil map and list have none of.
 func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(context.Context) (int, error) {
 	resource := kafka.TopicResource(name)
 	create := func(validateOnly bool) func(context.Context) (int, error) {
@@ -183,7 +183,8 @@ func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(cont
 			return len(r), err
 		},
 		"AlterConfigs, broker": func(ctx context.Context) (int, error) {
-			r, err := a.AlterConfigs(ctx, []kafka.ConfigChange{{Resource: kafka.BrokerResource(0), Set: map[string]string{"num.io.threads": "3"}}}, false)
+			r, err := a.AlterConfigs(ctx, []kafka.ConfigChange{{Resource: kafka.BrokerResource(0),
+				Set: map[string]string{"num.io.threads": "3"}}}, false)
 			return len(r), err
 		},
 		"DescribeNodeConfigs": func(ctx context.Context) (int, error) {

@@ -68,9 +68,11 @@ var describeCases = map[string]func(*suite){
 var configCases = map[string]func(*suite){
 	"set, change, delete, and where a value comes from": func(s *suite) {
 		name := s.topic("settings")
-		s.createAll(kafka.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{"retention.ms": ptr("1000"), "cleanup.policy": ptr("compact")}})
+		s.createAll(kafka.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1,
+			Configs: map[string]*string{"retention.ms": ptr("1000"), "cleanup.policy": ptr("compact")}})
 		s.entry(name, "retention.ms", "1000", kafka.SourceTopic)
-		s.alter(kafka.ConfigChange{Resource: kafka.TopicResource(name), Set: map[string]string{"retention.ms": "2000", "max.message.bytes": "5000"}, Delete: []string{"cleanup.policy"}})
+		s.alter(kafka.ConfigChange{Resource: kafka.TopicResource(name),
+			Set: map[string]string{"retention.ms": "2000", "max.message.bytes": "5000"}, Delete: []string{"cleanup.policy"}})
 		s.entry(name, "retention.ms", "2000", kafka.SourceTopic)
 		s.entry(name, "max.message.bytes", "5000", kafka.SourceTopic)
 		s.entry(name, "cleanup.policy", "delete", kafka.SourceDefault)
@@ -125,11 +127,13 @@ var configCases = map[string]func(*suite){
 		name := s.topic("validated")
 		s.create(1, name)
 		resource := kafka.TopicResource(name)
-		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: resource, Set: map[string]string{"retention.ms": "1"}}}, true)
+		errs, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: resource,
+			Set: map[string]string{"retention.ms": "1"}}}, true)
 		s.must(err)
 		s.must(errs[resource])
 		s.entry(name, "retention.ms", "604800000", kafka.SourceDefault)
-		errs, err = s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: resource, Set: map[string]string{"no.such.key": "1"}}}, true)
+		errs, err = s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: resource,
+			Set: map[string]string{"no.such.key": "1"}}}, true)
 		s.must(err)
 		s.refused("unknown key", errs[resource], kafka.ClassInvalid, "InvalidConfigurationException")
 	},
@@ -178,7 +182,8 @@ var partitionCases = map[string]func(*suite){
 	"more, and never fewer": func(s *suite) {
 		grow, same, fewer, missing := s.topic("grow"), s.topic("same"), s.topic("fewer"), s.topic("missing")
 		s.create(2, grow, same, fewer)
-		errs, err := s.admin.CreatePartitions(s.Context(), []kafka.PartitionIncrease{{Topic: fewer, Total: 1}, {Topic: missing, Total: 3}, {Topic: grow, Total: 5}, {Topic: same, Total: 2}}, false)
+		errs, err := s.admin.CreatePartitions(s.Context(), []kafka.PartitionIncrease{{Topic: fewer, Total: 1}, {Topic: missing, Total: 3},
+			{Topic: grow, Total: 5}, {Topic: same, Total: 2}}, false)
 		s.must(err)
 		s.must(errs[grow])
 		s.refused(same, errs[same], kafka.ClassInvalid, "InvalidPartitionsException")
@@ -275,7 +280,8 @@ var authorizationCases = map[string]func(*suite){
 		created, err := nobody.CreateTopics(s.Context(), []kafka.NewTopic{{Name: s.topic("mine"), Partitions: 1, ReplicationFactor: 1}}, false)
 		s.must(err)
 		s.forbidden("create", created[s.topic("mine")].Err)
-		altered, err := nobody.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: resource, Set: map[string]string{"retention.ms": "1"}}}, false)
+		altered, err := nobody.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: resource,
+			Set: map[string]string{"retention.ms": "1"}}}, false)
 		s.must(err)
 		s.forbidden("alter", altered[resource])
 		increased, err := nobody.CreatePartitions(s.Context(), []kafka.PartitionIncrease{{Topic: name, Total: 9}}, false)
@@ -306,14 +312,16 @@ var authorizationCases = map[string]func(*suite){
 		s.must(err)
 		refused("ask", nodes[0].Err)
 		for _, r := range []kafka.ConfigResource{kafka.BrokerResource(0), kafka.ClusterResource()} {
-			changed, err := nobody.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: r, Set: map[string]string{"max.connections": "9"}}}, false)
+			changed, err := nobody.AlterConfigs(s.Context(), []kafka.ConfigChange{{Resource: r,
+				Set: map[string]string{"max.connections": "9"}}}, false)
 			s.must(err)
 			refused("change", changed[r])
 		}
 		elected, err := nobody.ElectPreferredLeaders(s.Context(), []kafka.TopicPartition{p})
 		s.must(err)
 		refused("elect", elected[p])
-		refused("update features", nobody.UpdateFeatures(s.Context(), map[string]kafka.FeatureUpdate{movable: {Level: 1, Downgrade: true}}, false))
+		refused("update features", nobody.UpdateFeatures(s.Context(),
+			map[string]kafka.FeatureUpdate{movable: {Level: 1, Downgrade: true}}, false))
 		refused("unregister", nobody.UnregisterBroker(s.Context(), 4711))
 		if features := s.features(); features.Finalized[movable] != movableLevel {
 			s.Errorf("it was changed: %+v", features)
@@ -342,8 +350,8 @@ func everyCall(a kafka.Admin, topic string) map[string]func(context.Context) err
 	return calls
 }
 
-// Calls returns one call of each method of the port that every broker can answer, about one topic. Their error is the method's own or, if it has
-// none, that of an item.
+// Calls returns one call of each method of the port that every broker can answer, about one topic. Their error is the method's own or, if
+// it has none, that of an item.
 func Calls(a kafka.Admin, topic string) map[string]func(context.Context) error {
 	resource := kafka.TopicResource(topic)
 	id := kafka.TopicID{1}

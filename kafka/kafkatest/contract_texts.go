@@ -40,13 +40,15 @@ var textCases = map[string]func(*suite){
 					s.must(created[made].Err)
 					s.refused("create", created[name].Err, kafka.ClassInvalid, "InvalidTopicException")
 				}
-				increased, err := s.admin.CreatePartitions(s.Context(), []kafka.PartitionIncrease{{Topic: name, Total: 3}, {Topic: good, Total: 3}}, true)
+				increased, err := s.admin.CreatePartitions(s.Context(),
+					[]kafka.PartitionIncrease{{Topic: name, Total: 3}, {Topic: good, Total: 3}}, true)
 				s.must(err)
 				s.must(increased[good])
 				s.refused("add partitions", increased[name], kafka.ClassInvalid, "InvalidTopicException")
 
 				altered, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{
-					{Resource: resource, Set: map[string]string{"retention.ms": "1"}}, {Resource: neighbour, Set: map[string]string{"retention.ms": fmt.Sprint(n)}},
+					{Resource: resource, Set: map[string]string{"retention.ms": "1"}},
+					{Resource: neighbour, Set: map[string]string{"retention.ms": fmt.Sprint(n)}},
 				}, false)
 				s.must(err)
 				s.must(altered[neighbour])
@@ -74,7 +76,8 @@ var textCases = map[string]func(*suite){
 			s.quickly(n, func() {
 				s.texts(good, fmt.Sprint(n), key, "1", "InvalidConfigurationException")
 				change := kafka.ConfigChange{Resource: kafka.TopicResource(s.topic("bad")), Delete: []string{key}}
-				altered, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{change, {Resource: kafka.TopicResource(good), Set: map[string]string{"retention.ms": "7"}}}, false)
+				altered, err := s.admin.AlterConfigs(s.Context(), []kafka.ConfigChange{change,
+					{Resource: kafka.TopicResource(good), Set: map[string]string{"retention.ms": "7"}}}, false)
 				s.must(err)
 				s.must(altered[kafka.TopicResource(good)])
 				if n > 1024 { // Kafka lets anybody delete keys that it does not know
@@ -98,10 +101,12 @@ var textCases = map[string]func(*suite){
 			})
 			// Kafka quotes a list with blanks between its elements.
 			s.quickly(n, func() {
-				s.texts(good, fmt.Sprint("list-", n), "leader.replication.throttled.replicas", strings.Repeat("a,", n/2)+strings.Repeat("a", n%2), "InvalidConfigurationException")
+				s.texts(good, fmt.Sprint("list-", n), "leader.replication.throttled.replicas", strings.Repeat("a,", n/2)+strings.Repeat("a", n%2),
+					"InvalidConfigurationException")
 			})
 			s.quickly(n, func() {
-				s.texts(good, fmt.Sprint("bytes-", n), "retention.ms", strings.Repeat("ä", n/2)+strings.Repeat("a", n%2), "InvalidConfigurationException")
+				s.texts(good, fmt.Sprint("bytes-", n), "retention.ms", strings.Repeat("ä", n/2)+strings.Repeat("a", n%2),
+					"InvalidConfigurationException")
 			})
 		}
 		s.quickly(1, func() { s.texts(good, "no-text", "retention.ms", "a\xff", "InvalidConfigurationException") })

@@ -35,7 +35,8 @@ var clusterCases = map[string]func(*suite){
 			if err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(q.Voters, func(r kafka.Replica) bool { return r.ID == q.Leader && r.LogEndOffset > 0 }) || q.HighWatermark <= 0 || q.LeaderEpoch <= 0 {
+			if !slices.ContainsFunc(q.Voters, func(r kafka.Replica) bool { return r.ID == q.Leader && r.LogEndOffset > 0 }) ||
+				q.HighWatermark <= 0 || q.LeaderEpoch <= 0 {
 				return fmt.Errorf("got %+v", q)
 			}
 			return nil

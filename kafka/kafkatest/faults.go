@@ -12,7 +12,8 @@ import (
 
 // Fault makes requests fail or wait. Its zero value matches every request, and does nothing to it but count it.
 type Fault struct {
-	// Requests are the names of the requests it applies to, as Kafka documents them ("CreateTopics"); nil means all, those of the login included.
+	// Requests are the names of the requests it applies to, as Kafka documents them ("CreateTopics"); nil means all, those of the login
+	// included.
 	Requests []string
 	// Nodes are the brokers it applies to; nil means all.
 	Nodes []int32

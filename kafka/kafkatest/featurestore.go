@@ -58,7 +58,8 @@ func (s *session) unregisterBroker(c *call, req *kmsg.UnregisterBrokerRequest) (
 	return req.ResponseKind(), nil
 }
 
-// alters returns the error code of a client that may not change the cluster, or of a broker that may not forward the change to the controller.
+// alters returns the error code of a client that may not change the cluster, or of a broker that may not forward the change to the
+// controller.
 func (s *session) alters(c *call) (int16, error) {
 	if s.cluster.options.NoForwarding && s.node.id != s.cluster.Controller() {
 		return kafka.CodeNotController, nil

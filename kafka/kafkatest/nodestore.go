@@ -23,7 +23,8 @@ func (s *session) describeNode(r *kmsg.DescribeConfigsResponseResource, names []
 		r.Configs = nodeConfigs(s.cluster.nodeConfigs().Cluster(names), false)
 		return
 	}
-	static := map[string]string{kafka.KeyNodeID: fmt.Sprint(s.node.id), "log.dirs": "/var/lib/kafka/data", "process.roles": "broker,controller"}
+	static := map[string]string{kafka.KeyNodeID: fmt.Sprint(s.node.id), "log.dirs": "/var/lib/kafka/data",
+		"process.roles": "broker,controller"}
 	ours := s.cluster.nodeConfigs().Node(s.node.id, static, names)
 	r.Configs = slices.DeleteFunc(r.Configs, func(c kmsg.DescribeConfigsResponseResourceConfig) bool { _, ok := ours[c.Name]; return ok })
 	r.Configs = append(r.Configs, nodeConfigs(ours, synonyms)...)
@@ -48,7 +49,8 @@ func nodeConfigs(entries map[string]kafka.ConfigEntry, synonyms bool) []kmsg.Des
 }
 
 // alterNode carries out a change of a broker's configuration that kfake would allow, or refuses it as that broker would.
-func (s *session) alterNode(r *kmsg.IncrementalAlterConfigsResponseResource, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig, validateOnly bool) {
+func (s *session) alterNode(r *kmsg.IncrementalAlterConfigsResponseResource, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig,
+	validateOnly bool) {
 	if r.ErrorCode == kafka.CodeInvalidRequest {
 		_, r.ErrorMessage = codeOf(rules.UnexpectedNode(r.ResourceName, fmt.Sprint(s.node.id)))
 	}

@@ -61,7 +61,8 @@ func (s *session) apiVersions(c *call, req *kmsg.ApiVersionsRequest) (kmsg.Respo
 }
 
 func (s *session) createTopics(c *call, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
-	env := rules.Cluster{Brokers: s.cluster.brokers(), Partitions: int32(s.cluster.options.DefaultPartitions), ReplicationFactor: int16(min(3, s.cluster.options.Brokers))}
+	env := rules.Cluster{Brokers: s.cluster.brokers(), Partitions: int32(s.cluster.options.DefaultPartitions),
+		ReplicationFactor: int16(min(3, s.cluster.options.Brokers))}
 	all, rejected := req.Topics, map[string]error{}
 	req.Topics = nil
 	total := 0
@@ -82,7 +83,8 @@ func (s *session) createTopics(c *call, req *kmsg.CreateTopicsRequest) (kmsg.Res
 	}
 	resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
 	if total > rules.MaxRecords {
-		return failure(withTopics(req, all), kafka.CodePolicyViolation, rules.TooManyPartitions().Error()[len("PolicyViolationException: "):], 0), nil
+		return failure(withTopics(req, all), kafka.CodePolicyViolation,
+			rules.TooManyPartitions().Error()[len("PolicyViolationException: "):], 0), nil
 	}
 	if len(req.Topics) > 0 {
 		answer, err := s.ask(c, req)
@@ -221,7 +223,8 @@ func (s *session) describeConfigs(c *call, req *kmsg.DescribeConfigsRequest) (km
 
 func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
-	asked, nodes := map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}, map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}
+	asked, nodes := map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{},
+		map[string][]kmsg.IncrementalAlterConfigsRequestResourceConfig{}
 	forward := *req
 	forward.Resources = nil
 	for _, r := range req.Resources {
@@ -263,7 +266,8 @@ func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest
 }
 
 // completeAlter keeps the settings that kfake did not see.
-func (s *session) completeAlter(r *kmsg.IncrementalAlterConfigsResponseResource, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig, validateOnly bool) {
+func (s *session) completeAlter(r *kmsg.IncrementalAlterConfigsResponseResource, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig,
+	validateOnly bool) {
 	if r.ErrorCode == kafka.CodeUnknownTopicOrPartition {
 		_, r.ErrorMessage = codeOf(rules.Missing(r.ResourceName))
 	}
@@ -372,7 +376,8 @@ func fail(req kmsg.Request, resp kmsg.Response, code int16, text *string) {
 		}
 	case *kmsg.DeleteTopicsResponse:
 		for _, t := range req.(*kmsg.DeleteTopicsRequest).Topics {
-			resp.Topics = append(resp.Topics, kmsg.DeleteTopicsResponseTopic{Topic: t.Topic, TopicID: t.TopicID, ErrorCode: code, ErrorMessage: text})
+			resp.Topics = append(resp.Topics, kmsg.DeleteTopicsResponseTopic{Topic: t.Topic, TopicID: t.TopicID, ErrorCode: code,
+				ErrorMessage: text})
 		}
 	case *kmsg.CreatePartitionsResponse:
 		for _, t := range req.(*kmsg.CreatePartitionsRequest).Topics {
@@ -403,11 +408,13 @@ func failConfigs(req kmsg.Request, resp kmsg.Response, code int16, text *string)
 	switch resp := resp.(type) {
 	case *kmsg.DescribeConfigsResponse:
 		for _, r := range req.(*kmsg.DescribeConfigsRequest).Resources {
-			resp.Resources = append(resp.Resources, kmsg.DescribeConfigsResponseResource{ResourceType: r.ResourceType, ResourceName: r.ResourceName, ErrorCode: code, ErrorMessage: text})
+			resp.Resources = append(resp.Resources, kmsg.DescribeConfigsResponseResource{ResourceType: r.ResourceType, ResourceName: r.ResourceName,
+				ErrorCode: code, ErrorMessage: text})
 		}
 	case *kmsg.IncrementalAlterConfigsResponse:
 		for _, r := range req.(*kmsg.IncrementalAlterConfigsRequest).Resources {
-			resp.Resources = append(resp.Resources, kmsg.IncrementalAlterConfigsResponseResource{ResourceType: r.ResourceType, ResourceName: r.ResourceName, ErrorCode: code, ErrorMessage: text})
+			resp.Resources = append(resp.Resources, kmsg.IncrementalAlterConfigsResponseResource{ResourceType: r.ResourceType,
+				ResourceName: r.ResourceName, ErrorCode: code, ErrorMessage: text})
 		}
 	}
 }

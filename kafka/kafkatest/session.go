@@ -122,7 +122,8 @@ func (s *session) serve(c *call) ([]byte, error) {
 	switch c.key {
 	case keySASLHandshake, keySASLAuthenticate:
 		return s.logIn(c)
-	case keyAPIVersions, keyMetadata, keyCreateTopics, keyDeleteTopics, keyDescribeConfigs, keyCreatePartitions, keyElectLeaders, keyAlterConfigs, keyDescribeQuorum, keyDescribeCluster,
+	case keyAPIVersions, keyMetadata, keyCreateTopics, keyDeleteTopics, keyDescribeConfigs, keyCreatePartitions, keyElectLeaders,
+		keyAlterConfigs, keyDescribeQuorum, keyDescribeCluster,
 		keyUpdateFeatures, keyUnregisterBroker:
 		resp, err := s.overlay(c)
 		if err != nil {

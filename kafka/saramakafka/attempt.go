@@ -80,8 +80,8 @@ type trial struct {
 	unclear  bool   // the request was sent, and not answered
 }
 
-// do sends the request until a broker answers, ctx ends, or it becomes pointless. The error is a *kafka.Error or errNotController; sent tells
-// whether a broker may have received the request.
+// do sends the request until a broker answers, ctx ends, or it becomes pointless. The error is a *kafka.Error or errNotController; sent
+// tells whether a broker may have received the request.
 func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
 	t := &trial{request: req, tried: map[*node]bool{}}
 	if req.broker != anyBroker && !r.knows(req.broker) {
@@ -173,8 +173,8 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 }
 
 // prepare is the way of each request onto a connection. It brings the table of brokers up to date, if it is time, and makes sure that the
-// connection ends at the right cluster, and that it is alive before a request that could not be repeated goes out on it. Before a request that has to be
-// admitted it always asks for an answer: what waits in the buffers of a broker that hangs can't be taken back.
+// connection ends at the right cluster, and that it is alive before a request that could not be repeated goes out on it. Before a request
+// that has to be admitted it always asks for an answer: what waits in the buffers of a broker that hangs can't be taken back.
 func (r *router) prepare(ctx context.Context, t *trial, n *node, c *conn) error {
 	ctx, cancel := r.probeContext(ctx)
 	defer cancel()
@@ -253,8 +253,8 @@ func (t *trial) failed(n *node, err error) {
 	}
 }
 
-// missed notes a NOT_CONTROLLER answer and pauses; it reports whether to go on. Where nobody forwards, the others are asked at once, each in its turn:
-// a node that is asked again before all were may never be the leader.
+// missed notes a NOT_CONTROLLER answer and pauses; it reports whether to go on. Where nobody forwards, the others are asked at once, each
+// in its turn: a node that is asked again before all were may never be the leader.
 func (t *trial) missed(ctx context.Context, r *router, n *node) bool {
 	t.misses++
 	if r.kind == controllers {
@@ -430,5 +430,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // authenticationFailed reports whether sarama's error is a refused renewal of the login.
 func authenticationFailed(err error) bool {
-	return errors.Is(err, sarama.ErrSASLAuthenticationFailed) || errors.Is(err, sarama.ErrUnsupportedSASLMechanism) || errors.Is(err, sarama.ErrIllegalSASLState)
+	return errors.Is(err, sarama.ErrSASLAuthenticationFailed) || errors.Is(err, sarama.ErrUnsupportedSASLMechanism) ||
+		errors.Is(err, sarama.ErrIllegalSASLState)
 }

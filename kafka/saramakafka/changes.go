@@ -89,8 +89,8 @@ func createTopics(ctx context.Context, c *conn, topics []kafka.NewTopic, validat
 	return answers, nil
 }
 
-// DeleteTopics implements kafka.TopicWriter. A deletion whose answer was lost is sent again, which is safe because ids are never reused; the second
-// answer may then be of ClassNotFound.
+// DeleteTopics implements kafka.TopicWriter. A deletion whose answer was lost is sent again, which is safe because ids are never reused;
+// the second answer may then be of ClassNotFound.
 func (a *Admin) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kafka.TopicID]error, error) {
 	b := batch[kafka.TopicID, kafka.TopicID, error]{
 		name: "DeleteTopics", mutation: true, maxItems: maxChanges, maxWeight: maxRecords,
@@ -147,7 +147,8 @@ func (a *Admin) CreatePartitions(ctx context.Context, topics []kafka.PartitionIn
 
 func createPartitions(ctx context.Context, c *conn, topics []kafka.PartitionIncrease, validateOnly bool) (map[string]error, error) {
 	req := &sarama.CreatePartitionsRequest{
-		Version: 3, TopicPartitions: make(map[string]*sarama.TopicPartition, len(topics)), Timeout: brokerTimeout(ctx), ValidateOnly: validateOnly,
+		Version: 3, TopicPartitions: make(map[string]*sarama.TopicPartition, len(topics)), Timeout: brokerTimeout(ctx),
+		ValidateOnly: validateOnly,
 	}
 	for _, t := range topics {
 		req.TopicPartitions[t.Topic] = &sarama.TopicPartition{Count: t.Total}

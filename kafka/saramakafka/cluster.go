@@ -18,8 +18,8 @@ func (a *Admin) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 	return kafka.Cluster{ID: resp.ClusterID, Brokers: nodesOf(resp), FencedIncluded: resp.Version >= withFenced}, nil
 }
 
-// ListReassignments implements kafka.ReassignmentReader. Kafka wants partitions with each name, which callers don't know, so all reassignments are
-// asked for, in one request; there are few.
+// ListReassignments implements kafka.ReassignmentReader. Kafka wants partitions with each name, which callers don't know, so all
+// reassignments are asked for, in one request; there are few.
 func (a *Admin) ListReassignments(ctx context.Context, topics []string) (map[kafka.TopicPartition]kafka.Reassignment, error) {
 	out := map[kafka.TopicPartition]kafka.Reassignment{}
 	if topics != nil && len(topics) == 0 {

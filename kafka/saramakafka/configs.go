@@ -13,7 +13,8 @@ import (
 )
 
 // DescribeConfigs implements kafka.TopicReader. Synonyms and documentation are not asked for: they make the answer ten times as large.
-func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource,
+	keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	for _, key := range keys {
 		if err := kafka.CheckConfigKey(key); err != nil {
 			return nil, err
@@ -42,7 +43,8 @@ func brokerOf(r kafka.ConfigResource) int32 {
 }
 
 // describeConfigs asks for the configurations of topics, or for that of the node at which the connection ends.
-func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResource, keys []string, synonyms bool) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResource, keys []string,
+	synonyms bool) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	req := &sarama.DescribeConfigsRequest{Version: 4, IncludeSynonyms: synonyms, Resources: make([]*sarama.ConfigResource, len(resources))}
 	for i, r := range resources {
 		req.Resources[i] = &sarama.ConfigResource{Type: sarama.ConfigResourceType(r.Type), Name: r.Name, ConfigNames: keys}
@@ -99,9 +101,10 @@ func (a *Admin) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, 
 	return a.alter(ctx, changes, validateOnly, func(c kafka.ConfigChange) int32 { return brokerOf(c.Resource) })
 }
 
-// alter sends changes to the brokers that route names, or where it is nil to the active controller. A change whose answer was lost is sent again:
-// setting and deleting a key twice is the same as once.
-func (c *client) alter(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool, route func(kafka.ConfigChange) int32) (map[kafka.ConfigResource]error, error) {
+// alter sends changes to the brokers that route names, or where it is nil to the active controller. A change whose answer was lost is sent
+// again: setting and deleting a key twice is the same as once.
+func (c *client) alter(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool,
+	route func(kafka.ConfigChange) int32) (map[kafka.ConfigResource]error, error) {
 	b := batch[kafka.ConfigResource, kafka.ConfigChange, error]{
 		name: "IncrementalAlterConfigs", leader: true, maxItems: maxChanges, maxWeight: maxRecords,
 		key:    func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource },
@@ -148,7 +151,8 @@ func contradiction(c kafka.ConfigChange) error {
 }
 
 func alterConfigs(ctx context.Context, c *conn, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
-	req := &sarama.IncrementalAlterConfigsRequest{Version: 1, Resources: make([]*sarama.IncrementalAlterConfigsResource, len(changes)), ValidateOnly: validateOnly}
+	req := &sarama.IncrementalAlterConfigsRequest{Version: 1, Resources: make([]*sarama.IncrementalAlterConfigsResource, len(changes)),
+		ValidateOnly: validateOnly}
 	for i, change := range changes {
 		entries := make(map[string]sarama.IncrementalAlterConfigsEntry, len(change.Set)+len(change.Delete))
 		for key, value := range change.Set {

@@ -46,12 +46,14 @@ func (c *countedReads) inProgress() int {
 
 func wireCluster(t *testing.T) (*kafkatest.Embedded, *settings) {
 	t.Helper()
-	e, err := kafkatest.StartEmbedded(kafkatest.Options{Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLScramSHA256, Super: true}}})
+	e, err := kafkatest.StartEmbedded(kafkatest.Options{Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLScramSHA256,
+		Super: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.Close)
-	s, err := newSettings(kafka.Config{Bootstrap: e.Bootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "u", Password: "p"}})
+	s, err := newSettings(kafka.Config{Bootstrap: e.Bootstrap(),
+		SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "u", Password: "p"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,8 @@ func TestNodeContractOnRealKafka(t *testing.T) {
 		Prefer: func(t testing.TB, topic string, replicas []int32) {
 			plan := filepath.Join(t.TempDir(), "plan.json")
 			brokers := strings.ReplaceAll(strings.Trim(fmt.Sprint(replicas), "[]"), " ", ",")
-			check(t, os.WriteFile(plan, fmt.Appendf(nil, `{"version":1,"partitions":[{"topic":%q,"partition":0,"replicas":[%s]}]}`, topic, brokers), 0o600))
+			check(t, os.WriteFile(plan, fmt.Appendf(nil, `{"version":1,"partitions":[{"topic":%q,"partition":0,"replicas":[%s]}]}`, topic,
+				brokers), 0o600))
 			out, err := c.Tool(t.Context(), "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
 				"--bootstrap-server", strings.Join(c.Bootstrap(), ","), "--reassignment-json-file", plan, "--execute")
 			if err != nil {

@@ -94,13 +94,15 @@ func createOne(t *testing.T, a kafka.Admin, name string) kafka.CreateResult {
 }
 
 func TestLoginToRealKafka(t *testing.T) {
-	c := realCluster(t, realkafka.Options{SASL: &realkafka.SASL{Users: users(), OAuthBearer: true}, TLS: &realkafka.TLS{ClientAuth: "required"}})
+	c := realCluster(t, realkafka.Options{SASL: &realkafka.SASL{Users: users(), OAuthBearer: true},
+		TLS: &realkafka.TLS{ClientAuth: "required"}})
 	certificate := c.ClientCertificate()
 	mutual := &kafka.TLS{TrustedCertificates: c.Authority().PEM(), Certificate: certificate.Cert, Key: certificate.Key}
 	token := func(context.Context) (string, map[string]string, error) { return unsecuredToken("admin"), nil, nil }
 	for name, cfg := range map[string]kafka.Config{
-		"PLAIN":              {Bootstrap: c.SASLBootstrap(), SASL: plain("admin", "secret")},
-		"SCRAM-SHA-256":      {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "admin", Password: "secret"}},
+		"PLAIN": {Bootstrap: c.SASLBootstrap(), SASL: plain("admin", "secret")},
+		"SCRAM-SHA-256": {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "admin",
+			Password: "secret"}},
 		"SCRAM-SHA-512":      {Bootstrap: c.SASLBootstrap(), SASL: scram("admin")},
 		"OAUTHBEARER":        {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLOAuthBearer, Token: token}},
 		"mTLS":               {Bootstrap: c.TLSBootstrap(), TLS: mutual},
@@ -118,8 +120,9 @@ func TestLoginToRealKafka(t *testing.T) {
 	}
 	wrong := func(context.Context) (string, map[string]string, error) { return "nonsense", nil, nil }
 	for name, cfg := range map[string]kafka.Config{
-		"PLAIN":                 {Bootstrap: c.SASLBootstrap(), SASL: plain("admin", "wrong")},
-		"SCRAM-SHA-512":         {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA512, Username: "admin", Password: "wrong"}},
+		"PLAIN": {Bootstrap: c.SASLBootstrap(), SASL: plain("admin", "wrong")},
+		"SCRAM-SHA-512": {Bootstrap: c.SASLBootstrap(),
+			SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA512, Username: "admin", Password: "wrong"}},
 		"OAUTHBEARER":           {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLOAuthBearer, Token: wrong}},
 		"no client certificate": {Bootstrap: c.TLSBootstrap(), TLS: &kafka.TLS{TrustedCertificates: c.Authority().PEM()}},
 		"unknown authority":     {Bootstrap: c.TLSBootstrap(), TLS: &kafka.TLS{}},
@@ -177,7 +180,8 @@ func TestBrokersOfRealKafkaComeAndGo(t *testing.T) {
 func TestAReassignmentOfRealKafkaIsListed(t *testing.T) {
 	c := realCluster(t, realkafka.Options{Brokers: 3, Controllers: 1})
 	a := connect(t, kafka.Config{Bootstrap: c.Bootstrap()})
-	results, err := a.CreateTopics(t.Context(), []kafka.NewTopic{{Name: "moving", Partitions: -1, ReplicationFactor: -1, Assignments: map[int32][]int32{0: {0}}}}, false)
+	results, err := a.CreateTopics(t.Context(), []kafka.NewTopic{{Name: "moving", Partitions: -1, ReplicationFactor: -1,
+		Assignments: map[int32][]int32{0: {0}}}}, false)
 	if err != nil || results["moving"].Err != nil {
 		t.Fatal(err, results)
 	}
@@ -190,7 +194,8 @@ func TestAReassignmentOfRealKafkaIsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	live := strings.Join(c.Bootstrap()[:2], ",")
-	if out, err := c.Tool(t.Context(), "org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "--bootstrap-server", live, "--reassignment-json-file", plan, "--execute"); err != nil {
+	if out, err := c.Tool(t.Context(), "org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "--bootstrap-server", live,
+		"--reassignment-json-file", plan, "--execute"); err != nil {
 		t.Fatal(err, out)
 	}
 	for _, topics := range [][]string{nil, {"moving"}} {

@@ -10,8 +10,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Controllers implements kafka.Controllers over the network: it asks the controllers of a KRaft cluster and needs no broker. It is safe for concurrent
-// use and recovers from failures as Admin does. ObserveRequest is told of DescribeControllers as DescribeCluster, which is what Kafka calls it.
+// Controllers implements kafka.Controllers over the network: it asks the controllers of a KRaft cluster and needs no broker. It is safe for
+// concurrent use and recovers from failures as Admin does. ObserveRequest is told of DescribeControllers as DescribeCluster, which is what
+// Kafka calls it.
 type Controllers struct{ client }
 
 var _ kafka.Controllers = (*Controllers)(nil)
@@ -35,7 +36,8 @@ func (c *Controllers) DescribeControllers(ctx context.Context) (kafka.Controller
 }
 
 // AlterConfigs implements kafka.ConfigWriter. The active controller takes all changes; brokers' own ones too.
-func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange,
+	validateOnly bool) (map[kafka.ConfigResource]error, error) {
 	return c.alter(ctx, changes, validateOnly, nil)
 }
 
@@ -47,10 +49,11 @@ func (c *client) describeCluster(ctx context.Context) (*sarama.DescribeClusterRe
 	}
 	defer done()
 	var resp *sarama.DescribeClusterResponse
-	_, err = r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, anyCluster: true, run: func(ctx context.Context, c *conn) (err error) {
-		resp, err = r.describeCluster(ctx, c)
-		return err
-	}})
+	_, err = r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, anyCluster: true,
+		run: func(ctx context.Context, c *conn) (err error) {
+			resp, err = r.describeCluster(ctx, c)
+			return err
+		}})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// ElectPreferredLeaders implements kafka.LeaderElector. An election whose answer was lost is asked for again: the second time it is not needed.
+// ElectPreferredLeaders implements kafka.LeaderElector. An election whose answer was lost is asked for again: the second time it is not
+// needed.
 func (a *Admin) ElectPreferredLeaders(ctx context.Context, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
 	b := batch[kafka.TopicPartition, kafka.TopicPartition, error]{
 		name: "ElectLeaders", leader: true, maxItems: maxRecords, maxWeight: maxRecords,

@@ -130,5 +130,6 @@ func (r *router) noController() error {
 	if r.kind == brokers {
 		return kafka.NewError(kafka.CodeNotController, "")
 	}
-	return kafka.NewError(kafka.CodeNotController, fmt.Sprintf("No controller that answers is the leader of the quorum (%s).", r.settings.addresses()))
+	return kafka.NewError(kafka.CodeNotController, fmt.Sprintf("No controller that answers is the leader of the quorum (%s).",
+		r.settings.addresses()))
 }

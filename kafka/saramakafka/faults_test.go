@@ -225,7 +225,8 @@ func TestARequestThatHangsIsSentElsewhereOnlyIfItMayBe(t *testing.T) {
 		t.Fatalf("the request was sent, so that the items must answer: %v", err)
 	}
 	err = results["once"].Err
-	if !errors.Is(err, context.DeadlineExceeded) || kafka.ClassOf(err) != kafka.ClassRetriable || !strings.Contains(err.Error(), "may have been carried out") {
+	if !errors.Is(err, context.DeadlineExceeded) || kafka.ClassOf(err) != kafka.ClassRetriable ||
+		!strings.Contains(err.Error(), "may have been carried out") {
 		t.Errorf("got %v", err)
 	}
 	if hang.Hits() != 1 {
@@ -251,7 +252,8 @@ func TestAConnectionThatBreaks(t *testing.T) {
 	a := connect(t, quick(e))
 	works(t, a, "warm")
 
-	for _, request := range []string{"Metadata", "DescribeConfigs", "DescribeCluster", "ListPartitionReassignments", "DescribeQuorum", "IncrementalAlterConfigs"} {
+	for _, request := range []string{"Metadata", "DescribeConfigs", "DescribeCluster", "ListPartitionReassignments", "DescribeQuorum",
+		"IncrementalAlterConfigs"} {
 		t.Run("during "+request, func(t *testing.T) {
 			broken := e.Inject(kafkatest.Fault{Requests: []string{request}, DropAfter: true, Count: 1})
 			works(t, a, "broken-"+strings.ToLower(request))
@@ -272,7 +274,8 @@ func TestAConnectionThatBreaks(t *testing.T) {
 	t.Run("during CreateTopics", func(t *testing.T) {
 		broken := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}, DropAfter: true, Count: 1})
 		results, err := a.CreateTopics(within(t, patience), []kafka.NewTopic{{Name: "maybe", Partitions: 1, ReplicationFactor: 1}}, false)
-		if err != nil || kafka.ClassOf(results["maybe"].Err) != kafka.ClassRetriable || !strings.Contains(results["maybe"].Err.Error(), "may have been carried out") {
+		if err != nil || kafka.ClassOf(results["maybe"].Err) != kafka.ClassRetriable ||
+			!strings.Contains(results["maybe"].Err.Error(), "may have been carried out") {
 			t.Errorf("got %v, %v", results, err)
 		}
 		if broken.Hits() != 1 {
@@ -462,7 +465,8 @@ func TestASlowCallDoesNotBlockOthers(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range 3 {
 		calls.Go(func() {
-			_, _ = a.CreateTopics(ctx, []kafka.NewTopic{{Name: fmt.Sprint("slow-", i), Partitions: 1, ReplicationFactor: 1}}, false) // cancelled below
+			_, _ = a.CreateTopics(ctx, []kafka.NewTopic{{Name: fmt.Sprint("slow-", i), Partitions: 1, ReplicationFactor: 1}},
+				false) // cancelled below
 		})
 	}
 	if err := slow.Wait(within(t, patience), 3); err != nil {
@@ -496,7 +500,8 @@ func TestABatchThatIsTooLargeIsHalved(t *testing.T) {
 		}
 	}
 
-	policy := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}, Code: kafka.CodePolicyViolation, Message: "Names must begin with a letter of the team."})
+	policy := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}, Code: kafka.CodePolicyViolation,
+		Message: "Names must begin with a letter of the team."})
 	results, err = a.CreateTopics(within(t, patience), topics, false)
 	if err != nil || policy.Hits() != 1 {
 		t.Errorf("a policy of the cluster was asked %d times: %v", policy.Hits(), err)

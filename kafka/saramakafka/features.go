@@ -51,18 +51,19 @@ func (a *Admin) UpdateFeatures(ctx context.Context, updates map[string]kafka.Fea
 		return nil
 	}
 	var answer *kmsg.UpdateFeaturesResponse
-	err := a.ask(ctx, &request{name: "UpdateFeatures", broker: anyBroker, leader: true, changes: !validateOnly, run: func(ctx context.Context, c *conn) error {
-		const safe = 1 // the first version that can ask for a check, and for a downgrade that loses nothing
-		resp, err := c.raw(ctx, updateFeatures(ctx, updates, validateOnly), safe)
-		if err != nil {
-			return err
-		}
-		answer = resp.(*kmsg.UpdateFeaturesResponse)
-		if answer.ErrorCode == kafka.CodeNotController {
-			return errNotController
-		}
-		return nil
-	}})
+	err := a.ask(ctx, &request{name: "UpdateFeatures", broker: anyBroker, leader: true, changes: !validateOnly,
+		run: func(ctx context.Context, c *conn) error {
+			const safe = 1 // the first version that can ask for a check, and for a downgrade that loses nothing
+			resp, err := c.raw(ctx, updateFeatures(ctx, updates, validateOnly), safe)
+			if err != nil {
+				return err
+			}
+			answer = resp.(*kmsg.UpdateFeaturesResponse)
+			if answer.ErrorCode == kafka.CodeNotController {
+				return errNotController
+			}
+			return nil
+		}})
 	if err != nil {
 		return err
 	}
@@ -95,19 +96,20 @@ func updateFeatures(ctx context.Context, updates map[string]kafka.FeatureUpdate,
 // UnregisterBroker implements kafka.BrokerUnregisterer.
 func (a *Admin) UnregisterBroker(ctx context.Context, id int32) error {
 	var answer *kmsg.UnregisterBrokerResponse
-	err := a.ask(ctx, &request{name: "UnregisterBroker", broker: anyBroker, leader: true, changes: true, run: func(ctx context.Context, c *conn) error {
-		req := kmsg.NewPtrUnregisterBrokerRequest()
-		req.BrokerID = id
-		resp, err := c.raw(ctx, req, 0)
-		if err != nil {
-			return err
-		}
-		answer = resp.(*kmsg.UnregisterBrokerResponse)
-		if answer.ErrorCode == kafka.CodeNotController {
-			return errNotController
-		}
-		return nil
-	}})
+	err := a.ask(ctx, &request{name: "UnregisterBroker", broker: anyBroker, leader: true, changes: true,
+		run: func(ctx context.Context, c *conn) error {
+			req := kmsg.NewPtrUnregisterBrokerRequest()
+			req.BrokerID = id
+			resp, err := c.raw(ctx, req, 0)
+			if err != nil {
+				return err
+			}
+			answer = resp.(*kmsg.UnregisterBrokerResponse)
+			if answer.ErrorCode == kafka.CodeNotController {
+				return errNotController
+			}
+			return nil
+		}})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ func TestTheMetadataVersionOfRealKafkaIsMoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.UpdateFeatures(t.Context(), map[string]kafka.FeatureUpdate{kafka.FeatureMetadataVersion: {Level: int16(level), Downgrade: downgrade}}, false)
+		return a.UpdateFeatures(t.Context(), map[string]kafka.FeatureUpdate{kafka.FeatureMetadataVersion: {Level: int16(level),
+			Downgrade: downgrade}}, false)
 	}
 	at := func(want string) {
 		t.Helper()

@@ -32,7 +32,8 @@ func TestAGateIsAskedBeforeEachAttempt(t *testing.T) {
 	}
 }
 
-// What is written to a broker that hangs is carried out when it wakes up, whatever became of the reason: it has to show first that it is there.
+// What is written to a broker that hangs is carried out when it wakes up, whatever became of the reason: it has to show first that it is
+// there.
 func TestAGateIsNotAskedForABrokerThatHangs(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 1})
 	a := connect(t, quick(e))

@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// TestACordonedDirectoryOnRealKafka shows what the removal of a volume rests on: a broker keeps new replicas out of a cordoned directory, reports that,
-// and starts without the directory though the key still names it.
+// TestACordonedDirectoryOnRealKafka shows what the removal of a volume rests on: a broker keeps new replicas out of a cordoned directory,
+// reports that, and starts without the directory though the key still names it.
 func TestACordonedDirectoryOnRealKafka(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")

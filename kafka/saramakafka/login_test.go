@@ -25,7 +25,8 @@ func TestLogins(t *testing.T) {
 	for _, mechanism := range []kafka.SASLMechanism{kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512} {
 		t.Run(string(mechanism), func(t *testing.T) {
 			noLeaks(t)
-			e := embed(t, kafkatest.Options{Brokers: 2, Users: []kafkatest.User{{Name: "user", Password: "p,ä=ss", Mechanism: mechanism, Super: true}}})
+			e := embed(t, kafkatest.Options{Brokers: 2, Users: []kafkatest.User{{Name: "user", Password: "p,ä=ss", Mechanism: mechanism,
+				Super: true}}})
 			cfg := quick(e)
 			cfg.SASL = &kafka.SASL{Mechanism: mechanism, Username: "user", Password: "p,ä=ss"}
 			works(t, connect(t, cfg), "x")
@@ -81,7 +82,8 @@ func TestALoginThatBrokersCutOff(t *testing.T) {
 func TestAMechanismThatBrokersLack(t *testing.T) {
 	e := embed(t, kafkatest.Options{Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain}}})
 	cfg := quick(e)
-	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLOAuthBearer, Token: func(context.Context) (string, map[string]string, error) { return "t", nil, nil }}
+	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLOAuthBearer,
+		Token: func(context.Context) (string, map[string]string, error) { return "t", nil, nil }}
 	if _, err := connect(t, cfg).ListTopics(within(t, patience)); kafka.ClassOf(err) != kafka.ClassAuthentication {
 		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
 	}
@@ -145,7 +147,8 @@ func TestTokens(t *testing.T) {
 // TestALoginThatExpires needs the login renewed before a raw request too, which sarama does not know of (KIP-368).
 func TestALoginThatExpires(t *testing.T) {
 	const lifetime = 400 * time.Millisecond
-	e := embedFronted(t, kafkatest.Options{Reauthenticate: lifetime, Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLScramSHA256, Super: true}}})
+	e := embedFronted(t, kafkatest.Options{Reauthenticate: lifetime,
+		Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLScramSHA256, Super: true}}})
 	cfg := e.config()
 	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "u", Password: "p"}
 	a := connect(t, cfg)
@@ -161,7 +164,8 @@ func TestALoginThatExpires(t *testing.T) {
 func TestReconfigure(t *testing.T) {
 	noLeaks(t)
 	e := embed(t, kafkatest.Options{Brokers: 2, Users: []kafkatest.User{
-		{Name: "old", Password: "p", Mechanism: kafka.SASLPlain, Super: true}, {Name: "new", Password: "q", Mechanism: kafka.SASLScramSHA512, Super: true},
+		{Name: "old", Password: "p", Mechanism: kafka.SASLPlain, Super: true},
+		{Name: "new", Password: "q", Mechanism: kafka.SASLScramSHA512, Super: true},
 	}})
 	cfg := quick(e)
 	cfg.SASL = plain("old", "p")
@@ -279,7 +283,8 @@ func TestTLS(t *testing.T) {
 		{"not trusted by the system", open, &kafka.TLS{}, false},
 		{"mutual", mutual, &kafka.TLS{TrustedCertificates: trust, Certificate: ours.client.Cert, Key: ours.client.Key}, true},
 		{"mutual, no certificate", mutual, &kafka.TLS{TrustedCertificates: trust}, false},
-		{"mutual, foreign certificate", mutual, &kafka.TLS{TrustedCertificates: trust, Certificate: theirs.client.Cert, Key: theirs.client.Key}, false},
+		{"mutual, foreign certificate", mutual, &kafka.TLS{TrustedCertificates: trust, Certificate: theirs.client.Cert,
+			Key: theirs.client.Key}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := quick(c.cluster)
@@ -294,7 +299,8 @@ func TestTLS(t *testing.T) {
 			}
 			_, err := a.ListTopics(within(t, patience))
 			var e *kafka.Error
-			if !errors.As(err, &e) || e.Class != kafka.ClassAuthentication || e.Name != "SslAuthenticationException" || !strings.Contains(e.Message, "check the trusted certificates") {
+			if !errors.As(err, &e) || e.Class != kafka.ClassAuthentication || e.Name != "SslAuthenticationException" ||
+				!strings.Contains(e.Message, "check the trusted certificates") {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -314,7 +320,8 @@ func TestAServerOfAnotherName(t *testing.T) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"elsewhere"}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"elsewhere"}, IsCA: true,
+		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

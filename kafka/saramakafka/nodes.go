@@ -13,8 +13,8 @@ import (
 const (
 	// maxNodesAtOnce is how many single nodes are asked at the same time. Nodes that hang hold up others only if they are more than this.
 	maxNodesAtOnce = 128
-	// nodeRounds is how often a node is tried that does not answer: a second time in case that it moved meanwhile, or that something on the way was
-	// slow. More would only delay what the caller wants to know.
+	// nodeRounds is how often a node is tried that does not answer: a second time in case that it moved meanwhile, or that something on the
+	// way was slow. More would only delay what the caller wants to know.
 	nodeRounds = 2
 )
 
@@ -98,8 +98,8 @@ func (r *router) describeNode(ctx context.Context, id int32, keys []string) kafk
 	return kafka.ConfigResult{Err: kafka.NewError(kafka.CodeUnknownServer, "The node's answer does not mention its configuration.")}
 }
 
-// otherNode is the failure of an address at which another node listens than the one that was looked for, because the node moved and its address was
-// given to another.
+// otherNode is the failure of an address at which another node listens than the one that was looked for, because the node moved and its
+// address was given to another.
 type otherNode struct{ message string }
 
 func (e *otherNode) Error() string { return "the address belongs to another node: " + e.message }

@@ -60,7 +60,8 @@ func TestAnAddressThatBelongsToAnotherNodeByNow(t *testing.T) {
 		return err
 	}
 	change := func() error {
-		errs, err := a.AlterConfigs(within(t, patience), []kafka.ConfigChange{{Resource: resource, Set: map[string]string{"num.io.threads": "3"}}}, false)
+		errs, err := a.AlterConfigs(within(t, patience), []kafka.ConfigChange{{Resource: resource,
+			Set: map[string]string{"num.io.threads": "3"}}}, false)
 		return errors.Join(err, errs[resource])
 	}
 	for name, call := range map[string]func() error{"ask": ask, "change": change} {
@@ -109,7 +110,8 @@ func TestManyNodesThatHang(t *testing.T) {
 
 // TestConnectionsAreOpenedAsTheConfigurationSays: through a tunnel, for instance. TLS and the login are the client's own all the same.
 func TestConnectionsAreOpenedAsTheConfigurationSays(t *testing.T) {
-	e := embed(t, kafkatest.Options{Brokers: 1, Users: []kafkatest.User{{Name: "admin", Password: "secret", Mechanism: kafka.SASLPlain, Super: true}}})
+	e := embed(t, kafkatest.Options{Brokers: 1, Users: []kafkatest.User{{Name: "admin", Password: "secret", Mechanism: kafka.SASLPlain,
+		Super: true}}})
 	var opened atomic.Int32
 	a := connect(t, kafka.Config{
 		Bootstrap: []string{"kafka.example:9092"}, SASL: plain("admin", "secret"),

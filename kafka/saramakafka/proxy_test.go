@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// proxy is an address that leads to a broker, and can be made to lead to another one, like a name or a load balancer. Connections end where they
-// began.
+// proxy is an address that leads to a broker, and can be made to lead to another one, like a name or a load balancer. Connections end where
+// they began.
 type proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup

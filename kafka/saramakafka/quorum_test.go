@@ -16,7 +16,8 @@ func TestTheQuorumArrivesAsItIs(t *testing.T) {
 	p.LeaderID, p.LeaderEpoch, p.HighWatermark = -1, 7, 42
 	state := func(id int32, directory byte) kmsg.DescribeQuorumResponseTopicPartitionReplicaState {
 		return kmsg.DescribeQuorumResponseTopicPartitionReplicaState{
-			ReplicaID: id, ReplicaDirectoryID: [16]byte{directory}, LogEndOffset: int64(id) * 10, LastFetchTimestamp: 100 + int64(id), LastCaughtUpTimestamp: 200 + int64(id),
+			ReplicaID: id, ReplicaDirectoryID: [16]byte{directory}, LogEndOffset: int64(id) * 10, LastFetchTimestamp: 100 + int64(id),
+			LastCaughtUpTimestamp: 200 + int64(id),
 		}
 	}
 	unknown := state(3, 3)
@@ -26,7 +27,8 @@ func TestTheQuorumArrivesAsItIs(t *testing.T) {
 	topic := kmsg.NewDescribeQuorumResponseTopic()
 	topic.Topic, topic.Partitions = metadataLog, []kmsg.DescribeQuorumResponseTopicPartition{p}
 	sent.Topics = []kmsg.DescribeQuorumResponseTopic{topic}
-	sent.Nodes = []kmsg.DescribeQuorumResponseNode{{NodeID: 1, Listeners: []kmsg.DescribeQuorumResponseNodeListener{{Name: "CONTROLLER", Host: "a", Port: 65535}}}}
+	sent.Nodes = []kmsg.DescribeQuorumResponseNode{{NodeID: 1,
+		Listeners: []kmsg.DescribeQuorumResponseNodeListener{{Name: "CONTROLLER", Host: "a", Port: 65535}}}}
 
 	full := kafka.Quorum{
 		Leader: -1, LeaderEpoch: 7, HighWatermark: 42,
@@ -43,7 +45,8 @@ func TestTheQuorumArrivesAsItIs(t *testing.T) {
 	}
 	without := func(change func(*kafka.Replica)) kafka.Quorum {
 		q := full
-		q.Nodes, q.Voters, q.Observers = []kafka.QuorumNode{}, append([]kafka.Replica(nil), q.Voters...), append([]kafka.Replica(nil), q.Observers...)
+		q.Nodes, q.Voters, q.Observers = []kafka.QuorumNode{}, append([]kafka.Replica(nil), q.Voters...),
+			append([]kafka.Replica(nil), q.Observers...)
 		for _, replicas := range [][]kafka.Replica{q.Voters, q.Observers} {
 			for i := range replicas {
 				replicas[i].DirectoryID = kafka.TopicID{}
@@ -75,13 +78,15 @@ func TestWhoIsNotTheLeaderSaysSo(t *testing.T) {
 	answer := func(whole, partition int16) *kmsg.DescribeQuorumResponse {
 		resp := kmsg.NewPtrDescribeQuorumResponse()
 		resp.ErrorCode = whole
-		resp.Topics = []kmsg.DescribeQuorumResponseTopic{{Topic: metadataLog, Partitions: []kmsg.DescribeQuorumResponseTopicPartition{{ErrorCode: partition}}}}
+		resp.Topics = []kmsg.DescribeQuorumResponseTopic{{Topic: metadataLog,
+			Partitions: []kmsg.DescribeQuorumResponseTopicPartition{{ErrorCode: partition}}}}
 		return resp
 	}
 	for _, c := range []struct {
 		whole, partition int16
 		want             bool
-	}{{0, 0, false}, {0, kafka.CodeNotLeaderOrFollower, true}, {kafka.CodeNotController, 0, true}, {kafka.CodeNotLeaderOrFollower, 0, true}, {kafka.CodeClusterAuthorization, 0, false}} {
+	}{{0, 0, false}, {0, kafka.CodeNotLeaderOrFollower, true}, {kafka.CodeNotController, 0, true}, {kafka.CodeNotLeaderOrFollower, 0, true},
+		{kafka.CodeClusterAuthorization, 0, false}} {
 		if got := notLeader(answer(c.whole, c.partition)); got != c.want {
 			t.Errorf("%+v: got %t", c, got)
 		}

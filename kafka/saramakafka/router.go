@@ -39,8 +39,8 @@ func (k nodeKind) String() string {
 
 // router knows the brokers of one cluster, or its controllers, and chooses one for each request. What is said of brokers holds for both.
 //
-// In KRaft every broker forwards what only the controller can do, so requests stay with one broker, whichever works, and move on when it fails:
-// few connections, and no time lost with brokers known to be away. The bootstrap addresses are the way back
+// In KRaft every broker forwards what only the controller can do, so requests stay with one broker, whichever works, and move on when it
+// fails: few connections, and no time lost with brokers known to be away. The bootstrap addresses are the way back
 // when none of the known brokers is where it was.
 type router struct {
 	settings *settings
@@ -276,8 +276,8 @@ func (r *router) describeCluster(ctx context.Context, c *conn) (*sarama.Describe
 	return resp, nil
 }
 
-// learn takes over a description of the cluster, unless it is another one than the client is bound to. Brokers that are gone lose their idle
-// connections.
+// learn takes over a description of the cluster, unless it is another one than the client is bound to. Brokers that are gone lose their
+// idle connections.
 func (r *router) learn(resp *sarama.DescribeClusterResponse) {
 	var gone []*conn
 	r.mu.Lock()

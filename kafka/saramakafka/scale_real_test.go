@@ -14,11 +14,12 @@ func TestTheMinISROfManyTopics(t *testing.T) {
 	const many = 2000
 	c := realCluster(t, realkafka.Options{Brokers: 2, HeapMB: 512})
 	requests := 0
-	a := connect(t, kafka.Config{Bootstrap: c.Bootstrap(), RequestTimeout: 3 * time.Minute, ObserveRequest: func(request string, _ time.Duration, _ error) {
-		if request == "DescribeConfigs" {
-			requests++
-		}
-	}})
+	a := connect(t, kafka.Config{Bootstrap: c.Bootstrap(), RequestTimeout: 3 * time.Minute,
+		ObserveRequest: func(request string, _ time.Duration, _ error) {
+			if request == "DescribeConfigs" {
+				requests++
+			}
+		}})
 	two := "2"
 	topics, resources := make([]kafka.NewTopic, many), make([]kafka.ConfigResource, many)
 	for i := range many {

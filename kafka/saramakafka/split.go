@@ -86,8 +86,8 @@ type sending[K comparable, R any] struct {
 	err     error
 }
 
-// sendAll sends all parts. Those that single brokers must answer go out at once, each with its own time, so that a broker that hangs holds up no other
-// part; the rest goes one after the other.
+// sendAll sends all parts. Those that single brokers must answer go out at once, each with its own time, so that a broker that hangs holds
+// up no other part; the rest goes one after the other.
 func (b *batch[K, I, R]) sendAll(ctx context.Context, r *router, parts [][]I) []sending[K, R] {
 	out := make([]sending[K, R], len(parts))
 	var single, others []func()
@@ -136,7 +136,8 @@ func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 		if i, ok := at[key]; ok {
 			if b.equal != nil && !b.equal(kept[i], item) {
 				conflicts = true
-				out[key] = b.failure(kafka.NewError(kafka.CodeInvalidRequest, "The batch names this item twice, with different wishes; none was carried out."))
+				out[key] = b.failure(kafka.NewError(kafka.CodeInvalidRequest,
+					"The batch names this item twice, with different wishes; none was carried out."))
 			}
 			continue
 		}
@@ -202,18 +203,19 @@ func (b *batch[K, I, R]) split(items []I) [][]I {
 func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map[K]R) (sent bool, err error) {
 	pending := items
 	var notController map[K]R
-	req := &request{name: b.name, repeat: b.repeat, changes: b.changes(), mutation: b.mutation, leader: b.leader, broker: b.brokerOf(items[0]), run: func(ctx context.Context, c *conn) error {
-		answers, err := b.send(ctx, c, pending)
-		if err != nil {
-			return err
-		}
-		notController = answers
-		pending = b.accept(pending, answers, out)
-		if len(pending) > 0 {
-			return errNotController
-		}
-		return nil
-	}}
+	req := &request{name: b.name, repeat: b.repeat, changes: b.changes(), mutation: b.mutation, leader: b.leader, broker: b.brokerOf(items[0]),
+		run: func(ctx context.Context, c *conn) error {
+			answers, err := b.send(ctx, c, pending)
+			if err != nil {
+				return err
+			}
+			notController = answers
+			pending = b.accept(pending, answers, out)
+			if len(pending) > 0 {
+				return errNotController
+			}
+			return nil
+		}}
 	if gate := kafka.GateOf[K](ctx); gate != nil && b.changes() {
 		req.admit = func(ctx context.Context) bool {
 			refused := gate(ctx, b.keys(pending))

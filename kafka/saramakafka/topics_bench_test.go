@@ -20,8 +20,8 @@ const (
 	perTopic        = 50
 )
 
-// BenchmarkListTopics reads the topics of a cluster of 1,000 brokers and 200,000 partitions with three replicas each, from a broker that has the
-// answer ready: what is left is the client's own work.
+// BenchmarkListTopics reads the topics of a cluster of 1,000 brokers and 200,000 partitions with three replicas each, from a broker that
+// has the answer ready: what is left is the client's own work.
 func BenchmarkListTopics(b *testing.B) {
 	a := largeCluster(b)
 	topics, err := a.ListTopics(b.Context())
@@ -68,7 +68,8 @@ func checkLarge(t testing.TB, topics []kafka.Topic) {
 	for _, topic := range topics {
 		for i, p := range topic.Partitions {
 			want := largeReplicas(n)
-			if p.Index != int32(i) || p.Leader != want[0] || p.LeaderEpoch != 5 || fmt.Sprint(p.Replicas, p.ISR, p.Offline) != fmt.Sprint(want, want[:2], want[2:]) {
+			if p.Index != int32(i) || p.Leader != want[0] || p.LeaderEpoch != 5 ||
+				fmt.Sprint(p.Replicas, p.ISR, p.Offline) != fmt.Sprint(want, want[:2], want[2:]) {
 				t.Fatalf("partition %d of %s is %+v", i, topic.Name, p)
 			}
 			n++

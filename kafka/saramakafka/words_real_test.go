@@ -35,10 +35,13 @@ func badWishes(t *testing.T, a kafka.Admin) map[string]string {
 		{Name: "zero-partitions", Partitions: 0, ReplicationFactor: 1}, {Name: "minus-partitions", Partitions: -5, ReplicationFactor: 1},
 		{Name: "zero-replicas", Partitions: 1, ReplicationFactor: 0}, {Name: "many-replicas", Partitions: 1, ReplicationFactor: 9},
 		with("unknown-key", "no.such.key", value("1")), with("null", "retention.ms", nil), with("word", "retention.ms", value("soon")),
-		with("low", "min.insync.replicas", value("0")), with("truth", "preallocate", value("perhaps")), with("type", "compression.type", value("zip")),
-		with("list", "cleanup.policy", value("compact,burn")), with("ratio", "min.cleanable.dirty.ratio", value("2")), with("float", "segment.bytes", value("1.5")),
+		with("low", "min.insync.replicas", value("0")), with("truth", "preallocate", value("perhaps")),
+		with("type", "compression.type", value("zip")),
+		with("list", "cleanup.policy", value("compact,burn")), with("ratio", "min.cleanable.dirty.ratio", value("2")),
+		with("float", "segment.bytes", value("1.5")),
 		with("small", "segment.bytes", value("1")),
-		placed("gap", map[int32][]int32{0: {0}, 2: {0}}), placed("empty", map[int32][]int32{0: {}}), placed("stranger", map[int32][]int32{0: {7}}),
+		placed("gap", map[int32][]int32{0: {0}, 2: {0}}), placed("empty", map[int32][]int32{0: {}}),
+		placed("stranger", map[int32][]int32{0: {7}}),
 		placed("double", map[int32][]int32{0: {0, 0}}),
 	}, false)
 	if err != nil {
@@ -55,7 +58,8 @@ func badWishes(t *testing.T, a kafka.Admin) map[string]string {
 // badChanges adds what a cluster says to changes of topics.
 func badChanges(t *testing.T, a kafka.Admin, words map[string]string) {
 	t.Helper()
-	increased, err := a.CreatePartitions(t.Context(), []kafka.PartitionIncrease{{Topic: "taken", Total: 3}, {Topic: "dotted.name", Total: 1}, {Topic: "missing", Total: 1}}, false)
+	increased, err := a.CreatePartitions(t.Context(), []kafka.PartitionIncrease{{Topic: "taken", Total: 3}, {Topic: "dotted.name", Total: 1},
+		{Topic: "missing", Total: 1}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +67,15 @@ func badChanges(t *testing.T, a kafka.Admin, words map[string]string) {
 		words["partitions "+name] = said(err)
 	}
 	for key, v := range map[string]string{"no.such.key": "1", "retention.ms": "soon"} {
-		altered, err := a.AlterConfigs(t.Context(), []kafka.ConfigChange{{Resource: kafka.TopicResource("taken"), Set: map[string]string{key: v}}}, false)
+		altered, err := a.AlterConfigs(t.Context(), []kafka.ConfigChange{{Resource: kafka.TopicResource("taken"),
+			Set: map[string]string{key: v}}}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		words["alter "+key] = said(altered[kafka.TopicResource("taken")])
 	}
-	altered, err := a.AlterConfigs(t.Context(), []kafka.ConfigChange{{Resource: kafka.TopicResource("missing"), Set: map[string]string{"retention.ms": "1"}}}, false)
+	altered, err := a.AlterConfigs(t.Context(), []kafka.ConfigChange{{Resource: kafka.TopicResource("missing"),
+		Set: map[string]string{"retention.ms": "1"}}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +96,12 @@ func badChanges(t *testing.T, a kafka.Admin, words map[string]string) {
 func badFeatures(t *testing.T, a kafka.Admin, words map[string]string) {
 	t.Helper()
 	for what, updates := range map[string]map[string]kafka.FeatureUpdate{
-		"level 3": {"transaction.version": {Level: 3}}, "level -1": {"transaction.version": {Level: -1}}, "down": {"transaction.version": {Level: 1}},
+		"level 3": {"transaction.version": {Level: 3}}, "level -1": {"transaction.version": {Level: -1}},
+		"down":    {"transaction.version": {Level: 1}},
 		"unknown": {"no.such": {Level: 1}}, "unknown off": {"no.such": {Level: 0, Downgrade: true}},
-		"metadata lost": {kafka.FeatureMetadataVersion: {Level: 29, Downgrade: true}}, "metadata off": {kafka.FeatureMetadataVersion: {Level: 0, Downgrade: true}},
-		"one of two": {"group.version": {Level: 0, Downgrade: true}, "no.such": {Level: 1}},
+		"metadata lost": {kafka.FeatureMetadataVersion: {Level: 29, Downgrade: true}},
+		"metadata off":  {kafka.FeatureMetadataVersion: {Level: 0, Downgrade: true}},
+		"one of two":    {"group.version": {Level: 0, Downgrade: true}, "no.such": {Level: 1}},
 	} {
 		words["features "+what] = said(a.UpdateFeatures(t.Context(), updates, false))
 	}

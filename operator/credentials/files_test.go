@@ -22,15 +22,19 @@ func TestFiles(t *testing.T) {
 		protocol  credentials.SecurityProtocol
 		wrong     string
 	}{
-		"an authority encrypts":       {map[string]string{"STRIMZI_TLS_CA_FILE": "/ca"}, credentials.ProtocolSSL, ""},
-		"a certificate needs a key":   {map[string]string{"STRIMZI_TLS_CERT_FILE": "/c"}, "", "STRIMZI_TLS_KEY_FILE is not set"},
-		"a key needs a certificate":   {map[string]string{"STRIMZI_TLS_KEY_FILE": "/k"}, "", "STRIMZI_TLS_CERT_FILE is not set"},
-		"a protocol that contradicts": {map[string]string{"STRIMZI_TLS_CA_FILE": "/ca", "STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT"}, "", "use SSL, or unset the Secrets and files"},
-		"a password file":             {login("STRIMZI_SASL_PASSWORD_FILE", "/p"), credentials.ProtocolSASLPlaintext, ""},
-		"two places":                  {login("STRIMZI_SASL_PASSWORD_FILE", "/p", "STRIMZI_SASL_SECRET_NAME", "s"), "", "keep the password in one place"},
-		"two other places":            {login("STRIMZI_SASL_PASSWORD_FILE", "/p", "STRIMZI_SASL_PASSWORD", "x"), "", "keep the password in one place"},
-		"no place":                    {login(), "", "SASL credentials are not set"},
-		"a client's secret":           {login("STRIMZI_SASL_PASSWORD_FILE", "/p", "STRIMZI_SASL_CUSTOM_CONFIG_JSON", custom), credentials.ProtocolSASLPlaintext, ""},
+		"an authority encrypts":     {map[string]string{"STRIMZI_TLS_CA_FILE": "/ca"}, credentials.ProtocolSSL, ""},
+		"a certificate needs a key": {map[string]string{"STRIMZI_TLS_CERT_FILE": "/c"}, "", "STRIMZI_TLS_KEY_FILE is not set"},
+		"a key needs a certificate": {map[string]string{"STRIMZI_TLS_KEY_FILE": "/k"}, "", "STRIMZI_TLS_CERT_FILE is not set"},
+		"a protocol that contradicts": {map[string]string{"STRIMZI_TLS_CA_FILE": "/ca", "STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT"}, "",
+			"use SSL, or unset the Secrets and files"},
+		"a password file": {login("STRIMZI_SASL_PASSWORD_FILE", "/p"), credentials.ProtocolSASLPlaintext, ""},
+		"two places": {login("STRIMZI_SASL_PASSWORD_FILE", "/p", "STRIMZI_SASL_SECRET_NAME", "s"), "",
+			"keep the password in one place"},
+		"two other places": {login("STRIMZI_SASL_PASSWORD_FILE", "/p", "STRIMZI_SASL_PASSWORD", "x"), "",
+			"keep the password in one place"},
+		"no place": {login(), "", "SASL credentials are not set"},
+		"a client's secret": {login("STRIMZI_SASL_PASSWORD_FILE", "/p", "STRIMZI_SASL_CUSTOM_CONFIG_JSON", custom),
+			credentials.ProtocolSASLPlaintext, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +53,8 @@ func TestFiles(t *testing.T) {
 }
 
 func TestPasswordFromAFile(t *testing.T) {
-	s, _ := readSettings(Program{Files: true}, map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_PASSWORD_FILE": "/p", "STRIMZI_SASL_USERNAME": "me",
+	s, _ := readSettings(Program{Files: true}, map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_PASSWORD_FILE": "/p",
+		"STRIMZI_SASL_USERNAME":           "me",
 		"STRIMZI_SASL_CUSTOM_CONFIG_JSON": `{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"https://idp/token"}`})
 	with := WithPassword(s.Result, []byte("hush\n"))
 	if got := with.SASL.OAuth; got.ClientID != "me" || got.ClientSecret.Reveal() != "hush" {
@@ -58,7 +63,8 @@ func TestPasswordFromAFile(t *testing.T) {
 	if !s.Result.SASL.OAuth.ClientSecret.IsEmpty() {
 		t.Error("the settings themselves changed")
 	}
-	s, _ = readSettings(Program{Files: true}, map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_PASSWORD_FILE": "/p"})
+	s, _ = readSettings(Program{Files: true}, map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "plain",
+		"STRIMZI_SASL_PASSWORD_FILE": "/p"})
 	if got := WithPassword(s.Result, []byte("hush")).SASL.Password.Reveal(); got != "hush" {
 		t.Errorf("password %q", got)
 	}

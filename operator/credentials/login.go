@@ -86,7 +86,8 @@ func (s *Settings) completeCustom(r *settings.Reading) {
 	noName := *name == "" && sasl.Secret == ""
 	if s.onePassword(r, envSASLCustom, *secret) && r.OK(envSASLSecret) && (noName || secret.IsEmpty() && !elsewhere) {
 		r.Reject(envSASLCustom, credentials.Mask, credentialsMissing,
-			"put them in sasl.jaas.config, for OAUTHBEARER in "+credentials.PropertyClientID+" and "+credentials.PropertyClientSecret+", or name a Secret with "+envSASLSecret)
+			"put them in sasl.jaas.config, for OAUTHBEARER in "+credentials.PropertyClientID+" and "+credentials.PropertyClientSecret+
+				", or name a Secret with "+envSASLSecret)
 	}
 	custom.Secret = sasl.Secret
 	*sasl = custom

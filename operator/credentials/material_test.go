@@ -29,7 +29,8 @@ func pair(t *testing.T, name string) (certificate, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,8 @@ func byName(secrets ...*corev1.Secret) map[string]*corev1.Secret {
 }
 
 var tlsVariables = map[string]string{
-	"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "ca", "STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_KEY_NAME": "user.key", "STRIMZI_TLS_CERT_NAME": "user.crt",
+	"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "ca", "STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_KEY_NAME": "user.key",
+	"STRIMZI_TLS_CERT_NAME": "user.crt",
 }
 
 var loginVariables = map[string]string{
@@ -130,7 +132,8 @@ func TestTLSConfig(t *testing.T) {
 		t.Errorf("identity: %+v", c.TLS)
 	}
 
-	c, err = kafkaConfig(parse(t, map[string]string{"STRIMZI_SECURITY_PROTOCOL": "SSL", "STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": ""}), nil)
+	c, err = kafkaConfig(parse(t, map[string]string{"STRIMZI_SECURITY_PROTOCOL": "SSL",
+		"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": ""}), nil)
 	if err != nil || c.TLS == nil || len(c.TLS.TrustedCertificates) > 0 || !c.TLS.SkipHostnameVerification {
 		t.Errorf("the system's authorities without host names: %+v, %v", c.TLS, err)
 	}
@@ -156,8 +159,10 @@ func TestLoginConfig(t *testing.T) {
 	}
 	check("from a Secret", loginVariables, "alice", "hush", secret("login", "username", "alice\n", "password", "hush\r\n"))
 	check("blanks are kept", loginVariables, "alice", " hush ", secret("login", "username", "alice", "password", " hush "))
-	check("a KafkaUser's Secret", merge(loginVariables, "STRIMZI_SASL_USERNAME", "bob"), "bob", "hush", secret("login", "password", "hush", "sasl.jaas.config", "..."))
-	check("from variables", merge(loginVariables, "STRIMZI_SASL_SECRET_NAME", "", "STRIMZI_SASL_USERNAME", "bob", "STRIMZI_SASL_PASSWORD", "pass"), "bob", "pass")
+	check("a KafkaUser's Secret", merge(loginVariables, "STRIMZI_SASL_USERNAME", "bob"), "bob", "hush",
+		secret("login", "password", "hush", "sasl.jaas.config", "..."))
+	check("from variables", merge(loginVariables, "STRIMZI_SASL_SECRET_NAME", "", "STRIMZI_SASL_USERNAME", "bob", "STRIMZI_SASL_PASSWORD",
+		"pass"), "bob", "pass")
 
 	c, err := kafkaConfig(parse(t, oauthVariables), byName(secret("login", "client-id", "alice", "client-secret", "hush")))
 	if err != nil || c.SASL.Mechanism != kafka.SASLOAuthBearer || c.SASL.Token == nil || c.SASL.Password != "" {
@@ -178,21 +183,30 @@ func TestMissingAndMalformedSecrets(t *testing.T) {
 			"Secret ca in namespace kafka with certificates was configured but is missing.",
 			"Secret me in namespace kafka with certificates was configured but is missing.",
 		}},
-		"no certificate among the entries": {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.p12", "x")}, []string{"Secret ca in namespace kafka: it has no entry that ends in .crt"}},
-		"no data":                          {tlsVariables, []*corev1.Secret{good, {ObjectMeta: metav1.ObjectMeta{Name: "ca"}}}, []string{"Secret ca in namespace kafka: it has no entry that ends in .crt"}},
-		"not PEM":                          {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.crt", "FORBIDDEN")}, []string{"Secret ca in namespace kafka: entry ca.crt: it holds no certificate in PEM"}},
-		"a key":                            {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.crt", string(key))}, []string{"entry ca.crt: it holds something else than certificates"}},
-		"half a file":                      {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.crt", string(certificate)+string(certificate[:100]))}, []string{"entry ca.crt: it holds a malformed PEM block"}},
-		"a block that is no certificate": {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.crt", "-----BEGIN CERTIFICATE-----\nRk9SQklEREVO\n-----END CERTIFICATE-----\n")},
+		"no certificate among the entries": {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.p12", "x")},
+			[]string{"Secret ca in namespace kafka: it has no entry that ends in .crt"}},
+		"no data": {tlsVariables, []*corev1.Secret{good, {ObjectMeta: metav1.ObjectMeta{Name: "ca"}}},
+			[]string{"Secret ca in namespace kafka: it has no entry that ends in .crt"}},
+		"not PEM": {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.crt", "FORBIDDEN")},
+			[]string{"Secret ca in namespace kafka: entry ca.crt: it holds no certificate in PEM"}},
+		"a key": {tlsVariables, []*corev1.Secret{good, secret("ca", "ca.crt", string(key))},
+			[]string{"entry ca.crt: it holds something else than certificates"}},
+		"half a file": {tlsVariables, []*corev1.Secret{good,
+			secret("ca", "ca.crt", string(certificate)+string(certificate[:100]))}, []string{"entry ca.crt: it holds a malformed PEM block"}},
+		"a block that is no certificate": {tlsVariables, []*corev1.Secret{good,
+			secret("ca", "ca.crt", "-----BEGIN CERTIFICATE-----\nRk9SQklEREVO\n-----END CERTIFICATE-----\n")},
 			[]string{"entry ca.crt: it holds a malformed certificate"}},
 		"entries missing": {tlsVariables, []*corev1.Secret{secret("ca", "ca.crt", string(certificate)), secret("me")}, []string{
 			"Secret me in namespace kafka: it has no entry user.crt", "Secret me in namespace kafka: it has no entry user.key",
 		}},
-		"key of another": {tlsVariables, []*corev1.Secret{secret("ca", "ca.crt", string(certificate)), secret("me", "user.crt", string(certificate), "user.key", string(otherKey))},
+		"key of another": {tlsVariables, []*corev1.Secret{secret("ca", "ca.crt", string(certificate)),
+			secret("me", "user.crt", string(certificate), "user.key", string(otherKey))},
 			[]string{"Secret me in namespace kafka: entries user.crt and user.key: "}},
-		"login missing":     {loginVariables, nil, []string{"Secret login in namespace kafka with credentials was configured but is missing."}},
-		"login incomplete":  {loginVariables, []*corev1.Secret{secret("login", "user", "x")}, []string{"it has no entry username", "it has no entry password"}},
-		"client incomplete": {oauthVariables, []*corev1.Secret{secret("login", "username", "x", "password", "FORBIDDEN")}, []string{"it has no entry client-id", "it has no entry client-secret"}},
+		"login missing": {loginVariables, nil, []string{"Secret login in namespace kafka with credentials was configured but is missing."}},
+		"login incomplete": {loginVariables, []*corev1.Secret{secret("login", "user", "x")},
+			[]string{"it has no entry username", "it has no entry password"}},
+		"client incomplete": {oauthVariables, []*corev1.Secret{secret("login", "username", "x", "password", "FORBIDDEN")},
+			[]string{"it has no entry client-id", "it has no entry client-secret"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

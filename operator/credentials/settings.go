@@ -82,8 +82,9 @@ func (s *Settings) Groups() []settings.Group {
 
 // Namespace returns the setting for the namespace of all Secrets, for a table.
 func (s *Settings) Namespace() settings.Setting {
-	return settings.Setting{Env: envNamespace, DefaultDoc: "the operator's namespace", Parse: settings.Into(&s.Result.SecretNamespace, settings.Namespace),
-		Doc: "The namespace of all Secrets named below. Unset: the namespace the operator runs in, else the first one watched, else `default`."}
+	return settings.Setting{Env: envNamespace, DefaultDoc: "the operator's namespace",
+		Parse: settings.Into(&s.Result.SecretNamespace, settings.Namespace),
+		Doc:   "The namespace of all Secrets named below. Unset: the namespace the operator runs in, else the first one watched, else `default`."}
 }
 
 func (s *Settings) connection() []settings.Setting {
@@ -99,8 +100,9 @@ func (s *Settings) connection() []settings.Setting {
 }
 
 func (s *Settings) clientID() settings.Setting {
-	c := settings.Setting{Env: envClientID, DefaultDoc: s.program.ClientID + "-`<uuid>`", Parse: settings.Into(&s.Result.ClientID, settings.Text),
-		Doc: "The client id, which brokers log and apply quotas to. Unset: a new one at each start."}
+	c := settings.Setting{Env: envClientID, DefaultDoc: s.program.ClientID + "-`<uuid>`",
+		Parse: settings.Into(&s.Result.ClientID, settings.Text),
+		Doc:   "The client id, which brokers log and apply quotas to. Unset: a new one at each start."}
 	if s.program.Stable {
 		c.Default, c.DefaultDoc, c.Doc = s.program.ClientID, "", "The client id, which brokers log and apply quotas to."
 	}
@@ -170,8 +172,9 @@ func (s *Settings) login() []settings.Setting {
 	if !s.program.Files {
 		return all
 	}
-	return append(all, settings.Setting{Env: envPasswordFile, DefaultDoc: "none", Added: true, Parse: settings.Into(&s.Files.Password, settings.Text),
-		Doc: "A file with the password, or the client's secret for OAUTHBEARER."})
+	return append(all, settings.Setting{Env: envPasswordFile, DefaultDoc: "none", Added: true,
+		Parse: settings.Into(&s.Files.Password, settings.Text),
+		Doc:   "A file with the password, or the client's secret for OAUTHBEARER."})
 }
 
 // Complete derives what was not given, and checks what belongs together. home is the namespace that the program runs in.

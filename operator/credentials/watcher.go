@@ -53,7 +53,8 @@ func (w *Watcher) Load(ctx context.Context) (kafka.Config, error) {
 		case err == nil:
 			secrets[name] = secret
 		case !apierrors.IsNotFound(err):
-			errs = append(errs, fmt.Errorf("reading Secret %s in namespace %s (get, list and watch must be allowed): %w", name, w.settings.SecretNamespace, err))
+			errs = append(errs, fmt.Errorf("reading Secret %s in namespace %s (get, list and watch must be allowed): %w", name,
+				w.settings.SecretNamespace, err))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -130,7 +131,8 @@ func (w *Watcher) informer(ctx context.Context, name string, changed chan<- stru
 	})
 	if err == nil {
 		err = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-			w.log.Warn("Can't follow a Secret; changes of it are not picked up until this works again", "secret", name, "namespace", w.settings.SecretNamespace, "error", err)
+			w.log.Warn("Can't follow a Secret; changes of it are not picked up until this works again", "secret", name, "namespace",
+				w.settings.SecretNamespace, "error", err)
 		})
 	}
 	if err != nil {
@@ -158,7 +160,8 @@ func (w *Watcher) sync(stores map[string]cache.Store) {
 		w.problem = err.Error()
 		return
 	case m != *w.last:
-		w.log.Info("The Secrets for Kafka changed; the new ones are in force from now on", "secrets", w.settings.SecretNames(), "namespace", w.settings.SecretNamespace)
+		w.log.Info("The Secrets for Kafka changed; the new ones are in force from now on", "secrets", w.settings.SecretNames(), "namespace",
+			w.settings.SecretNamespace)
 		w.last = &m
 		w.apply(credentials.KafkaConfig(w.settings, m))
 	case w.problem != "":

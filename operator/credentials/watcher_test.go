@@ -83,10 +83,12 @@ func realCluster(t *testing.T) cluster {
 	}
 	c := cluster{admin: kubernetes.NewForConfigOrDie(config), operator: kubernetes.NewForConfigOrDie(user.Config()), watched: func(int) {}}
 	meta := metav1.ObjectMeta{Namespace: "kafka", Name: "topic-operator-secrets"}
-	_, err = c.admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kafka"}}, metav1.CreateOptions{})
+	_, err = c.admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kafka"}},
+		metav1.CreateOptions{})
 	if err == nil {
 		_, err = c.admin.RbacV1().Roles("kafka").Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"ca", "login"}, Verbs: []string{"get", "list", "watch"}},
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"ca", "login"},
+				Verbs: []string{"get", "list", "watch"}},
 		}}, metav1.CreateOptions{})
 	}
 	if err == nil {
@@ -150,7 +152,8 @@ func (j *journal) expect(t *testing.T, level, text string) {
 
 func watcherVariables() map[string]string {
 	return map[string]string{
-		"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "ca", "STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "scram-sha-512", "STRIMZI_SASL_SECRET_NAME": "login",
+		"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "ca", "STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "scram-sha-512",
+		"STRIMZI_SASL_SECRET_NAME": "login",
 	}
 }
 
@@ -176,7 +179,8 @@ func followsSecrets(t *testing.T, c cluster) {
 	}
 	applied := make(chan kafka.Config, 10)
 	log := &journal{lines: make(chan string, 100)}
-	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) { applied <- config }, slog.New(slog.NewTextHandler(log, nil)))
+	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) { applied <- config },
+		slog.New(slog.NewTextHandler(log, nil)))
 	if w.NeedLeaderElection() {
 		t.Error("standby replicas would not follow the Secrets")
 	}
@@ -222,7 +226,8 @@ func followsSecrets(t *testing.T, c cluster) {
 	log.expect(t, "INFO", "as they were again")
 	renewed, _ := pair(t, "ca")
 	write(secret("ca", "ca.crt", string(renewed)))
-	if got := receive(t, applied, "the new authority"); string(got.TLS.TrustedCertificates) != string(renewed)+"\n" || got.SASL.Password != "FORBIDDEN-2" {
+	if got := receive(t, applied, "the new authority"); string(got.TLS.TrustedCertificates) != string(renewed)+"\n" ||
+		got.SASL.Password != "FORBIDDEN-2" {
 		t.Errorf("applied %+v", got)
 	}
 
@@ -253,7 +258,8 @@ func TestLoadDoesNotApply(t *testing.T) {
 		t.Fatalf("%+v, %v", loaded, err)
 	}
 	// A change between Load and Start is seen when Start looks first.
-	if _, err := c.admin.CoreV1().Secrets("kafka").Update(t.Context(), secret("login", "username", "alice", "password", "2"), metav1.UpdateOptions{}); err != nil {
+	if _, err := c.admin.CoreV1().Secrets("kafka").Update(t.Context(), secret("login", "username", "alice", "password", "2"),
+		metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -300,7 +306,8 @@ func TestForbiddenSecretSaysWhatIsNeeded(t *testing.T) {
 		return true, nil, context.DeadlineExceeded
 	})
 	_, err := NewWatcher(client, parse(t, watcherVariables()), nil, slog.New(slog.DiscardHandler)).Load(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "reading Secret ca in namespace kafka (get, list and watch must be allowed)") || !strings.Contains(err.Error(), "Secret login") {
+	if err == nil || !strings.Contains(err.Error(), "reading Secret ca in namespace kafka (get, list and watch must be allowed)") ||
+		!strings.Contains(err.Error(), "Secret login") {
 		t.Error(err)
 	}
 }

@@ -27,14 +27,16 @@ func read(variables ...string) (Options, error) {
 // The defaults are those of Strimzi's cluster operator.
 func TestDefaults(t *testing.T) {
 	o, err := read()
-	want := Options{Name: "mine", Namespace: "home", LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+	want := Options{Name: "mine", Namespace: "home", LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second,
+		RetryPeriod: 2 * time.Second}
 	if err != nil || o != want {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
 
 func TestValues(t *testing.T) {
-	o, err := read("STRIMZI_LEADER_ELECTION_ENABLED=true", "STRIMZI_LEADER_ELECTION_LEASE_NAME=a", "STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE=b", "STRIMZI_LEADER_ELECTION_IDENTITY=pod-1")
+	o, err := read("STRIMZI_LEADER_ELECTION_ENABLED=true", "STRIMZI_LEADER_ELECTION_LEASE_NAME=a", "STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE=b",
+		"STRIMZI_LEADER_ELECTION_IDENTITY=pod-1")
 	if err != nil || !o.Enabled || o.Name != "a" || o.Namespace != "b" || o.Identity != "pod-1" {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -1,5 +1,5 @@
-// Package events writes Kubernetes Events without blocking the reconciler: they wait in a bounded queue and leave at a bounded rate, warnings
-// first, so that a bulk change does not load the API server with Events about itself.
+// Package events writes Kubernetes Events without blocking the reconciler: they wait in a bounded queue and leave at a bounded rate,
+// warnings first, so that a bulk change does not load the API server with Events about itself.
 package events
 
 import (

@@ -11,8 +11,8 @@ import (
 	clientevents "k8s.io/client-go/tools/events"
 )
 
-// Denied reports whether the program may not create Events in any of the namespaces; none means all namespaces. client-go logs an ERROR for each
-// Event that is refused, so a program without the right, such as one under the Role of Strimzi's standalone Topic Operator, uses
+// Denied reports whether the program may not create Events in any of the namespaces; none means all namespaces. client-go logs an ERROR for
+// each Event that is refused, so a program without the right, such as one under the Role of Strimzi's standalone Topic Operator, uses
 // [Discard]. Where the API server does not say, Denied is false.
 func Denied(ctx context.Context, config *rest.Config, namespaces []string) bool {
 	client, err := kubernetes.NewForConfig(config)

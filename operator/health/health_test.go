@@ -22,7 +22,8 @@ func TestAProbeFailsWithAnyOfItsChecks(t *testing.T) {
 	}
 	p.AddReady("cache", func(context.Context) error { return nil })
 	p.AddReady("kafka", func(context.Context) error { return errors.New("no broker") })
-	if code, body := get(t, p, "/ready"); code != http.StatusInternalServerError || body != `{"status":"not-ok","failed":{"kafka":"no broker"}}` {
+	if code, body := get(t, p, "/ready"); code != http.StatusInternalServerError ||
+		body != `{"status":"not-ok","failed":{"kafka":"no broker"}}` {
 		t.Errorf("with a check that fails: %d %s", code, body)
 	}
 	if code, _ := get(t, p, "/healthy"); code != http.StatusOK {
@@ -36,7 +37,8 @@ func TestACheckThatHangsFails(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
 	p.AddHealthy("stuck", func(context.Context) error { <-hang; return nil })
-	if code, body := get(t, p, "/healthy"); code != http.StatusInternalServerError || body != `{"status":"not-ok","failed":{"stuck":"no answer in time"}}` {
+	if code, body := get(t, p, "/healthy"); code != http.StatusInternalServerError ||
+		body != `{"status":"not-ok","failed":{"stuck":"no answer in time"}}` {
 		t.Errorf("%d %s", code, body)
 	}
 }
@@ -48,7 +50,8 @@ func (neverSynced) WaitForCacheSync(ctx context.Context) bool { <-ctx.Done(); re
 func TestReadyWaitsForTheCaches(t *testing.T) {
 	p := &Probes{}
 	p.AddReady("cache", Synced(neverSynced{}))
-	if code, body := get(t, p, "/ready"); code != http.StatusInternalServerError || body != `{"status":"not-ok","failed":{"cache":"the watched objects are not known yet"}}` {
+	if code, body := get(t, p, "/ready"); code != http.StatusInternalServerError ||
+		body != `{"status":"not-ok","failed":{"cache":"the watched objects are not known yet"}}` {
 		t.Errorf("%d %s", code, body)
 	}
 }

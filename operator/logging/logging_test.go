@@ -35,7 +35,8 @@ func TestWarnIsWarn(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
-	for text, want := range map[string]slog.Level{"off": levelOff, "ERROR": slog.LevelError, "warn": slog.LevelWarn, "INFO": slog.LevelInfo, "DEBUG": slog.LevelDebug, "TRACE": levelTrace} {
+	for text, want := range map[string]slog.Level{"off": levelOff, "ERROR": slog.LevelError, "warn": slog.LevelWarn, "INFO": slog.LevelInfo,
+		"DEBUG": slog.LevelDebug, "TRACE": levelTrace} {
 		var w strings.Builder
 		o := read(t, map[string]string{"STRIMZI_LOG_LEVEL": text})
 		log := New(&w, o)
@@ -46,7 +47,8 @@ func TestLevels(t *testing.T) {
 		if o.Level != want {
 			t.Errorf("%s: level %s, want %s", text, o.Level, want)
 		}
-		for level, message := range map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error"} {
+		for level, message := range map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warn",
+			slog.LevelError: "error"} {
 			if got := strings.Contains(w.String(), "msg="+message); got != (level >= want) {
 				t.Errorf("at level %s, %s is logged: %t", text, message, got)
 			}

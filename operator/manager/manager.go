@@ -63,8 +63,9 @@ func Settings(h *HTTP) []settings.Setting {
 	return []settings.Setting{
 		{Env: envAddress, Default: ":8080", Added: true, Parse: settings.Into(&h.Address, settings.Address),
 			Doc: "Where `/healthy`, `/ready` and `/metrics` are served. (Strimzi: always port 8080.)"},
-		{Env: envPprofAddress, Flag: "pprof-bind-address", DefaultDoc: "off", Added: true, Parse: settings.Into(&h.PprofAddress, settings.OptionalAddress),
-			Doc: "Where Go profiles are served, such as `localhost:6060`. Profiles show what is in memory: do not open the port to others."},
+		{Env: envPprofAddress, Flag: "pprof-bind-address", DefaultDoc: "off", Added: true,
+			Parse: settings.Into(&h.PprofAddress, settings.OptionalAddress),
+			Doc:   "Where Go profiles are served, such as `localhost:6060`. Profiles show what is in memory: do not open the port to others."},
 	}
 }
 

@@ -34,7 +34,8 @@ func TestElection(t *testing.T) {
 	if err := elect(nowhere, Options{Election: e, Log: logr.Discard()}, &got); err != nil {
 		t.Fatal(err)
 	}
-	if !got.LeaderElection || got.LeaderElectionID != "lease" || got.LeaderElectionNamespace != "ns" || *got.RenewDeadline != 2 || got.LeaderElectionResourceLockInterface != nil {
+	if !got.LeaderElection || got.LeaderElectionID != "lease" || got.LeaderElectionNamespace != "ns" || *got.RenewDeadline != 2 ||
+		got.LeaderElectionResourceLockInterface != nil {
 		t.Errorf("%+v", got)
 	}
 	e.Identity = "pod-1"

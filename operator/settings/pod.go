@@ -8,8 +8,8 @@ const PodNamespace = "POD_NAMESPACE"
 // podNamespaceFile is where Kubernetes writes the namespace of the service account.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// InPod completes an environment with what Kubernetes writes to files in a pod: the namespace of the service account, where POD_NAMESPACE is
-// not set. Outside of a pod it changes nothing.
+// InPod completes an environment with what Kubernetes writes to files in a pod: the namespace of the service account, where POD_NAMESPACE
+// is not set. Outside of a pod it changes nothing.
 func InPod(lookup func(string) (string, bool), readFile func(string) ([]byte, error)) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		value, ok := lookup(name)

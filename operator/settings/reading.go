@@ -50,7 +50,8 @@ func (t Table) Parse(args []string, env Environment) (*Reading, error) {
 	case err != nil:
 		r.errs = append(r.errs, fmt.Errorf("%w; --help lists the flags (passwords have none, because others can read command lines)", err))
 	case set.NArg() > 0 && set.NArg() == len(args): // it stands first, where a subcommand stands
-		r.errs = append(r.errs, fmt.Errorf("unknown subcommand: %q; --help lists the subcommands and the flags, which are written --flag=value", set.Arg(0)))
+		r.errs = append(r.errs, fmt.Errorf("unknown subcommand: %q; --help lists the subcommands and the flags, which are written --flag=value",
+			set.Arg(0)))
 	case set.NArg() > 0:
 		r.errs = append(r.errs, fmt.Errorf("argument without a flag: %q; write --flag=value, also for true and false", set.Arg(0)))
 	}
@@ -100,7 +101,8 @@ func (r *Reading) read(s Setting, flags *flag.FlagSet, lastFlagCounts bool) {
 	}
 }
 
-// Given reports whether the setting has a value from outside, other than its default. A setting without a variable goes by its flag, with dashes.
+// Given reports whether the setting has a value from outside, other than its default. A setting without a variable goes by its flag, with
+// dashes.
 func (r *Reading) Given(env string) bool { return r.given[env] }
 
 // OK reports whether all these settings could be read. What depends on one that could not is not worth checking.

@@ -45,7 +45,8 @@ func ParseSelector(text string) (Selector, error) {
 		case !validLabelKey(key):
 			return nil, Invalid(fmt.Sprintf("%q is not the key of a label", key), "give keys as Kubernetes allows them, such as strimzi.io/cluster")
 		case value != "" && !labelPart.MatchString(value):
-			return nil, Invalid(fmt.Sprintf("%q is not the value of a label", value), "only key=value pairs are understood, not sets or inequalities")
+			return nil, Invalid(fmt.Sprintf("%q is not the value of a label", value),
+				"only key=value pairs are understood, not sets or inequalities")
 		}
 		if _, twice := selector[key]; twice {
 			return nil, Invalid("duplicate key: "+key, "give each label once; all of them must match")

@@ -22,12 +22,14 @@ type values struct {
 
 func (v *values) table() Table {
 	return Table{
-		Program: "test", Summary: "test is a test.", Subcommands: []string{"test run\n"}, Hints: map[string]string{"STRIMZI_OLD": "use STRIMZI_NAME"},
+		Program: "test", Summary: "test is a test.", Subcommands: []string{"test run\n"},
+		Hints: map[string]string{"STRIMZI_OLD": "use STRIMZI_NAME"},
 		Groups: []Group{
 			{Title: "One", Settings: []Setting{
 				{Env: "STRIMZI_NAME", Mandatory: true, Parse: Into(&v.name, Name), Doc: "The name, such as `a|b`."},
 				{Env: "STRIMZI_BATCH_SIZE", Default: "7", Parse: Into(&v.size, Positive), Doc: "The size."},
-				{Env: "STRIMZI_INTERVAL_MS", Default: "120000", DefaultDoc: "two minutes", Parse: Into(&v.interval, Millis(1)), Doc: "How often, in milliseconds."},
+				{Env: "STRIMZI_INTERVAL_MS", Default: "120000", DefaultDoc: "two minutes", Parse: Into(&v.interval, Millis(1)),
+					Doc: "How often, in milliseconds."},
 			}},
 			{Title: "Two", Settings: []Setting{
 				{Env: "STRIMZI_ON", Flag: "switch", Default: "false", Boolean: true, Added: true, Parse: Into(&v.on, Bool), Doc: "Whether it is on."},
@@ -52,7 +54,8 @@ func environment(entries ...string) Environment {
 
 func TestFlagsOverrideVariablesOverrideDefaults(t *testing.T) {
 	var v values
-	r, err := v.table().Parse([]string{"--batch-size=9", "--switch"}, environment("STRIMZI_NAME=a", "STRIMZI_BATCH_SIZE=8", "STRIMZI_INTERVAL_MS= ", "STRIMZI_MODE=", "STRIMZI_PASSWORD= x "))
+	r, err := v.table().Parse([]string{"--batch-size=9", "--switch"},
+		environment("STRIMZI_NAME=a", "STRIMZI_BATCH_SIZE=8", "STRIMZI_INTERVAL_MS= ", "STRIMZI_MODE=", "STRIMZI_PASSWORD= x "))
 	if err == nil {
 		err = r.Err()
 	}
@@ -95,7 +98,8 @@ func TestEverythingWrongIsReportedAtOnce(t *testing.T) {
 		t.Error("OK is wrong about what could be read")
 	}
 	warnings := r.Warnings()
-	if len(warnings) != 2 || warnings[0] != "STRIMZI_NAMES has no effect: there is no such setting; did you mean STRIMZI_NAME?" || warnings[1] != "STRIMZI_OLD has no effect: use STRIMZI_NAME" {
+	if len(warnings) != 2 || warnings[0] != "STRIMZI_NAMES has no effect: there is no such setting; did you mean STRIMZI_NAME?" ||
+		warnings[1] != "STRIMZI_OLD has no effect: use STRIMZI_NAME" {
 		t.Errorf("warnings: %q", warnings)
 	}
 }
@@ -109,12 +113,14 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Error(err)
 	}
 	help := v.table().Help()
-	for _, want := range []string{"test is a test.\n\ntest run\n\nEach setting", "\n  STRIMZI_BATCH_SIZE, --batch-size=...\n      The size.\n      Default: 7\n", "  STRIMZI_ON, --switch\n", "  STRIMZI_PASSWORD\n"} {
+	for _, want := range []string{"test is a test.\n\ntest run\n\nEach setting",
+		"\n  STRIMZI_BATCH_SIZE, --batch-size=...\n      The size.\n      Default: 7\n", "  STRIMZI_ON, --switch\n", "  STRIMZI_PASSWORD\n"} {
 		if !strings.Contains(help, want) {
 			t.Errorf("missing: %q in\n%s", want, help)
 		}
 	}
-	for _, want := range []string{"### One\n", "| `STRIMZI_NAME` | `--name` | none, mandatory | The name, such as `a\\|b`. |", "| `STRIMZI_ON` (ours) | `--switch` | `false` |", "| `STRIMZI_PASSWORD` |  | none |",
+	for _, want := range []string{"### One\n", "| `STRIMZI_NAME` | `--name` | none, mandatory | The name, such as `a\\|b`. |",
+		"| `STRIMZI_ON` (ours) | `--switch` | `false` |", "| `STRIMZI_PASSWORD` |  | none |",
 		"| `STRIMZI_INTERVAL_MS` | `--interval-ms` | two minutes |"} {
 		if !strings.Contains(v.table().Markdown(), want) {
 			t.Errorf("missing: %q in\n%s", want, v.table().Markdown())

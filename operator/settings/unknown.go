@@ -92,5 +92,6 @@ func isServiceLink(name, value string) bool {
 	if !linkName.MatchString(name) {
 		return false
 	}
-	return !strings.HasSuffix(name, "_PORT") || linkValue.MatchString(value) || strings.HasSuffix(name, "_SERVICE_PORT") || strings.Contains(name, "_PORT_")
+	return !strings.HasSuffix(name, "_PORT") || linkValue.MatchString(value) || strings.HasSuffix(name, "_SERVICE_PORT") ||
+		strings.Contains(name, "_PORT_")
 }

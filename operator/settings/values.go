@@ -11,8 +11,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
-// Parser parses the text of a setting and stores the value. The text is empty only if the setting says that empty counts. Errors are made with
-// [Invalid].
+// Parser parses the text of a setting and stores the value. The text is empty only if the setting says that empty counts. Errors are made
+// with [Invalid].
 type Parser func(text string) error
 
 // Into returns a Parser that stores in place what read returns.
@@ -36,7 +36,8 @@ func Text(text string) (string, error) { return strings.TrimSpace(text), nil }
 // Secret reads a secret. It keeps blanks: they may be part of a password.
 func Secret(text string) (credentials.Masked, error) { return credentials.Conceal(text), nil }
 
-// Bool reads true or false. It is stricter than Java's, for which everything but true is false: a misspelt true must not switch a protection off.
+// Bool reads true or false. It is stricter than Java's, for which everything but true is false: a misspelt true must not switch a
+// protection off.
 func Bool(text string) (bool, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "true":
@@ -97,7 +98,8 @@ func Long(least, most int64) func(string) (int64, error) {
 	}
 }
 
-// Bootstrap reads host:port addresses of brokers or controllers, with commas between. Kafka's own clients let a listener's name stand before them, and ignore it.
+// Bootstrap reads host:port addresses of brokers or controllers, with commas between. Kafka's own clients let a listener's name stand
+// before them, and ignore it.
 func Bootstrap(text string) ([]string, error) {
 	addresses := []string{}
 	for _, entry := range List(text) {

@@ -1,4 +1,5 @@
-// Package actuate carries out what was decided, one action at a time. It decides nothing: what is not what the decision was made for is left alone.
+// Package actuate carries out what was decided, one action at a time. It decides nothing: what is not what the decision was made for is
+// left alone.
 package actuate
 
 import (
@@ -28,7 +29,8 @@ const (
 	NotDone
 	// Refused means that Kafka does not take all of the configuration: Outcome.Refusals. The rest was done.
 	Refused
-	// TooLate means that nothing was begun, because the facts that it was decided on were too old by then (roller.Action.Until), or somebody else may act now.
+	// TooLate means that nothing was begun, because the facts that it was decided on were too old by then (roller.Action.Until), or somebody
+	// else may act now.
 	TooLate
 	// Unclear means that nobody can say whether it was done.
 	Unclear

@@ -25,11 +25,13 @@ func podOf(uid string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kafka", Name: "my-cluster-kafka-3", UID: types.UID(uid)}}
 }
 
-// within is an actuator whose only Kubernetes cluster, east, has the objects. A delete that is not nil takes the place of the API server's own.
+// within is an actuator whose only Kubernetes cluster, east, has the objects. A delete that is not nil takes the place of the API server's
+// own.
 func within(del func(client.DeleteOptions) error, objects ...client.Object) (*actuate.Actuator, client.Client) {
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	if del != nil {
-		builder = builder.WithInterceptorFuncs(interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.DeleteOption) error {
+		builder = builder.WithInterceptorFuncs(interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, _ client.Object,
+			options ...client.DeleteOption) error {
 			var o client.DeleteOptions
 			o.ApplyOptions(options)
 			return del(o)
@@ -45,7 +47,8 @@ func within(del func(client.DeleteOptions) error, objects ...client.Object) (*ac
 }
 
 func restart(place string) (roller.Action, *roller.Node) {
-	return roller.Action{Kind: roller.ActionRestart, Node: 3, Instance: "first"}, &roller.Node{ID: 3, Name: "my-cluster-kafka-3", Place: place, Roles: roller.Roles{Broker: true}}
+	return roller.Action{Kind: roller.ActionRestart, Node: 3, Instance: "first"},
+		&roller.Node{ID: 3, Name: "my-cluster-kafka-3", Place: place, Roles: roller.Roles{Broker: true}}
 }
 
 func TestAPodIsDeletedByItsUID(t *testing.T) {
@@ -58,7 +61,8 @@ func TestAPodIsDeletedByItsUID(t *testing.T) {
 	action, node := restart("east")
 	g.Expect(a.Do(t.Context(), action, node)).To(Equal(actuate.Outcome{Action: action, Result: actuate.Done}))
 	g.Expect(*asked.Preconditions.UID).To(Equal(types.UID("first")))
-	g.Expect(*asked.PropagationPolicy).To(Equal(metav1.DeletePropagationBackground), "a foreground deletion takes a pod's network away before it has stopped")
+	g.Expect(*asked.PropagationPolicy).To(Equal(metav1.DeletePropagationBackground),
+		"a foreground deletion takes a pod's network away before it has stopped")
 	g.Expect(asked.GracePeriodSeconds).To(BeNil(), "the pod's own time to stop is what Kafka needs")
 }
 
@@ -81,9 +85,12 @@ func TestWhatBecomesOfARestart(t *testing.T) {
 		text   string
 	}{
 		{"gone already", apierrors.NewNotFound(pods, "my-cluster-kafka-3"), actuate.Done, ""},
-		{"forbidden", apierrors.NewForbidden(pods, "my-cluster-kafka-3", errors.New("no rights")), actuate.NotDone, "pod my-cluster-kafka-3 could not be deleted: "},
-		{"refused by a webhook", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "my-cluster-kafka-3", nil), actuate.NotDone, "could not be deleted: "},
-		{"no answer in time", context.DeadlineExceeded, actuate.Unclear, "pod my-cluster-kafka-3 may or may not have been deleted: context deadline exceeded"},
+		{"forbidden", apierrors.NewForbidden(pods, "my-cluster-kafka-3", errors.New("no rights")), actuate.NotDone,
+			"pod my-cluster-kafka-3 could not be deleted: "},
+		{"refused by a webhook", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "my-cluster-kafka-3", nil), actuate.NotDone,
+			"could not be deleted: "},
+		{"no answer in time", context.DeadlineExceeded, actuate.Unclear,
+			"pod my-cluster-kafka-3 may or may not have been deleted: context deadline exceeded"},
 		{"the connection broke", errors.New("connection reset by peer"), actuate.Unclear, "may or may not have been deleted"},
 		{"the API server gave up waiting", apierrors.NewTimeoutError("etcd is slow", 1), actuate.Unclear, "may or may not have been deleted"},
 		{"the API server failed", apierrors.NewInternalError(errors.New("etcd is gone")), actuate.Unclear, "may or may not have been deleted"},

@@ -79,7 +79,8 @@ func (c change) resource() kafka.ConfigResource {
 	return kafka.BrokerResource(c.node)
 }
 
-// alter makes changes once all have been validated, and those that are refused one after another. It returns those that are refused in the end.
+// alter makes changes once all have been validated, and those that are refused one after another. It returns those that are refused in the
+// end.
 func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Result, []change, error) {
 	if len(changes) == 0 {
 		return Done, nil, nil

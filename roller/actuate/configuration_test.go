@@ -148,11 +148,13 @@ func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
 	g.Expect(p.made).To(ConsistOf("ssl.keystore.location=8", "background.threads=9", "num.io.threads=8"))
 	yes := "true"
 	g.Expect(o.Refusals).To(ConsistOf(
-		brokerconfig.Refusal{Key: "log.cleaner.enable", To: &yes, Node: brokerconfig.EveryBroker, Why: "InvalidRequestException: not while it runs"},
+		brokerconfig.Refusal{Key: "log.cleaner.enable", To: &yes, Node: brokerconfig.EveryBroker,
+			Why: "InvalidRequestException: not while it runs"},
 		brokerconfig.Refusal{Key: "num.io.threads", Node: 3, Why: "PolicyViolationException: no", Final: true},
 	))
 	g.Expect(o.Err).To(MatchError(And(
-		ContainSubstring("log.cleaner.enable=true: InvalidRequestException: not while it runs"), ContainSubstring("num.io.threads without a value: "),
+		ContainSubstring("log.cleaner.enable=true: InvalidRequestException: not while it runs"),
+		ContainSubstring("num.io.threads without a value: "),
 	)))
 }
 
@@ -161,7 +163,8 @@ func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
 func TestARefusalThatIsAboutAnotherKey(t *testing.T) {
 	g := NewWithT(t)
 	const why = "Dynamic thread count update validation failed for num.io.threads=100, value should not be greater than double the current value 4"
-	p := &picky{refuses: map[string]error{"log.cleaner.enable=true": kafka.NewError(kafka.CodeInvalidRequest, why), "num.io.threads=100": kafka.NewError(kafka.CodeInvalidRequest, why)}}
+	p := &picky{refuses: map[string]error{"log.cleaner.enable=true": kafka.NewError(kafka.CodeInvalidRequest, why),
+		"num.io.threads=100": kafka.NewError(kafka.CodeInvalidRequest, why)}}
 	yes, hundred := "true", "100"
 	action := roller.Action{Kind: roller.ActionReconfigure, Node: 3}
 	action.Changes.Global = []brokerconfig.Change{{Key: "log.cleaner.enable", To: &yes}, {Key: "num.io.threads", To: &hundred}}

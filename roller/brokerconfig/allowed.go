@@ -15,7 +15,8 @@ const (
 	Illegal
 )
 
-// Judge reports whether a key may have a value, by its definition alone: a legal value may still not fit to other keys, or to a node that runs.
+// Judge reports whether a key may have a value, by its definition alone: a legal value may still not fit to other keys, or to a node that
+// runs.
 func (t *Table) Judge(key, value string) Verdict {
 	k, known := t.keys[key]
 	switch {

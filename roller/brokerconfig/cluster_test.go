@@ -40,7 +40,8 @@ func TestAValueThatSomeFilesStillHaveIsNotJustDeleted(t *testing.T) {
 
 func TestADisputedKeyIsSetForEachNode(t *testing.T) {
 	g := NewWithT(t)
-	a, b, c := started("num.io.threads", "9"), started("num.io.threads", "9").wants("num.io.threads", "10"), started("num.io.threads", "9").wants()
+	a, b, c := started("num.io.threads", "9"), started("num.io.threads", "9").wants("num.io.threads", "10"),
+		started("num.io.threads", "9").wants()
 	out := together(a, b, c)
 	g.Expect(out.Global).To(BeEmpty())
 	g.Expect(out.Nodes).To(HaveLen(2))
@@ -86,7 +87,8 @@ func TestADisputeAboutMinInSyncReplicasIsTold(t *testing.T) {
 // Spellings are no dispute, nor is what a node does not take up.
 func TestWhatIsNoDispute(t *testing.T) {
 	g := NewWithT(t)
-	a, b := started("num.network.threads", "3").wants("num.network.threads", "05"), started("num.network.threads", "3").wants("num.network.threads", "5")
+	a, b := started("num.network.threads", "3").wants("num.network.threads", "05"),
+		started("num.network.threads", "3").wants("num.network.threads", "5")
 	out := together(a, b)
 	g.Expect(to(out.Global)).To(Equal(values{"num.network.threads": "05"}))
 	g.Expect(out.Disputes).To(BeEmpty())

@@ -15,10 +15,10 @@ func Compare(c Config, r Roles) Diff {
 
 // Compare tells what to do so that a node of these roles has its desired configuration.
 //
-// What can be changed while the node runs is: a key of the node's own for this node, a cluster-wide one for all brokers, with an override for this
-// node removed. A restart is asked for only where one changes something: a value that Kafka stores wins over the file, so it is deleted instead.
-// Applying the whole result, a restart included if one is asked for, leaves nothing to be done; where the node does not tell its synonyms, after the
-// second time.
+// What can be changed while the node runs is: a key of the node's own for this node, a cluster-wide one for all brokers, with an override
+// for this node removed. A restart is asked for only where one changes something: a value that Kafka stores wins over the file, so it is
+// deleted instead. Applying the whole result, a restart included if one is asked for, leaves nothing to be done; where the node does not
+// tell its synonyms, after the second time.
 //
 // Never in the result, so that a change of theirs must show in the pod's revision (a hash of their values, say):
 //   - keys that Kafka does not know, those of plugins and those behind a listener's prefix (listener.name.x.) among them, and keys of which the node
@@ -28,7 +28,8 @@ func Compare(c Config, r Roles) Diff {
 //   - the keys that make a node the one it is: its id, roles, rack and advertised listeners;
 //   - what the node does not read: a controller's settings on a broker, a broker's on a controller; log.retention.hours where log.retention.ms is desired.
 //
-// A key that is no longer desired has Kafka's default. One whose value is the default already is left as it is, wherever the value comes from.
+// A key that is no longer desired has Kafka's default. One whose value is the default already is left as it is, wherever the value comes
+// from.
 func (t *Table) Compare(c Config, r Roles) Diff {
 	own := comparison{table: t, config: c, roles: r}
 	return own.compare()
@@ -180,7 +181,8 @@ func (c *comparison) perBroker(d difference) {
 	}
 }
 
-// clusterWide changes a key for all brokers. It does so even where the file is right already: other brokers may not have been restarted with it.
+// clusterWide changes a key for all brokers. It does so even where the file is right already: other brokers may not have been restarted
+// with it.
 func (c *comparison) clusterWide(d difference) {
 	if d.node != nil {
 		c.deleteOverride(d)

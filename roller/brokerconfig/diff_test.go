@@ -164,7 +164,8 @@ func TestLogDirs(t *testing.T) {
 
 // testChangedInterBrokerListenerName
 func TestTheInterBrokerListener(t *testing.T) {
-	expect(t, started("inter.broker.listener.name", "A").wants("inter.broker.listener.name", "B"), broker, none, none, values{"inter.broker.listener.name": "B"})
+	expect(t, started("inter.broker.listener.name", "A").wants("inter.broker.listener.name", "B"), broker, none, none,
+		values{"inter.broker.listener.name": "B"})
 }
 
 // testChangedListenerSecurityProtocolMap(+FromNonDefault)
@@ -192,7 +193,8 @@ func TestARemovedReadOnlyProperty(t *testing.T) {
 func TestChangesOfEachMode(t *testing.T) {
 	m := started("min.insync.replicas", "1", "log.retention.ms", "1", "listeners", "A://:1", "group.max.size", "5")
 	m.wants("min.insync.replicas", "2", "log.retention.ms", "2", "listeners", "A://:2", "group.max.size", "6")
-	expect(t, m, broker, values{"listeners": "A://:2"}, values{"min.insync.replicas": "2", "log.retention.ms": "2"}, values{"group.max.size": "6"})
+	expect(t, m, broker, values{"listeners": "A://:2"}, values{"min.insync.replicas": "2", "log.retention.ms": "2"},
+		values{"group.max.size": "6"})
 }
 
 // testPerBrokerDynamicConfig

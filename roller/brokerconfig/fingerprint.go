@@ -11,9 +11,9 @@ import (
 // fingerprintLength is the number of hexadecimal digits of a fingerprint.
 const fingerprintLength = 16
 
-// Fingerprint tells one set of changes from another: the same keys that are to have the same values, in the same way, have the same one, in every
-// process. What the values are before does not count, so that a value that will not stay does not make an old wish a new one. It is empty if there is
-// nothing to be done.
+// Fingerprint tells one set of changes from another: the same keys that are to have the same values, in the same way, have the same one, in
+// every process. What the values are before does not count, so that a value that will not stay does not make an old wish a new one. It is
+// empty if there is nothing to be done.
 //
 // The mark of a reason to restart is that of Diff{Restart: ...} alone: what is changed without a restart comes and goes meanwhile.
 func (d Diff) Fingerprint() string {

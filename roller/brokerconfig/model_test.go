@@ -12,8 +12,8 @@ var (
 	combined   = brokerconfig.Roles{Broker: true, Controller: true}
 )
 
-// model is a node of Kafka as far as its configuration goes: the file, what the node read of it when it started, and what Kafka stores for the node
-// and for all.
+// model is a node of Kafka as far as its configuration goes: the file, what the node read of it when it started, and what Kafka stores for
+// the node and for all.
 type model struct {
 	table  *brokerconfig.Table
 	file   map[string]string // what the next start reads
@@ -48,7 +48,8 @@ func (m *model) config() brokerconfig.Config {
 
 // entry is how Kafka describes a key (ConfigHelper.createBrokerConfigEntry).
 func (m *model) entry(k brokerconfig.Key) brokerconfig.Entry {
-	e := brokerconfig.Entry{Source: brokerconfig.SourceDefault, ReadOnly: k.Mode == brokerconfig.ReadOnly, Sensitive: k.Type == brokerconfig.Password}
+	e := brokerconfig.Entry{Source: brokerconfig.SourceDefault, ReadOnly: k.Mode == brokerconfig.ReadOnly,
+		Sensitive: k.Type == brokerconfig.Password}
 	add := func(values map[string]string, source brokerconfig.Source) {
 		value, ok := values[k.Name]
 		if !ok {

@@ -57,7 +57,8 @@ func scatter(r *rand.Rand, t *brokerconfig.Table, n int, into map[string]string)
 	}
 }
 
-// randomNode is a node with a past: started with some file, told some values, and now to have another file, which shares much with the first.
+// randomNode is a node with a past: started with some file, told some values, and now to have another file, which shares much with the
+// first.
 func randomNode(r *rand.Rand, t *brokerconfig.Table, terse bool) *model {
 	m := newModel(t)
 	m.terse = terse

@@ -18,7 +18,8 @@ import (
 // configure runs Kafka's own tool against a controller (KIP-919).
 func (l *live) configure(id string, args ...string) (string, error) {
 	return l.cluster.Tool(l.t.Context(), "ConfigCommand",
-		append([]string{"--bootstrap-controller", l.cluster.ControllerBootstrap()[0], "--entity-type", "brokers", "--entity-name", id}, args...)...)
+		append([]string{"--bootstrap-controller", l.cluster.ControllerBootstrap()[0], "--entity-type", "brokers", "--entity-name", id},
+			args...)...)
 }
 
 // described is a line of the tool's: key=value sensitive=false synonyms={DYNAMIC_BROKER_CONFIG:key=value, ...}.
@@ -51,7 +52,8 @@ func (l *live) entries(id string) map[string]brokerconfig.Entry {
 			if i+1 < len(heads) {
 				end = heads[i+1][0]
 			}
-			e.Synonyms = append(e.Synonyms, brokerconfig.Synonym{Key: m[4][head[4]:head[5]], Value: m[4][head[1]:end], Source: sources[m[4][head[2]:head[3]]]})
+			e.Synonyms = append(e.Synonyms, brokerconfig.Synonym{Key: m[4][head[4]:head[5]], Value: m[4][head[1]:end],
+				Source: sources[m[4][head[2]:head[3]]]})
 		}
 		if len(e.Synonyms) > 0 {
 			e.Source = e.Synonyms[0].Source
@@ -79,7 +81,8 @@ func TestALiveController(t *testing.T) {
 	elsewhere := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 	_, err = l.configure(id, "--alter", "--add-config", "listeners=[CONTROLLER://"+elsewhere+"],num.io.threads=3,log.retention.ms=5000")
 	l.Expect(err).NotTo(HaveOccurred(), "it accepts other listeners")
-	l.Eventually(func() string { return l.entries(id)["listeners"].Value }).WithTimeout(time.Minute).Should(HaveSuffix(elsewhere), "and shows them")
+	l.Eventually(func() string { return l.entries(id)["listeners"].Value }).WithTimeout(time.Minute).Should(HaveSuffix(elsewhere),
+		"and shows them")
 
 	d := compare()
 	l.Expect(to(d.Node)).To(Equal(values{"listeners": "(none)", "num.io.threads": "(none)"}), "what is stored goes; it reads no retention")
@@ -88,7 +91,8 @@ func TestALiveController(t *testing.T) {
 
 	retention := l.entries(id)["log.retention.ms"]
 	l.Expect(retention.Source).To(Equal(brokerconfig.SourceDynamicNode))
-	l.Expect(retention.Synonyms).To(ContainElement(brokerconfig.Synonym{Key: "log.retention.hours", Value: "72", Source: brokerconfig.SourceStatic}))
+	l.Expect(retention.Synonyms).To(ContainElement(brokerconfig.Synonym{Key: "log.retention.hours", Value: "72",
+		Source: brokerconfig.SourceStatic}))
 	hours := l.entries(id)["log.retention.hours"]
 	l.Expect(hours.Source).To(Equal(brokerconfig.SourceStatic), "another key's value does not make its own one look stored")
 

@@ -48,7 +48,8 @@ func TestALiveBrokerRefusesWhatTheRulesSay(t *testing.T) {
 		return all[l.id].Entries[threads]
 	}
 	l.Eventually(func(g Gomega) {
-		g.Expect(entry(g).Synonyms).To(ContainElement(And(HaveField("Value", "100"), HaveField("Source", kafka.ConfigSource(brokerconfig.SourceDynamicGlobal)))))
+		g.Expect(entry(g).Synonyms).To(ContainElement(And(HaveField("Value", "100"),
+			HaveField("Source", kafka.ConfigSource(brokerconfig.SourceDynamicGlobal)))))
 	}).WithTimeout(time.Minute).Should(Succeed())
 	l.Expect(entry(l).Value).To(Equal("4"), "it shows what it runs with")
 	l.Expect(l.set(everyBroker, "max.connections", some, true)).To(MatchError(ContainSubstring(threads + "=100")))

@@ -161,8 +161,8 @@ func (c *comparison) ask(list *[]Change, node int32, d difference, to *string) {
 }
 
 // refused goes another way to a value that Kafka refuses while the node runs: by a restart if the value is legal. What Kafka stores would
-// win over the file then, so that it is changed first, where nobody checks it. Where another key was in the way of the brokers that were asked, others
-// may take it up without a restart.
+// win over the file then, so that it is changed first, where nobody checks it. Where another key was in the way of the brokers that were
+// asked, others may take it up without a restart.
 func (c *comparison) refused(d difference, r Refusal) {
 	legal := d.want == nil || c.table.Judge(d.Name, *d.want) == Legal
 	switch {

@@ -23,7 +23,8 @@ func refusedOf(node int32, key, value string) brokerconfig.Refusal {
 	return brokerconfig.Refusal{Node: node, Key: key, To: &value, Why: "value should not be greater than double the current value 8"}
 }
 
-// No node starts with an illegal value: it is told, whatever the key's mode and whoever reads it, and leads to nothing. The other keys go on.
+// No node starts with an illegal value: it is told, whatever the key's mode and whoever reads it, and leads to nothing. The other keys go
+// on.
 func TestIllegalValuesAreRejected(t *testing.T) {
 	for key, value := range map[string]string{
 		threads: "-3", "queued.max.requests": "0", "message.max.bytes": "many", "log.retention.hours": "three",
@@ -53,7 +54,8 @@ func TestWhatALaterKafkaTakesIsNotIllegal(t *testing.T) {
 	g.Expect(rejected("9.0.0")).To(BeEmpty())
 }
 
-// A value that Kafka refuses for all brokers is not asked for again, and is applied by restarts of those that lack it. The others' keys go on.
+// A value that Kafka refuses for all brokers is not asked for again, and is applied by restarts of those that lack it. The others' keys go
+// on.
 func TestALegalValueThatIsRefusedIsAppliedByARestart(t *testing.T) {
 	g := NewWithT(t)
 	slow, fast := started(threads, "8").wants(threads, "100", "background.threads", "11"), started(threads, "100")
@@ -102,7 +104,8 @@ func TestAnOverrideThatMayNotBeDeleted(t *testing.T) {
 	g.Expect(out.Nodes[0].Restart).To(BeEmpty())
 }
 
-// Whether Kafka refuses a value only while the node runs is not known of what only its code can judge, and a policy is not to be got around.
+// Whether Kafka refuses a value only while the node runs is not known of what only its code can judge, and a policy is not to be got
+// around.
 func TestWhatIsRefusedForGood(t *testing.T) {
 	g := NewWithT(t)
 	final := refusedOf(brokerconfig.EveryBroker, threads, "9")

@@ -7,8 +7,8 @@ type Roles struct {
 	Controller, Broker bool
 }
 
-// owned are the keys that make a node the one it is. Whoever makes the nodes sets them, and changes them only together with the pod, so that the
-// pod's revision covers them; what a node shows for them may be something that it worked out from the file.
+// owned are the keys that make a node the one it is. Whoever makes the nodes sets them, and changes them only together with the pod, so
+// that the pod's revision covers them; what a node shows for them may be something that it worked out from the file.
 var owned = map[string]string{
 	"node.id":              "a node of another id is another node",
 	"broker.id":            "the older name of node.id; Kafka sets each to the other",
@@ -94,6 +94,6 @@ func (k *Key) mode(r Roles) Mode {
 	return k.Mode
 }
 
-// Owned explains why a key is never compared although Kafka knows it: whoever makes the nodes sets it, and changes it only together with the pod. It is
-// empty for all other keys.
+// Owned explains why a key is never compared although Kafka knows it: whoever makes the nodes sets it, and changes it only together with
+// the pod. It is empty for all other keys.
 func Owned(key string) string { return owned[key] }

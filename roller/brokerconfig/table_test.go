@@ -119,8 +119,8 @@ func TestTheTableForAClusterIsThatOfItsOldestNode(t *testing.T) {
 	}
 }
 
-// Whatever the table says, a node that holds a key for read-only is not asked to change it, and one that does not know a key is not asked for it at all: a table
-// of the wrong version costs a restart at most.
+// Whatever the table says, a node that holds a key for read-only is not asked to change it, and one that does not know a key is not asked
+// for it at all: a table of the wrong version costs a restart at most.
 func TestATableOfTheWrongVersionChangesNothingThatTheNodeWouldNotTake(t *testing.T) {
 	broker := Roles{Broker: true}
 	for _, version := range Versions() {

@@ -25,15 +25,16 @@ const (
 )
 
 var types = map[configdef.Type]Type{
-	configdef.String: String, configdef.Class: String, configdef.Boolean: Boolean, configdef.Short: Integer, configdef.Int: Integer, configdef.Long: Integer,
+	configdef.String: String, configdef.Class: String, configdef.Boolean: Boolean, configdef.Short: Integer, configdef.Int: Integer,
+	configdef.Long:   Integer,
 	configdef.Double: Double, configdef.List: List, configdef.Password: Password,
 }
 
 // pairs are the keys that Kafka holds for strings and reads as maps (AbstractKafkaConfig.getMap).
 var pairs = map[string]bool{"listener.security.protocol.map": true, "max.connections.per.ip.overrides": true}
 
-// Same reports whether two values mean the same to Kafka: 1.50 and 1.5 for a double, "a, b" and "a,b" for a list, TRUE and true for a boolean. What
-// Kafka could not read is compared as text. It is an equivalence.
+// Same reports whether two values mean the same to Kafka: 1.50 and 1.5 for a double, "a, b" and "a,b" for a list, TRUE and true for a
+// boolean. What Kafka could not read is compared as text. It is an equivalence.
 func (t Type) Same(a, b string) bool {
 	return a == b || t.canonical(a) == t.canonical(b)
 }

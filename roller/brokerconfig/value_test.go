@@ -49,8 +49,8 @@ func TestValuesThatMeanTheSame(t *testing.T) {
 	}
 }
 
-// Whatever the texts are, the comparison is an equivalence, and coarser for no type than it may be: what is the same has the same bytes but for
-// blanks, signs, cases, the order of pairs, and the ways to write a number.
+// Whatever the texts are, the comparison is an equivalence, and coarser for no type than it may be: what is the same has the same bytes but
+// for blanks, signs, cases, the order of pairs, and the ways to write a number.
 func FuzzValues(f *testing.F) {
 	f.Add(uint8(brokerconfig.Double), "0.5", ".5e0", "5e-1")
 	f.Add(uint8(brokerconfig.Map), "a:1,b:2", "b:2,a:1", " b:2 , a:1")

@@ -54,7 +54,8 @@ type Seen struct {
 	Recovery map[roller.NodeID]roller.Fact[*roller.Recovery]
 	// Silent is since when a node has not answered.
 	Silent map[roller.NodeID]time.Time
-	// Elsewhere explains why what Kafka says is not about these pods: another cluster answers. Empty: it is about them, as far as anybody can tell.
+	// Elsewhere explains why what Kafka says is not about these pods: another cluster answers. Empty: it is about them, as far as anybody can
+	// tell.
 	Elsewhere string
 	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
 	Lasting time.Duration
@@ -100,7 +101,8 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		Hold: hold(pod.Annotations),
 	}
 	if manual(pod.Annotations) {
-		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod " + string(pod.UID)})
+		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated",
+			Mark: "pod " + string(pod.UID)})
 	}
 	set, desired := desiredPod(place.Sets, pod.Name)
 	n.Foreign = foreign(pod, set)
@@ -114,7 +116,8 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		}
 		n.Requests = append(n.Requests, certificates(pod, desired)...)
 		if set.Manual {
-			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "StrimziPodSet " + set.Name + " is annotated", Mark: "podset " + set.UID})
+			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "StrimziPodSet " + set.Name + " is annotated",
+				Mark: "podset " + set.UID})
 		}
 		n.Hold = cmp.Or(n.Hold, set.Hold)
 	}
@@ -136,7 +139,8 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 	case wanted == "":
 		return ""
 	case !found:
-		return "ConfigMap " + desired.Name + " has no " + podset.ConfigMapServerConfig + ", and its StrimziPodSet wants the one with the hash " + wanted
+		return "ConfigMap " + desired.Name + " has no " + podset.ConfigMapServerConfig +
+			", and its StrimziPodSet wants the one with the hash " + wanted
 	case podset.ConfigHash(text) != wanted:
 		return fmt.Sprintf("%s in ConfigMap %s has the hash %s, and its StrimziPodSet wants the one with %s: one of the two is not written yet",
 			podset.ConfigMapServerConfig, desired.Name, podset.ConfigHash(text), wanted)
@@ -181,8 +185,8 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	}
 }
 
-// config puts the live configuration beside the desired one. The version is the running pod's, and not that of the pod that is to come: it is the running node
-// that takes a change up or does not.
+// config puts the live configuration beside the desired one. The version is the running pod's, and not that of the pod that is to come: it
+// is the running node that takes a change up or does not.
 func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod, version string) roller.Fact[brokerconfig.Config] {
 	entries, known := live.Get()
 	if !known {
@@ -249,7 +253,8 @@ func (seen *Seen) unreadPlace() string {
 	return place
 }
 
-// addUnseen adds the nodes that Kafka knows of, where a Kubernetes cluster can't be read in which they may be. They are unknown, and not gone.
+// addUnseen adds the nodes that Kafka knows of, where a Kubernetes cluster can't be read in which they may be. They are unknown, and not
+// gone.
 func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
 	why := seen.unread()
 	if why == "" {

@@ -25,10 +25,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func pod(id int, change ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("my-cluster-kafka-%d", id), UID: types.UID(fmt.Sprintf("uid-%d", id)), CreationTimestamp: metav1.Time{Time: noon.Add(-time.Hour)},
-			Labels: map[string]string{podset.LabelBrokerRole: "true", podset.LabelControllerRole: "false"}, Annotations: map[string]string{podset.AnnotationRevision: "r1"},
+			Name: fmt.Sprintf("my-cluster-kafka-%d", id), UID: types.UID(fmt.Sprintf("uid-%d", id)),
+			CreationTimestamp: metav1.Time{Time: noon.Add(-time.Hour)},
+			Labels:            map[string]string{podset.LabelBrokerRole: "true", podset.LabelControllerRole: "false"},
+			Annotations:       map[string]string{podset.AnnotationRevision: "r1"},
 		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: noon.Add(-time.Minute)}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+			LastTransitionTime: metav1.Time{Time: noon.Add(-time.Minute)}}}},
 	}
 	for _, f := range change {
 		f(&p)
@@ -45,7 +48,8 @@ func waiting(reason string, age time.Duration) func(*corev1.Pod) {
 		p.CreationTimestamp.Time = noon.Add(-age)
 		p.Status.Phase = corev1.PodPending
 		p.Status.Conditions = nil
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kafka", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kafka",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
 	}
 }
 
@@ -53,7 +57,8 @@ func unschedulable(age time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.CreationTimestamp.Time = noon.Add(-age)
 		p.Status.Phase = corev1.PodPending
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+			Reason: corev1.PodReasonUnschedulable}}
 	}
 }
 
@@ -71,7 +76,8 @@ func set(desired ...corev1.Pod) observe.PodSet {
 func TestAPodIsANode(t *testing.T) {
 	g := NewWithT(t)
 	s := seen(observe.Place{
-		Pods:       []corev1.Pod{pod(3, annotated(podset.AnnotationManualRollingUpdate, "true"), annotated(podset.AnnotationServerCertHash, "a"))},
+		Pods: []corev1.Pod{pod(3, annotated(podset.AnnotationManualRollingUpdate, "true"),
+			annotated(podset.AnnotationServerCertHash, "a"))},
 		Sets:       []observe.PodSet{set(pod(3, annotated(podset.AnnotationRevision, "r2"), annotated(podset.AnnotationServerCertHash, "b")))},
 		Properties: map[string]string{"my-cluster-kafka-3": "num.io.threads=9\n"},
 	})
@@ -144,11 +150,13 @@ func TestAClusterThatCannotBeReadHidesNobody(t *testing.T) {
 	g.Expect(nodes[1].Roles.Broker).To(BeTrue())
 	g.Expect(nodes[2].ID).To(BeEquivalentTo(8))
 	g.Expect(nodes[2].Roles.Controller).To(BeTrue())
-	g.Expect([]string{nodes[0].Place, nodes[1].Place, nodes[2].Place}).To(Equal([]string{"", "east", "east"}), "it is in the one that can't be read")
+	g.Expect([]string{nodes[0].Place, nodes[1].Place, nodes[2].Place}).To(Equal([]string{"", "east", "east"}),
+		"it is in the one that can't be read")
 	both := s
 	both.Places = append(slices.Clone(s.Places), observe.Place{ID: "west", Err: errors.New("connection refused")})
 	g.Expect(observe.Assemble(both).Nodes[1].Place).To(Equal(roller.UnknownPlace), "it may be in either")
-	g.Expect([]string{nodes[1].Name, nodes[2].Name}).To(Equal([]string{"?-7", "?-8"}), "nobody knows the pods' names, and they are not mixed up")
+	g.Expect([]string{nodes[1].Name, nodes[2].Name}).To(Equal([]string{"?-7", "?-8"}),
+		"nobody knows the pods' names, and they are not mixed up")
 	s.Places[1].Err = nil
 	g.Expect(observe.Assemble(s).Nodes).To(HaveLen(1), "where all can be read, what has no pod is not ours to restart")
 }
@@ -196,8 +204,10 @@ func TestWhoMakesAPodAnew(t *testing.T) {
 	}{
 		{"its set", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{set(pod(0))}, ""},
 		{"nobody", pod(0), nil, "no StrimziPodSet lists its pod, so that nobody would make it anew"},
-		{"a set that does not list it", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{set(pod(1))}, "no StrimziPodSet lists its pod, so that nobody would make it anew"},
-		{"a set that does not own it", pod(0), []observe.PodSet{set(pod(0))}, "its pod does not belong to StrimziPodSet my-cluster-kafka, which lists it: it has no owner"},
+		{"a set that does not list it", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{set(pod(1))},
+			"no StrimziPodSet lists its pod, so that nobody would make it anew"},
+		{"a set that does not own it", pod(0), []observe.PodSet{set(pod(0))},
+			"its pod does not belong to StrimziPodSet my-cluster-kafka, which lists it: it has no owner"},
 		{
 			"somebody else", pod(0, owned("StatefulSet", "other")), []observe.PodSet{set(pod(0))},
 			"its pod does not belong to StrimziPodSet my-cluster-kafka (uid set), which lists it, but to StatefulSet owner (uid other)",
@@ -218,7 +228,8 @@ func TestWhoMakesAPodAnew(t *testing.T) {
 func TestNamesThatAreNoNodes(t *testing.T) {
 	g := NewWithT(t)
 	var pods []corev1.Pod
-	for _, name := range []string{"my-cluster-kafka-", "my-cluster-kafka-x", "nodash", "my-cluster-kafka-01", "my-cluster-kafka--1", "my-cluster-kafka-99999999999"} {
+	for _, name := range []string{"my-cluster-kafka-", "my-cluster-kafka-x", "nodash", "my-cluster-kafka-01", "my-cluster-kafka--1",
+		"my-cluster-kafka-99999999999"} {
 		pods = append(pods, pod(0, func(p *corev1.Pod) { p.Name = name }))
 	}
 	g.Expect(observe.Assemble(seen(observe.Place{Pods: pods})).Nodes).To(HaveLen(1), "my-cluster-kafka--1 is node 1 of my-cluster-kafka-")

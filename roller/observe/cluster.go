@@ -41,8 +41,8 @@ func (k *Kafka) pin(id string) error {
 	return nil
 }
 
-// bind returns why what was read is not about the nodes; empty: it is. Where the ConfigMaps do not tell which Kafka cluster it should be, it is the one that
-// answered first.
+// bind returns why what was read is not about the nodes; empty: it is. Where the ConfigMaps do not tell which Kafka cluster it should be,
+// it is the one that answered first.
 func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
 	switch {
 	case err != nil:

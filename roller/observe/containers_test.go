@@ -19,7 +19,8 @@ import (
 )
 
 func runs(name string, ready bool, since time.Time) corev1.ContainerStatus {
-	return corev1.ContainerStatus{Name: name, Ready: ready, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: since}}}}
+	return corev1.ContainerStatus{Name: name, Ready: ready,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: since}}}}
 }
 
 func waits(name, reason string) corev1.ContainerStatus {
@@ -37,17 +38,20 @@ func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 		since          time.Time
 		stuck, sidecar string
 	}{
-		{"all are well", true, nil, []corev1.ContainerStatus{runs("kafka", true, hourAgo), runs("sidecar", true, hourAgo)}, true, noon.Add(-time.Minute), "", ""},
+		{"all are well", true, nil, []corev1.ContainerStatus{runs("kafka", true, hourAgo), runs("sidecar", true, hourAgo)}, true,
+			noon.Add(-time.Minute), "", ""},
 		{
 			"a sidecar crashes", false, nil, []corev1.ContainerStatus{runs("kafka", true, hourAgo), waits("sidecar", "CrashLoopBackOff")},
 			true, hourAgo, "", "its container sidecar does not run: CrashLoopBackOff",
 		},
 		{
-			"a sidecar among the init containers crashes", false, []corev1.ContainerStatus{waits("proxy", "CrashLoopBackOff")}, []corev1.ContainerStatus{runs("kafka", true, hourAgo)},
+			"a sidecar among the init containers crashes", false, []corev1.ContainerStatus{waits("proxy", "CrashLoopBackOff")},
+			[]corev1.ContainerStatus{runs("kafka", true, hourAgo)},
 			true, hourAgo, "", "its container proxy does not run: CrashLoopBackOff",
 		},
 		{
-			"an init container crashes, so that Kafka does not start", false, []corev1.ContainerStatus{waits("init", "CrashLoopBackOff")}, []corev1.ContainerStatus{waits("kafka", "PodInitializing")},
+			"an init container crashes, so that Kafka does not start", false, []corev1.ContainerStatus{waits("init", "CrashLoopBackOff")},
+			[]corev1.ContainerStatus{waits("kafka", "PodInitializing")},
 			false, noon.Add(-time.Minute), "CrashLoopBackOff", "its container init does not run: CrashLoopBackOff",
 		},
 		{
@@ -55,10 +59,12 @@ func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 			[]corev1.ContainerStatus{{Name: "kafka", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Time{Time: momentAgo}}}}, waits("sidecar", "CrashLoopBackOff")},
 			false, momentAgo, "", "its container sidecar does not run: CrashLoopBackOff",
 		},
-		{"Kafka crashes", false, nil, []corev1.ContainerStatus{waits("kafka", "CrashLoopBackOff"), runs("sidecar", true, hourAgo)}, false, noon.Add(-time.Minute), "CrashLoopBackOff", ""},
+		{"Kafka crashes", false, nil, []corev1.ContainerStatus{waits("kafka", "CrashLoopBackOff"), runs("sidecar", true, hourAgo)}, false,
+			noon.Add(-time.Minute), "CrashLoopBackOff", ""},
 		{
 			"Kafka was started anew just now, in a pod that a sidecar had made unready before", false, nil,
-			[]corev1.ContainerStatus{runs("kafka", false, momentAgo), waits("sidecar", "CrashLoopBackOff")}, false, momentAgo, "", "its container sidecar does not run: CrashLoopBackOff",
+			[]corev1.ContainerStatus{runs("kafka", false, momentAgo), waits("sidecar", "CrashLoopBackOff")}, false, momentAgo, "",
+			"its container sidecar does not run: CrashLoopBackOff",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,17 +130,21 @@ func (r *refuser) DescribeNodeConfigs(_ context.Context, nodes []int32, _ []stri
 // What is evidence that nobody can connect to a node, and what is only about us.
 func TestEvidence(t *testing.T) {
 	tls := func(message string) error {
-		return &kafka.Error{Code: kafka.CodeTransport, Name: "SslAuthenticationException", Class: kafka.ClassAuthentication, Message: "SSL handshake failed: " + message}
+		return &kafka.Error{Code: kafka.CodeTransport, Name: "SslAuthenticationException", Class: kafka.ClassAuthentication,
+			Message: "SSL handshake failed: " + message}
 	}
 	for name, c := range map[string]struct {
 		err     error
 		answers bool
 		failing string
 	}{
-		"a timeout":                       {kafka.NewTransportError("broker 0 does not answer", context.DeadlineExceeded), false, ""},
-		"connection refused":              {kafka.NewTransportError("broker 0 does not answer", fmt.Errorf("dial: %w", syscall.ECONNREFUSED)), false, "it refuses connections"},
-		"a TLS alert":                     {tls("remote error: tls: unknown certificate authority"), false, "it refuses TLS: SSL handshake failed: remote error: tls: unknown certificate authority"},
-		"an expired certificate":          {tls("x509: certificate has expired or is not yet valid"), false, "its certificate has expired: SSL handshake failed: x509: certificate has expired or is not yet valid"},
+		"a timeout": {kafka.NewTransportError("broker 0 does not answer", context.DeadlineExceeded), false, ""},
+		"connection refused": {kafka.NewTransportError("broker 0 does not answer", fmt.Errorf("dial: %w", syscall.ECONNREFUSED)),
+			false, "it refuses connections"},
+		"a TLS alert": {tls("remote error: tls: unknown certificate authority"), false,
+			"it refuses TLS: SSL handshake failed: remote error: tls: unknown certificate authority"},
+		"an expired certificate": {tls("x509: certificate has expired or is not yet valid"), false,
+			"its certificate has expired: SSL handshake failed: x509: certificate has expired or is not yet valid"},
 		"a certificate we do not trust":   {tls("x509: certificate signed by unknown authority"), true, ""},
 		"a password that is wrong":        {&kafka.Error{Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication}, true, ""},
 		"a right that we do not have yet": {kafka.NewError(29, ""), true, ""},

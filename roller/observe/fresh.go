@@ -12,12 +12,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// fresh is how far a broker may be behind the active controller and still tell of leaders and replicas in sync. It is about as long as the controller waits
-// before it takes a broker for gone (broker.session.timeout.ms): what happened in the last moments nobody can know.
+// fresh is how far a broker may be behind the active controller and still tell of leaders and replicas in sync. It is about as long as the
+// controller waits before it takes a broker for gone (broker.session.timeout.ms): what happened in the last moments nobody can know.
 const fresh = 10 * time.Second
 
-// listTopics lists all topics as a broker knows them that follows the active controller. One that is cut off from it answers as well, and tells of replicas in
-// sync that have long been none.
+// listTopics lists all topics as a broker knows them that follows the active controller. One that is cut off from it answers as well, and
+// tells of replicas in sync that have long been none.
 func (k *Kafka) listTopics(ctx context.Context, q roller.Fact[roller.Quorum], brokers []roller.NodeID) ([]kafka.Topic, error) {
 	quorum, known := q.Get()
 	if !known {
@@ -44,7 +44,8 @@ func (k *Kafka) listTopics(ctx context.Context, q roller.Fact[roller.Quorum], br
 	return nil, errors.Join(errs...)
 }
 
-// listTopicsOf asks one broker, for its share of the time where so many are left to be asked: but half of it, as the first ones are likely to answer.
+// listTopicsOf asks one broker, for its share of the time where so many are left to be asked: but half of it, as the first ones are likely
+// to answer.
 func (k *Kafka) listTopicsOf(ctx context.Context, id roller.NodeID, left int) ([]kafka.Topic, error) {
 	if end, limited := ctx.Deadline(); limited && left > 1 {
 		var cancel context.CancelFunc

@@ -40,8 +40,8 @@ func replica(id int32, lastCaughtUp int64) kafka.Replica {
 	return kafka.Replica{ID: id, LastCaughtUp: lastCaughtUp}
 }
 
-// Which replicas are in sync is asked of a broker that follows the active controller (found on real nodes: one that was cut off told of three replicas in
-// sync for minutes, when there were two).
+// Which replicas are in sync is asked of a broker that follows the active controller (found on real nodes: one that was cut off told of
+// three replicas in sync for minutes, when there were two).
 func TestWhoIsAskedForTopics(t *testing.T) {
 	const now = 1_000_000_000
 	leader := replica(9, now)
@@ -54,9 +54,10 @@ func TestWhoIsAskedForTopics(t *testing.T) {
 		known  bool
 	}{
 		{
-			name:   "the one that is closest to the active controller",
-			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader}, Observers: []kafka.Replica{replica(0, now-500), replica(1, now-20), replica(2, now-400)}},
-			asked:  []int32{1}, known: true,
+			name: "the one that is closest to the active controller",
+			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader},
+				Observers: []kafka.Replica{replica(0, now-500), replica(1, now-20), replica(2, now-400)}},
+			asked: []int32{1}, known: true,
 		},
 		{
 			name:   "combined nodes are voters",
@@ -64,18 +65,21 @@ func TestWhoIsAskedForTopics(t *testing.T) {
 			asked:  []int32{0}, known: true,
 		},
 		{
-			name:   "the next one if it does not answer",
-			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader}, Observers: []kafka.Replica{replica(0, now-500), replica(1, now-20), replica(2, now-400)}},
+			name: "the next one if it does not answer",
+			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader},
+				Observers: []kafka.Replica{replica(0, now-500), replica(1, now-20), replica(2, now-400)}},
 			silent: []int32{1}, asked: []int32{1, 2}, known: true,
 		},
 		{
-			name:   "nobody who is far behind, though it would answer",
-			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader}, Observers: []kafka.Replica{replica(0, now-10_000), replica(1, now-20), replica(2, -1)}},
+			name: "nobody who is far behind, though it would answer",
+			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader},
+				Observers: []kafka.Replica{replica(0, now-10_000), replica(1, now-20), replica(2, -1)}},
 			silent: []int32{1}, asked: []int32{1},
 		},
 		{
-			name:   "nobody if all are behind",
-			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader}, Observers: []kafka.Replica{replica(0, now-10_000), replica(1, now-60_000), replica(2, -1)}},
+			name: "nobody if all are behind",
+			quorum: kafka.Quorum{Leader: 9, Voters: []kafka.Replica{leader},
+				Observers: []kafka.Replica{replica(0, now-10_000), replica(1, now-60_000), replica(2, -1)}},
 		},
 		{name: "nobody if the quorum is not known", err: kafka.NewTransportError("timed out", nil)},
 		{
@@ -91,7 +95,8 @@ func TestWhoIsAskedForTopics(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
-			i := &island{Client: memory.New(memory.Options{Brokers: 3, Controllers: 1}).Client("", nil), quorum: c.quorum, err: c.err, silent: map[int32]bool{}}
+			i := &island{Client: memory.New(memory.Options{Brokers: 3, Controllers: 1}).Client("", nil), quorum: c.quorum, err: c.err,
+				silent: map[int32]bool{}}
 			for _, id := range c.silent {
 				i.silent[id] = true
 			}

@@ -107,5 +107,6 @@ func unseen(topics []string) string {
 	if more := len(topics) - most; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return "it has replicas of topics that the roller may not describe (" + names + "), and nobody can tell how many others are in sync: allow it Describe and DescribeConfigs on all topics"
+	return "it has replicas of topics that the roller may not describe (" + names +
+		"), and nobody can tell how many others are in sync: allow it Describe and DescribeConfigs on all topics"
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// Kafka leaves topics that we may not describe out of its list without a word. A broker that has replicas of some says so by its log directories.
+// Kafka leaves topics that we may not describe out of its list without a word. A broker that has replicas of some says so by its log
+// directories.
 func TestTopicsThatWeMayNotDescribe(t *testing.T) {
 	g := NewWithT(t)
 	cluster := memory.New(memory.Options{Brokers: 3, Authorize: func(principal string, operation memory.Operation, topic string) bool {
@@ -33,7 +34,8 @@ func TestTopicsThatWeMayNotDescribe(t *testing.T) {
 	g.Expect(facts.Hidden).To(HaveLen(2))
 	g.Expect(facts.Hidden[1]).To(Equal("it has replicas of topics that the roller may not describe (secret-a, secret-b, secret-c and 1 more), and nobody can tell how many others are in sync: allow it Describe and DescribeConfigs on all topics"))
 	g.Expect(facts.Hidden[2]).To(Equal(facts.Hidden[1]))
-	g.Expect((&observe.Kafka{Brokers: cluster.Client("User:admin", nil)}).Read(t.Context(), []roller.NodeID{0, 1, 2}, nil).Hidden).To(BeEmpty())
+	g.Expect((&observe.Kafka{Brokers: cluster.Client("User:admin", nil)}).Read(t.Context(), []roller.NodeID{0, 1, 2},
+		nil).Hidden).To(BeEmpty())
 }
 
 // late is a Kafka whose brokers tell of a topic that is gone by the time that topics are described.
@@ -77,7 +79,8 @@ func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
 		return k.Verify(t.Context(), []roller.NodeID{0, 1, 2}, candidates).Hidden, asked.Load()
 	}
 	hidden, _ := read("User:roller", 2, 2)
-	g.Expect(hidden).To(HaveKeyWithValue(roller.NodeID(2), HavePrefix("it does not tell which topics it has replicas of, and of node 1 it has replicas of topics that the roller may not describe (secret)")))
+	g.Expect(hidden).To(HaveKeyWithValue(roller.NodeID(2),
+		HavePrefix("it does not tell which topics it has replicas of, and of node 1 it has replicas of topics that the roller may not describe (secret)")))
 	hidden, asked := read("User:admin", 2, 2)
 	g.Expect(hidden).To(BeEmpty())
 	g.Expect(asked).To(BeEquivalentTo(3))

@@ -73,8 +73,8 @@ type NodeAnswer struct {
 // minISRKey is the topic's property that the availability rule needs.
 const minISRKey = "min.insync.replicas"
 
-// Read asks for everything at once: brokers and controllers are those whose configuration is wanted. It takes no longer than ctx, and never fails: what was
-// not answered is unknown.
+// Read asks for everything at once: brokers and controllers are those whose configuration is wanted. It takes no longer than ctx, and never
+// fails: what was not answered is unknown.
 func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) KafkaFacts {
 	return k.read(ctx, brokers, controllers, recalled{candidates: brokers})
 }
@@ -110,7 +110,8 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	return facts
 }
 
-// topics reads all topics with their reassignments: without these nobody knows which replicas stay. The limits are what was learned of min.insync.replicas.
+// topics reads all topics with their reassignments: without these nobody knows which replicas stay. The limits are what was learned of
+// min.insync.replicas.
 func (k *Kafka) topics(
 	ctx context.Context, q roller.Fact[roller.Quorum], brokers []roller.NodeID, known map[kafka.TopicID]roller.Fact[int],
 ) (topics roller.Fact[[]roller.Topic], limits map[kafka.TopicID]roller.Fact[int]) {
@@ -169,7 +170,8 @@ func minISR(config kafka.ConfigResult) roller.Fact[int] {
 func topicOf(t *kafka.Topic, minISR roller.Fact[int], moves map[kafka.TopicPartition]kafka.Reassignment) roller.Topic {
 	topic := roller.Topic{Name: t.Name, MinISR: minISR, Partitions: make([]roller.Partition, len(t.Partitions))}
 	for i, p := range t.Partitions {
-		topic.Partitions[i] = roller.Partition{Index: p.Index, Leader: roller.NodeID(p.Leader), Replicas: nodeIDs(p.Replicas), ISR: nodeIDs(p.ISR)}
+		topic.Partitions[i] = roller.Partition{Index: p.Index, Leader: roller.NodeID(p.Leader), Replicas: nodeIDs(p.Replicas),
+			ISR: nodeIDs(p.ISR)}
 		if move, ongoing := moves[kafka.TopicPartition{Topic: t.Name, Partition: p.Index}]; ongoing {
 			// What is no replica any more, or not yet, does not count either way.
 			topic.Partitions[i].Adding = among(nodeIDs(move.Adding), topic.Partitions[i].Replicas)
@@ -191,8 +193,8 @@ func among(ids, these []roller.NodeID) []roller.NodeID {
 	return slices.DeleteFunc(ids, func(id roller.NodeID) bool { return !slices.Contains(these, id) })
 }
 
-// How long controllers are waited for that can't be reached, as behind a network policy. A node is restarted on facts that are at most roller.Freshness old, so
-// that a look that takes longer restarts nobody: not the brokers either, which can be reached.
+// How long controllers are waited for that can't be reached, as behind a network policy. A node is restarted on facts that are at most
+// roller.Freshness old, so that a look that takes longer restarts nobody: not the brokers either, which can be reached.
 const (
 	// alone is until the brokers are asked as well.
 	alone = 500 * time.Millisecond
@@ -200,8 +202,8 @@ const (
 	longest = 3 * time.Second
 )
 
-// quorum asks the controllers if it can, else the brokers. Where the controllers do not answer soon the brokers are asked as well, and whoever tells
-// first counts. That all takes a part of the time: some is left for the topics.
+// quorum asks the controllers if it can, else the brokers. Where the controllers do not answer soon the brokers are asked as well, and
+// whoever tells first counts. That all takes a part of the time: some is left for the topics.
 func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
 	part, cancel := partOf(ctx)
 	defer cancel()
@@ -314,8 +316,9 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 	return answers
 }
 
-// failing describes what is in the way if nobody can connect to the node as it is: it refuses connections, or TLS, or its certificate has expired. That it does not answer
-// in time says nothing, and that we do not trust its certificate is about us (docs/decisions/lost-clusters.md).
+// failing describes what is in the way if nobody can connect to the node as it is: it refuses connections, or TLS, or its certificate has
+// expired. That it does not answer in time says nothing, and that we do not trust its certificate is about us
+// (docs/decisions/lost-clusters.md).
 func failing(err error) string {
 	var e *kafka.Error
 	switch {

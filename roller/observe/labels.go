@@ -23,7 +23,8 @@ func manual(annotations map[string]string) bool {
 	return annotations[podset.AnnotationManualRollingUpdate] == "true"
 }
 
-// hold is who wants the pod to be left alone, and why. Any value but "false" and none is a wish: what is misspelt must not restart anything.
+// hold is who wants the pod to be left alone, and why. Any value but "false" and none is a wish: what is misspelt must not restart
+// anything.
 func hold(annotations map[string]string) string {
 	switch why, annotated := annotations[podset.AnnotationHold]; {
 	case !annotated || why == "false":

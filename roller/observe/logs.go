@@ -10,7 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// logLines is how much of a pod's log is read: what a broker says between the start of a log recovery and its end are lines for each partition.
+// logLines is how much of a pod's log is read: what a broker says between the start of a log recovery and its end are lines for each
+// partition.
 const logLines = 2000
 
 // Logs is a Prober that reads the log of the pod.

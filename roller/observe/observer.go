@@ -38,7 +38,8 @@ type Observer struct {
 	// Sources returns the Kubernetes clusters of the moment.
 	Sources func() []Source
 	Kafka   *Kafka
-	// Connect, if set, returns what Kafka should be before each observation: addresses and credentials may change. Its error leaves all of Kafka unknown.
+	// Connect, if set, returns what Kafka should be before each observation: addresses and credentials may change. Its error leaves all of
+	// Kafka unknown.
 	Connect func(ctx context.Context, places []Place) (*Kafka, error)
 	// Prober is nil where nobody can be asked.
 	Prober Prober
@@ -71,14 +72,15 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 	})
 }
 
-// Verify is Observe for what to do to a few nodes: the configurations of these, and of all topics, are read again, and of the others only what a Glance
-// reads. Kubernetes' API servers are asked, and no caches.
+// Verify is Observe for what to do to a few nodes: the configurations of these, and of all topics, are read again, and of the others only
+// what a Glance reads. Kubernetes' API servers are asked, and no caches.
 func (o *Observer) Verify(ctx context.Context, nodes []roller.NodeID) roller.Snapshot {
 	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(nodes) })
 }
 
-// Glance is Observe for those who wait: the configurations of topics may be as old as Recall, those of nodes older where there are many, and Kubernetes is read from caches where there are any.
-// Everything else is read again. On a large cluster that is a handful of requests instead of one for each node.
+// Glance is Observe for those who wait: the configurations of topics may be as old as Recall, those of nodes older where there are many,
+// and Kubernetes is read from caches where there are any. Everything else is read again. On a large cluster that is a handful of requests
+// instead of one for each node.
 func (o *Observer) Glance(ctx context.Context) roller.Snapshot {
 	return o.observe(ctx, true, func(s roller.Snapshot) recalled {
 		if o.Recall <= 0 {
@@ -145,7 +147,8 @@ func (o *Observer) connect(ctx context.Context, places []Place) error {
 func unreached(err error) KafkaFacts {
 	why := "Kafka was not asked: " + err.Error()
 	return KafkaFacts{
-		Topics: roller.Unknown[[]roller.Topic](why), Quorum: roller.Unknown[roller.Quorum](why), Brokers: roller.Unknown[map[roller.NodeID]kafka.Node](why),
+		Topics: roller.Unknown[[]roller.Topic](why), Quorum: roller.Unknown[roller.Quorum](why),
+		Brokers: roller.Unknown[map[roller.NodeID]kafka.Node](why),
 	}
 }
 
@@ -205,8 +208,8 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 	return found
 }
 
-// listen keeps account of the nodes that did not answer. A new instance begins again, and so does one that nobody asked. Where no broker answers at all, those
-// count that answered before: else it may be us who ask at the wrong door.
+// listen keeps account of the nodes that did not answer. A new instance begins again, and so does one that nobody asked. Where no broker
+// answers at all, those count that answered before: else it may be us who ask at the wrong door.
 func (o *Observer) listen(nodes []roller.Node, seen Seen) map[roller.NodeID]time.Time {
 	before := o.silent
 	o.silent = map[roller.NodeID]silence{}

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// foreign explains why nobody is known to make a pod again that is deleted; empty: its StrimziPodSet, which lists it, owns it and is followed. Labels and names are
-// no proof: whoever writes a pod chooses them.
+// foreign explains why nobody is known to make a pod again that is deleted; empty: its StrimziPodSet, which lists it, owns it and is
+// followed. Labels and names are no proof: whoever writes a pod chooses them.
 func foreign(pod *corev1.Pod, set *PodSet) string {
 	if set == nil {
 		return "no StrimziPodSet lists its pod, so that nobody would make it anew"
@@ -22,7 +22,8 @@ func foreign(pod *corev1.Pod, set *PodSet) string {
 	case owner == nil:
 		return fmt.Sprintf("its pod does not belong to StrimziPodSet %s, which lists it: it has no owner", set.Name)
 	case string(owner.UID) != set.UID:
-		return fmt.Sprintf("its pod does not belong to StrimziPodSet %s (uid %s), which lists it, but to %s %s (uid %s)", set.Name, set.UID, owner.Kind, owner.Name, owner.UID)
+		return fmt.Sprintf("its pod does not belong to StrimziPodSet %s (uid %s), which lists it, but to %s %s (uid %s)", set.Name, set.UID,
+			owner.Kind, owner.Name, owner.UID)
 	}
 	return set.Idle
 }
@@ -41,13 +42,15 @@ func idle(set *podset.StrimziPodSet) string {
 	return ""
 }
 
-// strimzis reports whether Strimzi's cluster operator restarts the pods of a set: it manages the set, and nobody says that the roller is to restart them.
+// strimzis reports whether Strimzi's cluster operator restarts the pods of a set: it manages the set, and nobody says that the roller is to
+// restart them.
 func strimzis(set *podset.StrimziPodSet) bool {
 	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
 }
 
-// LeftAlone describes which set of a Kafka cluster keeps the roller away from all of it, and why; nil and empty: none does. Where the cluster was not named to the
-// roller, each of its sets with nodes has to be annotated (docs/decisions/who-rolls.md). Sets without nodes of Kafka do not count.
+// LeftAlone describes which set of a Kafka cluster keeps the roller away from all of it, and why; nil and empty: none does. Where the
+// cluster was not named to the roller, each of its sets with nodes has to be annotated (docs/decisions/who-rolls.md). Sets without nodes of
+// Kafka do not count.
 func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodSet, why string) {
 	for i := range sets {
 		set := &sets[i]
@@ -66,5 +69,6 @@ func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodS
 
 // notLeft explains why a set is not touched of a Kafka cluster that nobody named to the roller.
 func notLeft(set string) string {
-	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller + ", so that somebody else is taken to restart its pods"
+	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller +
+		", so that somebody else is taken to restart its pods"
 }

@@ -43,8 +43,9 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 			g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
 			g.Expect(podset.AddToScheme(scheme)).To(Succeed())
 			made := &podset.StrimziPodSet{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set", Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
-				Spec:       &podset.StrimziPodSetSpec{},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
+					Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
+				Spec: &podset.StrimziPodSetSpec{},
 			}
 			g.Expect(made.SetDesiredPods([]corev1.Pod{pod(0)})).To(Succeed())
 			c.change(made)
@@ -81,7 +82,8 @@ func TestWhoIsLeftAlone(t *testing.T) {
 		{"nobody's", nil, "", ""},
 		{"annotated", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, ours, pod(1))}, "", ""},
 		{"one is not annotated", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, nil, pod(1))}, "", "b"},
-		{"annotated with something else", []podset.StrimziPodSet{made("a", nil, map[string]string{podset.AnnotationRolledBy: "me"}, pod(0))}, "", "a"},
+		{"annotated with something else", []podset.StrimziPodSet{made("a", nil, map[string]string{podset.AnnotationRolledBy: "me"},
+			pod(0))}, "", "a"},
 		{"without nodes", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("connect", strimzi, nil, connect)}, "", ""},
 		{"Strimzi's", []podset.StrimziPodSet{made("a", strimzi, nil, pod(0))}, "a", "a"},
 		{"Strimzi's, left to the roller", []podset.StrimziPodSet{made("a", strimzi, ours, pod(0))}, "", ""},
@@ -105,7 +107,8 @@ func TestWhoIsLeftAlone(t *testing.T) {
 // A set that was taken away from the roller a moment ago is not touched on what a cache says: each observation looks whose it is.
 func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	r := newReading(t, 0)
-	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set", Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
+	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
+		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
 	r.Expect(set.SetDesiredPods([]corev1.Pod{pod(0)})).To(Succeed())
 	r.Expect(r.k8s.Create(t.Context(), set)).To(Succeed())
 	yes := true

@@ -21,8 +21,8 @@ func nodeID(podName string) (roller.NodeID, bool) {
 	return roller.NodeID(id), at >= 0 && err == nil && id >= 0 && strconv.FormatInt(id, 10) == podName[at+1:]
 }
 
-// readiness is that of the container of Kafka, and since when: another container makes a pod unready, and no node (docs/decisions/facts-of-a-restart.md). Where a
-// pod tells nothing of its containers, it is the pod's.
+// readiness is that of the container of Kafka, and since when: another container makes a pod unready, and no node
+// (docs/decisions/facts-of-a-restart.md). Where a pod tells nothing of its containers, it is the pod's.
 func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 	since = pod.CreationTimestamp.Time
 	for _, c := range pod.Status.Conditions {
@@ -89,12 +89,13 @@ func deleted(pod *corev1.Pod) time.Time {
 // Those are the states of a container that waits and will go on waiting.
 var stuckAtOnce = []string{
 	"CrashLoopBackOff", "ImagePullBackOff",
-	"InvalidImageName",                                                                        // as shipped
-	"ErrImagePull", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", // the same, a moment earlier or for another cause
+	"InvalidImageName", // as shipped
+	"ErrImagePull", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError",
+	// the same, a moment earlier or for another cause
 }
 
-// stuck describes what keeps Kafka in the pod from running; empty if nothing does, or nothing yet: a pod that was just made is not scheduled, and its container is being
-// created, without anything being wrong, so these two count only when they have lasted.
+// stuck describes what keeps Kafka in the pod from running; empty if nothing does, or nothing yet: a pod that was just made is not
+// scheduled, and its container is being created, without anything being wrong, so these two count only when they have lasted.
 func stuck(pod *corev1.Pod, now time.Time, lasting time.Duration) string {
 	old := now.Sub(pod.CreationTimestamp.Time) >= lasting
 	if old && unschedulable(pod) {

@@ -2,8 +2,8 @@ package observe
 
 import "strings"
 
-// Properties reads the text of a Java properties file, as far as Kafka's configuration files use the format: comments, either separator, lines that go on
-// after a backslash, and escapes. A key that stands twice has its last value.
+// Properties reads the text of a Java properties file, as far as Kafka's configuration files use the format: comments, either separator,
+// lines that go on after a backslash, and escapes. A key that stands twice has its last value.
 func Properties(text string) map[string]string {
 	properties := map[string]string{}
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")

@@ -30,14 +30,16 @@ func (v *voice) DescribeQuorum(context.Context) (kafka.Quorum, error) {
 	return v.quorum, v.err
 }
 
-// Checklist 28, 30, 31: the controllers are asked for the quorum where they can be, and the brokers where they do not answer; that nobody answers is
-// not known, and never a quorum without voters.
+// Checklist 28, 30, 31: the controllers are asked for the quorum where they can be, and the brokers where they do not answer; that nobody
+// answers is not known, and never a quorum without voters.
 func TestWhoIsAskedForTheQuorum(t *testing.T) {
-	byControllers := kafka.Quorum{Leader: 1, Voters: []kafka.Replica{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}}, Observers: []kafka.Replica{{ID: 7, LastCaughtUp: 5}}}
+	byControllers := kafka.Quorum{Leader: 1, Voters: []kafka.Replica{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}},
+		Observers: []kafka.Replica{{ID: 7, LastCaughtUp: 5}}}
 	byBrokers := kafka.Quorum{Leader: 2}
 	away := errors.New("no controller answers")
 	told := roller.Known(roller.Quorum{
-		Leader: 1, Voters: []roller.Voter{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}}, Observers: []roller.Voter{{ID: 7, LastCaughtUp: 5}},
+		Leader: 1, Voters: []roller.Voter{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}},
+		Observers: []roller.Voter{{ID: 7, LastCaughtUp: 5}},
 	})
 	for name, c := range map[string]struct {
 		controllers, brokers *voice
@@ -47,8 +49,10 @@ func TestWhoIsAskedForTheQuorum(t *testing.T) {
 		"the controllers":                     {&voice{quorum: byControllers}, &voice{quorum: byBrokers}, told, 0},
 		"the brokers, as nobody else is":      {nil, &voice{quorum: byControllers}, told, 1},
 		"the brokers, as no controller talks": {&voice{err: away}, &voice{quorum: byControllers}, told, 1},
-		"nobody answers":                      {&voice{err: away}, &voice{err: errors.New("no broker either")}, roller.Unknown[roller.Quorum]("no controller answers"), 1},
-		"no broker answers":                   {nil, &voice{err: errors.New("no broker answers")}, roller.Unknown[roller.Quorum]("no broker answers"), 1},
+		"nobody answers": {&voice{err: away}, &voice{err: errors.New("no broker either")},
+			roller.Unknown[roller.Quorum]("no controller answers"), 1},
+		"no broker answers": {nil, &voice{err: errors.New("no broker answers")},
+			roller.Unknown[roller.Quorum]("no broker answers"), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -85,7 +89,8 @@ func (deaf) DescribeNodeConfigs(ctx context.Context, _ []int32, _ []string) (map
 	return nil, kafka.NewTransportError("no controller answers", ctx.Err())
 }
 
-// Controllers that can't be reached, as behind a network policy, keep nobody from being looked at: what the brokers tell is still fresh enough for a restart.
+// Controllers that can't be reached, as behind a network policy, keep nobody from being looked at: what the brokers tell is still fresh
+// enough for a restart.
 func TestControllersThatCannotBeReachedLeaveTimeForTheBrokers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
@@ -122,7 +127,8 @@ func TestWhoAsksForAManualRollingUpdate(t *testing.T) {
 	asking := set(pod(1), pod(2))
 	asking.Manual = true
 	other := observe.PodSet{Name: "my-cluster-others", UID: "others", Pods: []corev1.Pod{pod(3), pod(4)}}
-	pods := []corev1.Pod{pod(1), pod(2, annotated(podset.AnnotationManualRollingUpdate, "true")), pod(3), pod(4, annotated(podset.AnnotationManualRollingUpdate, "true"))}
+	pods := []corev1.Pod{pod(1), pod(2, annotated(podset.AnnotationManualRollingUpdate, "true")), pod(3),
+		pod(4, annotated(podset.AnnotationManualRollingUpdate, "true"))}
 	pods = append(pods, pod(5, annotated(podset.AnnotationManualRollingUpdate, "yes")))
 	var why []string
 	for _, n := range observe.Assemble(seen(observe.Place{Pods: pods, Sets: []observe.PodSet{asking, other}})).Nodes {

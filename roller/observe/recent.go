@@ -8,13 +8,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// DefaultRecall is what Observer.Recall is for those who have no reason for another: how long a change that somebody else makes in Kafka may go unseen while
-// there is nothing to do.
+// DefaultRecall is what Observer.Recall is for those who have no reason for another: how long a change that somebody else makes in Kafka
+// may go unseen while there is nothing to do.
 const DefaultRecall = 30 * time.Second
 
-// atATime is how many nodes are asked for their configurations in the time that these may be old, on average: in a cluster of 1,000 nodes, each once in 83
-// minutes, while nothing is done to it and nothing speaks against it. The answer is about changes that somebody else made, and whether the node answers; that a
-// broker does not follow the active controller any more is seen at once.
+// atATime is how many nodes are asked for their configurations in the time that these may be old, on average: in a cluster of 1,000 nodes,
+// each once in 83 minutes, while nothing is done to it and nothing speaks against it. The answer is about changes that somebody else made,
+// and whether the node answers; that a broker does not follow the active controller any more is seen at once.
 const atATime = 6
 
 // RecallOf is how old the configurations of so many nodes may be where those of a few may be as old as recall.
@@ -22,8 +22,8 @@ func RecallOf(recall time.Duration, nodes int) time.Duration {
 	return max(recall, recall*time.Duration(nodes)/atATime)
 }
 
-// memory is what Kafka said of configurations last. They are what costs most to read, by one request for each node and one for all topics, and what changes
-// least; while a node is waited for, nothing depends on them.
+// memory is what Kafka said of configurations last. They are what costs most to read, by one request for each node and one for all topics,
+// and what changes least; while a node is waited for, nothing depends on them.
 type memory struct {
 	nodes map[roller.NodeID]remembered
 	// limits are those of the topics, which were asked for at limitsAt.
@@ -56,14 +56,16 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 	})
 }
 
-// recall is what was learned not longer ago than that, or than it takes to ask all nodes of a large cluster in turn. Of a node it is recalled only if it answered,
-// is ready, was not started again since, and is no suspect; and of a topic only if it is still the same one. What was unknown is asked again.
+// recall is what was learned not longer ago than that, or than it takes to ask all nodes of a large cluster in turn. Of a node it is
+// recalled only if it answered, is ready, was not started again since, and is no suspect; and of a topic only if it is still the same one.
+// What was unknown is asked again.
 func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}}
 	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
 		answer, known := m.nodes[n.ID]
-		if known && now.Sub(answer.at) <= age && answer.Answers && answer.Live.IsKnown() && n.Ready.Or(false) && answer.instance == n.Instance.Or("") && !m.suspects[n.ID] {
+		if known && now.Sub(answer.at) <= age && answer.Answers && answer.Live.IsKnown() && n.Ready.Or(false) &&
+			answer.instance == n.Instance.Or("") && !m.suspects[n.ID] {
 			r.nodes[n.ID] = answer.NodeAnswer
 		}
 	}

@@ -55,7 +55,8 @@ func newReading(t *testing.T, recall time.Duration) *reading {
 
 func (r *reading) create(topic string) {
 	two := "2"
-	created, err := r.admin.CreateTopics(r.t.Context(), []kafka.NewTopic{{Name: topic, Partitions: 1, ReplicationFactor: 3, Configs: map[string]*string{"min.insync.replicas": &two}}}, false)
+	created, err := r.admin.CreateTopics(r.t.Context(), []kafka.NewTopic{{Name: topic, Partitions: 1, ReplicationFactor: 3,
+		Configs: map[string]*string{"min.insync.replicas": &two}}}, false)
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(created[topic].Err).NotTo(HaveOccurred())
 }

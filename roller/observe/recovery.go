@@ -7,8 +7,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// What a broker logs while it starts (kafka.log.LogManager, kafka.server.BrokerServer): the only sign of a log recovery that Kafka itself gives to
-// somebody who may read no more than the pod's log.
+// What a broker logs while it starts (kafka.log.LogManager, kafka.server.BrokerServer): the only sign of a log recovery that Kafka itself
+// gives to somebody who may read no more than the pod's log.
 var (
 	recoveryBegins = regexp.MustCompile(`Recovering (\d+) logs? from \S+ since no clean shutdown file was found`)
 	recoveryGoesOn = regexp.MustCompile(`Recovering unflushed segment`)
@@ -20,8 +20,8 @@ var (
 	metadataRead = regexp.MustCompile(`partition=__cluster_metadata-0\b.*Loading producer state till offset`)
 )
 
-// RecoveryFromLog tells by the log of a broker that is not ready whether it recovers its logs. Known and nil: it does not. A log that tells neither,
-// because its beginning is cut off, the broker is not that far or the node is no broker, leaves it unknown.
+// RecoveryFromLog tells by the log of a broker that is not ready whether it recovers its logs. Known and nil: it does not. A log that tells
+// neither, because its beginning is cut off, the broker is not that far or the node is no broker, leaves it unknown.
 func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
 	begun, known, whole := false, false, false
 	for line := range strings.Lines(text) {

@@ -12,7 +12,8 @@ import (
 func TestProperties(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(observe.Properties("# a comment\n! another\n\nnode.id=3\n listeners = PLAINTEXT://:9092 , X://:1 \nlog.dirs:/a,\\\n    /b\nempty=\nalone\nspaced value here\nesc\\=aped=a\\tb\\\\c\r\nnode.id=4\n")).To(Equal(map[string]string{
-		"node.id": "4", "listeners": "PLAINTEXT://:9092 , X://:1 ", "log.dirs": "/a,/b", "empty": "", "alone": "", "spaced": "value here", "esc=aped": "a\tb\\c",
+		"node.id": "4", "listeners": "PLAINTEXT://:9092 , X://:1 ", "log.dirs": "/a,/b", "empty": "", "alone": "", "spaced": "value here",
+		"esc=aped": "a\tb\\c",
 	}))
 }
 

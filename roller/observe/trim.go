@@ -10,8 +10,8 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// Trim drops from pods, StrimziPodSets and ConfigMaps what an observation does not read. It is a transform of caches: what such a cache holds must never be
-// written back.
+// Trim drops from pods, StrimziPodSets and ConfigMaps what an observation does not read. It is a transform of caches: what such a cache
+// holds must never be written back.
 func Trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -55,7 +55,8 @@ func trimSpec(set *podset.StrimziPodSet) error {
 		if json.Unmarshal(set.Spec.Pods[i].Raw, &in) != nil {
 			continue
 		}
-		text, err := json.Marshal(metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: in.Name, Labels: in.Labels, Annotations: in.Annotations}})
+		text, err := json.Marshal(metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: in.Name, Labels: in.Labels,
+			Annotations: in.Annotations}})
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,8 @@ func TestTrimmedObjectsAreReadAsWhole(t *testing.T) {
 	desired.Annotations = map[string]string{podset.AnnotationRevision: "r2", podset.AnnotationHold: "true"}
 	set := &podset.StrimziPodSet{ObjectMeta: metadata("my-cluster-kafka")}
 	g.Expect(set.SetDesiredPods([]corev1.Pod{desired})).To(Succeed())
-	config := &corev1.ConfigMap{ObjectMeta: metadata(live.Name), Data: map[string]string{"server.config": "a=b", "cluster.id": "id\n", "log4j2.properties": bulk}}
+	config := &corev1.ConfigMap{ObjectMeta: metadata(live.Name),
+		Data: map[string]string{"server.config": "a=b", "cluster.id": "id\n", "log4j2.properties": bulk}}
 
 	scheme := runtime.NewScheme()
 	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())

@@ -27,7 +27,8 @@ func main() {
 			os.Exit(release.Command(ctrl.SetupSignalHandler(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 		}
 	}
-	o, warnings, err := options.Parse(os.Args[1:], settings.Environment{Lookup: settings.InPod(os.LookupEnv, os.ReadFile), Variables: os.Environ()})
+	o, warnings, err := options.Parse(os.Args[1:], settings.Environment{Lookup: settings.InPod(os.LookupEnv, os.ReadFile),
+		Variables: os.Environ()})
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(options.Help(policy.Usage, release.Usage))

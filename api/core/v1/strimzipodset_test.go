@@ -71,10 +71,12 @@ func TestDesiredPods(t *testing.T) {
 
 // A copy shares nothing with what it was copied from, in both versions.
 func TestDeepCopy(t *testing.T) {
-	spec := &v1.StrimziPodSetSpec{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, Pods: []runtime.RawExtension{{Raw: []byte(`{"kind":"Pod"}`)}}}
+	spec := &v1.StrimziPodSetSpec{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+		Pods: []runtime.RawExtension{{Raw: []byte(`{"kind":"Pod"}`)}}}
 	stored := &v1.StrimziPodSetList{Items: []v1.StrimziPodSet{{Spec: spec}}}
 	older := &v1beta2.StrimziPodSetList{Items: []v1beta2.StrimziPodSet{{Spec: spec}}}
-	for name, copied := range map[string]*v1.StrimziPodSetSpec{"v1": stored.DeepCopy().Items[0].Spec, "v1beta2": older.DeepCopy().Items[0].Spec} {
+	for name, copied := range map[string]*v1.StrimziPodSetSpec{"v1": stored.DeepCopy().Items[0].Spec,
+		"v1beta2": older.DeepCopy().Items[0].Spec} {
 		copied.Pods[0].Raw[2] = 'K'
 		copied.Selector.MatchLabels["a"] = "c"
 		if got := string(spec.Pods[0].Raw) + spec.Selector.MatchLabels["a"]; got != `{"kind":"Pod"}b` {

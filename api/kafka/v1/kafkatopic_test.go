@@ -190,7 +190,8 @@ func FuzzKafkaTopic(f *testing.F) {
 		}
 		second := roundTrip(t, first)
 		// Empty maps and lists go on the first way, so it is the second one that must change nothing.
-		if third := roundTrip(t, second); !equality.Semantic.DeepEqual(second.Spec, third.Spec) || !reflect.DeepEqual(second.Status, third.Status) {
+		if third := roundTrip(t, second); !equality.Semantic.DeepEqual(second.Spec, third.Spec) ||
+			!reflect.DeepEqual(second.Status, third.Status) {
 			t.Fatalf("not stable:\n%+v\n%+v", second, third)
 		}
 		if first.TopicName() != second.TopicName() || first.IsManaged() != second.IsManaged() || first.IsPaused() != second.IsPaused() {

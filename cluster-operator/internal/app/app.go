@@ -88,7 +88,8 @@ func cacheOptions() cache.Options {
 
 // assemble puts the controllers into the manager.
 func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
-	live, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper()})
+	live, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(),
+		Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return err
 	}
@@ -114,10 +115,12 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	r := &controller.Reconciler{
 		Stretching: stretching,
 		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
-		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }, Now: time.Now, After: time.After},
+		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }, Now: time.Now,
+			After: time.After},
 		Settings: model.Settings{
-			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ImagePullPolicy: o.PullPolicy, ImagePullSecrets: references(o.PullSecrets),
-			RollerAccount: o.RollerAccount, DNSDomain: o.DNSDomain, NetworkPolicies: o.NetworkPolicies, DisruptionBudgets: o.DisruptionBudgets,
+			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ImagePullPolicy: o.PullPolicy,
+			ImagePullSecrets: references(o.PullSecrets),
+			RollerAccount:    o.RollerAccount, DNSDomain: o.DNSDomain, NetworkPolicies: o.NetworkPolicies, DisruptionBudgets: o.DisruptionBudgets,
 			OperatorNamespace: o.OperatorNamespace, OperatorNamespaceLabels: o.OperatorLabels, ExcludedLabels: o.ExcludedLabels,
 		},
 		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().String(), PKCS12: o.PKCS12,

@@ -22,8 +22,8 @@ import (
 // kindsInterval is how often the API server is asked for kinds that it does not serve yet.
 const kindsInterval = 5 * time.Second
 
-// awaitKinds waits until the API server serves the kinds that are watched, so that an operator that is installed before its CustomResourceDefinitions does
-// not end again and again. Meanwhile /healthy says yes and /ready says no, and what is missing.
+// awaitKinds waits until the API server serves the kinds that are watched, so that an operator that is installed before its
+// CustomResourceDefinitions does not end again and again. Meanwhile /healthy says yes and /ready says no, and what is missing.
 func awaitKinds(ctx context.Context, config *rest.Config, address string, log logr.Logger) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

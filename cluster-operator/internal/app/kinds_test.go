@@ -67,8 +67,10 @@ func TestTheOperatorWaitsForItsKinds(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	kafka := &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "my-cluster"}, Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{
 		Listeners: []v1.Listener{{Name: "plain", Port: 9092, Type: v1.ListenerInternal}}}}}
-	pool := &v1.KafkaNodePool{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pool", Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
-		Spec: &v1.KafkaNodePoolSpec{Replicas: 1, Roles: []v1.ProcessRole{v1.RoleBroker, v1.RoleController}, Storage: v1.Storage{Type: v1.StorageEphemeral}}}
+	pool := &v1.KafkaNodePool{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pool",
+		Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
+		Spec: &v1.KafkaNodePoolSpec{Replicas: 1, Roles: []v1.ProcessRole{v1.RoleBroker, v1.RoleController},
+			Storage: v1.Storage{Type: v1.StorageEphemeral}}}
 	g.Expect(k8s.Create(t.Context(), kafka)).To(Succeed())
 	g.Expect(k8s.Create(t.Context(), pool)).To(Succeed())
 	g.Eventually(func() error {

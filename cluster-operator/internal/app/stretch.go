@@ -28,8 +28,10 @@ import (
 // discoveryAge is how old it may be what an API server serves.
 const discoveryAge = time.Minute
 
-// newStretching connects to the other Kubernetes clusters and opens the network provider; nil if the operator is not configured for stretched Kafkas.
-func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o options.Options) (*controller.Stretching, *clusters.Set, error) {
+// newStretching connects to the other Kubernetes clusters and opens the network provider; nil if the operator is not configured for
+// stretched Kafkas.
+func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o options.Options) (*controller.Stretching,
+	*clusters.Set, error) {
 	if !o.Stretch.Configured() {
 		return nil, nil, nil
 	}
@@ -73,7 +75,8 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 	}, set, nil
 }
 
-// remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's. They keep managed fields, which prove whose an object is.
+// remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's. They keep managed fields, which prove
+// whose an object is.
 func remoteCache(o options.Options) cache.Options {
 	c := cacheOptions()
 	c.DefaultNamespaces = manager.CacheNamespaces(o.Namespaces)

@@ -1,5 +1,5 @@
-// Package apply writes the objects of a Kafka into a Kubernetes cluster, and only those that are provably its own: an object of a wanted name
-// that belongs to somebody else is refused and left as it is.
+// Package apply writes the objects of a Kafka into a Kubernetes cluster, and only those that are provably its own: an object of a wanted
+// name that belongs to somebody else is refused and left as it is.
 package apply
 
 import (
@@ -64,8 +64,8 @@ type Applier struct {
 	UID   types.UID
 	// ClusterID is the id of the Kafka cluster, by which volumes are known that outlived their Kafka object.
 	ClusterID string
-	// Owner marks what is written, and tells what may be, in a Kubernetes cluster that other central ones may write to as well. UID is that of the anchor
-	// there then. Nil in the Kubernetes cluster of the Kafka object, where its uid tells enough.
+	// Owner marks what is written, and tells what may be, in a Kubernetes cluster that other central ones may write to as well. UID is that of
+	// the anchor there then. Nil in the Kubernetes cluster of the Kafka object, where its uid tells enough.
 	Owner *ownership.Owner
 }
 
@@ -194,12 +194,13 @@ func mark(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// noVersion is a resourceVersion that no object ever has. The API server ignores it where there is no object yet, and refuses what is applied (409) where
-// somebody was faster: without it, what is applied would be merged into their object. A POST would do the same, but leave the fields with an owner of its
-// own, which no later apply could take away again.
+// noVersion is a resourceVersion that no object ever has. The API server ignores it where there is no object yet, and refuses what is
+// applied (409) where somebody was faster: without it, what is applied would be merged into their object. A POST would do the same, but
+// leave the fields with an owner of its own, which no later apply could take away again.
 const noVersion = "9223372036854775807"
 
-// create makes an object that the cache does not know. The API server is asked whether it exists nevertheless: without the Kafka's label, say.
+// create makes an object that the cache does not know. The API server is asked whether it exists nevertheless: without the Kafka's label,
+// say.
 func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, wanted client.Object) (Outcome, error) {
 	live, ok := wanted.DeepCopyObject().(client.Object)
 	if !ok {
@@ -279,7 +280,8 @@ func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, erro
 		return Unchanged, nil // what is not marked in this epoch is applied, and thereby marked, before it is deleted
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
-	err := a.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err := a.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("delete %T %s: %w", live, live.GetName(), err)
 	}

@@ -125,7 +125,8 @@ var (
 	foreign  = BeAssignableToTypeOf(&ForeignError{})
 )
 
-// TestApply lets the same wish meet everything that can be there. "Cached" is what the pass read, "window" what happens after the last look.
+// TestApply lets the same wish meet everything that can be there. "Cached" is what the pass read, "window" what happens after the last
+// look.
 func TestApply(t *testing.T) {
 	for name, c := range map[string]struct {
 		cached  func(*scene) *corev1.ConfigMap
@@ -144,8 +145,10 @@ func TestApply(t *testing.T) {
 			s.edit(func(o *corev1.ConfigMap) { o.Annotations["theirs"] = "1" })
 			return s.live()
 		}, outcome: Unchanged, data: two},
-		"ours, and not in the cache": {cached: func(s *scene) *corev1.ConfigMap { s.made(one); return nil }, outcome: Changed, data: two, requests: 2},
-		"somebody else's":            {cached: func(s *scene) *corev1.ConfigMap { s.foreign(); return s.live() }, err: foreign, data: map[string]string{"theirs": "1"}},
+		"ours, and not in the cache": {cached: func(s *scene) *corev1.ConfigMap { s.made(one); return nil }, outcome: Changed, data: two,
+			requests: 2},
+		"somebody else's": {cached: func(s *scene) *corev1.ConfigMap { s.foreign(); return s.live() }, err: foreign,
+			data: map[string]string{"theirs": "1"}},
 		"somebody else's, and not in the cache": {cached: func(s *scene) *corev1.ConfigMap { s.foreign(); return nil }, err: foreign,
 			data: map[string]string{"theirs": "1"}, requests: 1},
 		"an earlier Kafka's": {cached: func(s *scene) *corev1.ConfigMap {
@@ -159,7 +162,8 @@ func TestApply(t *testing.T) {
 			err:    conflict, data: map[string]string{"edited": "1"}, requests: 1},
 		"ours, and made again by somebody else since": {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) },
 			window: func(s *scene) { s.remove(); s.foreign() }, err: conflict, data: map[string]string{"theirs": "1"}, requests: 1},
-		"ours, and deleted since": {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) }, window: (*scene).remove, err: conflict, requests: 1},
+		"ours, and deleted since": {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) }, window: (*scene).remove, err: conflict,
+			requests: 1},
 		"ours, and going": {cached: func(s *scene) *corev1.ConfigMap {
 			s.made(one)
 			s.edit(func(o *corev1.ConfigMap) { o.Finalizers = []string{"example.com/theirs"} })
@@ -246,12 +250,14 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 		o    client.Object
 		ours bool
 	}{
-		"a volume of this cluster":        {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("id"))}, true},
-		"a volume of another cluster":     {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("other"))}, false},
-		"a volume that nobody marked":     {&corev1.PersistentVolumeClaim{ObjectMeta: marks(map[string]string{v1.LabelCluster: "my-cluster"}, of("id"))}, false},
-		"a volume with another owner":     {&corev1.PersistentVolumeClaim{ObjectMeta: owned}, false},
-		"a Secret":                        {&corev1.Secret{ObjectMeta: marks(ours, nil)}, true},
-		"a Secret of another Kafka":       {&corev1.Secret{ObjectMeta: marks(map[string]string{v1.LabelCluster: "b", "app.kubernetes.io/managed-by": FieldManager}, nil)}, false},
+		"a volume of this cluster":    {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("id"))}, true},
+		"a volume of another cluster": {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("other"))}, false},
+		"a volume that nobody marked": {&corev1.PersistentVolumeClaim{ObjectMeta: marks(map[string]string{v1.LabelCluster: "my-cluster"},
+			of("id"))}, false},
+		"a volume with another owner": {&corev1.PersistentVolumeClaim{ObjectMeta: owned}, false},
+		"a Secret":                    {&corev1.Secret{ObjectMeta: marks(ours, nil)}, true},
+		"a Secret of another Kafka": {&corev1.Secret{ObjectMeta: marks(map[string]string{v1.LabelCluster: "b",
+			"app.kubernetes.io/managed-by": FieldManager}, nil)}, false},
 		"a ConfigMap that lost its owner": {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
 	} {
 		if why := a.Owns(c.o); (why == "") != c.ours {

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// drifts returns whether a field is wanted that the live object does not have, and the path of the first one. What others added is not looked at, unless it
-// is in a list that is wanted as a whole. Paths are put together only where something differs: hardly anything does.
+// drifts returns whether a field is wanted that the live object does not have, and the path of the first one. What others added is not
+// looked at, unless it is in a list that is wanted as a whole. Paths are put together only where something differs: hardly anything does.
 func drifts(wanted, live any) (path string, differs bool) {
 	switch w := wanted.(type) {
 	case map[string]any:

@@ -12,8 +12,9 @@ import (
 func TestTheFirstFieldThatDiffersIsNamed(t *testing.T) {
 	claim := func(change func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
 		c := &corev1.PersistentVolumeClaim{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-			ObjectMeta: metav1.ObjectMeta{Name: "data", Labels: map[string]string{"a": "b"}, OwnerReferences: []metav1.OwnerReference{{UID: "1", Kind: "Kafka", Name: "k"}}},
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: metav1.ObjectMeta{Name: "data", Labels: map[string]string{"a": "b"},
+				OwnerReferences: []metav1.OwnerReference{{UID: "1", Kind: "Kafka", Name: "k"}}},
 			Spec: corev1.PersistentVolumeClaimSpec{
 				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
@@ -26,27 +27,33 @@ func TestTheFirstFieldThatDiffersIsNamed(t *testing.T) {
 		live func(*corev1.PersistentVolumeClaim)
 		want string
 	}{
-		"the same":                 {func(*corev1.PersistentVolumeClaim) {}, ""},
-		"read from a cache":        {func(c *corev1.PersistentVolumeClaim) { c.TypeMeta = metav1.TypeMeta{} }, ""},
-		"another label beside":     {func(c *corev1.PersistentVolumeClaim) { c.Labels["more"] = "x" }, ""},
-		"a finalizer and a status": {func(c *corev1.PersistentVolumeClaim) { c.Finalizers, c.Status.Phase = []string{"x"}, corev1.ClaimBound }, ""},
+		"the same":             {func(*corev1.PersistentVolumeClaim) {}, ""},
+		"read from a cache":    {func(c *corev1.PersistentVolumeClaim) { c.TypeMeta = metav1.TypeMeta{} }, ""},
+		"another label beside": {func(c *corev1.PersistentVolumeClaim) { c.Labels["more"] = "x" }, ""},
+		"a finalizer and a status": {func(c *corev1.PersistentVolumeClaim) {
+			c.Finalizers, c.Status.Phase = []string{"x"},
+				corev1.ClaimBound
+		}, ""},
 		"the same size in other words": {func(c *corev1.PersistentVolumeClaim) {
 			c.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1024Mi")
 		}, ""},
 		"another owner before ours": {func(c *corev1.PersistentVolumeClaim) {
 			c.OwnerReferences = append([]metav1.OwnerReference{{UID: "0", Kind: "Other"}}, c.OwnerReferences...)
 		}, ""},
-		"a hash that looks like a large number": {func(c *corev1.PersistentVolumeClaim) { c.Labels["a"] = "7152e1358245902" }, ".metadata.labels.a"},
-		"a label":                               {func(c *corev1.PersistentVolumeClaim) { c.Labels["a"] = "c" }, ".metadata.labels.a"},
-		"no labels":                             {func(c *corev1.PersistentVolumeClaim) { c.Labels = nil }, ".metadata.labels"},
-		"a list's item":                         {func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadOnlyMany }, ".spec.accessModes[0]"},
+		"a hash that looks like a large number": {func(c *corev1.PersistentVolumeClaim) { c.Labels["a"] = "7152e1358245902" },
+			".metadata.labels.a"},
+		"a label":   {func(c *corev1.PersistentVolumeClaim) { c.Labels["a"] = "c" }, ".metadata.labels.a"},
+		"no labels": {func(c *corev1.PersistentVolumeClaim) { c.Labels = nil }, ".metadata.labels"},
+		"a list's item": {func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadOnlyMany },
+			".spec.accessModes[0]"},
 		"one item more": {func(c *corev1.PersistentVolumeClaim) {
 			c.Spec.AccessModes = append(c.Spec.AccessModes, corev1.ReadOnlyMany)
 		}, ".spec.accessModes"},
 		"the size": {func(c *corev1.PersistentVolumeClaim) {
 			c.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
 		}, ".spec.resources.requests.storage"},
-		"our owner reference": {func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences[0].Name = "other" }, ".metadata.ownerReferences[0].name"},
+		"our owner reference": {func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences[0].Name = "other" },
+			".metadata.ownerReferences[0].name"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)

@@ -58,8 +58,10 @@ func generated() map[string]client.ObjectList {
 // Kinds returns an empty object of each kind that the operator makes, for watches.
 func Kinds() []client.Object {
 	return []client.Object{
-		&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{}, &networkingv1.NetworkPolicy{},
-		&networkingv1.Ingress{}, &policyv1.PodDisruptionBudget{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &appsv1.Deployment{}, &podset.StrimziPodSet{},
+		&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{},
+		&networkingv1.NetworkPolicy{},
+		&networkingv1.Ingress{}, &policyv1.PodDisruptionBudget{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &appsv1.Deployment{},
+		&podset.StrimziPodSet{},
 	}
 }
 
@@ -136,8 +138,8 @@ type ListedPod struct {
 	Node topology.Node
 }
 
-// Listed returns the pods of nodes that StrimziPodSets list in the Kubernetes cluster of that id. A pod that can't be read is an error: it may be a node
-// with data.
+// Listed returns the pods of nodes that StrimziPodSets list in the Kubernetes cluster of that id. A pod that can't be read is an error: it
+// may be a node with data.
 func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 	var list []ListedPod
 	for _, set := range c.PodSets() {
@@ -152,7 +154,8 @@ func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 			}
 			list = append(list, ListedPod{Set: set, Pod: pod, Raw: raw.Raw, Node: topology.Node{
 				ID: id, Pool: pod.Labels[podset.LabelPoolName], Cluster: cluster,
-				Roles: topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"},
+				Roles: topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true",
+					Broker: pod.Labels[podset.LabelBrokerRole] == "true"},
 			}})
 		}
 	}
@@ -177,7 +180,8 @@ func (c Cluster) Volumes(kafka string) []topology.Volume {
 		}
 		pool := o.GetLabels()[podset.LabelPoolName]
 		id, err := NodeID(key.Name)
-		if v := (topology.Volume{Node: id, Pool: pool}); err == nil && strings.HasSuffix(key.Name, fmt.Sprintf("%s-%s-%d", kafka, pool, id)) && !slices.Contains(volumes, v) {
+		if v := (topology.Volume{Node: id, Pool: pool}); err == nil && strings.HasSuffix(key.Name, fmt.Sprintf("%s-%s-%d", kafka, pool, id)) &&
+			!slices.Contains(volumes, v) {
 			volumes = append(volumes, v)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // LeaseName names the Lease that is renewed in the operator's namespace. Source: the proposal of stretch clusters for Strimzi.
 const LeaseName = "strimzi-stretch-agent"
 
-// Contract is the version of what the central cluster writes and the remote operator reads: StrimziPodSets. Operators with different ones don't work together.
+// Contract is the version of what the central cluster writes and the remote operator reads: StrimziPodSets. Operators with different ones
+// don't work together.
 const Contract = "1"
 
 // Annotations of the Lease.
@@ -50,7 +51,8 @@ func (a *Agent) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := a.renew(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "The Lease can't be renewed by which the central cluster knows that this operator lives", "lease", LeaseName)
+			log.FromContext(ctx).Error(err, "The Lease can't be renewed by which the central cluster knows that this operator lives", "lease",
+				LeaseName)
 		}
 		select {
 		case <-ctx.Done():
@@ -113,7 +115,8 @@ func (b Beat) Problem(version string, now time.Time) (problem string, mismatch b
 		return fmt.Sprintf("the cluster-operator there has version %s (contract %s), and this one has %s (contract %s): bring both to the same version",
 			b.Version, b.Contract, version, Contract), true
 	case age > stale:
-		return fmt.Sprintf("the cluster-operator there was last seen at %s: pods that end are not made again", b.Renewed.UTC().Format(time.RFC3339)), false
+		return fmt.Sprintf("the cluster-operator there was last seen at %s: pods that end are not made again",
+			b.Renewed.UTC().Format(time.RFC3339)), false
 	}
 	return "", false
 }

@@ -1,4 +1,5 @@
-// Package metrics are the cluster-operator's figures: Strimzi's by their names, so that dashboards and alerts keep working, and what they lack.
+// Package metrics are the cluster-operator's figures: Strimzi's by their names, so that dashboards and alerts keep working, and what they
+// lack.
 package metrics
 
 import (
@@ -40,13 +41,17 @@ type Metrics struct {
 var (
 	perNamespace = []string{"kind", "namespace", "selector"}
 	resources    = prometheus.NewDesc("strimzi_resources", "Number of custom resources the operator sees", perNamespace, nil)
-	paused       = prometheus.NewDesc("strimzi_resources_paused", "Number of custom resources the operator sees but does not reconcile due to paused reconciliations", perNamespace, nil)
-	expiration   = prometheus.NewDesc("strimzi_certificate_expiration_timestamp_ms", "Time in milliseconds when the certificate expires",
+	paused       = prometheus.NewDesc("strimzi_resources_paused",
+		"Number of custom resources the operator sees but does not reconcile due to paused reconciliations", perNamespace, nil)
+	expiration = prometheus.NewDesc("strimzi_certificate_expiration_timestamp_ms", "Time in milliseconds when the certificate expires",
 		[]string{"kind", "namespace", "cluster", "type", "selector", "resource_namespace"}, nil)
 	ready    = prometheus.NewDesc("kafka_operators_kafka_ready", "Whether the Kafka is ready", []string{"namespace", "name"}, nil)
 	nodes    = prometheus.NewDesc("kafka_operators_kafka_nodes", "Number of nodes of the Kafka", []string{"namespace", "name"}, nil)
-	notReady = prometheus.NewDesc("kafka_operators_kafka_nodes_not_ready", "Number of nodes of the Kafka that are not ready", []string{"namespace", "name"}, nil)
-	pending  = prometheus.NewDesc("kafka_operators_kafka_nodes_pending", "Number of nodes that this version of the operator would make differently, once their user has a reason to restart them", []string{"namespace", "name"}, nil)
+	notReady = prometheus.NewDesc("kafka_operators_kafka_nodes_not_ready", "Number of nodes of the Kafka that are not ready",
+		[]string{"namespace", "name"}, nil)
+	pending = prometheus.NewDesc("kafka_operators_kafka_nodes_pending",
+		"Number of nodes that this version of the operator would make differently, once their user has a reason to restart them",
+		[]string{"namespace", "name"}, nil)
 )
 
 // New creates the figures and registers them.
@@ -56,11 +61,15 @@ func New(registry prometheus.Registerer, selector string) *Metrics {
 	}
 	m := &Metrics{
 		selector: selector, kafkas: map[types.NamespacedName]Kafka{},
-		passes: counter("strimzi_reconciliations_total", "Number of reconciliations done by the operator for individual resources", perNamespace...),
-		good:   counter("strimzi_reconciliations_successful_total", "Number of reconciliations done by the operator for individual resources which were successful", perNamespace...),
-		failed: counter("strimzi_reconciliations_failed_total", "Number of reconciliations done by the operator for individual resources which failed", perNamespace...),
+		passes: counter("strimzi_reconciliations_total", "Number of reconciliations done by the operator for individual resources",
+			perNamespace...),
+		good: counter("strimzi_reconciliations_successful_total",
+			"Number of reconciliations done by the operator for individual resources which were successful", perNamespace...),
+		failed: counter("strimzi_reconciliations_failed_total",
+			"Number of reconciliations done by the operator for individual resources which failed", perNamespace...),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
-			Help: "The time the reconciliation takes to complete", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}}, perNamespace),
+			Help: "The time the reconciliation takes to complete", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}},
+			perNamespace),
 		writes: counter("kafka_operators_objects_written_total", "Objects that the operator created, changed or deleted", "kind", "outcome"),
 	}
 	registry.MustRegister(m.passes, m.good, m.failed, m.duration, m.writes, m)

@@ -68,7 +68,8 @@ func (c *cluster) operatorPeers() []networkingv1.NetworkPolicyPeer {
 		{podset.LabelKind: "cluster-operator"},
 		{"app.kubernetes.io/name": "roller"},
 	} {
-		peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}, NamespaceSelector: namespaces})
+		peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels},
+			NamespaceSelector: namespaces})
 	}
 	return peers
 }

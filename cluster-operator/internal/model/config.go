@@ -122,8 +122,8 @@ func (c *cluster) userConfig(n topology.Node) properties {
 	return p
 }
 
-// startKeys are what the user wants of Kafka and that only a restart can change, because the roller can't compare it with what a node runs with: keys
-// that Kafka itself does not define (a plugin's, or those of one listener), passwords, and values that the node looks up.
+// startKeys are what the user wants of Kafka and that only a restart can change, because the roller can't compare it with what a node runs
+// with: keys that Kafka itself does not define (a plugin's, or those of one listener), passwords, and values that the node looks up.
 func (c *cluster) startKeys() map[string]v1.ConfigValue {
 	table, _ := configdef.For(c.Version)
 	var config map[string]v1.ConfigValue

@@ -56,7 +56,8 @@ func (w World) patient(cluster, service string) bool {
 // ResolveEndpoints finds out what nodes advertise. A listener some of whose addresses are not there yet is waiting.
 func ResolveEndpoints(in Input, world World) Endpoints {
 	c := &cluster{in}
-	e := Endpoints{Listeners: map[string]map[int32]Endpoint{}, Bootstrap: map[string][]Endpoint{}, Waiting: map[string]string{}, Hold: map[int32]string{}}
+	e := Endpoints{Listeners: map[string]map[int32]Endpoint{}, Bootstrap: map[string][]Endpoint{}, Waiting: map[string]string{},
+		Hold: map[int32]string{}}
 	for _, l := range c.spec().Listeners {
 		at := map[int32]Endpoint{}
 		for _, n := range c.Topology.Brokers() {

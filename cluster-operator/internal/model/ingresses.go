@@ -21,7 +21,8 @@ var passthrough = map[string]string{
 	"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
 }
 
-// Ingresses returns the Ingresses of a Kafka in one Kubernetes cluster: for each listener of that type one that clients begin with, and one for each broker.
+// Ingresses returns the Ingresses of a Kafka in one Kubernetes cluster: for each listener of that type one that clients begin with, and one
+// for each broker.
 func Ingresses(in Input) []*networkingv1.Ingress {
 	c := &cluster{in}
 	var list []*networkingv1.Ingress
@@ -44,7 +45,8 @@ func Ingresses(in Input) []*networkingv1.Ingress {
 	return slices.DeleteFunc(list, func(i *networkingv1.Ingress) bool { return i.Spec.Rules[0].Host == "" }) // validation reports those
 }
 
-// ingressBootstrap names the Ingress that clients of a listener begin with, which has another name than its Service for the listener of Strimzi's first API.
+// ingressBootstrap names the Ingress that clients of a listener begin with, which has another name than its Service for the listener of
+// Strimzi's first API.
 func (c *cluster) ingressBootstrap(l v1.Listener) string {
 	if firstExternal(l) {
 		return c.bootstrapService()
@@ -70,8 +72,10 @@ func (c *cluster) ingress(service, host string, l v1.Listener) *networkingv1.Ing
 	return i
 }
 
-// ingressMeta is the metadata of an Ingress. What the user says of the listener wins over the template, and both over what passes TLS through.
-func (c *cluster) ingressMeta(name string, labels map[string]string, t *v1.ResourceTemplate, ownLabels, ownAnnotations map[string]string) metav1.ObjectMeta {
+// ingressMeta is the metadata of an Ingress. What the user says of the listener wins over the template, and both over what passes TLS
+// through.
+func (c *cluster) ingressMeta(name string, labels map[string]string, t *v1.ResourceTemplate, ownLabels,
+	ownAnnotations map[string]string) metav1.ObjectMeta {
 	m := c.meta(name, labels, nil)
 	m.Annotations = maps.Clone(passthrough)
 	applyTemplate(&m, t)

@@ -10,7 +10,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// ManagedBy is the value of app.kubernetes.io/managed-by on all that is made here. It is not Strimzi's, so that each operator knows its own.
+// ManagedBy is the value of app.kubernetes.io/managed-by on all that is made here. It is not Strimzi's, so that each operator knows its
+// own.
 const ManagedBy = "kafka-operators-cluster-operator"
 
 // The values of strimzi.io/component-type.

@@ -28,7 +28,8 @@ const (
 	AnnotationContent = "kafka-operators.io/content"
 	// AnnotationRestartedAt is when the user last asked for a restart of all nodes of a StrimziPodSet.
 	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
-	// AnnotationEndpoints is what a node advertises on each listener, in JSON: an address that Kubernetes does not show for a while stays in use.
+	// AnnotationEndpoints is what a node advertises on each listener, in JSON: an address that Kubernetes does not show for a while stays in
+	// use.
 	AnnotationEndpoints = "kafka-operators.io/endpoints"
 )
 
@@ -92,7 +93,8 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 
 // keepConfig reports whether a live ConfigMap was made from the same input as the wanted one, and nobody has edited it.
 func keepConfig(live, wanted *corev1.ConfigMap) bool {
-	return live != nil && live.Annotations[AnnotationInputs] == wanted.Annotations[AnnotationInputs] && live.Annotations[AnnotationContent] == hashOf(live.Data)
+	return live != nil && live.Annotations[AnnotationInputs] == wanted.Annotations[AnnotationInputs] &&
+		live.Annotations[AnnotationContent] == hashOf(live.Data)
 }
 
 // keep returns the live pod if it was made from the same input and nobody has edited it, else nil.
@@ -101,7 +103,8 @@ func keep(live json.RawMessage, inputs string) *corev1.Pod {
 		return nil
 	}
 	pod := &corev1.Pod{}
-	if json.Unmarshal(live, pod) != nil || pod.Annotations[AnnotationInputs] != inputs || pod.Annotations[podset.AnnotationRevision] != revisionOf(pod) {
+	if json.Unmarshal(live, pod) != nil || pod.Annotations[AnnotationInputs] != inputs ||
+		pod.Annotations[podset.AnnotationRevision] != revisionOf(pod) {
 		return nil
 	}
 	return pod
@@ -157,8 +160,8 @@ func script(name string) string {
 	return string(text)
 }
 
-// startConfig is the part of the configuration that a restart is needed for and that the roller can't compare with what a node runs with: the
-// node's identity, its addresses, what stands behind a listener's prefix, and the settings of plugins.
+// startConfig is the part of the configuration that a restart is needed for and that the roller can't compare with what a node runs with:
+// the node's identity, its addresses, what stands behind a listener's prefix, and the settings of plugins.
 func (c *cluster) startConfig(n topology.Node) properties {
 	only := c.startKeys()
 	return append(c.serverConfig(n), slices.DeleteFunc(c.userConfig(n), func(p property) bool { _, needed := only[p.key]; return !needed })...)
@@ -195,7 +198,8 @@ func (c *cluster) podInputs(n topology.Node, restartedAt string) string {
 		Labels                                 map[string]string
 		Certificates                           Certificates
 	}{
-		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.configInputs(n, "pod"), c.resources(n.Pool),
+		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.configInputs(n, "pod"),
+		c.resources(n.Pool),
 		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe, s.Rack,
 		s.MetricsConfig, c.userLabels(n.Pool), c.certificatesOf(n),
 	})
@@ -225,7 +229,8 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 		Version             string
 		Stretch             *stretchInputs `json:",omitempty"`
 		Cordoned            string         `json:",omitempty"`
-	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, c.Metrics, s.Quotas,
+	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, c.Metrics,
+		s.Quotas,
 		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n), cordoned})
 }
 
@@ -265,7 +270,8 @@ func (c *cluster) podListeners(n topology.Node) []v1.Listener {
 		cfg := configuration(l)
 		l.NetworkPolicyPeers = nil
 		l.Configuration = &v1.ListenerConfiguration{
-			BrokerCertChainAndKey: cfg.BrokerCertChainAndKey, MaxConnections: cfg.MaxConnections, MaxConnectionCreationRate: cfg.MaxConnectionCreationRate,
+			BrokerCertChainAndKey: cfg.BrokerCertChainAndKey, MaxConnections: cfg.MaxConnections,
+			MaxConnectionCreationRate:    cfg.MaxConnectionCreationRate,
 			PreferredNodePortAddressType: cfg.PreferredNodePortAddressType,
 		}
 		list = append(list, l)

@@ -36,8 +36,9 @@ type Reach struct {
 	Hold map[int32]string
 }
 
-// ResolvePeers decides which endpoints nodes advertise to each other. All changes are taken over at once, so that they cost each node one restart, and only
-// when every node that exists serves a certificate for its new endpoint: nodes that were restarted with new endpoints would not trust it otherwise.
+// ResolvePeers decides which endpoints nodes advertise to each other. All changes are taken over at once, so that they cost each node one
+// restart, and only when every node that exists serves a certificate for its new endpoint: nodes that were restarted with new endpoints
+// would not trust it otherwise.
 //
 // A node whose endpoints are not known now keeps those in use.
 func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map[int32]Found) Reach {

@@ -42,7 +42,8 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 		},
 		{
 			name: "an address that no certificate is for is not taken over, nor is any other", inUse: Peers{0: c("a"), 1: b("b")},
-			found: map[int32]Found{0: {Exists: true, Endpoints: c("new")}, 1: {Exists: true, Certified: true, Endpoints: b("new")}}, peers: Peers{0: c("a"), 1: b("b")},
+			found: map[int32]Found{0: {Exists: true, Endpoints: c("new")}, 1: {Exists: true, Certified: true, Endpoints: b("new")}},
+			peers: Peers{0: c("a"), 1: b("b")},
 		},
 		{
 			name: "all changes are taken over together", inUse: Peers{0: c("a"), 1: b("b")},
@@ -55,7 +56,8 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 		},
 		{
 			name: "an endpoint for only some of the ports is none", inUse: Peers{0: c("a")},
-			found: map[int32]Found{0: {Exists: true, Endpoints: c("a")}, 1: {Endpoints: at("tcp-other", "b")}}, peers: Peers{0: c("a")}, hold: []int32{1},
+			found: map[int32]Found{0: {Exists: true, Endpoints: c("a")}, 1: {Endpoints: at("tcp-other", "b")}}, peers: Peers{0: c("a")},
+			hold: []int32{1},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -59,8 +59,8 @@ func addressFact(l v1.Listener) Fact {
 	return f
 }
 
-// NodePortHost is what a broker advertises as its host on a node port, if the user does not name one: the address of the Kubernetes node that it
-// runs on.
+// NodePortHost is what a broker advertises as its host on a node port, if the user does not name one: the address of the Kubernetes node
+// that it runs on.
 func NodePortHost(l v1.Listener) string { return inFile(placementDir, addressFact(l).File) }
 
 func (c *cluster) placement(n topology.Node) []Fact { return Placement(c.Kafka, n) }
@@ -76,7 +76,8 @@ func placementVolume(facts []Fact) corev1.Volume {
 }
 
 // addressOrder is the order in which addresses of a Kubernetes node are tried. Source: Strimzi.
-var addressOrder = []corev1.NodeAddressType{corev1.NodeExternalDNS, corev1.NodeExternalIP, corev1.NodeInternalDNS, corev1.NodeInternalIP, corev1.NodeHostName}
+var addressOrder = []corev1.NodeAddressType{corev1.NodeExternalDNS, corev1.NodeExternalIP, corev1.NodeInternalDNS, corev1.NodeInternalIP,
+	corev1.NodeHostName}
 
 // Of returns the fact about a Kubernetes node, or "" if the node does not have it.
 func (f Fact) Of(node *corev1.Node) string {

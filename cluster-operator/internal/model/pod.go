@@ -186,7 +186,8 @@ func (c *cluster) podVolumes(n topology.Node, t v1.PodTemplate) []corev1.Volume 
 		tmp = limit
 	}
 	volumes := []corev1.Volume{
-		{Name: "strimzi-tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &tmp}}},
+		{Name: "strimzi-tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory,
+			SizeLimit: &tmp}}},
 		{Name: "kafka-metrics-and-logging", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: pod}}}},
 		{Name: "certificates", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
@@ -200,7 +201,8 @@ func (c *cluster) podVolumes(n topology.Node, t v1.PodTemplate) []corev1.Volume 
 	}
 	for _, v := range t.Volumes {
 		volumes = append(volumes, corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{
-			Secret: v.Secret, ConfigMap: v.ConfigMap, EmptyDir: v.EmptyDir, PersistentVolumeClaim: v.PersistentVolumeClaim, CSI: v.CSI, Image: v.Image}})
+			Secret: v.Secret, ConfigMap: v.ConfigMap, EmptyDir: v.EmptyDir, PersistentVolumeClaim: v.PersistentVolumeClaim, CSI: v.CSI,
+			Image: v.Image}})
 	}
 	for _, v := range t.TemplatedVolumes {
 		volumes = append(volumes, templatedVolume(v, pod, n.ID))
@@ -239,7 +241,8 @@ func (c *cluster) certificateSources(n topology.Node) []corev1.VolumeProjection 
 		}
 	}
 	secret := func(name string, items []corev1.KeyToPath) corev1.VolumeProjection {
-		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name},
+			Items: items}}
 	}
 	return []corev1.VolumeProjection{
 		secret(pod, own),

@@ -11,12 +11,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// HoldPaused is the value of the annotation that keeps the roller off the nodes of a Kafka whose reconciliation is paused. The sets themselves are not
-// paused: a pod that ends is still made again.
+// HoldPaused is the value of the annotation that keeps the roller off the nodes of a Kafka whose reconciliation is paused. The sets
+// themselves are not paused: a pod that ends is still made again.
 const HoldPaused = "reconciliation of the Kafka is paused"
 
-// podSet returns the StrimziPodSet of a pool. It belongs to the Kafka, not to the KafkaNodePool, so that a pool that is deleted by mistake stops
-// no node.
+// podSet returns the StrimziPodSet of a pool. It belongs to the Kafka, not to the KafkaNodePool, so that a pool that is deleted by mistake
+// stops no node.
 func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *podset.StrimziPodSet {
 	set := &podset.StrimziPodSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet"},

@@ -27,7 +27,8 @@ type Result struct {
 	Manifests []Manifest
 }
 
-// Render makes the wanted objects of one Kubernetes cluster. Live is what nodes are made from at present, by pod name: a manifest changes only when the user's objects do.
+// Render makes the wanted objects of one Kubernetes cluster. Live is what nodes are made from at present, by pod name: a manifest changes
+// only when the user's objects do.
 func Render(in Input, live map[string]Live) (Result, error) {
 	c := &cluster{in}
 	var r Result

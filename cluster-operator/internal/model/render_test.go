@@ -43,10 +43,12 @@ func rich(t *testing.T) Input {
 		t.Fatal(err)
 	}
 	in := Input{
-		Kafka: read[v1.Kafka](t, text), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw", Version: "4.3.1", MetadataVersion: "4.3-IV0",
-		Certificates: Certificates{PodAnnotations: map[string]map[string]string{}},
-		Settings: Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", RollerAccount: "kafka-operators/roller",
-			DNSDomain: "cluster.local", NetworkPolicies: true, DisruptionBudgets: true, OperatorNamespace: "kafka-operators",
+		Kafka: read[v1.Kafka](t, text), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw", Version: "4.3.1",
+		MetadataVersion: "4.3-IV0",
+		Certificates:    Certificates{PodAnnotations: map[string]map[string]string{}},
+		Settings: Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1",
+			RollerAccount: "kafka-operators/roller",
+			DNSDomain:     "cluster.local", NetworkPolicies: true, DisruptionBudgets: true, OperatorNamespace: "kafka-operators",
 			ExcludedLabels: func(key string) bool { return strings.HasPrefix(key, "app.kubernetes.io/") }},
 	}
 	in.Owner = Owner(in.Kafka)
@@ -58,11 +60,13 @@ func rich(t *testing.T) Input {
 		in.Pools[p.Name] = p
 	}
 	in.Topology = topology.Topology{Namespace: "ns", Name: "my-cluster", Pools: []topology.Pool{
-		{Name: "brokers", Nodes: []topology.Node{{ID: 0, Pool: "brokers", Roles: topology.Roles{Broker: true}}, {ID: 1, Pool: "brokers", Roles: topology.Roles{Broker: true}}}},
+		{Name: "brokers", Nodes: []topology.Node{{ID: 0, Pool: "brokers", Roles: topology.Roles{Broker: true}},
+			{ID: 1, Pool: "brokers", Roles: topology.Roles{Broker: true}}}},
 		{Name: "controllers", Nodes: []topology.Node{{ID: 2, Pool: "controllers", Roles: topology.Roles{Controller: true}}}},
 	}}
 	for _, n := range in.Topology.Nodes() {
-		in.Certificates.PodAnnotations[in.Topology.PodName(n)] = map[string]string{podset.AnnotationClusterCACertGeneration: "0", podset.AnnotationServerCertHash: fmt.Sprint(n.ID)}
+		in.Certificates.PodAnnotations[in.Topology.PodName(n)] = map[string]string{podset.AnnotationClusterCACertGeneration: "0",
+			podset.AnnotationServerCertHash: fmt.Sprint(n.ID)}
 	}
 	in.Endpoints = ResolveEndpoints(in, richWorld(in))
 	return in
@@ -290,7 +294,8 @@ func TestForbiddenKeys(t *testing.T) {
 	for key, want := range map[string]bool{
 		"listeners": true, "LISTENERS": true, "advertised.listeners": true, "ssl.keystore.location": true, "ssl.cipher.suites": false,
 		"broker.id": true, "broker.session.timeout.ms": false, "log.dirs": true, "log.retention.ms": false, "controller.quorum.voters": true,
-		"controller.quorum.fetch.timeout.ms": false, "authorizer.class.name": true, "num.io.threads": false, "node.id": true, "process.roles": true,
+		"controller.quorum.fetch.timeout.ms": false, "authorizer.class.name": true, "num.io.threads": false, "node.id": true,
+		"process.roles": true,
 	} {
 		if Forbidden(key, nil) != want {
 			t.Errorf("%s: %v", key, !want)
@@ -299,7 +304,8 @@ func TestForbiddenKeys(t *testing.T) {
 }
 
 func TestAdvertisedPortTemplates(t *testing.T) {
-	for template, want := range map[string]int32{"9000 + {nodeId}": 9007, "{nodeId} * 100 + 10000": 10700, "10000-({nodeId}+3)*2": 9980, "9094": 9094} {
+	for template, want := range map[string]int32{"9000 + {nodeId}": 9007, "{nodeId} * 100 + 10000": 10700, "10000-({nodeId}+3)*2": 9980,
+		"9094": 9094} {
 		if got, err := EvaluatePort(template, 7); err != nil || got != want {
 			t.Errorf("%s: %d, %v", template, got, err)
 		}
@@ -324,7 +330,8 @@ func TestHeap(t *testing.T) {
 		"as the user says": {jvm: v1.JvmOptions{Xms: "1g", Xmx: "2g"}, resources: memory("8Gi"), want: "-Xms1g -Xmx2g"},
 		"half of it":       {resources: memory("2Gi"), want: "-Xms1048576K -Xmx1048576K"},
 		"at most 5 GiB":    {resources: memory("64Gi"), want: "-Xms5242880K -Xmx5242880K"},
-		"a percentage":     {jvm: v1.JvmOptions{XX: map[string]string{"MaxRAMPercentage": "70"}}, resources: memory("2Gi"), want: "-XX:MaxRAMPercentage=70"},
+		"a percentage": {jvm: v1.JvmOptions{XX: map[string]string{"MaxRAMPercentage": "70"}}, resources: memory("2Gi"),
+			want: "-XX:MaxRAMPercentage=70"},
 	} {
 		if got := heap(c.jvm, c.resources); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -341,11 +348,13 @@ func TestWhereClientsBegin(t *testing.T) {
 	}
 	world.KubernetesNodes = map[int32]*corev1.Node{
 		0: {Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{address(corev1.NodeInternalIP, "10.0.0.1")}}},
-		1: {Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{address(corev1.NodeInternalIP, "10.0.0.2"), address(corev1.NodeExternalIP, "192.0.2.99")}}},
+		1: {Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{address(corev1.NodeInternalIP, "10.0.0.2"),
+			address(corev1.NodeExternalIP, "192.0.2.99")}}},
 	}
 	e := ResolveEndpoints(in, world)
 	g.Expect(e.Bootstrap["plain"]).To(Equal([]Endpoint{{"my-cluster-kafka-bootstrap.ns.svc", 9092}}))
-	// Broker 0 advertises a name of its user's. The other one is reached by the address of its Kubernetes node, at the port of the bootstrap Service.
+	// Broker 0 advertises a name of its user's. The other one is reached by the address of its Kubernetes node, at the port of the bootstrap
+	// Service.
 	port := world.Services[topology.Home]["my-cluster-kafka-external-bootstrap"].Spec.Ports[0].NodePort
 	g.Expect(e.Bootstrap["external"]).To(Equal([]Endpoint{{"kafka-0.example.com", port}, {"192.0.2.99", port}}))
 	g.Expect(e.Listeners["external"][1].Host).To(Equal("${strimzidir:/opt/kafka/placement:address}"))
@@ -355,9 +364,11 @@ func TestWhereClientsBegin(t *testing.T) {
 	in.Kafka.Spec.Kafka.Listeners[2].Configuration.Brokers = nil
 	in.Kafka.Spec.Kafka.Listeners[2].Configuration.AdvertisedHostTemplate = "{nodePodName}.example.com"
 	e = ResolveEndpoints(in, world)
-	g.Expect(e.Bootstrap["external"]).To(Equal([]Endpoint{{"my-cluster-brokers-0.example.com", port}, {"my-cluster-brokers-1.example.com", port}}))
+	g.Expect(e.Bootstrap["external"]).To(Equal([]Endpoint{{"my-cluster-brokers-0.example.com", port},
+		{"my-cluster-brokers-1.example.com", port}}))
 	in.Endpoints = e
-	g.Expect(SANs(in, in.Topology.Nodes()[1])).To(ContainElements("my-cluster-brokers-1.example.com", "kafka.example.com", "bootstrap.example.com", "one.example.com"))
+	g.Expect(SANs(in, in.Topology.Nodes()[1])).To(ContainElements("my-cluster-brokers-1.example.com", "kafka.example.com",
+		"bootstrap.example.com", "one.example.com"))
 	g.Expect(SANs(in, in.Topology.Nodes()[1])).NotTo(ContainElement(Or(HavePrefix("$"), Equal("broker-0.example.com"))))
 }
 
@@ -372,6 +383,7 @@ func TestAnIngressOfTheFirstExternalListenerKeepsItsName(t *testing.T) {
 		names = append(names, i.Name+" -> "+i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name)
 	}
 	NewWithT(t).Expect(names).To(Equal([]string{
-		"my-cluster-kafka-bootstrap -> my-cluster-kafka-external-bootstrap", "my-cluster-brokers-0 -> my-cluster-brokers-0", "my-cluster-brokers-1 -> my-cluster-brokers-1",
+		"my-cluster-kafka-bootstrap -> my-cluster-kafka-external-bootstrap", "my-cluster-brokers-0 -> my-cluster-brokers-0",
+		"my-cluster-brokers-1 -> my-cluster-brokers-1",
 	}))
 }

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rollerRights let the roller's Deployment work on this Kafka, by name: its journal, its lease, and the Secrets by which nodes know an operator.
+// rollerRights let the roller's Deployment work on this Kafka, by name: its journal, its lease, and the Secrets by which nodes know an
+// operator.
 func (c *cluster) rollerRights() []Object {
 	namespace, account, found := strings.Cut(c.Settings.RollerAccount, "/")
 	if !found {

@@ -15,7 +15,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// Services returns the Services of a Kafka in one Kubernetes cluster. They are wanted before anything else, because nodes advertise their addresses.
+// Services returns the Services of a Kafka in one Kubernetes cluster. They are wanted before anything else, because nodes advertise their
+// addresses.
 func Services(in Input) []*corev1.Service {
 	c := &cluster{in}
 	services := []*corev1.Service{c.headless(), c.bootstrap()}
@@ -60,7 +61,8 @@ func (c *cluster) internalPorts() []corev1.ServicePort {
 // headless gives each node a DNS name, which it has before it is ready: nodes find each other by it.
 func (c *cluster) headless() *corev1.Service {
 	t := value(c.template().BrokersService, v1.InternalServiceTemplate{})
-	ports := append([]corev1.ServicePort{servicePort(ControllerPortName, ControllerPort), servicePort(ReplicationPortName, ReplicationPort)}, c.internalPorts()...)
+	ports := append([]corev1.ServicePort{servicePort(ControllerPortName, ControllerPort), servicePort(ReplicationPortName, ReplicationPort)},
+		c.internalPorts()...)
 	s := c.service(c.brokersService(), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}, corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: c.kafkaSelector(), Ports: ports})
 	setFamilies(&s.Spec, t.IPFamilyPolicy, t.IPFamilies)
@@ -74,7 +76,8 @@ func (c *cluster) bootstrap() *corev1.Service {
 	selector[podset.LabelBrokerRole] = "true"
 	ports := append([]corev1.ServicePort{servicePort(ReplicationPortName, ReplicationPort)}, c.internalPorts()...)
 	labels := with(c.kafkaLabels(), "strimzi.io/discovery", "true")
-	s := c.service(c.bootstrapService(), labels, &v1.ResourceTemplate{Metadata: t.Metadata}, corev1.ServiceSpec{Selector: selector, Ports: ports})
+	s := c.service(c.bootstrapService(), labels, &v1.ResourceTemplate{Metadata: t.Metadata},
+		corev1.ServiceSpec{Selector: selector, Ports: ports})
 	s.Annotations = with(s.Annotations, v1.AnnotationDiscovery, c.discovery())
 	setFamilies(&s.Spec, t.IPFamilyPolicy, t.IPFamilies)
 	return s
@@ -110,7 +113,8 @@ func (c *cluster) listenerService(l v1.Listener) *corev1.Service {
 	selector[podset.LabelBrokerRole] = "true"
 	port := servicePort(portName(l), l.Port)
 	port.NodePort = value(b.NodePort, 0)
-	s := c.service(c.listenerBootstrap(l), c.kafkaLabels(), c.template().ExternalBootstrapService, corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
+	s := c.service(c.listenerBootstrap(l), c.kafkaLabels(), c.template().ExternalBootstrapService,
+		corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
 	c.expose(s, l, b.LoadBalancerIP, b.ExternalIPs, b.Labels, b.Annotations)
 	return s
 }

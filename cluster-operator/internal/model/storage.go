@@ -79,7 +79,8 @@ func (v volume) podVolume(pod string) corev1.Volume {
 	return corev1.Volume{Name: v.name(), VolumeSource: source}
 }
 
-// class returns the storage class of one node's volume, nil for the Kubernetes cluster's default, "" for none; overrides stand in older manifests.
+// class returns the storage class of one node's volume, nil for the Kubernetes cluster's default, "" for none; overrides stand in older
+// manifests.
 func (v volume) class(node int32) *string {
 	for _, o := range v.Overrides {
 		if o.Broker != nil && *o.Broker == node {

@@ -14,8 +14,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// AcceptStorage returns the storage that a pool's nodes are made with after a change, and what is refused. Volumes can be added, removed and made larger;
-// nothing else about them can change while their data is kept. If anything is refused, all of the storage stays as it was.
+// AcceptStorage returns the storage that a pool's nodes are made with after a change, and what is refused. Volumes can be added, removed
+// and made larger; nothing else about them can change while their data is kept. If anything is refused, all of the storage stays as it was.
 func AcceptStorage(before, wanted v1.Storage) (v1.Storage, []string) {
 	var refused []string
 	if before.Type != wanted.Type {
@@ -96,8 +96,9 @@ func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
 	return kept
 }
 
-// VolumeInUse returns why a volume can't be taken from a broker yet, "" if it can. Dirs are what the broker reports, known is whether it did, and cordons is
-// whether its Kafka can keep new replicas out of a log directory: without that, a replica may be placed on the volume until the broker is restarted.
+// VolumeInUse returns why a volume can't be taken from a broker yet, "" if it can. Dirs are what the broker reports, known is whether it
+// did, and cordons is whether its Kafka can keep new replicas out of a log directory: without that, a replica may be placed on the volume
+// until the broker is restarted.
 func VolumeInUse(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
 	const orForce = "or annotate the Kafka with " + v1.AnnotationSkipScaleDownCheck + ": \"true\" if its data may go"
 	if !known {

@@ -24,10 +24,11 @@ const (
 type Stretch struct {
 	// Central is the id of the Kubernetes cluster of the Kafka object.
 	Central string
-	// Peers are where the ports of nodes can be reached from every Kubernetes cluster: what nodes advertise. Empty while addresses of the first nodes are
-	// not known.
+	// Peers are where the ports of nodes can be reached from every Kubernetes cluster: what nodes advertise. Empty while addresses of the
+	// first nodes are not known.
 	Peers Peers
-	// Names are further names and addresses of nodes, for their certificates: those that nodes will advertise as soon as their certificates fit.
+	// Names are further names and addresses of nodes, for their certificates: those that nodes will advertise as soon as their certificates
+	// fit.
 	Names map[int32][]string
 }
 
@@ -102,14 +103,15 @@ func Bootstrap(in Input) []string {
 	return servers
 }
 
-// AnchorName names the ConfigMap that owns a Kafka's objects in another Kubernetes cluster than that of the Kafka object: Kubernetes' garbage collector
-// deletes them with it.
+// AnchorName names the ConfigMap that owns a Kafka's objects in another Kubernetes cluster than that of the Kafka object: Kubernetes'
+// garbage collector deletes them with it.
 func AnchorName(kafka string) string { return kafka + "-kafka-gc" }
 
 // ComponentAnchor is the value of strimzi.io/component-type on anchors.
 const ComponentAnchor = "garbage-collector"
 
-// Anchor returns the anchor for a Kubernetes cluster. Its name, labels and the data with dashes are those of the proposal of stretch clusters for Strimzi.
+// Anchor returns the anchor for a Kubernetes cluster. Its name, labels and the data with dashes are those of the proposal of stretch
+// clusters for Strimzi.
 func Anchor(in Input, data map[string]string) *corev1.ConfigMap {
 	c := &cluster{in}
 	labels := c.labels("kafka", ComponentAnchor, nil)
@@ -153,8 +155,8 @@ func Planned(in Input, o unstructured.Unstructured) *unstructured.Unstructured {
 	return made
 }
 
-// Copies returns the Secrets of the home Kubernetes cluster that another one needs too: what its nodes trust, what its clients trust, and the
-// certificates of its nodes. The keys of CAs are never among them.
+// Copies returns the Secrets of the home Kubernetes cluster that another one needs too: what its nodes trust, what its clients trust, and
+// the certificates of its nodes. The keys of CAs are never among them.
 func Copies(in Input, secrets map[string]*corev1.Secret) []*corev1.Secret {
 	c := &cluster{in}
 	names := []string{c.name("cluster-ca-cert"), c.name("clients-ca-cert"), c.name("trustbundle")}

@@ -92,10 +92,12 @@ func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: selector},
 			Template: corev1.PodTemplateSpec{ObjectMeta: pod, Spec: corev1.PodSpec{
 				ServiceAccountName: c.name("entity-operator"), TerminationGracePeriodSeconds: new(value(t.TerminationGracePeriodSeconds, 30)),
-				SecurityContext: t.SecurityContext, Affinity: t.Affinity, Tolerations: t.Tolerations, TopologySpreadConstraints: t.TopologySpreadConstraints,
-				PriorityClassName: t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: t.HostAliases, EnableServiceLinks: t.EnableServiceLinks,
-				ImagePullSecrets: c.pullSecrets(t.ImagePullSecrets),
-				Containers:       []corev1.Container{c.topicOperatorContainer()},
+				SecurityContext: t.SecurityContext, Affinity: t.Affinity, Tolerations: t.Tolerations,
+				TopologySpreadConstraints: t.TopologySpreadConstraints,
+				PriorityClassName:         t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: t.HostAliases,
+				EnableServiceLinks: t.EnableServiceLinks,
+				ImagePullSecrets:   c.pullSecrets(t.ImagePullSecrets),
+				Containers:         []corev1.Container{c.topicOperatorContainer()},
 			}},
 		},
 	}
@@ -127,7 +129,8 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 	case o.ReconciliationIntervalMs != nil:
 		env = append(env, corev1.EnvVar{Name: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Value: fmt.Sprint(*o.ReconciliationIntervalMs)})
 	case o.ReconciliationIntervalSeconds != nil:
-		env = append(env, corev1.EnvVar{Name: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Value: fmt.Sprint(*o.ReconciliationIntervalSeconds * 1000)})
+		env = append(env, corev1.EnvVar{Name: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS",
+			Value: fmt.Sprint(*o.ReconciliationIntervalSeconds * 1000)})
 	}
 	k := corev1.Container{
 		Name: "topic-operator", Image: image, ImagePullPolicy: c.pullPolicy(image),

@@ -30,11 +30,13 @@ func TestTheNewestVersionIsTheDefault(t *testing.T) {
 }
 
 func TestWrongSettingsAreReportedTogether(t *testing.T) {
-	_, err := parse(t, map[string]string{"STRIMZI_KAFKA_IMAGES": "4.3.1", "STRIMZI_OPERATION_TIMEOUT_MS": "soon", "STRIMZI_LABELS_EXCLUSION_PATTERN": "("})
+	_, err := parse(t, map[string]string{"STRIMZI_KAFKA_IMAGES": "4.3.1", "STRIMZI_OPERATION_TIMEOUT_MS": "soon",
+		"STRIMZI_LABELS_EXCLUSION_PATTERN": "("})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"STRIMZI_KAFKA_IMAGES", "is not version=image", "STRIMZI_OPERATION_TIMEOUT_MS", "STRIMZI_LABELS_EXCLUSION_PATTERN"} {
+	for _, want := range []string{"STRIMZI_KAFKA_IMAGES", "is not version=image", "STRIMZI_OPERATION_TIMEOUT_MS",
+		"STRIMZI_LABELS_EXCLUSION_PATTERN"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
 		}
@@ -48,7 +50,8 @@ func TestLabelsThatAreNotCopied(t *testing.T) {
 			variables["STRIMZI_LABELS_EXCLUSION_PATTERN"] = pattern
 		}
 		o, err := parse(t, variables)
-		if err != nil || !o.ExcludedLabels("app.kubernetes.io/name") || !o.ExcludedLabels("kustomize.toolkit.fluxcd.io/name") || o.ExcludedLabels("team") {
+		if err != nil || !o.ExcludedLabels("app.kubernetes.io/name") || !o.ExcludedLabels("kustomize.toolkit.fluxcd.io/name") ||
+			o.ExcludedLabels("team") {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
@@ -69,7 +72,8 @@ func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
 func TestKafkasCanBeStretchedIfAllIsSet(t *testing.T) {
 	all := map[string]string{
 		"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": "east.url=https://east:6443\neast.secret=east",
-		"STRIMZI_STRETCH_PLUGIN_CLASS_NAME": "io.strimzi.plugin.stretch.NodePortNetworkingProvider", "STRIMZI_STRETCH_PLUGIN_CLASS_PATH": "/opt/strimzi/plugins/*",
+		"STRIMZI_STRETCH_PLUGIN_CLASS_NAME": "io.strimzi.plugin.stretch.NodePortNetworkingProvider",
+		"STRIMZI_STRETCH_PLUGIN_CLASS_PATH": "/opt/strimzi/plugins/*",
 	}
 	if o, err := parse(t, all); err != nil || !o.Stretch.Configured() || o.Stretch.Remotes[0].ID != "east" {
 		t.Errorf("%+v %v", o.Stretch, err)

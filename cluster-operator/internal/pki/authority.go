@@ -75,7 +75,8 @@ func parseAuthority(in *Input, k kind, config CAConfig) (*authority, error) {
 	for name, secret := range map[string]**corev1.Secret{k.keySecret: &a.keySecret, k.certSecret: &a.certSecret} {
 		fact := in.fact(name)
 		if fact.State == Unknown {
-			return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates", in.Namespace, name), fact.Err}
+			return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates",
+				in.Namespace, name), fact.Err}
 		}
 		*secret = fact.Secret
 	}
@@ -94,7 +95,8 @@ func (c CAConfig) withDefaults() CAConfig {
 	return c
 }
 
-// renewal is how long before they expire certificates are made again. It is shorter than their validity, so that a new one is not due at once.
+// renewal is how long before they expire certificates are made again. It is shorter than their validity, so that a new one is not due at
+// once.
 func (c CAConfig) renewal() time.Duration {
 	if c.RenewalDays >= c.ValidityDays {
 		return days(c.ValidityDays) / 3
@@ -190,7 +192,8 @@ func (a *authority) retain() {
 	}
 }
 
-// retainedName is the name under which a certificate is kept, without the suffix: a number is added where several expire in the same second.
+// retainedName is the name under which a certificate is kept, without the suffix: a number is added where several expire in the same
+// second.
 func (a *authority) retainedName(cert *x509.Certificate) string {
 	first := "ca-" + cert.NotAfter.UTC().Format(retainedLayout)
 	for name, n := first, 1; ; n++ {

@@ -36,7 +36,8 @@ const (
 	clockSkew = 5 * time.Minute
 )
 
-// GenerateKey makes a key of the kind that pki uses: RSA 4096 for CAs, as Strimzi, and ECDSA P-256 for the rest. It uses the system's secure randomness.
+// GenerateKey makes a key of the kind that pki uses: RSA 4096 for CAs, as Strimzi, and ECDSA P-256 for the rest. It uses the system's
+// secure randomness.
 func GenerateKey(use Use) (crypto.Signer, error) {
 	if use == ForCA {
 		return rsa.GenerateKey(rand.Reader, caKeyBits)
@@ -72,7 +73,8 @@ func makeCA(in *Input, subject []byte, key crypto.Signer, validity time.Duration
 }
 
 // makeLeaf makes a certificate for a key, signed by a CA.
-func makeLeaf(in *Input, commonName string, sans []string, key crypto.PublicKey, ca pair, validity time.Duration) (*x509.Certificate, error) {
+func makeLeaf(in *Input, commonName string, sans []string, key crypto.PublicKey, ca pair,
+	validity time.Duration) (*x509.Certificate, error) {
 	template := &x509.Certificate{
 		Subject:  pkix.Name{Organization: []string{organization}, CommonName: commonName},
 		KeyUsage: x509.KeyUsageDigitalSignature,
@@ -87,7 +89,8 @@ func makeLeaf(in *Input, commonName string, sans []string, key crypto.PublicKey,
 	return sign(in, template, ca.cert, key, ca.key, validity)
 }
 
-func sign(in *Input, template, parent *x509.Certificate, key crypto.PublicKey, signer crypto.Signer, validity time.Duration) (*x509.Certificate, error) {
+func sign(in *Input, template, parent *x509.Certificate, key crypto.PublicKey, signer crypto.Signer,
+	validity time.Duration) (*x509.Certificate, error) {
 	number, err := serial(in.Rand)
 	if err != nil {
 		return nil, err
@@ -184,7 +187,8 @@ func sameKey(a, b crypto.PublicKey) bool {
 
 // signed reports whether a CA signed a certificate.
 func signed(ca, cert *x509.Certificate) bool {
-	return bytes.Equal(ca.RawSubject, cert.RawIssuer) && ca.CheckSignature(cert.SignatureAlgorithm, cert.RawTBSCertificate, cert.Signature) == nil
+	return bytes.Equal(ca.RawSubject, cert.RawIssuer) && ca.CheckSignature(cert.SignatureAlgorithm, cert.RawTBSCertificate,
+		cert.Signature) == nil
 }
 
 // sans are the alternative names of a certificate, sorted.

@@ -24,7 +24,8 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 	case !sameKey(a.key.Public(), a.cert().PublicKey) && !replace:
 		return &Error{Reason: ReasonCAKeyMismatch, Message: fmt.Sprintf(
 			"%s: %s in Secret %s/%s does not belong to %s in Secret %s. Nothing is changed. Restore the two Secrets from one backup; or annotate Secret %s with %s=true "+
-				"to make a new key, for which nodes are restarted twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert, a.kind.certSecret,
+				"to make a new key, for which nodes are restarted twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert,
+			a.kind.certSecret,
 			a.kind.keySecret, AnnotationForceReplace)}
 	case w.phase(a) != Settled:
 		a.set(None, "a replacement of the key is going on")
@@ -59,7 +60,8 @@ func (a *authority) decideMissingKey(in *Input, w *world) error {
 	}
 	way := "annotate it with"
 	if a.keySecret == nil {
-		way = fmt.Sprintf("create it without data, with the labels strimzi.io/kind=Kafka and strimzi.io/cluster=%s and the annotation", in.Cluster)
+		way = fmt.Sprintf("create it without data, with the labels strimzi.io/kind=Kafka and strimzi.io/cluster=%s and the annotation",
+			in.Cluster)
 	}
 	return &Error{Reason: ReasonCAKeyLost, Message: fmt.Sprintf(
 		"%s: Secret %s/%s %s. No new key is made. Restore the Secret from a backup; or %s %s=true to make a new key, for which nodes are restarted twice",
@@ -104,7 +106,8 @@ func (a *authority) decideSupplied(in *Input) error {
 	}
 	for i := range a.chain[:len(a.chain)-1] {
 		if !signed(a.chain[i+1], a.chain[i]) {
-			return fail("Failed to validate User supplied %s cert chain in %s: certificate %d is not signed by the one after it", a.kind.title, entryCert, i+1)
+			return fail("Failed to validate User supplied %s cert chain in %s: certificate %d is not signed by the one after it", a.kind.title,
+				entryCert, i+1)
 		}
 	}
 	if a.key == nil && a.kind.keySecret == ClusterCAKeySecret(in.Cluster) {
@@ -114,7 +117,8 @@ func (a *authority) decideSupplied(in *Input) error {
 		return fail("Secret %s/%s for CA %s does not contain %s", in.Namespace, a.kind.keySecret, a.kind.constant, entryKey)
 	}
 	if a.key != nil && !sameKey(a.key.Public(), a.cert().PublicKey) {
-		return fail("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert, a.kind.certSecret)
+		return fail("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret,
+			entryCert, a.kind.certSecret)
 	}
 	var missing []string
 	if !a.hasKeyGeneration {

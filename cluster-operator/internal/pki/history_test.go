@@ -14,8 +14,8 @@ import (
 
 const historySteps = 250
 
-// In any history of renewals, replacements, crashes between any two writes and unknown reads, each node trusts what each other one serves, no key of a CA
-// is lost, and in the end nothing of earlier CAs is left. PROVE=full plays many, PROVE_SEED is the number of the first.
+// In any history of renewals, replacements, crashes between any two writes and unknown reads, each node trusts what each other one serves,
+// no key of a CA is lost, and in the end nothing of earlier CAs is left. PROVE=full plays many, PROVE_SEED is the number of the first.
 func TestHistory(t *testing.T) {
 	histories, first := 5, uint64(0)
 	if os.Getenv("PROVE") == "full" {
@@ -34,7 +34,8 @@ func TestHistory(t *testing.T) {
 			violations++
 		}
 	}
-	fmt.Printf("PROOF {\"name\":\"random histories of certificates\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", histories*historySteps, violations, first)
+	fmt.Printf("PROOF {\"name\":\"random histories of certificates\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", histories*historySteps,
+		violations, first)
 }
 
 func play(s *sim, seed uint64, steps int) error {

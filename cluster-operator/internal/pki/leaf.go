@@ -49,7 +49,8 @@ func (l *leaf) signedBy(ca *x509.Certificate) bool {
 // readLeaves reads the Secrets of all leaves that there should be. The error is that one is somebody else's.
 func readLeaves(in *Input) ([]*leaf, error) {
 	leaves := []*leaf{{
-		secretName: OperatorSecret(in.Cluster), entry: entryOperator, commonName: "cluster-operator", component: component{name: "strimzi", kind: "strimzi"},
+		secretName: OperatorSecret(in.Cluster), entry: entryOperator, commonName: "cluster-operator",
+		component: component{name: "strimzi", kind: "strimzi"},
 	}}
 	if in.TopicOperator {
 		leaves = append(leaves, &leaf{

@@ -15,7 +15,8 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// settleGenerations gives a CA the generations that its Secrets do not say: those that the nodes know, or the next ones where nodes may hang on another key.
+// settleGenerations gives a CA the generations that its Secrets do not say: those that the nodes know, or the next ones where nodes may
+// hang on another key.
 func (a *authority) settleGenerations(w *world) {
 	keys, certs := w.seenKey(a), w.seenCert(a)
 	if !a.hasKeyGeneration {
@@ -70,8 +71,8 @@ func (a *authority) operate(in *Input, w *world) error {
 	return nil
 }
 
-// subject is the subject of the CA's next certificate. One of the same key keeps the subject that leaves name as their issuer; w is nil for a new key.
-// It is raw, since a name that is encoded otherwise is another name.
+// subject is the subject of the CA's next certificate. One of the same key keeps the subject that leaves name as their issuer; w is nil for
+// a new key. It is raw, since a name that is encoded otherwise is another name.
 func (a *authority) subject(w *world) ([]byte, error) {
 	if w != nil {
 		known := slices.Concat(a.chain, w.trusted)
@@ -167,8 +168,8 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 	return []Desired{desired(keys, a.keySecret), desired(certs, a.certSecret)}, nil
 }
 
-// annotateDistrust keeps account of keys that a user asked to replace: their reason may be that the old key leaked, so that the nodes that still trust it
-// are restarted once more.
+// annotateDistrust keeps account of keys that a user asked to replace: their reason may be that the old key leaked, so that the nodes that
+// still trust it are restarted once more.
 func (a *authority) annotateDistrust(annotations map[string]string, settled bool) {
 	if a.operation == ReplaceKey && annotations[AnnotationForceReplace] == "true" {
 		delete(annotations, AnnotationForceReplace)
@@ -235,15 +236,18 @@ func (a *authority) warn(now time.Time) []Problem {
 	left := a.cert().NotAfter.Sub(now)
 	switch {
 	case left <= 0:
-		return []Problem{{Failing, ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expired at %s", a.kind.title, a.cert().NotAfter.Format(time.RFC3339))}}
+		return []Problem{{Failing, ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expired at %s", a.kind.title,
+			a.cert().NotAfter.Format(time.RFC3339))}}
 	case a.operation == Supplied && left < a.config.renewal():
 		return []Problem{{Warning, ReasonCAExpiring, fmt.Sprintf(
 			"the certificate of the %s, which the user supplies, expires at %s. Replace %s in Secret %s and raise its annotation %s", a.kind.title,
 			a.cert().NotAfter.Format(time.RFC3339), entryCert, a.kind.certSecret, AnnotationCACertGeneration)}}
 	case a.operation != Supplied && left < lastChance:
-		return []Problem{{Warning, ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expires at %s: %s", a.kind.title, a.cert().NotAfter.Format(time.RFC3339), a.reason)}}
+		return []Problem{{Warning, ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expires at %s: %s", a.kind.title,
+			a.cert().NotAfter.Format(time.RFC3339), a.reason)}}
 	case a.operation == Postponed:
-		return []Problem{{Warning, ReasonPostponed, fmt.Sprintf("%s: %s; the certificate expires at %s", a.kind.title, a.reason, a.cert().NotAfter.Format(time.RFC3339))}}
+		return []Problem{{Warning, ReasonPostponed, fmt.Sprintf("%s: %s; the certificate expires at %s", a.kind.title, a.reason,
+			a.cert().NotAfter.Format(time.RFC3339))}}
 	}
 	return nil
 }

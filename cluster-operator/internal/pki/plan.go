@@ -14,8 +14,8 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// Plan decides what the certificates of a Kafka cluster should be. The error, an *Error where a user or a later read can help, means that nothing may be
-// changed that depends on certificates: what runs keeps running.
+// Plan decides what the certificates of a Kafka cluster should be. The error, an *Error where a user or a later read can help, means that
+// nothing may be changed that depends on certificates: what runs keeps running.
 func Plan(in Input) (Result, error) {
 	windows, problems := parseSchedule(in.Windows)
 	r := Result{Problems: problems, PodAnnotations: map[string]map[string]string{}}
@@ -102,7 +102,8 @@ func (r *Result) putCAs(in *Input, cluster, clients *authority, phase Phase, mov
 		r.Problems = append(r.Problems, a.warn(in.Now)...)
 		if a.config.RenewalDays >= a.config.ValidityDays {
 			r.Problems = append(r.Problems, Problem{Warning, ReasonRenewal, fmt.Sprintf(
-				"%s: renewalDays (%d) is not less than validityDays (%d); a third of validityDays is used instead", a.kind.title, a.config.RenewalDays, a.config.ValidityDays)})
+				"%s: renewalDays (%d) is not less than validityDays (%d); a third of validityDays is used instead", a.kind.title, a.config.RenewalDays,
+				a.config.ValidityDays)})
 		}
 		if a.operation != None && a.operation != Supplied {
 			r.Decisions = append(r.Decisions, Decision{a.kind.keySecret, string(a.operation), a.reason})
@@ -152,7 +153,8 @@ func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate,
 	for _, l := range leaves {
 		if flaw := i.flaw(l, time.Time{}); flaw != "" && !l.unknown {
 			r.Problems = append(r.Problems, Problem{Warning, ReasonOldKeyGone, fmt.Sprintf(
-				"Secret %s gets a certificate of the new CA (%s), which nodes trust only after they were restarted: the old CA's key is gone", l.secretName, flaw)})
+				"Secret %s gets a certificate of the new CA (%s), which nodes trust only after they were restarted: the old CA's key is gone",
+				l.secretName, flaw)})
 		}
 	}
 }

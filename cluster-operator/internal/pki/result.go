@@ -61,7 +61,8 @@ type CAState struct {
 	KeyGeneration  int
 	// CertPEM is the CA's current certificate: ca.crt.
 	CertPEM []byte
-	// TrustPEM are all certificates that clients should trust: the current one, and the old ones while nodes may serve certificates that they signed.
+	// TrustPEM are all certificates that clients should trust: the current one, and the old ones while nodes may serve certificates that they
+	// signed.
 	TrustPEM []byte
 	// NotAfter is when the current certificate expires.
 	NotAfter time.Time
@@ -94,8 +95,9 @@ type Decision struct {
 
 func (d Decision) String() string { return fmt.Sprintf("%s: %s: %s", d.Object, d.Action, d.Reason) }
 
-// Result is what should be. It is applied in the order of its fields: CAs, TrustBundle (in each Kubernetes cluster), Leaves, and then StrimziPodSets with
-// PodAnnotations. If one write fails, those after it are left for the next pass: an annotation promises that the Secrets were there before the pod.
+// Result is what should be. It is applied in the order of its fields: CAs, TrustBundle (in each Kubernetes cluster), Leaves, and then
+// StrimziPodSets with PodAnnotations. If one write fails, those after it are left for the next pass: an annotation promises that the
+// Secrets were there before the pod.
 type Result struct {
 	// CAs are the Secrets of generated CAs. They stay in the central Kubernetes cluster.
 	CAs []Desired

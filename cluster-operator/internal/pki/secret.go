@@ -77,7 +77,8 @@ func desired(secret, existing *corev1.Secret) Desired {
 	return Desired{secret, Update}
 }
 
-// Certifies reports whether the certificate of a node is for all of these names and addresses, and returns the hash that a pod carries that serves it.
+// Certifies reports whether the certificate of a node is for all of these names and addresses, and returns the hash that a pod carries that
+// serves it.
 func Certifies(secret *corev1.Secret, pod string, names []string) (hash string, all bool) {
 	if secret == nil {
 		return "", false

@@ -54,7 +54,8 @@ func newSim(nodes int) *sim {
 			ClusterCA: CAConfig{Generate: true, OwnerReference: true}, ClientsCA: CAConfig{Generate: true, OwnerReference: true},
 			Rand: cryptorand.Reader, NewKey: testKey, TopicOperator: true,
 		},
-		secrets: map[string]*corev1.Secret{}, declared: map[string]map[string]string{}, pods: map[string]*simPod{}, now: at("2026-11-22 12:00:00"),
+		secrets: map[string]*corev1.Secret{}, declared: map[string]map[string]string{}, pods: map[string]*simPod{},
+		now:      at("2026-11-22 12:00:00"),
 		restarts: map[string]int{}, verified: map[string]bool{}, plan: Plan,
 	}
 	for i := range nodes {
@@ -73,7 +74,8 @@ func (s *sim) read(unknown ...string) Input {
 	in := s.in
 	in.Now = s.now
 	in.Secrets = map[string]Fact{}
-	names := []string{ClusterCAKeySecret("c"), ClusterCACertSecret("c"), ClientsCAKeySecret("c"), ClientsCACertSecret("c"), TrustBundleSecret("c"), OperatorSecret("c"), TopicOperatorSecret("c")}
+	names := []string{ClusterCAKeySecret("c"), ClusterCACertSecret("c"), ClientsCAKeySecret("c"), ClientsCACertSecret("c"),
+		TrustBundleSecret("c"), OperatorSecret("c"), TopicOperatorSecret("c")}
 	for _, n := range in.Nodes {
 		names = append(names, n.PodName)
 	}
@@ -114,7 +116,8 @@ func (s *sim) pass(writes int, check func() error, unknown ...string) error {
 		if writes--; writes < 0 {
 			return nil
 		}
-		if existing := s.secrets[d.Name]; existing != nil && d.Change == Create || existing != nil && d.ResourceVersion != "" && existing.ResourceVersion != d.ResourceVersion {
+		if existing := s.secrets[d.Name]; existing != nil && d.Change == Create || existing != nil && d.ResourceVersion != "" &&
+			existing.ResourceVersion != d.ResourceVersion {
 			return nil // conflict: look again
 		}
 		s.version++
@@ -217,8 +220,8 @@ func (s *sim) converge(check func() error) error {
 	return errors.New("does not converge")
 }
 
-// check is the truth: each node trusts what each other node serves, and what the operators present; the operator trusts what each node serves; and no CA
-// certificate is published whose key is lost.
+// check is the truth: each node trusts what each other node serves, and what the operators present; the operator trusts what each node
+// serves; and no CA certificate is published whose key is lost.
 func (s *sim) check() error { return errors.Join(s.checkNodes(), s.checkClients(), s.checkKeys()) }
 
 // checkNodes is that nodes trust each other and the operators.
@@ -229,7 +232,8 @@ func (s *sim) checkNodes() error {
 				return fmt.Errorf("%s does not trust %s: %w", name, other, err)
 			}
 		}
-		for secret, entry := range map[string]string{OperatorSecret("c"): "cluster-operator.crt", TopicOperatorSecret("c"): "entity-operator.crt"} {
+		for secret, entry := range map[string]string{OperatorSecret("c"): "cluster-operator.crt",
+			TopicOperatorSecret("c"): "entity-operator.crt"} {
 			if held := s.secrets[secret]; held != nil {
 				if err := s.verify(pod.trusts, held.Data[entry]); err != nil {
 					return fmt.Errorf("%s does not trust %s: %w", name, secret, err)
@@ -257,7 +261,8 @@ func (s *sim) checkClients() error {
 }
 
 func (s *sim) checkKeys() error {
-	for key, cert := range map[string]string{ClusterCAKeySecret("c"): ClusterCACertSecret("c"), ClientsCAKeySecret("c"): ClientsCACertSecret("c")} {
+	for key, cert := range map[string]string{ClusterCAKeySecret("c"): ClusterCACertSecret("c"),
+		ClientsCAKeySecret("c"): ClientsCACertSecret("c")} {
 		if s.secrets[cert] == nil {
 			continue
 		}
@@ -301,7 +306,8 @@ func verify(trusted, presented []byte, now time.Time) error {
 	for _, cert := range chain[1:] {
 		between.AddCert(cert)
 	}
-	_, err = chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	_, err = chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	return err
 }
 
@@ -327,7 +333,8 @@ func (s *sim) step(r *rand.Rand) error {
 	case n < 45: // the operator ends between two writes
 		return s.pass(r.IntN(8), s.check)
 	case n < 52: // something cannot be read
-		unknown := append([]string{"pods", ClusterCAKeySecret("c"), ClusterCACertSecret("c"), ClientsCAKeySecret("c"), TrustBundleSecret("c"), OperatorSecret("c")}, names...)
+		unknown := append([]string{"pods", ClusterCAKeySecret("c"), ClusterCACertSecret("c"), ClientsCAKeySecret("c"), TrustBundleSecret("c"),
+			OperatorSecret("c")}, names...)
 		err := s.pass(1000, s.check, unknown[r.IntN(len(unknown))])
 		if e := (*Error)(nil); errors.As(err, &e) && e.Reason == ReasonUnknown {
 			return nil

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Window is a maintenance window: a Quartz cron expression in GMT, with seconds first and an optional year. The window is open in each second that satisfies it.
+// Window is a maintenance window: a Quartz cron expression in GMT, with seconds first and an optional year. The window is open in each
+// second that satisfies it.
 type Window struct {
 	seconds, minutes, hours, months set
 	years                           set // nil: every year
@@ -40,9 +41,10 @@ var (
 	minuteField = field{name: "minutes", max: 59}
 	hourField   = field{name: "hours", max: 23}
 	dayField    = field{name: "day of month", min: 1, max: 31}
-	monthField  = field{name: "month", min: 1, max: 12, names: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}}
-	weekField   = field{name: "day of week", min: 1, max: 7, names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}}
-	yearField   = field{name: "year", min: 1970, max: 2099}
+	monthField  = field{name: "month", min: 1, max: 12, names: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT",
+		"NOV", "DEC"}}
+	weekField = field{name: "day of week", min: 1, max: 7, names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}}
+	yearField = field{name: "year", min: 1970, max: 2099}
 )
 
 // ParseWindow reads a Quartz cron expression. Source: org.quartz.CronExpression, which Strimzi uses.
@@ -57,7 +59,8 @@ func ParseWindow(expression string) (*Window, error) {
 		of   field
 		text string
 		into *set
-	}{{secondField, fields[0], &w.seconds}, {minuteField, fields[1], &w.minutes}, {hourField, fields[2], &w.hours}, {monthField, fields[4], &w.months}} {
+	}{{secondField, fields[0], &w.seconds}, {minuteField, fields[1], &w.minutes}, {hourField, fields[2], &w.hours},
+		{monthField, fields[4], &w.months}} {
 		if *part.into, err = part.of.parse(part.text); err != nil {
 			return nil, fmt.Errorf("%q: %w", expression, err)
 		}
@@ -335,7 +338,8 @@ const (
 	rollTime = 24 * time.Hour
 )
 
-// mayRenew reports whether a certificate that is due may be renewed now: a window is open, or the certificate is about to expire and none opens in time.
+// mayRenew reports whether a certificate that is due may be renewed now: a window is open, or the certificate is about to expire and none
+// opens in time.
 func (s schedule) mayRenew(now, notAfter time.Time) bool {
 	if s.open(now) {
 		return true

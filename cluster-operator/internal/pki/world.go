@@ -25,7 +25,8 @@ func newWorld(in *Input) (*world, error) {
 	name := TrustBundleSecret(in.Cluster)
 	bundle := in.fact(name)
 	if bundle.State == Unknown {
-		return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates", in.Namespace, name), bundle.Err}
+		return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates",
+			in.Namespace, name), bundle.Err}
 	}
 	if bundle.State == Present {
 		if err := ours(in, bundle.Secret); err != nil {
@@ -89,8 +90,9 @@ func (w *world) servesCurrent(a *authority) bool {
 // moved reports whether all running nodes have left earlier keys of the cluster CA behind.
 func (w *world) moved(a *authority) bool { return w.trustsCurrent(a) && w.servesCurrent(a) }
 
-// former are certificates of other keys than the current one that nodes may still hang on: those that the CA's Secret keeps, and, in case that Secret was
-// lost or restored from a backup, those that the trust bundle and the chains of leaves hold while nodes have not moved to the current one.
+// former are certificates of other keys than the current one that nodes may still hang on: those that the CA's Secret keeps, and, in case
+// that Secret was lost or restored from a backup, those that the trust bundle and the chains of leaves hold while nodes have not moved to
+// the current one.
 func (w *world) former(a *authority) []*x509.Certificate {
 	certs := a.replaced()
 	if a.kind.subject != clusterSubject || w.moved(a) {
@@ -131,8 +133,8 @@ func (w *world) phase(a *authority) Phase {
 	return Settled
 }
 
-// unexplained reports whether leaves hang on a CA that nodes trust and that the CA's Secrets do not know, though their generations say that it is the
-// current one: somebody exchanged the CA and left the generations alone.
+// unexplained reports whether leaves hang on a CA that nodes trust and that the CA's Secrets do not know, though their generations say that
+// it is the current one: somebody exchanged the CA and left the generations alone.
 func (w *world) unexplained(a *authority) bool {
 	for _, l := range w.leaves {
 		n, ok := l.generation()
@@ -167,7 +169,8 @@ func (w *world) hanging(in *Input, a *authority) (string, error) {
 	for _, l := range w.leaves {
 		if l.unknown && a.kind.subject == clusterSubject {
 			return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
-				"%s: Secret %s/%s is missing, and no new key is made while Secret %s could not be read", a.kind.title, in.Namespace, a.kind.keySecret, l.secretName)}
+				"%s: Secret %s/%s is missing, and no new key is made while Secret %s could not be read", a.kind.title, in.Namespace, a.kind.keySecret,
+				l.secretName)}
 		}
 		if l.cert != nil && a.kind.subject == clusterSubject {
 			found = append(found, "the certificate in Secret "+l.secretName)

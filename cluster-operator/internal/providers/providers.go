@@ -26,8 +26,8 @@ func builtIn() map[string]network.Factory {
 	return map[string]network.Factory{nodeport.Name: nodeport.New, loadbalancer.Name: loadbalancer.New, mcs.Name: mcs.New}
 }
 
-// aliases maps other names of the built-in providers, in lower case, to theirs. Source: the class names in the proposal of stretch clusters for Strimzi,
-// and the short names in its prototype.
+// aliases maps other names of the built-in providers, in lower case, to theirs. Source: the class names in the proposal of stretch clusters
+// for Strimzi, and the short names in its prototype.
 func aliases() map[string]string {
 	return map[string]string{
 		"nodeportnetworkingprovider":     nodeport.Name,
@@ -41,7 +41,8 @@ func aliases() map[string]string {
 
 // Options name a provider.
 type Options struct {
-	// Name is that of a built-in provider, the class name that Strimzi's users give for it, or that of a program: STRIMZI_STRETCH_PLUGIN_CLASS_NAME.
+	// Name is that of a built-in provider, the class name that Strimzi's users give for it, or that of a program:
+	// STRIMZI_STRETCH_PLUGIN_CLASS_NAME.
 	Name string
 	// Path lists files, and folders followed by /*, with colons between, where programs are looked for: STRIMZI_STRETCH_PLUGIN_CLASS_PATH.
 	Path string

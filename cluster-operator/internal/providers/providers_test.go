@@ -11,7 +11,8 @@ import (
 func TestNamesOfBuiltInProviders(t *testing.T) {
 	for name, want := range map[string]string{
 		"nodeport": "nodeport", "NodePort": "nodeport", "io.strimzi.plugin.stretch.NodePortNetworkingProvider": "nodeport",
-		"loadbalancer": "loadbalancer", "lb": "loadbalancer", "load-balancer": "loadbalancer", "io.strimzi.plugin.stretch.LoadBalancerNetworkingProvider": "loadbalancer",
+		"loadbalancer": "loadbalancer", "lb": "loadbalancer", "load-balancer": "loadbalancer",
+		"io.strimzi.plugin.stretch.LoadBalancerNetworkingProvider": "loadbalancer",
 		"mcs": "mcs", "multicluster": "mcs", "com.example.McsNetworkingProvider": "mcs",
 	} {
 		provider, end, err := Open(t.Context(), Options{Name: name, Path: "/opt/strimzi/plugins/*", Operator: "1.0.0"})
@@ -41,9 +42,11 @@ func TestWhatIsWrong(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"no such provider", Options{Name: "com.example.Mine", Path: "/nowhere/*"}, `there is no network provider "com.example.Mine": loadbalancer, mcs, nodeport are built in, and no program network-provider-... was found in /nowhere/*`},
+		{"no such provider", Options{Name: "com.example.Mine", Path: "/nowhere/*"},
+			`there is no network provider "com.example.Mine": loadbalancer, mcs, nodeport are built in, and no program network-provider-... was found in /nowhere/*`},
 		{"no such program", Options{Name: "b", Path: dir + "/*"}, "and the programs for a were found in"},
-		{"a program that is no provider", Options{Name: "a", Path: "/nowhere/*:" + dir + "/network-provider-a"}, "network-provider-a does not start"},
+		{"a program that is no provider", Options{Name: "a", Path: "/nowhere/*:" + dir + "/network-provider-a"},
+			"network-provider-a does not start"},
 		{"a wrong setting", Options{Name: "mcs", Settings: map[string]string{"x": "y"}}, "network provider mcs: setting x is not known"},
 		{"a wrong path", Options{Name: "mcs", Path: "["}, `path "[" of network providers`},
 	} {
@@ -60,7 +63,8 @@ func TestAProgramComesFirst(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../network/example").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	provider, end, err := Open(t.Context(), Options{Name: "mcs", Path: filepath.Dir(path) + "/*", Settings: map[string]string{"domain": "example.com"}, Operator: "1.0.0"})
+	provider, end, err := Open(t.Context(), Options{Name: "mcs", Path: filepath.Dir(path) + "/*",
+		Settings: map[string]string{"domain": "example.com"}, Operator: "1.0.0"})
 	if err != nil {
 		t.Fatal(err)
 	}

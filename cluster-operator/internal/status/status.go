@@ -80,12 +80,14 @@ func Of(in Input) v1.KafkaStatus {
 	conditions := append([]v1.Condition{ready}, stretched(in)...)
 	s.StretchClusters = stretchClusters(in)
 	if in.Failure != nil && in.Failure.Stalled {
-		conditions = append(conditions, v1.Condition{Type: Stalled, Status: v1.ConditionTrue, Reason: in.Failure.Reason, Message: in.Failure.Message})
+		conditions = append(conditions, v1.Condition{Type: Stalled, Status: v1.ConditionTrue, Reason: in.Failure.Reason,
+			Message: in.Failure.Message})
 	}
 	if len(in.Pending) > 0 {
-		conditions = append(conditions, v1.Condition{Type: UpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded", Message: fmt.Sprintf(
-			"this version of the operator would change %s; annotate the StrimziPodSets with strimzi.io/manual-rolling-update: \"true\" to apply that now",
-			strings.Join(in.Pending, ", "))})
+		conditions = append(conditions, v1.Condition{Type: UpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
+			Message: fmt.Sprintf(
+				"this version of the operator would change %s; annotate the StrimziPodSets with strimzi.io/manual-rolling-update: \"true\" to apply that now",
+				strings.Join(in.Pending, ", "))})
 	}
 	for _, w := range in.Warnings {
 		conditions = append(conditions, v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: w.Reason, Message: w.Message})
@@ -132,13 +134,15 @@ func readiness(in Input) v1.Condition {
 		return no("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready", ready, nodes))
 	}
 	if in.TopicOperatorNotReady {
-		return no("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not", in.Kafka.Name))
+		return no("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not",
+			in.Kafka.Name))
 	}
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
 }
 
 // order is the order in which listeners are listed. Source: Strimzi.
-var order = []v1.ListenerType{v1.ListenerInternal, v1.ListenerLoadBalancer, v1.ListenerNodePort, v1.ListenerRoute, v1.ListenerTLSRoute, v1.ListenerIngress,
+var order = []v1.ListenerType{v1.ListenerInternal, v1.ListenerLoadBalancer, v1.ListenerNodePort, v1.ListenerRoute, v1.ListenerTLSRoute,
+	v1.ListenerIngress,
 	v1.ListenerClusterIP}
 
 func listeners(in Input) []v1.ListenerStatus {

@@ -36,7 +36,8 @@ type Cluster struct {
 	// Nodes are the ids of the nodes there, as last known, and Ready is how many of these are ready.
 	Nodes []int32
 	Ready int32
-	// Problem is why nothing can be said or done there now; nil if all is well. Since is when that began, and LastSeen when the API server last answered.
+	// Problem is why nothing can be said or done there now; nil if all is well. Since is when that began, and LastSeen when the API server
+	// last answered.
 	Problem         *Problem
 	Since, LastSeen time.Time
 }
@@ -94,7 +95,8 @@ func stretched(in Input) []v1.Condition {
 	conditions := []v1.Condition{{Type: StretchCluster, Status: v1.ConditionTrue, Reason: "StretchClusterActive", Message: fmt.Sprintf(
 		"Stretch cluster active: provider=%s, central=%s, clusters=%s", in.Stretch.Provider, in.Stretch.Central, strings.Join(ids, ","))}}
 	if lost := in.Stretch.lost(); len(lost) > 0 {
-		conditions = append(conditions, v1.Condition{Type: Degraded, Status: v1.ConditionTrue, Reason: "RemoteClusterUnreachable", Message: describeLost(lost)})
+		conditions = append(conditions, v1.Condition{Type: Degraded, Status: v1.ConditionTrue, Reason: "RemoteClusterUnreachable",
+			Message: describeLost(lost)})
 	}
 	return conditions
 }

@@ -15,13 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Start starts an API server with its etcd, and with the CustomResourceDefinitions of this repository if crds says so. The programs are those in
-// KUBEBUILDER_ASSETS, else they are built.
+// Start starts an API server with its etcd, and with the CustomResourceDefinitions of this repository if crds says so. The programs are
+// those in KUBEBUILDER_ASSETS, else they are built.
 func Start(crds bool) (*envtest.Environment, error) {
 	_, file, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
 	// The machine may be busy.
-	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute, BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS")}
+	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
+		BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS")}
 	if crds {
 		env.CRDDirectoryPaths, env.ErrorIfCRDPathMissing = []string{filepath.Join(root, "config", "crd", "bases")}, true
 	}

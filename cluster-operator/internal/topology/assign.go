@@ -23,8 +23,8 @@ type Input struct {
 	Replicas map[int32]int
 	// Force lets brokers go whatever they hold: annotation strimzi.io/skip-broker-scaledown-check.
 	Force bool
-	// Away are the ids of the Kubernetes clusters that can't be reached. Running and Volumes hold what was last known of them; nothing there changes,
-	// and no id is given that might belong to a volume there.
+	// Away are the ids of the Kubernetes clusters that can't be reached. Running and Volumes hold what was last known of them; nothing there
+	// changes, and no id is given that might belong to a volume there.
 	Away []string
 }
 
@@ -80,7 +80,8 @@ func (a *assignment) untouched(spec PoolSpec) Pool {
 		}
 	}
 	slices.SortFunc(p.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
-	if others := slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Roles != spec.Roles }); others || len(p.Nodes) != int(spec.Replicas) {
+	if others := slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Roles != spec.Roles }); others ||
+		len(p.Nodes) != int(spec.Replicas) {
 		a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf(
 			"The change of KafkaNodePool %s waits: Kubernetes cluster %s can't be reached", spec.Name, spec.Cluster)})
 	}
@@ -157,9 +158,10 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 		for range missing {
 			id, found := a.newID(spec.Name, wanted, next)
 			if !found {
-				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf("Scale-up of KafkaNodePool %s is blocked: Kubernetes "+
-					"cluster %s can't be reached, and may hold volumes of nodes. Annotate the pool with strimzi.io/next-node-ids and ids that were never used "+
-					"to go on without it", spec.Name, strings.Join(a.Away, ", "))})
+				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name,
+					Message: fmt.Sprintf("Scale-up of KafkaNodePool %s is blocked: Kubernetes "+
+						"cluster %s can't be reached, and may hold volumes of nodes. Annotate the pool with strimzi.io/next-node-ids and ids that were never used "+
+						"to go on without it", spec.Name, strings.Join(a.Away, ", "))})
 				break
 			}
 			a.owner[id] = spec.Name
@@ -179,20 +181,22 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 	return wanted
 }
 
-// mayJoin reports whether nodes can be added to a pool. Voters are fixed once controllers run: with two sets of voters in use, two majorities
-// could elect a leader each.
+// mayJoin reports whether nodes can be added to a pool. Voters are fixed once controllers run: with two sets of voters in use, two
+// majorities could elect a leader each.
 func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 	formed := slices.ContainsFunc(a.Running, func(n Node) bool { return n.Roles.Controller })
 	if !spec.Roles.Controller || !formed {
 		return true
 	}
-	a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf("Scale-up of KafkaNodePool %s by %d is blocked: "+
-		"the voters of the controller quorum can't change while the cluster runs. Add brokers in a pool without the controller role", spec.Name, missing)})
+	a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name,
+		Message: fmt.Sprintf("Scale-up of KafkaNodePool %s by %d is blocked: "+
+			"the voters of the controller quorum can't change while the cluster runs. Add brokers in a pool without the controller role",
+			spec.Name, missing)})
 	return false
 }
 
-// newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free. While a Kubernetes cluster
-// is away, nobody knows which ids are free.
+// newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free. While a
+// Kubernetes cluster is away, nobody knows which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]
@@ -219,7 +223,8 @@ func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, foun
 func (a *assignment) annotation(spec PoolSpec, which, text string) ids {
 	list, err := parseIDs(text)
 	if err != nil {
-		a.result.Notes = append(a.result.Notes, fmt.Sprintf("Invalid annotation strimzi.io/%s-node-ids on KafkaNodePool %s with value %s", which, spec.Name, text))
+		a.result.Notes = append(a.result.Notes, fmt.Sprintf("Invalid annotation strimzi.io/%s-node-ids on KafkaNodePool %s with value %s", which,
+			spec.Name, text))
 	}
 	return list
 }

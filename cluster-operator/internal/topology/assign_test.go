@@ -209,7 +209,8 @@ func TestVotersAreFixedOnceTheyRun(t *testing.T) {
 	g.Expect(got.Blocked).To(HaveLen(1))
 
 	// Ids in a status were voters from the start, though their pods are not there yet.
-	got, err = Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(combined), pool("b", 2, 1, 2).as(combined)}, Running: nodes("a", combined, 0)})
+	got, err = Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(combined), pool("b", 2, 1, 2).as(combined)},
+		Running: nodes("a", combined, 0)})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(wanted(got)).To(Equal(map[string][]int32{"a": {0}, "b": {1, 2}}))
 	g.Expect(got.Blocked).To(BeEmpty())

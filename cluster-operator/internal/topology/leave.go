@@ -31,7 +31,8 @@ func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node 
 		}
 	}
 	if len(voters) > 0 {
-		reasons = append(reasons, fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (nodes %s)", strings.Join(voters, ", ")))
+		reasons = append(reasons, fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (nodes %s)",
+			strings.Join(voters, ", ")))
 	}
 	if len(stay) > 0 {
 		a.block(pool, stay, fmt.Sprintf("%s KafkaNodePool %s is blocked: %s", what, pool, strings.Join(reasons, "; ")))

@@ -38,8 +38,9 @@ func (f *findings) authorization() {
 	}
 	switch a.Type {
 	case v1.AuthorizationOPA, v1.AuthorizationKeycloak:
-		f.fail("AuthorizationRemoved", v1.ReasonUnsupportedField, "authorization is of type %s, which v1 does not have and this operator does not support: "+
-			"use type custom, with an authorizerClass that is in the image or in a volume", a.Type)
+		f.fail("AuthorizationRemoved", v1.ReasonUnsupportedField,
+			"authorization is of type %s, which v1 does not have and this operator does not support: "+
+				"use type custom, with an authorizerClass that is in the image or in a volume", a.Type)
 	case v1.AuthorizationCustom:
 		if a.AuthorizerClass == "" {
 			f.invalid("AuthorizerMissing", "authorization of type custom needs an authorizerClass")

@@ -20,7 +20,8 @@ var configKey = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 var ownAliases = []string{"strimzienv", "strimzifile", "strimzidir", "strimzisecrets"}
 
 // factors are the numbers of replicas that no cluster with fewer brokers can make.
-var factors = []string{"default.replication.factor", "offsets.topic.replication.factor", "transaction.state.log.replication.factor", "transaction.state.log.min.isr"}
+var factors = []string{"default.replication.factor", "offsets.topic.replication.factor", "transaction.state.log.replication.factor",
+	"transaction.state.log.min.isr"}
 
 // config checks what is wanted of Kafka against what its version takes, and against the number of brokers.
 func (f *findings) config() {
@@ -65,7 +66,8 @@ func (f *findings) values(table *configdef.Table, key, value string) {
 func (f *findings) providers(value string) {
 	for alias := range strings.SplitSeq(value, ",") {
 		if alias = strings.TrimSpace(alias); slices.Contains(ownAliases, alias) {
-			f.fail("ConfigProvider", v1.ReasonInvalidConfiguration, "config.provider %s not permitted as it reserved for Strimzi. Not permitted aliases: [%s]",
+			f.fail("ConfigProvider", v1.ReasonInvalidConfiguration,
+				"config.provider %s not permitted as it reserved for Strimzi. Not permitted aliases: [%s]",
 				alias, strings.Join(ownAliases, ", "))
 		}
 	}

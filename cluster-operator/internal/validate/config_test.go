@@ -27,16 +27,21 @@ func TestWrongConfig(t *testing.T) {
 		value("int with a unit", `log.segment.bytes: 1Gi`, "log.segment.bytes has value '1Gi' which is not an int"),
 		value("int too large", `log.segment.bytes: 10737418240`, "log.segment.bytes has value '10737418240' which is not an int"),
 		value("long", `log.retention.ms: 7d`, "log.retention.ms has value '7d' which is not a long"),
-		value("short", `transaction.state.log.num.partitions: "fifty"`, "transaction.state.log.num.partitions has value 'fifty' which is not an int"),
-		value("double", `log.cleaner.io.max.bytes.per.second: fast`, "log.cleaner.io.max.bytes.per.second has value 'fast' which is not a double"),
+		value("short", `transaction.state.log.num.partitions: "fifty"`,
+			"transaction.state.log.num.partitions has value 'fifty' which is not an int"),
+		value("double", `log.cleaner.io.max.bytes.per.second: fast`,
+			"log.cleaner.io.max.bytes.per.second has value 'fast' which is not a double"),
 		value("below the range", `num.network.threads: 0`, "num.network.threads has value 0 which less than the minimum value 1"),
 		value("negative", `queued.max.requests: -1`, "queued.max.requests has value -1 which less than the minimum value 1"),
-		value("above the range", `log.cleaner.min.cleanable.ratio: 1.5`, "log.cleaner.min.cleanable.ratio has value 1.5 which greater than the maximum value 1"),
+		value("above the range", `log.cleaner.min.cleanable.ratio: 1.5`,
+			"log.cleaner.min.cleanable.ratio has value 1.5 which greater than the maximum value 1"),
 		value("enum", `compression.type: brotli`, "compression.type has value 'brotli' which is not one of the allowed values: [uncompressed, zstd, lz4, snappy, gzip, producer]"),
 		value("enum in any case", `group.consumer.migration.policy: maybe`,
 			"group.consumer.migration.policy has value 'maybe' which is not one of the allowed values (case-insensitive): [DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL]"),
-		value("enum of times", `log.message.timestamp.type: createtime`, "log.message.timestamp.type has value 'createtime' which is not one of the allowed values: [CreateTime, LogAppendTime]"),
-		value("list, unknown item", `log.cleanup.policy: archive`, "log.cleanup.policy contains values [archive] which are not in the allowed items [compact, delete]"),
+		value("enum of times", `log.message.timestamp.type: createtime`,
+			"log.message.timestamp.type has value 'createtime' which is not one of the allowed values: [CreateTime, LogAppendTime]"),
+		value("list, unknown item", `log.cleanup.policy: archive`,
+			"log.cleanup.policy contains values [archive] which are not in the allowed items [compact, delete]"),
 		value("list, twice", `log.cleanup.policy: [delete, delete]`, "log.cleanup.policy contains duplicate values"),
 		value("list, empty value", `metric.reporters: "a,,b"`, "metric.reporters contains empty values"),
 		{name: "a map", changes: configured(`num.partitions: {a: 1}`), code: "ConfigType",
@@ -44,13 +49,15 @@ func TestWrongConfig(t *testing.T) {
 		{name: "a key of two lines", changes: configured(`"num.partitions=1\nauto.create.topics.enable": 1`), code: "ConfigKey",
 			message: badConfig(`"num.partitions=1\nauto.create.topics.enable" is no key of Kafka's configuration`)},
 		{name: "an empty key", changes: configured(`"": 1`), code: "ConfigKey", message: badConfig(`"" is no key of Kafka's configuration`)},
-		{name: "config.providers: our alias", changes: configured(`config.providers: "env,strimzienv"`), code: "ConfigProvider", reason: invalidConfiguration,
+		{name: "config.providers: our alias", changes: configured(`config.providers: "env,strimzienv"`), code: "ConfigProvider",
+			reason:  invalidConfiguration,
 			message: "config.provider strimzienv not permitted as it reserved for Strimzi. Not permitted aliases: [strimzienv, strimzifile, strimzidir, strimzisecrets]"},
 	})
 	g := NewWithT(t)
 	in := input(t, "")
 	in.Kafka.Spec.Kafka.Config["num.partitions"] = v1.ConfigValue{}
-	g.Expect(Validate(in).Errors).To(Equal([]Problem{{"ConfigType", invalidResource, badConfig("num.partitions has the value null: null has no text form")}}))
+	g.Expect(Validate(in).Errors).To(Equal([]Problem{{"ConfigType", invalidResource,
+		badConfig("num.partitions has the value null: null has no text form")}}))
 }
 
 func TestReplicationThatNoClusterOfThisSizeHas(t *testing.T) {
@@ -58,13 +65,15 @@ func TestReplicationThatNoClusterOfThisSizeHas(t *testing.T) {
 		return configured("default.replication.factor: 1, min.insync.replicas: 1, "+entries) + "\npools: {broker: {spec: {replicas: 1}}}"
 	}
 	var cases []wrong
-	for _, key := range []string{"offsets.topic.replication.factor", "transaction.state.log.replication.factor", "transaction.state.log.min.isr", "default.replication.factor"} {
+	for _, key := range []string{"offsets.topic.replication.factor", "transaction.state.log.replication.factor",
+		"transaction.state.log.min.isr", "default.replication.factor"} {
 		cases = append(cases,
 			wrong{name: key + " of 3", changes: configured(key + ": 4"), code: "ReplicationTooHigh",
 				message: fmt.Sprintf("Kafka configuration option '%s' should be set to 3 or less because this cluster has only 3 Kafka broker(s).", key)},
 			wrong{name: key + " of 1", changes: one(key + ": 3"), code: "ReplicationTooHigh",
 				message: fmt.Sprintf("Kafka configuration option '%s' should be set to 1 because this cluster has only 1 Kafka broker(s).", key)},
-			wrong{name: key + " no number", changes: configured(key + ": all"), code: "ReplicationNoNumber", message: fmt.Sprintf("Property %s should be an integer", key)},
+			wrong{name: key + " no number", changes: configured(key + ": all"), code: "ReplicationNoNumber",
+				message: fmt.Sprintf("Property %s should be an integer", key)},
 		)
 	}
 	expectErrors(t, cases)
@@ -88,10 +97,14 @@ func TestGoodConfig(t *testing.T) {
 func TestForbiddenConfig(t *testing.T) {
 	var cases []wrong
 	for _, key := range []string{
-		"listeners", "advertised.listeners", "broker.id", "listener.security.protocol.map", "host.name", "port", "inter.broker.listener.name", "sasl.enabled.mechanisms",
-		"ssl.keystore.location", "security.inter.broker.protocol", "password.encoder.secret", "log.dirs", "log.dir", "zookeeper.connect", "zookeeper.clientCnxnSocket",
-		"authorizer.class.name", "super.users", "cruise.control.metrics.topic", "node.id", "process.roles", "controller.quorum.voters", "metadata.log.dir",
-		"client.quota.callback.static.produce", "prometheus.metrics.reporter.listener", "cordoned.log.dirs", "LISTENERS", "listener.name.other-9093.max.connections",
+		"listeners", "advertised.listeners", "broker.id", "listener.security.protocol.map", "host.name", "port", "inter.broker.listener.name",
+		"sasl.enabled.mechanisms",
+		"ssl.keystore.location", "security.inter.broker.protocol", "password.encoder.secret", "log.dirs", "log.dir", "zookeeper.connect",
+		"zookeeper.clientCnxnSocket",
+		"authorizer.class.name", "super.users", "cruise.control.metrics.topic", "node.id", "process.roles", "controller.quorum.voters",
+		"metadata.log.dir",
+		"client.quota.callback.static.produce", "prometheus.metrics.reporter.listener", "cordoned.log.dirs", "LISTENERS",
+		"listener.name.other-9093.max.connections",
 		"listener.name.tls-9093.ssl.client.auth",
 	} {
 		cases = append(cases, wrong{name: key, changes: configured(key + ": a"), code: "ForbiddenConfig", reason: "ForbiddenConfig",

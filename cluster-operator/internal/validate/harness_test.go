@@ -51,7 +51,8 @@ func input(t *testing.T, changes string) Input {
 	var w world
 	g.Expect(json.Unmarshal(text, &w)).To(Succeed())
 	return Input{
-		Kafka: w.Kafka, Pools: slices.Collect(maps.Values(w.Pools)), Versions: []string{"3.9.1", "4.2.0", "4.2.1", "4.3.0", "4.3.1"}, Version: "4.3.1",
+		Kafka: w.Kafka, Pools: slices.Collect(maps.Values(w.Pools)), Versions: []string{"3.9.1", "4.2.0", "4.2.1", "4.3.0", "4.3.1"},
+		Version: "4.3.1",
 		Brokers: []int32{0, 1, 2},
 	}
 }
@@ -143,6 +144,7 @@ func TestFailure(t *testing.T) {
 
 func TestAKafkaWithoutASpecIsReported(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(Validate(Input{Kafka: &v1.Kafka{}}).Errors).To(Equal([]Problem{{"SpecMissing", invalidResource, "The required field .spec is missing"}}))
+	g.Expect(Validate(Input{Kafka: &v1.Kafka{}}).Errors).To(Equal([]Problem{{"SpecMissing", invalidResource,
+		"The required field .spec is missing"}}))
 	g.Expect(Validate(Input{}).Errors).To(HaveLen(1))
 }

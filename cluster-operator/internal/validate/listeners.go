@@ -95,11 +95,13 @@ func (f *findings) hosts(l v1.Listener) {
 	}
 	c := l.Configuration
 	if c == nil {
-		f.listener("HostsMissing", "listener %s is missing a configuration with host properties which are required for %s based listeners", l.Name, based)
+		f.listener("HostsMissing", "listener %s is missing a configuration with host properties which are required for %s based listeners",
+			l.Name, based)
 		return
 	}
 	if c.Bootstrap == nil || c.Bootstrap.Host == "" {
-		f.listener("BootstrapHostMissing", "listener %s is missing a bootstrap host property which is required for %s based listeners", l.Name, based)
+		f.listener("BootstrapHostMissing", "listener %s is missing a bootstrap host property which is required for %s based listeners",
+			l.Name, based)
 	}
 	if l.Type == v1.ListenerTLSRoute && len(c.ParentRefs) == 0 {
 		f.listener("ParentsMissing", "listener %s is missing a parent references property which is required for TLSRoute based listeners", l.Name)
@@ -160,7 +162,8 @@ func (f *findings) unusedBrokers(l v1.Listener) {
 		}
 	}
 	if len(unused) > 0 {
-		f.warn("UnusedBrokers", v1.ReasonInvalidConfiguration, "Listener %s contains configuration for brokers with IDs [%s] that are currently not used", l.Name, strings.Join(unused, ", "))
+		f.warn("UnusedBrokers", v1.ReasonInvalidConfiguration,
+			"Listener %s contains configuration for brokers with IDs [%s] that are currently not used", l.Name, strings.Join(unused, ", "))
 	}
 }
 

@@ -21,19 +21,26 @@ func badListener(what string) string { return "Listener configuration is not val
 func TestWrongListeners(t *testing.T) {
 	expectErrors(t, []wrong{
 		{name: "listeners empty", changes: listening(), code: "ListenersMissing", message: "The required field .spec.kafka.listeners is missing"},
-		{name: "name twice", changes: listening(`{name: a, port: 9092, type: internal, tls: false}`, `{name: a, port: 9093, type: internal, tls: false}`), code: "ListenerNameTwice",
+		{name: "name twice", changes: listening(`{name: a, port: 9092, type: internal, tls: false}`,
+			`{name: a, port: 9093, type: internal, tls: false}`), code: "ListenerNameTwice",
 			message: badListener("every listener needs to have a unique name")},
-		{name: "port twice", changes: listening(`{name: a, port: 9092, type: internal, tls: false}`, `{name: b, port: 9092, type: internal, tls: false}`), code: "ListenerPortTwice",
+		{name: "port twice", changes: listening(`{name: a, port: 9092, type: internal, tls: false}`,
+			`{name: b, port: 9092, type: internal, tls: false}`), code: "ListenerPortTwice",
 			message: badListener("every listener needs to have a unique port number")},
 		{name: "name", changes: listening(`{name: My-Listener, port: 9092, type: internal, tls: false}`), code: "ListenerName",
 			message: badListener("listener names [My-Listener] are invalid and do not match the pattern ^[a-z0-9]{1,11}$")},
 		{name: "name too long", changes: listening(`{name: abcdefghijkl, port: 9092, type: internal, tls: false}`), code: "ListenerName",
 			message: badListener("listener names [abcdefghijkl] are invalid and do not match the pattern ^[a-z0-9]{1,11}$")},
-		{name: "port of the replication", changes: listening(`{name: a, port: 9091, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 9091 is forbidden and cannot be used")},
-		{name: "port of metrics", changes: listening(`{name: a, port: 9404, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 9404 is forbidden and cannot be used")},
-		{name: "port of JMX", changes: listening(`{name: a, port: 9999, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 9999 is forbidden and cannot be used")},
-		{name: "port too high", changes: listening(`{name: a, port: 70000, type: internal, tls: false}`), code: "ListenerPort", message: badListener("port 70000 is forbidden and cannot be used")},
-		{name: "auth tls, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, authentication: {type: tls}}`), code: "AuthenticationNeedsTLS",
+		{name: "port of the replication", changes: listening(`{name: a, port: 9091, type: internal, tls: false}`), code: "ListenerPort",
+			message: badListener("port 9091 is forbidden and cannot be used")},
+		{name: "port of metrics", changes: listening(`{name: a, port: 9404, type: internal, tls: false}`), code: "ListenerPort",
+			message: badListener("port 9404 is forbidden and cannot be used")},
+		{name: "port of JMX", changes: listening(`{name: a, port: 9999, type: internal, tls: false}`), code: "ListenerPort",
+			message: badListener("port 9999 is forbidden and cannot be used")},
+		{name: "port too high", changes: listening(`{name: a, port: 70000, type: internal, tls: false}`), code: "ListenerPort",
+			message: badListener("port 70000 is forbidden and cannot be used")},
+		{name: "auth tls, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, authentication: {type: tls}}`),
+			code:    "AuthenticationNeedsTLS",
 			message: badListener("listener a cannot use tls type authentication with disabled TLS encryption")},
 		{name: "certificate, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: k}}}`),
 			code: "CertificateNeedsTLS", message: badListener("listener a cannot configure custom TLS certificate with disabled TLS encryption")},
@@ -43,7 +50,8 @@ func TestWrongListeners(t *testing.T) {
 			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty key in the brokerCertChainAndKey")},
 		{name: "certificate without a certificate", changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: "", key: k}}}`),
 			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty certificate in the brokerCertChainAndKey")},
-		{name: "oauth", changes: listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: oauth, clientId: a}}`), code: "OAuth", reason: "UnsupportedField",
+		{name: "oauth", changes: listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: oauth, clientId: a}}`),
+			code: "OAuth", reason: "UnsupportedField",
 			message: "listener a has authentication of type oauth, which v1 does not have and this operator does not support: use type custom, with what clients' tokens need in listenerConfig"},
 	})
 }
@@ -53,9 +61,11 @@ func TestWrongListenersToTheOutside(t *testing.T) {
 	expectErrors(t, []wrong{
 		{name: "ingress: tls false", changes: listening(`{name: a, port: 9092, type: ingress, tls: false, configuration: {bootstrap: {host: a}, hostTemplate: "{nodeId}.b"}}`),
 			code: "ListenerNeedsTLS", message: badListener("listener a is Route or Ingress type listener and requires enabled TLS encryption")},
-		{name: "ingress: no bootstrap host", changes: listening(`{` + ingress + `, configuration: {hostTemplate: "{nodeId}.b"}}`), code: "BootstrapHostMissing",
+		{name: "ingress: no bootstrap host", changes: listening(`{` + ingress + `, configuration: {hostTemplate: "{nodeId}.b"}}`),
+			code:    "BootstrapHostMissing",
 			message: badListener("listener a is missing a bootstrap host property which is required for Ingress based listeners")},
-		{name: "ingress: a broker without a host", changes: listening(`{` + ingress + `, configuration: {bootstrap: {host: a}, brokers: [{broker: 0, host: b}, {broker: 1, host: c}]}}`),
+		{name: "ingress: a broker without a host", changes: listening(`{` + ingress +
+			`, configuration: {bootstrap: {host: a}, brokers: [{broker: 0, host: b}, {broker: 1, host: c}]}}`),
 			code: "BrokerHostMissing", message: badListener("listener a is missing a broker host property for broker with ID 2 which is required for Ingress based listeners")},
 		{name: "ingress: no brokers", changes: listening(`{` + ingress + `, configuration: {bootstrap: {host: a}}}`), code: "BrokerHostsMissing",
 			message: badListener("listener a is missing a broker configuration with host properties which are required for Ingress based listeners")},
@@ -64,18 +74,24 @@ func TestWrongListenersToTheOutside(t *testing.T) {
 		{name: "route without the API", changes: listening(`{name: a, port: 9092, type: route, tls: true}`), code: "RouteUnsupported",
 			message: "The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster c using routes is not possible."},
 		{name: "tlsroute", changes: listening(`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}, hostTemplate: "{nodeId}.b", parentRefs: [{name: g}]}}`),
-			code: "TLSRouteUnsupported", reason: "UnsupportedField", message: "listener a is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress"},
+			code: "TLSRouteUnsupported", reason: "UnsupportedField",
+			message: "listener a is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress"},
 	})
 }
 
 // What is not supported at all is still checked as Strimzi does, beside the error that says so.
 func TestWrongRoutes(t *testing.T) {
 	for name, c := range map[string]struct{ listener, message string }{
-		"route: tls false":       {`{name: a, port: 9092, type: route, tls: false}`, "listener a is Route or Ingress type listener and requires enabled TLS encryption"},
-		"tlsroute: tls false":    {`{name: a, port: 9092, type: tlsroute, tls: false}`, "listener a is TLSRoute type listener and requires enabled TLS encryption"},
-		"tlsroute: no parents":   {`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}}}`, "listener a is missing a parent references property which is required for TLSRoute based listeners"},
-		"tlsroute: no bootstrap": {`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {}}`, "listener a is missing a bootstrap host property which is required for TLSRoute based listeners"},
-		"tlsroute: no hosts":     {`{name: a, port: 9092, type: tlsroute, tls: true}`, "listener a is missing a configuration with host properties which are required for TLSRoute based listeners"},
+		"route: tls false": {`{name: a, port: 9092, type: route, tls: false}`,
+			"listener a is Route or Ingress type listener and requires enabled TLS encryption"},
+		"tlsroute: tls false": {`{name: a, port: 9092, type: tlsroute, tls: false}`,
+			"listener a is TLSRoute type listener and requires enabled TLS encryption"},
+		"tlsroute: no parents": {`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}}}`,
+			"listener a is missing a parent references property which is required for TLSRoute based listeners"},
+		"tlsroute: no bootstrap": {`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {}}`,
+			"listener a is missing a bootstrap host property which is required for TLSRoute based listeners"},
+		"tlsroute: no hosts": {`{name: a, port: 9092, type: tlsroute, tls: true}`,
+			"listener a is missing a configuration with host properties which are required for TLSRoute based listeners"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(Validate(input(t, listening(c.listener))).Errors).To(ContainElement(HaveField("Message", badListener(c.message))))
@@ -124,12 +140,16 @@ var settings = []struct{ name, yaml, types, because string }{
 	{"bootstrap.host", `bootstrap: {host: a}`, "ingress", "it is not TLSRoute, Route, or Ingress based listener"},
 	{"brokers[].host", `brokers: [{broker: 0, host: a}]`, "ingress", "it is not TLSRoute, Route, or Ingress based listener"},
 	{"parentRefs", `parentRefs: [{name: a}]`, "", "it is not TLSRoute based listener"},
-	{"perBrokerLabelsTemplate", `perBrokerLabelsTemplate: {a: b}`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, Route, Ingress or ClusterIP based listener"},
+	{"perBrokerLabelsTemplate", `perBrokerLabelsTemplate: {a: b}`, "cluster-ip nodeport loadbalancer ingress",
+		"it is not LoadBalancer, NodePort, Route, Ingress or ClusterIP based listener"},
 	{"perBrokerAnnotationsTemplate", `perBrokerAnnotationsTemplate: {a: b}`, "cluster-ip nodeport loadbalancer ingress",
 		"it is not LoadBalancer, NodePort, Route, Ingress or ClusterIP based listener"},
-	{"bootstrap.labels", `bootstrap: {labels: {a: b}}`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
-	{"bootstrap.annotations", `bootstrap: {annotations: {a: b}}`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
-	{"brokers[].labels", `brokers: [{broker: 0, labels: {a: b}}]`, "cluster-ip nodeport loadbalancer ingress", "it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
+	{"bootstrap.labels", `bootstrap: {labels: {a: b}}`, "cluster-ip nodeport loadbalancer ingress",
+		"it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
+	{"bootstrap.annotations", `bootstrap: {annotations: {a: b}}`, "cluster-ip nodeport loadbalancer ingress",
+		"it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
+	{"brokers[].labels", `brokers: [{broker: 0, labels: {a: b}}]`, "cluster-ip nodeport loadbalancer ingress",
+		"it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
 	{"brokers[].annotations", `brokers: [{broker: 0, annotations: {a: b}}]`, "cluster-ip nodeport loadbalancer ingress",
 		"it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
 }
@@ -141,7 +161,8 @@ func TestSettingsOfOtherListeners(t *testing.T) {
 			t.Run(s.name+" of "+kind, func(t *testing.T) {
 				g := NewWithT(t)
 				got := Validate(input(t, listening(fmt.Sprintf(`{name: l, port: 9094, type: %s, tls: true, configuration: {%s}}`, kind, s.yaml))))
-				refused := Problem{"FieldMisplaced", invalidResource, badListener(fmt.Sprintf("listener l cannot configure %s because %s", s.name, s.because))}
+				refused := Problem{"FieldMisplaced", invalidResource,
+					badListener(fmt.Sprintf("listener l cannot configure %s because %s", s.name, s.because))}
 				if slices.Contains(strings.Fields(s.types), kind) {
 					g.Expect(got.Errors).NotTo(ContainElement(refused))
 				} else {
@@ -154,7 +175,8 @@ func TestSettingsOfOtherListeners(t *testing.T) {
 
 func TestPortTemplates(t *testing.T) {
 	for template, good := range map[string]bool{
-		"9000 + {nodeId}": true, "9000+{nodeId}*(2+1)": true, "(((9))) * 1000": true, "{nodeId}": false, "9000 / {nodeId}": false, "9000 +": false,
+		"9000 + {nodeId}": true, "9000+{nodeId}*(2+1)": true, "(((9))) * 1000": true, "{nodeId}": false, "9000 / {nodeId}": false,
+		"9000 +":    false,
 		"({nodeId}": false, "65535 + {nodeId}": false, "port": false, "9000 - 9000": false, "99999999999999999999": false, "-1 + 9000": false,
 		"1000000000 * 1000000000 * 1000000000": false, strings.Repeat("(", 1000): false, "9000 + {id}": false,
 	} {
@@ -163,7 +185,8 @@ func TestPortTemplates(t *testing.T) {
 			if good {
 				NewWithT(t).Expect(got).To(BeEmpty())
 			} else {
-				NewWithT(t).Expect(got).To(HaveExactElements(And(HaveField("Reason", invalidConfiguration), HaveField("Message", HavePrefix("Invalid advertised port template: "+template)))))
+				NewWithT(t).Expect(got).To(HaveExactElements(And(HaveField("Reason", invalidConfiguration),
+					HaveField("Message", HavePrefix("Invalid advertised port template: "+template)))))
 			}
 		})
 	}
@@ -172,7 +195,8 @@ func TestPortTemplates(t *testing.T) {
 func TestUnusedBrokers(t *testing.T) {
 	expectWarnings(t, []wrong{
 		{name: "unknown id in brokers[]", changes: listening(`{name: l, port: 9094, type: nodeport, tls: false, configuration: {brokers: [{broker: 0}, {broker: 7}, {broker: 8}]}}`),
-			code: "UnusedBrokers", reason: invalidConfiguration, message: "Listener l contains configuration for brokers with IDs [7, 8] that are currently not used"},
+			code: "UnusedBrokers", reason: invalidConfiguration,
+			message: "Listener l contains configuration for brokers with IDs [7, 8] that are currently not used"},
 	})
 }
 

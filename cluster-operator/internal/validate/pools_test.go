@@ -24,8 +24,10 @@ func TestWrongNames(t *testing.T) {
 
 func TestWrongPools(t *testing.T) {
 	expectErrors(t, []wrong{
-		{name: "no pool labelled", changes: `pools: null`, code: "NoPools", reason: invalidConfiguration, message: "No KafkaNodePools found for Kafka cluster c"},
-		{name: "0 replicas everywhere", changes: `pools: {broker: {spec: {replicas: 0}}, controller: {spec: {replicas: 0}}}`, code: "NoReplicas", message: noReplicas},
+		{name: "no pool labelled", changes: `pools: null`, code: "NoPools", reason: invalidConfiguration,
+			message: "No KafkaNodePools found for Kafka cluster c"},
+		{name: "0 replicas everywhere", changes: `pools: {broker: {spec: {replicas: 0}}, controller: {spec: {replicas: 0}}}`, code: "NoReplicas",
+			message: noReplicas},
 		{name: "roles []", changes: `pools: {other: {metadata: {name: other, namespace: ns}, spec: {replicas: 1, roles: [], storage: {type: ephemeral}}}}`, code: "NoRoles",
 			message: "The Kafka cluster c is invalid: [KafkaNodePool other has no role defined in .spec.roles]"},
 		{name: "no broker", changes: `pools: {broker: null}`, code: "NoBroker",
@@ -48,7 +50,8 @@ func TestWrongStorage(t *testing.T) {
 			message: "The size is mandatory for a persistent-claim storage (KafkaNodePool.spec.storage) (KafkaNodePool broker)"},
 		{name: "claim in jbod without size", changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 0, type: persistent-claim}]}}}}`, code: "SizeMissing",
 			message: "The size is mandatory for a persistent-claim storage (KafkaNodePool.spec.storage) (KafkaNodePool broker)"},
-		{name: "jbod volume, no id", changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{type: persistent-claim, size: 1Gi}]}}}}`, code: "VolumeIDMissing",
+		{name: "jbod volume, no id", changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{type: persistent-claim, size: 1Gi}]}}}}`,
+			code:    "VolumeIDMissing",
 			message: "The 'id' property is required for volumes in JBOD storage. (KafkaNodePool broker)"},
 		{name: "jbod volumes of one id", changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 1, type: ephemeral}, {id: 1, type: ephemeral}]}}}}`, code: "VolumeIDTwice",
 			message: "The volume with id 1 is in the storage of KafkaNodePool broker twice: each volume needs an id of its own"},
@@ -74,11 +77,14 @@ func TestWrongResources(t *testing.T) {
 			message: "[KafkaNodePool.spec.resources cpu request must be > zero]"},
 		{name: "memory limit negative", changes: `pools: {broker: {spec: {resources: {limits: {memory: -1Gi}}}}}`, code: "ResourcesInvalid",
 			message: "[KafkaNodePool.spec.resources memory limit must be > zero]"},
-		{name: "cpu request above its limit", changes: `pools: {broker: {spec: {resources: {requests: {cpu: 2}, limits: {cpu: 1500m}}}}}`, code: "ResourcesInvalid",
+		{name: "cpu request above its limit", changes: `pools: {broker: {spec: {resources: {requests: {cpu: 2}, limits: {cpu: 1500m}}}}}`,
+			code:    "ResourcesInvalid",
 			message: "[KafkaNodePool.spec.resources cpu request must be <= limit]"},
-		{name: "several", changes: `pools: {broker: {spec: {resources: {requests: {cpu: 0, memory: 2Gi}, limits: {memory: 1Gi}}}}}`, code: "ResourcesInvalid",
+		{name: "several", changes: `pools: {broker: {spec: {resources: {requests: {cpu: 0, memory: 2Gi}, limits: {memory: 1Gi}}}}}`,
+			code:    "ResourcesInvalid",
 			message: "[KafkaNodePool.spec.resources cpu request must be > zero, KafkaNodePool.spec.resources memory request must be <= limit]"},
-		{name: "of the topic operator", changes: `kafka: {spec: {entityOperator: {topicOperator: {resources: {requests: {memory: 0}}}}}}`, code: "ResourcesInvalid",
+		{name: "of the topic operator", changes: `kafka: {spec: {entityOperator: {topicOperator: {resources: {requests: {memory: 0}}}}}}`,
+			code:    "ResourcesInvalid",
 			message: "[.spec.entityOperator.topicOperator.resources memory request must be > zero]"},
 	})
 }

@@ -80,7 +80,8 @@ func (f *findings) exporter(m *v1.MetricsConfig) {
 		f.fail("MetricsConfigMap", v1.ReasonInvalidConfiguration, "ConfigMap %s does not contain specified key %s", ref.Name, ref.Key)
 	default:
 		if _, err := yaml.ToJSON([]byte(text)); err != nil {
-			f.fail("MetricsYAML", v1.ReasonInvalidConfiguration, "Failed to parse metrics configuration (ConfigMap %s, key %s: %v)", ref.Name, ref.Key, err)
+			f.fail("MetricsYAML", v1.ReasonInvalidConfiguration, "Failed to parse metrics configuration (ConfigMap %s, key %s: %v)", ref.Name,
+				ref.Key, err)
 		}
 	}
 }
@@ -93,7 +94,8 @@ func (f *findings) allowList(list []string) {
 		_, err := regexp.Compile(pattern)
 		var wrong *syntax.Error
 		// Java knows more than Go does: lookarounds, back references, possessive repetitions.
-		if errors.As(err, &wrong) && !slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatOp}, wrong.Code) {
+		if errors.As(err, &wrong) && !slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape,
+			syntax.ErrInvalidRepeatOp}, wrong.Code) {
 			f.invalid("MetricsAllowList", "Metrics configuration is invalid: [Invalid regex: %s, %s]", pattern, wrong.Code)
 		}
 	}

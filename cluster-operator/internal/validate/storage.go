@@ -32,7 +32,8 @@ func (f *findings) storages() {
 				shared++
 			}
 			if s.Type == v1.StorageJBOD && v.ID != nil && ids[*v.ID] {
-				f.invalid("VolumeIDTwice", "The volume with id %d is in the storage of KafkaNodePool %s twice: each volume needs an id of its own", *v.ID, p.Name)
+				f.invalid("VolumeIDTwice", "The volume with id %d is in the storage of KafkaNodePool %s twice: each volume needs an id of its own",
+					*v.ID, p.Name)
 			}
 			ids[or(v.ID, -1)] = true
 		}

@@ -8,8 +8,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// The reasons of conditions of a Kafka that can't be stretched, which are the codes of their rules as well. Source: the proposal of stretch clusters for
-// Strimzi.
+// The reasons of conditions of a Kafka that can't be stretched, which are the codes of their rules as well. Source: the proposal of stretch
+// clusters for Strimzi.
 const (
 	ReasonOperatorNotConfigured    = "OperatorNotConfigured"
 	ReasonMissingStretchAnnotation = "MissingStretchAnnotation"
@@ -32,7 +32,8 @@ func (c Clusters) ids() []string {
 	return append([]string{c.Central}, slices.Sorted(slices.Values(c.Remotes))...)
 }
 
-// stretch checks that the Kafka object, all its pools and the operator agree on whether the Kafka is stretched over several Kubernetes clusters.
+// stretch checks that the Kafka object, all its pools and the operator agree on whether the Kafka is stretched over several Kubernetes
+// clusters.
 func (f *findings) stretch() {
 	var with, without, unknown []string
 	for _, p := range f.Pools { // sorted by name
@@ -60,19 +61,23 @@ func (f *findings) stretch() {
 		if len(with) > 0 {
 			named = ". These node pools have stretch cluster annotations: " + strings.Join(with, ", ")
 		}
-		f.fail(ReasonOperatorNotConfigured, ReasonOperatorNotConfigured, "Stretch mode is enabled for Kafka cluster '%s', but required environment variables are not "+
-			"properly configured. Required: STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, "+
-			"STRIMZI_STRETCH_PLUGIN_CLASS_PATH%s", f.Kafka.Name, named)
+		f.fail(ReasonOperatorNotConfigured, ReasonOperatorNotConfigured,
+			"Stretch mode is enabled for Kafka cluster '%s', but required environment variables are not "+
+				"properly configured. Required: STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, "+
+				"STRIMZI_STRETCH_PLUGIN_CLASS_PATH%s", f.Kafka.Name, named)
 	case !stretched:
-		f.fail(ReasonMissingStretchAnnotation, ReasonMissingStretchAnnotation, "Kafka CR '%s' is missing required annotation '%s: true' but the following node "+
-			"pools have stretch cluster annotations: %s. Either add the annotation to the Kafka CR or remove stretch annotations from all node pools.",
+		f.fail(ReasonMissingStretchAnnotation, ReasonMissingStretchAnnotation,
+			"Kafka CR '%s' is missing required annotation '%s: true' but the following node "+
+				"pools have stretch cluster annotations: %s. Either add the annotation to the Kafka CR or remove stretch annotations from all node pools.",
 			f.Kafka.Name, v1.AnnotationStretch, strings.Join(with, ", "))
 	case len(without) > 0:
 		f.fail(ReasonMissingTargetCluster, ReasonMissingTargetCluster, "The following node pools are missing required annotation '%s': %s. "+
 			"All node pools must specify a target cluster when stretch mode is enabled.", v1.AnnotationTargetCluster, strings.Join(without, ", "))
 	case len(unknown) > 0:
-		f.fail(ReasonInvalidTargetCluster, ReasonInvalidTargetCluster, "The following target cluster IDs are not configured: %s. Valid cluster IDs are: %s. "+
-			"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG.", strings.Join(unknown, ", "), strings.Join(f.Clusters.ids(), ", "))
+		f.fail(ReasonInvalidTargetCluster, ReasonInvalidTargetCluster,
+			"The following target cluster IDs are not configured: %s. Valid cluster IDs are: %s. "+
+				"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG.", strings.Join(unknown, ", "),
+			strings.Join(f.Clusters.ids(), ", "))
 	}
 }
 
@@ -81,8 +86,9 @@ func (f *findings) moved() {
 	for _, p := range f.Pools {
 		target := cmp.Or(p.Annotations[v1.AnnotationTargetCluster], f.Clusters.Central)
 		if at, placed := f.Placed[p.Name]; placed && at != target && slices.Contains(f.Clusters.ids(), target) {
-			f.fail(ReasonTargetClusterChangeForbidden, ReasonTargetClusterChangeForbidden, "KafkaNodePool %s has its nodes or volumes in cluster '%s' and can't be moved to "+
-				"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one", p.Name, at, target)
+			f.fail(ReasonTargetClusterChangeForbidden, ReasonTargetClusterChangeForbidden,
+				"KafkaNodePool %s has its nodes or volumes in cluster '%s' and can't be moved to "+
+					"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one", p.Name, at, target)
 		}
 	}
 	if f.Kafka.Annotations[v1.AnnotationStretch] != "true" {

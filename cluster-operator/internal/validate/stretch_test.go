@@ -33,7 +33,8 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 		names   string
 	}{
 		{name: "operator no, Kafka no, pools none"},
-		{name: "operator no, Kafka no, pools some", broker: "cluster-east", reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker"},
+		{name: "operator no, Kafka no, pools some", broker: "cluster-east", reason: "OperatorNotConfigured",
+			message: notConfigured + ". These node pools have stretch cluster annotations: broker"},
 		{
 			name: "operator no, Kafka no, pools all", broker: "cluster-east", controller: "cluster-west",
 			reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker, controller",
@@ -44,26 +45,30 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 			reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker, controller",
 		},
 		{name: "operator yes, Kafka no, pools none", operator: configured},
-		{name: "operator yes, Kafka no, pools some", operator: configured, broker: "cluster-east", reason: "MissingStretchAnnotation", message: noAnnotation, names: "broker"},
+		{name: "operator yes, Kafka no, pools some", operator: configured, broker: "cluster-east", reason: "MissingStretchAnnotation",
+			message: noAnnotation, names: "broker"},
 		{
 			name: "operator yes, Kafka no, pools all", operator: configured, broker: "cluster-east", controller: "cluster-west",
 			reason: "MissingStretchAnnotation", message: noAnnotation, names: "broker, controller",
 		},
-		{name: "operator yes, Kafka yes, pools none", operator: configured, kafka: "true", reason: "MissingTargetCluster", message: noTarget, names: "broker, controller"},
+		{name: "operator yes, Kafka yes, pools none", operator: configured, kafka: "true", reason: "MissingTargetCluster", message: noTarget,
+			names: "broker, controller"},
 		{
 			name: "operator yes, Kafka yes, pools some", operator: configured, kafka: "true", broker: "cluster-east",
 			reason: "MissingTargetCluster", message: noTarget, names: "controller",
 		},
 		{name: "operator yes, Kafka yes, pools all", operator: configured, kafka: "true", broker: "cluster-central", controller: "cluster-west"},
 		{
-			name: "operator yes, Kafka yes, pools all, some unknown", operator: configured, kafka: "true", broker: "cluster-unknown", controller: "cluster-west",
-			reason: "InvalidTargetCluster", message: badTarget, names: "cluster-unknown",
+			name: "operator yes, Kafka yes, pools all, some unknown", operator: configured, kafka: "true", broker: "cluster-unknown",
+			controller: "cluster-west",
+			reason:     "InvalidTargetCluster", message: badTarget, names: "cluster-unknown",
 		},
 		{
 			name: "all unknown: each id once, sorted", operator: configured, kafka: "true", broker: "b", controller: "a",
 			reason: "InvalidTargetCluster", message: badTarget, names: "a, b",
 		},
-		{name: "only the literal true counts", operator: configured, kafka: "True", broker: "cluster-east", reason: "MissingStretchAnnotation", message: noAnnotation, names: "broker"},
+		{name: "only the literal true counts", operator: configured, kafka: "True", broker: "cluster-east", reason: "MissingStretchAnnotation",
+			message: noAnnotation, names: "broker"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := input(t, "")

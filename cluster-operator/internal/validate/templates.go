@@ -58,7 +58,8 @@ func (f *findings) metadata(of string, t reflect.Value) {
 			}
 		}
 		if len(reserved) > 0 {
-			f.invalid("TemplateReserved", "User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)", strings.Join(reserved, ", "), of)
+			f.invalid("TemplateReserved", "User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)",
+				strings.Join(reserved, ", "), of)
 		}
 		return
 	}
@@ -75,7 +76,8 @@ func (f *findings) podVolumes(pool string, pod v1.PodTemplate, container v1.Cont
 	var names []string
 	for _, v := range pod.Volumes {
 		names = append(names, v.Name)
-		f.sources(pool, v.Name, v.Secret != nil, v.ConfigMap != nil, v.EmptyDir != nil, v.PersistentVolumeClaim != nil, v.CSI != nil, v.Image != nil)
+		f.sources(pool, v.Name, v.Secret != nil, v.ConfigMap != nil, v.EmptyDir != nil, v.PersistentVolumeClaim != nil, v.CSI != nil,
+			v.Image != nil)
 	}
 	for _, v := range pod.TemplatedVolumes {
 		names = append(names, v.Name)
@@ -91,14 +93,17 @@ func (f *findings) podVolumes(pool string, pod v1.PodTemplate, container v1.Cont
 		}
 	}
 	if len(bad) > 0 {
-		f.invalid("VolumeName", "Volume names [%s] are invalid and do not match the pattern %s (KafkaNodePool %s)", strings.Join(bad, ", "), volumeName, pool)
+		f.invalid("VolumeName", "Volume names [%s] are invalid and do not match the pattern %s (KafkaNodePool %s)", strings.Join(bad, ", "),
+			volumeName, pool)
 	}
 	if len(twice) > 0 {
-		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (KafkaNodePool %s)", strings.Join(twice, ", "), pool)
+		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (KafkaNodePool %s)",
+			strings.Join(twice, ", "), pool)
 	}
 	for _, m := range container.VolumeMounts {
 		if clean := path.Clean(m.MountPath); clean != "/mnt" && !strings.HasPrefix(clean, "/mnt/") {
-			f.invalid("MountPath", "Forbidden path found in additional volumes. Should start with /mnt (%s of volume %s, KafkaNodePool %s)", m.MountPath, m.Name, pool)
+			f.invalid("MountPath", "Forbidden path found in additional volumes. Should start with /mnt (%s of volume %s, KafkaNodePool %s)",
+				m.MountPath, m.Name, pool)
 		}
 		if !slices.Contains(names, m.Name) {
 			f.invalid("MountOfNothing", "The Kafka container of KafkaNodePool %s mounts a volume %s, which is not in the volumes of the pod's template", pool, m.Name)

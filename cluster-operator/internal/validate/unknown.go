@@ -13,8 +13,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// UnknownFields names the fields of an object, as the API server gave it (JSON), that its Go type does not have: there are some only where another CRD
-// than ours is installed, because ours lets the API server drop them. The object is of its Go type, and is overwritten.
+// UnknownFields names the fields of an object, as the API server gave it (JSON), that its Go type does not have: there are some only where
+// another CRD than ours is installed, because ours lets the API server drop them. The object is of its Go type, and is overwritten.
 func UnknownFields(kind string, raw []byte, object runtime.Object) ([]Problem, error) {
 	wrong, err := kjson.UnmarshalStrict(raw, object, kjson.DisallowUnknownFields)
 	if err != nil {
@@ -43,7 +43,8 @@ func UnknownFields(kind string, raw []byte, object runtime.Object) ([]Problem, e
 			word = "unknown properties"
 		}
 		problems = append(problems, Problem{Code: "UnknownFields", Reason: v1.ReasonUnknownFields, Message: fmt.Sprintf(
-			"Resource %s(%s/%s) contains object at path %s with %s: %s", kind, named.GetNamespace(), named.GetName(), path, word, strings.Join(names, ", "))})
+			"Resource %s(%s/%s) contains object at path %s with %s: %s", kind, named.GetNamespace(), named.GetName(), path, word,
+			strings.Join(names, ", "))})
 	}
 	return problems, nil
 }

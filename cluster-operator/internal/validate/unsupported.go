@@ -35,7 +35,8 @@ func (f *findings) unsupported() {
 
 func (f *findings) ignored(resource string, field unsupportedField) {
 	if field.set {
-		f.warn("UnsupportedField", v1.ReasonUnsupportedField, "Resource %s contains the field %s, which is not supported and has no effect: %s", resource, field.path, field.instead)
+		f.warn("UnsupportedField", v1.ReasonUnsupportedField, "Resource %s contains the field %s, which is not supported and has no effect: %s",
+			resource, field.path, field.instead)
 	}
 }
 
@@ -58,9 +59,11 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 		{"spec.kafka.template.jmxSecret", t.JmxSecret != nil, "JMX is not opened"},
 		{"spec.kafka.template.clusterRoleBinding", t.ClusterRoleBinding != nil, "nodes need no rights in the whole Kubernetes cluster"},
 		{"spec.entityOperator.userOperator", e.UserOperator != nil, "no user operator is run"},
-		{"spec.entityOperator.topicOperator.logging", to.Logging != nil, "set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"},
+		{"spec.entityOperator.topicOperator.logging", to.Logging != nil,
+			"set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"},
 		{"spec.entityOperator.topicOperator.jvmOptions", to.JvmOptions != nil, "the topic operator is not written in Java"},
-		{"metadata.annotations." + v1.AnnotationInternalClusterSecurity, f.Kafka.Annotations[v1.AnnotationInternalClusterSecurity] != "", "nodes always use TLS among themselves"},
+		{"metadata.annotations." + v1.AnnotationInternalClusterSecurity, f.Kafka.Annotations[v1.AnnotationInternalClusterSecurity] != "",
+			"nodes always use TLS among themselves"},
 	}
 }
 
@@ -70,11 +73,13 @@ func (f *findings) unsupportedListener(i int, l v1.Listener) {
 	case v1.ListenerRoute:
 		f.invalid("RouteUnsupported", "The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster %s using routes is not possible.", f.Kafka.Name)
 	case v1.ListenerTLSRoute:
-		f.fail("TLSRouteUnsupported", v1.ReasonUnsupportedField, "listener %s is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress", l.Name)
+		f.fail("TLSRouteUnsupported", v1.ReasonUnsupportedField,
+			"listener %s is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress", l.Name)
 	}
 	if a := l.Authentication; a != nil && len(a.Secrets) > 0 {
 		f.ignored(fmt.Sprintf("Kafka(%s)", f.key()), unsupportedField{
-			fmt.Sprintf("spec.kafka.listeners[%d].authentication.secrets", i), true, "mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts",
+			fmt.Sprintf("spec.kafka.listeners[%d].authentication.secrets", i), true,
+			"mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts",
 		})
 	}
 }
@@ -103,21 +108,26 @@ func (f *findings) deprecated() {
 		{"resources", "spec.kafka.resources", c.Resources != nil, "and should now be configured in the KafkaNodePools"},
 		{"statefulset", "spec.kafka.template.statefulset", t.Statefulset != nil, "and is ignored"},
 		{"tlsSidecar", "spec.entityOperator.tlsSidecar", e.TLSSidecar != nil, "and is ignored"},
-		{"reconciliationIntervalSeconds", "spec.entityOperator.topicOperator.reconciliationIntervalSeconds", to.ReconciliationIntervalSeconds != nil,
+		{"reconciliationIntervalSeconds", "spec.entityOperator.topicOperator.reconciliationIntervalSeconds",
+			to.ReconciliationIntervalSeconds != nil,
 			"and should now be configured as reconciliationIntervalMs"},
-		{"zookeeperSessionTimeoutSeconds", "spec.entityOperator.topicOperator.zookeeperSessionTimeoutSeconds", to.ZookeeperSessionTimeoutSeconds != nil, "and is ignored"},
-		{"topicMetadataMaxAttempts", "spec.entityOperator.topicOperator.topicMetadataMaxAttempts", to.TopicMetadataMaxAttempts != nil, "and is ignored"},
+		{"zookeeperSessionTimeoutSeconds", "spec.entityOperator.topicOperator.zookeeperSessionTimeoutSeconds",
+			to.ZookeeperSessionTimeoutSeconds != nil, "and is ignored"},
+		{"topicMetadataMaxAttempts", "spec.entityOperator.topicOperator.topicMetadataMaxAttempts", to.TopicMetadataMaxAttempts != nil,
+			"and is ignored"},
 	} {
 		if field.set {
-			f.warn("DeprecatedField", v1.ReasonDeprecatedFields, "In resource Kafka(%s) in API version %s the %s property at path %s has been deprecated %s.",
+			f.warn("DeprecatedField", v1.ReasonDeprecatedFields,
+				"In resource Kafka(%s) in API version %s the %s property at path %s has been deprecated %s.",
 				f.key(), v1.GroupVersion, field.name, field.path, field.instead)
 		}
 	}
 	for _, p := range f.Pools {
 		for _, v := range volumes(p.Spec.Storage) {
 			if len(v.Overrides) > 0 {
-				f.warn("DeprecatedField", v1.ReasonDeprecatedFields, "In resource KafkaNodePool(%s/%s) in API version %s the overrides property at path spec.storage has been deprecated "+
-					"and should now be configured by one KafkaNodePool for each storage class.", p.Namespace, p.Name, v1.GroupVersion)
+				f.warn("DeprecatedField", v1.ReasonDeprecatedFields,
+					"In resource KafkaNodePool(%s/%s) in API version %s the overrides property at path spec.storage has been deprecated "+
+						"and should now be configured by one KafkaNodePool for each storage class.", p.Namespace, p.Name, v1.GroupVersion)
 				break
 			}
 		}

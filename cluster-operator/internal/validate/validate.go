@@ -16,7 +16,8 @@ type Input struct {
 	// Pools are the KafkaNodePools that belong to it, with the storage that their nodes are made with.
 	Pools []*v1.KafkaNodePool
 
-	// Versions are the versions of Kafka that the operator has images for, and Version is the one that is wanted where the Kafka object names none.
+	// Versions are the versions of Kafka that the operator has images for, and Version is the one that is wanted where the Kafka object names
+	// none.
 	Versions []string
 	Version  string
 	// Running is what runs now; nil if nothing does.
@@ -29,11 +30,11 @@ type Input struct {
 	// Brokers are the ids of the brokers; nil as long as they are not known.
 	Brokers []int32
 
-	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here was not
-	// read, and is not judged.
-	ConfigMaps map[string]map[string]string
-	// Secrets holds the keys of the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here
+	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here
 	// was not read, and is not judged.
+	ConfigMaps map[string]map[string]string
+	// Secrets holds the keys of the data of those that the Kafka object refers to (References); nil for one that does not exist. What is
+	// missing here was not read, and is not judged.
 	Secrets map[string][]string
 }
 
@@ -86,7 +87,8 @@ func Validate(in Input) Result {
 	in.Pools = slices.DeleteFunc(in.Pools, func(p *v1.KafkaNodePool) bool { return p.Spec == nil })
 	f := &findings{Input: in}
 	for _, rule := range []func(){
-		f.stretch, f.names, f.versions, f.pools, f.resources, f.storages, f.listeners, f.config, f.quotas, f.metrics, f.logging, f.authorities, f.templates, f.windows,
+		f.stretch, f.names, f.versions, f.pools, f.resources, f.storages, f.listeners, f.config, f.quotas, f.metrics, f.logging, f.authorities,
+		f.templates, f.windows,
 		f.advice, f.deprecated, f.unsupported,
 	} {
 		rule()

@@ -65,15 +65,18 @@ func (f *findings) versionChange(version string) {
 	current, err := kafka.ParseMetadataVersion(f.Running.MetadataVersion)
 	switch {
 	case err != nil && below(version, highest):
-		f.fail("DowngradeOfUnknownMetadata", v1.ReasonKafkaUpgrade, "The current metadata version is not known (%q), so that Kafka can't be taken back from %s to %s. "+
-			"It is read from the brokers: see that they can be reached", f.Running.MetadataVersion, highest, version)
+		f.fail("DowngradeOfUnknownMetadata", v1.ReasonKafkaUpgrade,
+			"The current metadata version is not known (%q), so that Kafka can't be taken back from %s to %s. "+
+				"It is read from the brokers: see that they can be reached", f.Running.MetadataVersion, highest, version)
 	case err != nil:
 	case compareVersions(highest, version) > 0 && above(current, version):
 		f.fail("DowngradeBelowMetadata", v1.ReasonKafkaUpgrade,
-			"The current metadata version (%s) has to be lower or equal to the Kafka broker version we are downgrading to (%s)", f.Running.MetadataVersion, version)
+			"The current metadata version (%s) has to be lower or equal to the Kafka broker version we are downgrading to (%s)",
+			f.Running.MetadataVersion, version)
 	case compareVersions(highest, version) <= 0 && compareVersions(lowest, version) < 0 && above(current, lowest):
 		f.fail("UpgradeMetadataAhead", v1.ReasonKafkaUpgrade,
-			"The current metadata version (%s) has to be lower or equal to the Kafka broker version we upgrade from (%s)", f.Running.MetadataVersion, lowest)
+			"The current metadata version (%s) has to be lower or equal to the Kafka broker version we upgrade from (%s)",
+			f.Running.MetadataVersion, lowest)
 	}
 }
 

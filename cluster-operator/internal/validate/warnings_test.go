@@ -14,25 +14,35 @@ func TestAdvice(t *testing.T) {
 		return "kafka: {spec: {kafka: {config: {default.replication.factor: 1, offsets.topic.replication.factor: 1, transaction.state.log.replication.factor: 1, transaction.state.log.min.isr: 1}}}}\npools: " + pools
 	}
 	expectWarnings(t, []wrong{
-		{name: "default.replication.factor", changes: `kafka: {spec: {kafka: {config: {default.replication.factor: null}}}}`, code: "NotReplicated", reason: "KafkaDefaultReplicationFactor",
+		{name: "default.replication.factor", changes: `kafka: {spec: {kafka: {config: {default.replication.factor: null}}}}`,
+			code: "NotReplicated", reason: "KafkaDefaultReplicationFactor",
 			message: "default.replication.factor option is not configured. It defaults to 1 which does not guarantee reliability and availability. You should configure this option in .spec.kafka.config."},
-		{name: "min.insync.replicas", changes: `kafka: {spec: {kafka: {config: {min.insync.replicas: null}}}}`, code: "NotReplicated", reason: "KafkaMinInsyncReplicas",
+		{name: "min.insync.replicas", changes: `kafka: {spec: {kafka: {config: {min.insync.replicas: null}}}}`, code: "NotReplicated",
+			reason:  "KafkaMinInsyncReplicas",
 			message: "min.insync.replicas option is not configured. It defaults to 1 which does not guarantee reliability and availability. You should configure this option in .spec.kafka.config."},
-		{name: "inter.broker.protocol.version", changes: `kafka: {spec: {kafka: {config: {inter.broker.protocol.version: "3.9"}}}}`, code: "KeyOfZooKeeper", reason: "KafkaInterBrokerProtocolVersionInKRaft",
+		{name: "inter.broker.protocol.version", changes: `kafka: {spec: {kafka: {config: {inter.broker.protocol.version: "3.9"}}}}`,
+			code: "KeyOfZooKeeper", reason: "KafkaInterBrokerProtocolVersionInKRaft",
 			message: "inter.broker.protocol.version is not used in KRaft-based Kafka clusters and should be removed from the Kafka custom resource."},
-		{name: "log.message.format.version", changes: `kafka: {spec: {kafka: {config: {log.message.format.version: "3.9"}}}}`, code: "KeyOfZooKeeper", reason: "KafkaLogMessageFormatVersionInKRaft",
+		{name: "log.message.format.version", changes: `kafka: {spec: {kafka: {config: {log.message.format.version: "3.9"}}}}`,
+			code: "KeyOfZooKeeper", reason: "KafkaLogMessageFormatVersionInKRaft",
 			message: "log.message.format.version is not used in KRaft-based Kafka clusters and should be removed from the Kafka custom resource."},
-		{name: "one ephemeral broker", changes: single(`{broker: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`), code: "SingleEphemeral", reason: "KafkaStorage",
+		{name: "one ephemeral broker", changes: single(`{broker: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`),
+			code: "SingleEphemeral", reason: "KafkaStorage",
 			message: "A Kafka cluster with a single broker node and ephemeral storage will lose topic messages after any restart or rolling update."},
-		{name: "one ephemeral controller", changes: `pools: {controller: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`, code: "SingleEphemeral", reason: "KafkaStorage",
+		{name: "one ephemeral controller", changes: `pools: {controller: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`,
+			code: "SingleEphemeral", reason: "KafkaStorage",
 			message: "A Kafka cluster with a single controller node and ephemeral storage will lose data after any restart or rolling update."},
-		{name: "two controllers", changes: `pools: {controller: {spec: {replicas: 2}}}`, code: "ControllerCount", reason: "KafkaKRaftControllerNodeCount",
+		{name: "two controllers", changes: `pools: {controller: {spec: {replicas: 2}}}`, code: "ControllerCount",
+			reason:  "KafkaKRaftControllerNodeCount",
 			message: "Running KRaft controller quorum with two nodes is not advisable as both nodes will be needed to avoid downtime. It is recommended that a minimum of three nodes are used."},
-		{name: "four controllers", changes: `pools: {controller: {spec: {replicas: 4}}}`, code: "ControllerCount", reason: "KafkaKRaftControllerNodeCount",
+		{name: "four controllers", changes: `pools: {controller: {spec: {replicas: 4}}}`, code: "ControllerCount",
+			reason:  "KafkaKRaftControllerNodeCount",
 			message: "Running KRaft controller quorum with an odd number of nodes is recommended."},
-		{name: "metadata version behind", changes: `kafka: {spec: {kafka: {metadataVersion: 4.2-IV1}}}`, code: "MetadataOld", reason: "KafkaMetadataVersion",
+		{name: "metadata version behind", changes: `kafka: {spec: {kafka: {metadataVersion: 4.2-IV1}}}`, code: "MetadataOld",
+			reason:  "KafkaMetadataVersion",
 			message: "Metadata version is older than the Kafka version used by the cluster, which suggests that an upgrade is incomplete."},
-		{name: "metadata version of the cluster behind", changes: `kafka: {spec: {kafka: {metadataVersion: null}}}`, facts: running("4.2-IV1", "4.3.1"), code: "MetadataOld", reason: "KafkaMetadataVersion",
+		{name: "metadata version of the cluster behind", changes: `kafka: {spec: {kafka: {metadataVersion: null}}}`,
+			facts: running("4.2-IV1", "4.3.1"), code: "MetadataOld", reason: "KafkaMetadataVersion",
 			message: "Metadata version is older than the Kafka version used by the cluster, which suggests that an upgrade is incomplete."},
 		{name: "consumers that would wait", changes: `
 kafka: {spec: {kafka: {config: {default.replication.factor: 2, transaction.state.log.replication.factor: 2}}}}
@@ -46,7 +56,8 @@ pools: {broker: {spec: {replicas: 2}}}`, code: "InternalTopicsWait", reason: "Ka
 
 func TestMaintenanceWindows(t *testing.T) {
 	expectWarnings(t, []wrong{
-		{name: "cron of Unix", changes: `kafka: {spec: {maintenanceTimeWindows: ["* * 0-1 ? * SUN,MON *", "0 1 * * *"]}}`, code: "MaintenanceWindow", reason: invalidConfiguration,
+		{name: "cron of Unix", changes: `kafka: {spec: {maintenanceTimeWindows: ["* * 0-1 ? * SUN,MON *", "0 1 * * *"]}}`,
+			code: "MaintenanceWindow", reason: invalidConfiguration,
 			message: "The provided maintenance time windows list contains 0 1 * * * which is not a valid cron expression " +
 				`("0 1 * * *" has 5 fields: a Quartz cron expression has 6 or 7 (seconds minutes hours day-of-month month day-of-week [year]))`},
 	})
@@ -55,19 +66,24 @@ func TestMaintenanceWindows(t *testing.T) {
 func TestDeprecatedFields(t *testing.T) {
 	field := func(changes, name, path, instead string) wrong {
 		return wrong{name: path, changes: changes, code: "DeprecatedField", reason: "DeprecatedFields",
-			message: "In resource Kafka(ns/c) in API version kafka.strimzi.io/v1 the " + name + " property at path " + path + " has been deprecated " + instead + "."}
+			message: "In resource Kafka(ns/c) in API version kafka.strimzi.io/v1 the " + name + " property at path " + path +
+				" has been deprecated " + instead + "."}
 	}
 	expectWarnings(t, []wrong{
 		field(`kafka: {spec: {zookeeper: {replicas: 3}}}`, "zookeeper", "spec.zookeeper", "and is ignored"),
 		field(`kafka: {spec: {jmxTrans: {}}}`, "jmxTrans", "spec.jmxTrans", "and is ignored"),
-		field(`kafka: {spec: {kafka: {replicas: 3}}}`, "replicas", "spec.kafka.replicas", "and is ignored: KafkaNodePools say how many nodes there are"),
-		field(`kafka: {spec: {kafka: {storage: {type: ephemeral}}}}`, "storage", "spec.kafka.storage", "and is ignored: KafkaNodePools say what storage nodes have"),
-		field(`kafka: {spec: {kafka: {resources: {requests: {memory: 1Gi}}}}}`, "resources", "spec.kafka.resources", "and should now be configured in the KafkaNodePools"),
+		field(`kafka: {spec: {kafka: {replicas: 3}}}`, "replicas", "spec.kafka.replicas",
+			"and is ignored: KafkaNodePools say how many nodes there are"),
+		field(`kafka: {spec: {kafka: {storage: {type: ephemeral}}}}`, "storage", "spec.kafka.storage",
+			"and is ignored: KafkaNodePools say what storage nodes have"),
+		field(`kafka: {spec: {kafka: {resources: {requests: {memory: 1Gi}}}}}`, "resources", "spec.kafka.resources",
+			"and should now be configured in the KafkaNodePools"),
 		field(`kafka: {spec: {kafka: {template: {statefulset: {}}}}}`, "statefulset", "spec.kafka.template.statefulset", "and is ignored"),
 		field(`kafka: {spec: {entityOperator: {tlsSidecar: {}}}}`, "tlsSidecar", "spec.entityOperator.tlsSidecar", "and is ignored"),
 		field(`kafka: {spec: {entityOperator: {topicOperator: {reconciliationIntervalSeconds: 90}}}}`, "reconciliationIntervalSeconds",
 			"spec.entityOperator.topicOperator.reconciliationIntervalSeconds", "and should now be configured as reconciliationIntervalMs"),
-		{name: "overrides", changes: `pools: {broker: {spec: {storage: {overrides: [{broker: 0, class: a}]}}}}`, code: "DeprecatedField", reason: "DeprecatedFields",
+		{name: "overrides", changes: `pools: {broker: {spec: {storage: {overrides: [{broker: 0, class: a}]}}}}`, code: "DeprecatedField",
+			reason: "DeprecatedFields",
 			message: "In resource KafkaNodePool(ns/broker) in API version kafka.strimzi.io/v1 the overrides property at path spec.storage has been deprecated " +
 				"and should now be configured by one KafkaNodePool for each storage class."},
 	})
@@ -85,19 +101,25 @@ func TestUnsupportedFields(t *testing.T) {
 		field(`kafka: {spec: {kafka: {tieredStorage: {type: custom}}}}`, kafka, "spec.kafka.tieredStorage",
 			"configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"),
 		field(`kafka: {spec: {kafka: {jmxOptions: {}}}}`, kafka, "spec.kafka.jmxOptions", "JMX is not opened"),
-		field(`kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter}}}}`, kafka, "spec.kafka.metricsConfig", "nodes have no exporter of metrics"),
+		field(`kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter}}}}`, kafka, "spec.kafka.metricsConfig",
+			"nodes have no exporter of metrics"),
 		field(`kafka: {spec: {kafka: {quotas: {type: kafka}}}}`, kafka, "spec.kafka.quotas", "set quotas by Kafka's own tools"),
 		field(`kafka: {spec: {kafka: {brokerRackInitImage: a}}}`, kafka, "spec.kafka.brokerRackInitImage", "nodes have no init container"),
-		field(`kafka: {spec: {kafka: {template: {initContainer: {}}}}}`, kafka, "spec.kafka.template.initContainer", "nodes have no init container"),
-		field(`kafka: {spec: {kafka: {template: {externalBootstrapRoute: {}}}}}`, kafka, "spec.kafka.template.externalBootstrapRoute", "no Routes are made"),
+		field(`kafka: {spec: {kafka: {template: {initContainer: {}}}}}`, kafka, "spec.kafka.template.initContainer",
+			"nodes have no init container"),
+		field(`kafka: {spec: {kafka: {template: {externalBootstrapRoute: {}}}}}`, kafka, "spec.kafka.template.externalBootstrapRoute",
+			"no Routes are made"),
 		field(`kafka: {spec: {kafka: {template: {perPodRoute: {}}}}}`, kafka, "spec.kafka.template.perPodRoute", "no Routes are made"),
 		field(`kafka: {spec: {kafka: {template: {jmxSecret: {}}}}}`, kafka, "spec.kafka.template.jmxSecret", "JMX is not opened"),
-		field(`kafka: {spec: {kafka: {template: {clusterRoleBinding: {}}}}}`, kafka, "spec.kafka.template.clusterRoleBinding", "nodes need no rights in the whole Kubernetes cluster"),
+		field(`kafka: {spec: {kafka: {template: {clusterRoleBinding: {}}}}}`, kafka, "spec.kafka.template.clusterRoleBinding",
+			"nodes need no rights in the whole Kubernetes cluster"),
 		field(`kafka: {spec: {entityOperator: {userOperator: {}}}}`, kafka, "spec.entityOperator.userOperator", "no user operator is run"),
 		field(`kafka: {spec: {entityOperator: {topicOperator: {logging: {type: inline}}}}}`, kafka, "spec.entityOperator.topicOperator.logging",
 			"set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"),
-		field(`kafka: {spec: {entityOperator: {topicOperator: {jvmOptions: {}}}}}`, kafka, "spec.entityOperator.topicOperator.jvmOptions", "the topic operator is not written in Java"),
-		field(`kafka: {metadata: {annotations: {strimzi.io/internal-cluster-security: "{}"}}}`, kafka, "metadata.annotations.strimzi.io/internal-cluster-security", "nodes always use TLS among themselves"),
+		field(`kafka: {spec: {entityOperator: {topicOperator: {jvmOptions: {}}}}}`, kafka, "spec.entityOperator.topicOperator.jvmOptions",
+			"the topic operator is not written in Java"),
+		field(`kafka: {metadata: {annotations: {strimzi.io/internal-cluster-security: "{}"}}}`, kafka,
+			"metadata.annotations.strimzi.io/internal-cluster-security", "nodes always use TLS among themselves"),
 		field(listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: custom, sasl: true, secrets: [{secretName: s, key: k}]}}`), kafka,
 			"spec.kafka.listeners[0].authentication.secrets", "mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts"),
 		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer", "nodes have no init container"),

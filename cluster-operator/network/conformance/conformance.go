@@ -314,7 +314,8 @@ func canceled(t *testing.T, w *world) {
 	if objects, err := w.provider.Plan(ctx, request()); err != nil && len(objects) > 0 {
 		t.Errorf("Plan returned objects beside the error %v", err)
 	}
-	if got, err := w.provider.Resolve(ctx, request(), w.surroundings(request())); err == nil && len(got.Pending)+len(got.Endpoints) != len(request().Nodes) {
+	if got, err := w.provider.Resolve(ctx, request(), w.surroundings(request())); err == nil &&
+		len(got.Pending)+len(got.Endpoints) != len(request().Nodes) {
 		t.Errorf("Resolve answered for %d nodes of %d without an error", len(got.Pending)+len(got.Endpoints), len(request().Nodes))
 	}
 }

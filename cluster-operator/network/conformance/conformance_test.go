@@ -88,24 +88,28 @@ var faults = map[string]broken{
 		o[0].Cluster = "west"
 		return o
 	}},
-	"it resolves nothing before anything exists": {resolve: func(r network.Request, _ []network.Object, out network.Resolution) network.Resolution {
+	"it resolves nothing before anything exists": {resolve: func(r network.Request, _ []network.Object,
+		out network.Resolution) network.Resolution {
 		delete(out.Pending, 0)
 		out.Endpoints[0] = map[string]network.Endpoint{"tcp-ctrlplane": {Host: r.Nodes[0].Pod, Port: 9090}}
 		return out
 	}},
-	"it resolves each port of each node to an address of its own": {resolve: func(_ network.Request, _ []network.Object, out network.Resolution) network.Resolution {
+	"it resolves each port of each node to an address of its own": {resolve: func(_ network.Request, _ []network.Object,
+		out network.Resolution) network.Resolution {
 		if out.Endpoints[2] != nil && out.Endpoints[3] != nil {
 			out.Endpoints[3] = out.Endpoints[2]
 		}
 		return out
 	}},
-	"the order of what is observed does not matter": {resolve: func(_ network.Request, observed []network.Object, out network.Resolution) network.Resolution {
+	"the order of what is observed does not matter": {resolve: func(_ network.Request, observed []network.Object,
+		out network.Resolution) network.Resolution {
 		if out.Endpoints[0] != nil {
 			out.Endpoints[0]["tcp-ctrlplane"] = network.Endpoint{Host: observed[0].Object.GetName(), Port: 9090}
 		}
 		return out
 	}},
-	"addresses stay when other nodes come and go": {resolve: func(r network.Request, _ []network.Object, out network.Resolution) network.Resolution {
+	"addresses stay when other nodes come and go": {resolve: func(r network.Request, _ []network.Object,
+		out network.Resolution) network.Resolution {
 		for i, n := range r.Nodes {
 			for name, at := range out.Endpoints[n.ID] {
 				at.Port += int32(100 * i)
@@ -114,13 +118,15 @@ var faults = map[string]broken{
 		}
 		return out
 	}},
-	"addresses that are advertised are kept": {resolve: func(r network.Request, _ []network.Object, out network.Resolution) network.Resolution {
+	"addresses that are advertised are kept": {resolve: func(r network.Request, _ []network.Object,
+		out network.Resolution) network.Resolution {
 		if r.Known != nil && out.Endpoints[0] != nil {
 			out.Endpoints[0]["tcp-ctrlplane"] = network.Endpoint{Host: "new", Port: 9090}
 		}
 		return out
 	}},
-	"a cluster that is not observed holds up only its own nodes": {resolve: func(r network.Request, _ []network.Object, out network.Resolution) network.Resolution {
+	"a cluster that is not observed holds up only its own nodes": {resolve: func(r network.Request, _ []network.Object,
+		out network.Resolution) network.Resolution {
 		if len(out.Pending) > 0 {
 			out = network.NewResolution()
 			for _, n := range r.Nodes {
@@ -129,7 +135,8 @@ var faults = map[string]broken{
 		}
 		return out
 	}},
-	"objects of somebody else do not matter": {resolve: func(_ network.Request, observed []network.Object, out network.Resolution) network.Resolution {
+	"objects of somebody else do not matter": {resolve: func(_ network.Request, observed []network.Object,
+		out network.Resolution) network.Resolution {
 		if slices.ContainsFunc(observed, func(o network.Object) bool { return strings.HasPrefix(o.Object.GetName(), "foreign-") }) {
 			out.Names[0] = []string{"foreign"}
 		}

@@ -1,5 +1,5 @@
-// Command network-provider-dns is an example of a network provider, for Kubernetes clusters whose pods reach each other, and whose DNS is kept by
-// ExternalDNS: each node gets the name <pod>.<cluster>.<domain>.
+// Command network-provider-dns is an example of a network provider, for Kubernetes clusters whose pods reach each other, and whose DNS is
+// kept by ExternalDNS: each node gets the name <pod>.<cluster>.<domain>.
 package main
 
 import (

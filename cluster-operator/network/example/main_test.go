@@ -8,7 +8,10 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Subject{New: func() (network.Provider, error) { return New(map[string]string{"domain": "kafka.example.com"}) }})
+	conformance.Run(t, conformance.Subject{New: func() (network.Provider,
+		error) {
+		return New(map[string]string{"domain": "kafka.example.com"})
+	}})
 }
 
 func TestADomainIsNeeded(t *testing.T) {

@@ -66,7 +66,8 @@ func TestAProgramThatIsNoProviderIsRefused(t *testing.T) {
 }
 
 func TestSettingsThatAreRefused(t *testing.T) {
-	_, err := external.Start(t.Context(), external.Options{Path: filepath.Join(programs, "faulty"), Settings: map[string]string{"fault": "refuse"}, Deadline: patience})
+	_, err := external.Start(t.Context(), external.Options{Path: filepath.Join(programs, "faulty"),
+		Settings: map[string]string{"fault": "refuse"}, Deadline: patience})
 	if want := "network provider faulty: Configure: setting fault: refuse is not a fault"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -80,7 +80,8 @@ var service = grpc.ServiceDesc{
 }
 
 func method[In, Out any](name string, do func(context.Context, *server, In) (Out, error)) grpc.MethodDesc {
-	return grpc.MethodDesc{MethodName: name, Handler: func(s any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	return grpc.MethodDesc{MethodName: name, Handler: func(s any, ctx context.Context, decode func(any) error,
+		_ grpc.UnaryServerInterceptor) (any, error) {
 		message := &wrapperspb.BytesValue{}
 		if err := decode(message); err != nil {
 			return nil, err

@@ -61,7 +61,8 @@ func (*provider) Info(context.Context) (network.Info, error) {
 // serviceName is the name that Strimzi's provider for load balancers uses.
 func serviceName(n network.Node) string { return n.Pod + "-lb" }
 
-// Plan returns a Service for each node. It routes to the pod on any Kubernetes node, ready or not: nodes must find each other to become ready.
+// Plan returns a Service for each node. It routes to the pod on any Kubernetes node, ready or not: nodes must find each other to become
+// ready.
 func (p *provider) Plan(_ context.Context, r network.Request) ([]network.Object, error) {
 	var objects []network.Object
 	for _, n := range r.Nodes {

@@ -37,7 +37,8 @@ func one() network.Request {
 
 func service(ingress ...corev1.LoadBalancerIngress) []network.Object {
 	s := &corev1.Service{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-east-3-lb", Namespace: "kafka"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-east-3-lb", Namespace: "kafka"},
 	}
 	o := network.NewObject("east", s)
 	var list []any
@@ -59,7 +60,8 @@ func TestAddresses(t *testing.T) {
 	}{
 		{"an IP address", service(ip), "", network.Endpoint{Host: "10.21.50.10", Port: 9091}, ""},
 		{"a name comes before an IP address", service(ip, name), "", network.Endpoint{Host: "lb.example.com", Port: 9091}, ""},
-		{"the address in use is kept while the load balancer has it", service(ip, name), "10.21.50.10", network.Endpoint{Host: "10.21.50.10", Port: 9091}, ""},
+		{"the address in use is kept while the load balancer has it", service(ip, name), "10.21.50.10",
+			network.Endpoint{Host: "10.21.50.10", Port: 9091}, ""},
 		{"an address that is gone is given up", service(ip), "10.0.0.1", network.Endpoint{Host: "10.21.50.10", Port: 9091}, ""},
 		{"no address yet", service(), "", network.Endpoint{}, "Service my-cluster-east-3-lb in cluster east has no load balancer address yet"},
 		{"no Service yet", nil, "", network.Endpoint{}, "Service my-cluster-east-3-lb does not exist yet in cluster east"},
@@ -85,7 +87,8 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	p, err := loadbalancer.New(map[string]string{"lbAnnotations": "example.com/internal=true, example.com/zone = a=b", "loadBalancerClass": "example.com/nlb"})
+	p, err := loadbalancer.New(map[string]string{"lbAnnotations": "example.com/internal=true, example.com/zone = a=b",
+		"loadBalancerClass": "example.com/nlb"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +102,8 @@ func TestSettings(t *testing.T) {
 		t.Errorf("got %+v", objects)
 	}
 	for settings, want := range map[string]string{
-		"lbAnnotations": `setting lbAnnotations: "x" is not key=value`, "kind": "setting kind is not known: lbAnnotations and loadBalancerClass are",
+		"lbAnnotations": `setting lbAnnotations: "x" is not key=value`,
+		"kind":          "setting kind is not known: lbAnnotations and loadBalancerClass are",
 	} {
 		if _, err := loadbalancer.New(map[string]string{settings: "x"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -1,5 +1,5 @@
-// Package mcs makes nodes reachable by the DNS names of the Multi-Cluster Services API (KEP-1645), which Submariner, Cilium and others implement.
-// The namespace of the Kafka must be the same in all Kubernetes clusters.
+// Package mcs makes nodes reachable by the DNS names of the Multi-Cluster Services API (KEP-1645), which Submariner, Cilium and others
+// implement. The namespace of the Kafka must be the same in all Kubernetes clusters.
 package mcs
 
 import (
@@ -99,7 +99,8 @@ func (p *provider) Resolve(_ context.Context, r network.Request, observed []netw
 	return out, nil
 }
 
-// waitsFor returns what a cluster's export waits for. One that no controller has judged yet counts as valid: not all implementations report.
+// waitsFor returns what a cluster's export waits for. One that no controller has judged yet counts as valid: not all implementations
+// report.
 func waitsFor(c network.Cluster, service string, observed []network.Object) string {
 	if len(c.APIVersions) > 0 && served(c) == "" {
 		return fmt.Sprintf("cluster %s does not serve %s: install an implementation of the Multi-Cluster Services API there", c.ID, group)

@@ -26,8 +26,9 @@ func TestConformance(t *testing.T) {
 
 func one(versions ...string) network.Request {
 	return network.Request{
-		Namespace: "kafka", Kafka: "my-cluster", Service: "my-cluster-kafka-brokers", Clusters: []network.Cluster{{ID: "east", APIVersions: versions}},
-		Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-ctrlplane", Port: 9090}}}},
+		Namespace: "kafka", Kafka: "my-cluster", Service: "my-cluster-kafka-brokers",
+		Clusters: []network.Cluster{{ID: "east", APIVersions: versions}},
+		Nodes:    []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-ctrlplane", Port: 9090}}}},
 	}
 }
 
@@ -49,7 +50,8 @@ func TestNames(t *testing.T) {
 	if got.Endpoints[3]["tcp-ctrlplane"] != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if names := []string{"east.my-cluster-kafka-brokers.kafka.svc.set.example", "my-cluster-kafka-brokers.kafka.svc.set.example"}; !slices.Equal(got.Names[3], names) {
+	if names := []string{"east.my-cluster-kafka-brokers.kafka.svc.set.example",
+		"my-cluster-kafka-brokers.kafka.svc.set.example"}; !slices.Equal(got.Names[3], names) {
 		t.Errorf("got names %v, want %v", got.Names[3], names)
 	}
 }
@@ -85,7 +87,8 @@ func TestWhatANodeWaitsFor(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for key, want := range map[string]string{"clustersetDomain": `"a b" is not a DNS domain`, "domain": "setting domain is not known: clustersetDomain is"} {
+	for key, want := range map[string]string{"clustersetDomain": `"a b" is not a DNS domain`,
+		"domain": "setting domain is not known: clustersetDomain is"} {
 		if _, err := mcs.New(map[string]string{key: "a b"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

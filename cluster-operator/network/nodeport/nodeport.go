@@ -21,8 +21,8 @@ import (
 // Name is the provider's.
 const Name = "nodeport"
 
-// SettingAddress begins the settings that give the address of a Kubernetes cluster's nodes, and its id follows: a virtual IP address or a DNS name that
-// leads to any of them. Without it the address of one node is used for as long as that node exists.
+// SettingAddress begins the settings that give the address of a Kubernetes cluster's nodes, and its id follows: a virtual IP address or a
+// DNS name that leads to any of them. Without it the address of one node is used for as long as that node exists.
 const SettingAddress = "nodeAddress."
 
 // controlPlane are the labels of Kubernetes nodes that are not chosen while there are others.
@@ -120,8 +120,8 @@ func endpoints(n network.Node, host string, observed []network.Object) (at map[s
 	return at, ""
 }
 
-// host returns the address of a cluster's nodes: the one that the user set; else the one in use, while a Kubernetes node has it; else that of the
-// first node that is ready. "" if there is none.
+// host returns the address of a cluster's nodes: the one that the user set; else the one in use, while a Kubernetes node has it; else that
+// of the first node that is ready. "" if there is none.
 func (p *provider) host(cluster string, r network.Request, observed []network.Object) string {
 	if set := p.addresses[cluster]; set != "" {
 		return set
@@ -180,7 +180,8 @@ func nodesOf(cluster string, observed []network.Object) []*corev1.Node {
 	var nodes []*corev1.Node
 	for _, o := range observed {
 		n := &corev1.Node{}
-		if o.Cluster == cluster && o.Object.GetKind() == "Node" && runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, n) == nil {
+		if o.Cluster == cluster && o.Object.GetKind() == "Node" &&
+			runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, n) == nil {
 			nodes = append(nodes, n)
 		}
 	}

@@ -64,7 +64,8 @@ func allocate(o *network.Object) {
 }
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Subject{New: func() (network.Provider, error) { return nodeport.New(nil) }, World: machines, Settle: allocate})
+	conformance.Run(t, conformance.Subject{New: func() (network.Provider, error) { return nodeport.New(nil) }, World: machines,
+		Settle: allocate})
 }
 
 func TestAddressOfACluster(t *testing.T) {
@@ -77,15 +78,21 @@ func TestAddressOfACluster(t *testing.T) {
 		known    string
 		want     string
 	}{
-		{"the first ready node", nil, []network.Object{machine("east", "b", true, nil, internal("10.0.0.2")), machine("east", "a", false, nil, internal("10.0.0.1"))}, "", "10.0.0.2"},
-		{"an external address comes first", nil, []network.Object{machine("east", "a", true, nil, internal("10.0.0.1"), external)}, "", "198.51.100.7"},
-		{"workers come first", nil, []network.Object{machine("east", "a", true, plane, internal("10.0.0.1")), machine("east", "b", true, nil, internal("10.0.0.2"))}, "", "10.0.0.2"},
-		{"the control plane if there is nothing else", nil, []network.Object{machine("east", "a", true, plane, internal("10.0.0.1"))}, "", "10.0.0.1"},
+		{"the first ready node", nil, []network.Object{machine("east", "b", true, nil, internal("10.0.0.2")),
+			machine("east", "a", false, nil, internal("10.0.0.1"))}, "", "10.0.0.2"},
+		{"an external address comes first", nil, []network.Object{machine("east", "a", true, nil, internal("10.0.0.1"), external)}, "",
+			"198.51.100.7"},
+		{"workers come first", nil, []network.Object{machine("east", "a", true, plane, internal("10.0.0.1")),
+			machine("east", "b", true, nil, internal("10.0.0.2"))}, "", "10.0.0.2"},
+		{"the control plane if there is nothing else", nil, []network.Object{machine("east", "a", true, plane, internal("10.0.0.1"))}, "",
+			"10.0.0.1"},
 		{
 			"the address in use while its node exists, ready or not", nil,
-			[]network.Object{machine("east", "a", true, nil, internal("10.0.0.1")), machine("east", "b", false, nil, internal("10.0.0.2"))}, "10.0.0.2", "10.0.0.2",
+			[]network.Object{machine("east", "a", true, nil, internal("10.0.0.1")), machine("east", "b", false, nil, internal("10.0.0.2"))},
+			"10.0.0.2", "10.0.0.2",
 		},
-		{"another one when that node is gone", nil, []network.Object{machine("east", "a", true, nil, internal("10.0.0.1"))}, "10.0.0.2", "10.0.0.1"},
+		{"another one when that node is gone", nil, []network.Object{machine("east", "a", true, nil, internal("10.0.0.1"))}, "10.0.0.2",
+			"10.0.0.1"},
 		{"not the node of another cluster", nil, []network.Object{machine("west", "a", true, nil, internal("10.0.0.1"))}, "", ""},
 		{
 			"what the user set", map[string]string{"nodeAddress.east": "vip.example.com"},
@@ -128,8 +135,10 @@ func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := network.Request{
-		Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}}, Known: network.Endpoints{3: {"tcp-replication": {Host: "10.0.0.1", Port: 31001}}},
-		Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-replication", Port: 9091}, {Name: "tcp-ctrlplane", Port: 9090}}}},
+		Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}},
+		Known: network.Endpoints{3: {"tcp-replication": {Host: "10.0.0.1", Port: 31001}}},
+		Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east",
+			Ports: []network.Port{{Name: "tcp-replication", Port: 9091}, {Name: "tcp-ctrlplane", Port: 9090}}}},
 	}
 	objects, err := p.Plan(t.Context(), r)
 	if err != nil {
@@ -143,7 +152,8 @@ func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for key, want := range map[string]string{
-		"nodeAddress.east": `"no host" is not a host name or an IP address`, "nodeAddress.": "is not known", "address": "setting address is not known: nodeAddress.<cluster id> is",
+		"nodeAddress.east": `"no host" is not a host name or an IP address`, "nodeAddress.": "is not known",
+		"address": "setting address is not known: nodeAddress.<cluster id> is",
 	} {
 		if _, err := nodeport.New(map[string]string{key: "no host"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", key, err, want)

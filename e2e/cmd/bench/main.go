@@ -1,4 +1,5 @@
-// Command bench measures the operators, where there is one beside a floor, and prints the figures. BENCH_OUT names a file for one JSON object a line.
+// Command bench measures the operators, where there is one beside a floor, and prints the figures. BENCH_OUT names a file for one JSON
+// object a line.
 package main
 
 import (
@@ -18,7 +19,8 @@ import (
 )
 
 func main() {
-	o := bench.Options{Out: os.Getenv("BENCH_OUT"), OperatorEnv: map[string]string{}, Nodes: []int{3, 30, 300}, Progress: os.Stderr, Table: os.Stdout}
+	o := bench.Options{Out: os.Getenv("BENCH_OUT"), OperatorEnv: map[string]string{}, Nodes: []int{3, 30, 300}, Progress: os.Stderr,
+		Table: os.Stdout}
 	flag.IntVar(&o.Topics, "topics", 2000, "size of the bulk measurements")
 	flag.IntVar(&o.Rounds, "rounds", 3, "how often floor and operator take turns; the median counts")
 	flag.IntVar(&o.Burst, "burst", 20000, "how many objects are applied at once in the last measurement; 0 leaves it out")

@@ -1,5 +1,5 @@
-// Command records writes records to a topic and reads them, as a client that knows nothing of who runs the Kafka, and prints each second how many. It is
-// what the demo of the cluster operator watches.
+// Command records writes records to a topic and reads them, as a client that knows nothing of who runs the Kafka, and prints each second
+// how many. It is what the demo of the cluster operator watches.
 package main
 
 import (
@@ -32,8 +32,9 @@ func run(ctx context.Context) error {
 	authorities := flag.String("ca", ".", "the folder with the certificates (*.crt) of the CAs that brokers' certificates may be of; it is read at each connection")
 	flag.Parse()
 	flow, err := traffic.Start(ctx, traffic.Options{
-		Bootstrap: []string{*bootstrap}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Authorities: func() (*x509.CertPool, error) { return trusted(*authorities) },
-		Topic: *topic, Group: *topic + "-readers", Every: 50 * time.Millisecond,
+		Bootstrap: []string{*bootstrap}, TLS: &tls.Config{MinVersion: tls.VersionTLS12},
+		Authorities: func() (*x509.CertPool, error) { return trusted(*authorities) },
+		Topic:       *topic, Group: *topic + "-readers", Every: 50 * time.Millisecond,
 	})
 	if err != nil {
 		return err

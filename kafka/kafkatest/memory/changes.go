@@ -63,7 +63,8 @@ func (c *Client) CreateTopics(ctx context.Context, topics []kafka.NewTopic, vali
 		return out, nil
 	}
 	once, torn := unanimous(topics, func(t kafka.NewTopic) string { return t.Name }, sameTopic)
-	once = gate(ctx, once, func(t kafka.NewTopic) string { return t.Name }, out, func(err error) kafka.CreateResult { return kafka.CreateResult{Err: err} })
+	once = gate(ctx, once, func(t kafka.NewTopic) string { return t.Name }, out,
+		func(err error) kafka.CreateResult { return kafka.CreateResult{Err: err} })
 	if len(once) == 0 {
 		return out, nil
 	}
@@ -105,7 +106,8 @@ func (v *visit) create(call Call, t kafka.NewTopic) (kafka.CreateResult, error) 
 		return result, nil
 	}
 	result.ID = cluster.state.nextID()
-	created := &topic{Topic: kafka.Topic{Name: t.Name, ID: result.ID, Internal: slices.Contains(internalTopics, t.Name), Partitions: make([]kafka.Partition, partitions)}, configs: make(map[string]string, len(t.Configs))}
+	created := &topic{Topic: kafka.Topic{Name: t.Name, ID: result.ID, Internal: slices.Contains(internalTopics, t.Name),
+		Partitions: make([]kafka.Partition, partitions)}, configs: make(map[string]string, len(t.Configs))}
 	for i := range partitions {
 		replicas := slices.Clone(t.Assignments[i])
 		if replicas == nil {
@@ -138,7 +140,8 @@ func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int
 	if other, ok := cluster.state.collations[rules.Collation(t.Name)]; ok {
 		return 0, 0, rules.Collision(t.Name, other)
 	}
-	env := rules.Cluster{Brokers: cluster.registered(), Partitions: cluster.options.DefaultPartitions, ReplicationFactor: cluster.options.DefaultReplicationFactor}
+	env := rules.Cluster{Brokers: cluster.registered(), Partitions: cluster.options.DefaultPartitions,
+		ReplicationFactor: cluster.options.DefaultReplicationFactor}
 	if partitions, factor, err = env.Placement(t); err != nil {
 		return 0, 0, err
 	}
@@ -198,7 +201,8 @@ func (c *Client) CreatePartitions(ctx context.Context, topics []kafka.PartitionI
 	if len(topics) == 0 {
 		return out, nil
 	}
-	once, torn := unanimous(topics, func(p kafka.PartitionIncrease) string { return p.Topic }, func(a, b kafka.PartitionIncrease) bool { return a == b })
+	once, torn := unanimous(topics, func(p kafka.PartitionIncrease) string { return p.Topic },
+		func(a, b kafka.PartitionIncrease) bool { return a == b })
 	once = gate(ctx, once, func(p kafka.PartitionIncrease) string { return p.Topic }, out, itself)
 	if len(once) == 0 {
 		return out, nil
@@ -251,7 +255,8 @@ func (v *visit) increase(call Call, p kafka.PartitionIncrease) error {
 }
 
 // AlterConfigs implements kafka.ConfigWriter.
-func (c *Client) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+func (c *Client) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange,
+	validateOnly bool) (map[kafka.ConfigResource]error, error) {
 	return c.alterAll(ctx, changes, validateOnly, (*visit).alter)
 }
 
@@ -262,9 +267,10 @@ func (c *Client) alterAll(ctx context.Context, changes []kafka.ConfigChange, val
 	if len(changes) == 0 {
 		return out, nil
 	}
-	once, torn := unanimous(changes, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, func(a, b kafka.ConfigChange) bool {
-		return maps.Equal(a.Set, b.Set) && slices.Equal(a.Delete, b.Delete)
-	})
+	once, torn := unanimous(changes, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource },
+		func(a, b kafka.ConfigChange) bool {
+			return maps.Equal(a.Set, b.Set) && slices.Equal(a.Delete, b.Delete)
+		})
 	once = gate(ctx, once, func(c kafka.ConfigChange) kafka.ConfigResource { return c.Resource }, out, itself)
 	if len(once) == 0 {
 		return out, nil

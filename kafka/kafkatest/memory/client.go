@@ -225,7 +225,8 @@ func (c *Client) listTopics(ctx context.Context, call Call, away func(*Cluster) 
 }
 
 // DescribeConfigs implements kafka.TopicReader.
-func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource, keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+func (c *Client) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource,
+	keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	out := make(map[kafka.ConfigResource]kafka.ConfigResult, len(resources))
 	if len(resources) == 0 {
 		return out, nil

@@ -17,7 +17,8 @@ type Options struct {
 	ClusterID string
 	// Brokers is the number of brokers, 1 if not set; their ids count from 0.
 	Brokers int
-	// Controllers is the number of nodes that are only controllers; their ids follow those of the brokers. If 0, every broker is a controller too.
+	// Controllers is the number of nodes that are only controllers; their ids follow those of the brokers. If 0, every broker is a controller
+	// too.
 	Controllers int
 	// DefaultPartitions and DefaultReplicationFactor are num.partitions and default.replication.factor, 1 if not set.
 	DefaultPartitions        int32
@@ -103,15 +104,16 @@ func (c *Cluster) Before(h Hook) {
 	c.before = h
 }
 
-// After sets a hook that runs after a call took effect: its error takes the place of the answer, as when a connection breaks. Nil removes it.
+// After sets a hook that runs after a call took effect: its error takes the place of the answer, as when a connection breaks. Nil removes
+// it.
 func (c *Cluster) After(h Hook) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.after = h
 }
 
-// Refuse sets a function that is asked about each item (see Call.Items) before it takes effect. Its error becomes the item's. It must not call
-// the cluster. Nil removes it.
+// Refuse sets a function that is asked about each item (see Call.Items) before it takes effect. Its error becomes the item's. It must not
+// call the cluster. Nil removes it.
 func (c *Cluster) Refuse(f func(call Call, item string) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -78,7 +78,8 @@ func TestAFailureBeforeOrAfterTheEffect(t *testing.T) {
 	} {
 		cluster := memory.New(memory.Options{})
 		c.set(cluster)
-		results, err := cluster.Client("User:test", nil).CreateTopics(t.Context(), []kafka.NewTopic{{Name: "x", Partitions: 1, ReplicationFactor: 1}}, false)
+		results, err := cluster.Client("User:test", nil).CreateTopics(t.Context(),
+			[]kafka.NewTopic{{Name: "x", Partitions: 1, ReplicationFactor: 1}}, false)
 		if !errors.Is(err, lost) || results != nil {
 			t.Errorf("%s: got %v, %v", c.name, results, err)
 		}
@@ -123,7 +124,8 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 	if _, err := a.CreatePartitions(t.Context(), []kafka.PartitionIncrease{{Topic: "a", Total: 5}}, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.AlterConfigs(t.Context(), []kafka.ConfigChange{{Resource: kafka.TopicResource("b"), Set: map[string]string{"retention.ms": "1"}}}, false); err != nil {
+	if _, err := a.AlterConfigs(t.Context(), []kafka.ConfigChange{{Resource: kafka.TopicResource("b"),
+		Set: map[string]string{"retention.ms": "1"}}}, false); err != nil {
 		t.Fatal(err)
 	}
 	if got := before.Topics(); !reflect.DeepEqual(got, want) {
@@ -177,7 +179,8 @@ func TestAClientIsLedToAnotherCluster(t *testing.T) {
 	free.Redirect(theirs)
 	for method, call := range kafkatest.Calls(bound, "x") {
 		err := call(t.Context())
-		if answering, ok := kafka.WrongCluster(err); method == "DescribeCluster" && err != nil || method != "DescribeCluster" && (!ok || answering != "theirs") {
+		if answering, ok := kafka.WrongCluster(err); method == "DescribeCluster" && err != nil || method != "DescribeCluster" &&
+			(!ok || answering != "theirs") {
 			t.Errorf("%s: got %v", method, err)
 		}
 	}

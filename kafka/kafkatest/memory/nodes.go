@@ -16,7 +16,8 @@ import (
 // errAway is why a node does not answer.
 var errAway = errors.New("connection refused")
 
-// StopNode makes a node answer nothing until StartNode. A stopped broker is fenced. Leaders and replicas stay as they are: see ChangePartition.
+// StopNode makes a node answer nothing until StartNode. A stopped broker is fenced. Leaders and replicas stay as they are: see
+// ChangePartition.
 func (c *Cluster) StopNode(id int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,7 +32,8 @@ func (c *Cluster) StartNode(id int32) {
 	delete(c.state.unregistered, id)
 }
 
-// ChangePartition changes what the cluster tells of a partition, such as its leader or its ISR. The function gets a copy, whose slices it replaces.
+// ChangePartition changes what the cluster tells of a partition, such as its leader or its ISR. The function gets a copy, whose slices it
+// replaces.
 func (c *Cluster) ChangePartition(name string, index int32, change func(*kafka.Partition)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +88,8 @@ func (c *Controllers) DescribeNodeConfigs(ctx context.Context, nodes []int32, ke
 }
 
 // AlterConfigs implements kafka.ConfigWriter.
-func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool) (map[kafka.ConfigResource]error, error) {
+func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange,
+	validateOnly bool) (map[kafka.ConfigResource]error, error) {
 	return c.client.alterAll(ctx, changes, validateOnly, (*visit).alterAtController)
 }
 
@@ -104,8 +107,8 @@ func (c *Cluster) leader() int32 {
 	return leader
 }
 
-// DescribeQuorum implements kafka.QuorumReader: every controller is a voter, brokers apart from controllers are observers, and all are caught up
-// but those that are away.
+// DescribeQuorum implements kafka.QuorumReader: every controller is a voter, brokers apart from controllers are observers, and all are
+// caught up but those that are away.
 func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	var (
 		out     kafka.Quorum
@@ -126,7 +129,8 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 		}
 		for _, id := range cluster.controllers {
 			out.Voters = append(out.Voters, replica(id))
-			out.Nodes = append(out.Nodes, kafka.QuorumNode{ID: id, Listeners: []kafka.Listener{{Name: "CONTROLLER", Host: "memory", Port: 9092 + id}}})
+			out.Nodes = append(out.Nodes, kafka.QuorumNode{ID: id,
+				Listeners: []kafka.Listener{{Name: "CONTROLLER", Host: "memory", Port: 9092 + id}}})
 		}
 		for _, id := range cluster.registered() {
 			if cluster.options.Controllers > 0 {
@@ -142,7 +146,8 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 
 // ListTopicsOf implements kafka.NodeTopicReader. All brokers know the same.
 func (c *Client) ListTopicsOf(ctx context.Context, broker int32) ([]kafka.Topic, error) {
-	return c.listTopics(ctx, Call{Method: "ListTopicsOf", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) error { return cluster.away(broker) })
+	return c.listTopics(ctx, Call{Method: "ListTopicsOf", Items: []string{fmt.Sprint(broker)}},
+		func(cluster *Cluster) error { return cluster.away(broker) })
 }
 
 // away says why a broker does not answer. The lock is held.
@@ -208,7 +213,8 @@ func (c *Client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []
 	return c.describeAll(ctx, nodes, keys, func(cluster *Cluster) []int32 { return cluster.registered() })
 }
 
-func (c *Client) describeAll(ctx context.Context, nodes []int32, keys []string, registered func(*Cluster) []int32) (map[int32]kafka.ConfigResult, error) {
+func (c *Client) describeAll(ctx context.Context, nodes []int32, keys []string,
+	registered func(*Cluster) []int32) (map[int32]kafka.ConfigResult, error) {
 	out := make(map[int32]kafka.ConfigResult, len(nodes))
 	if len(nodes) == 0 {
 		return out, nil

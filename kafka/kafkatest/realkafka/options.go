@@ -15,7 +15,8 @@ type Options struct {
 	Controllers int
 	// ClusterID is the id to format with, random if empty: 22 characters of URL-safe base64.
 	ClusterID string
-	// Release is the release of Kafka (4.2) or the metadata.version (4.2-IV1) whose features the storage is formatted with; the newest if empty.
+	// Release is the release of Kafka (4.2) or the metadata.version (4.2-IV1) whose features the storage is formatted with; the newest if
+	// empty.
 	Release string
 	// Config are settings for all nodes; they win over the package's own.
 	Config map[string]string

@@ -100,11 +100,14 @@ func TestOneNodeKeepsItsDataThroughKillAndHang(t *testing.T) {
 
 func TestBrokersApartFromControllers(t *testing.T) {
 	c := startForTest(t, Options{Brokers: 3, Controllers: 1, Racks: []string{"a", "b", "c"}, ClusterID: "4L6g3nShT-eMCtK--X86sw"})
-	if c.ClusterID() != "4L6g3nShT-eMCtK--X86sw" || len(c.Bootstrap()) != 3 || len(c.ControllerBootstrap()) != 1 || len(c.NodeIDs()) != 4 || len(c.BrokerIDs()) != 3 {
-		t.Errorf("cluster %s, bootstrap %v, controllers %v, nodes %v, brokers %v", c.ClusterID(), c.Bootstrap(), c.ControllerBootstrap(), c.NodeIDs(), c.BrokerIDs())
+	if c.ClusterID() != "4L6g3nShT-eMCtK--X86sw" || len(c.Bootstrap()) != 3 || len(c.ControllerBootstrap()) != 1 || len(c.NodeIDs()) != 4 ||
+		len(c.BrokerIDs()) != 3 {
+		t.Errorf("cluster %s, bootstrap %v, controllers %v, nodes %v, brokers %v", c.ClusterID(), c.Bootstrap(), c.ControllerBootstrap(),
+			c.NodeIDs(), c.BrokerIDs())
 	}
 	tool(t, c, "TopicCommand", "--create", "--topic", "t", "--partitions", "1", "--replication-factor", "3")
-	if out := tool(t, c, "MetadataQuorumCommand", "describe", "--status"); !regexp.MustCompile(`LeaderId:\s+3`).MatchString(out) || !strings.Contains(out, c.ClusterID()) {
+	if out := tool(t, c, "MetadataQuorumCommand", "describe", "--status"); !regexp.MustCompile(`LeaderId:\s+3`).MatchString(out) ||
+		!strings.Contains(out, c.ClusterID()) {
 		t.Errorf("the quorum: %s", out)
 	}
 	if err := c.Stop(1); err != nil {

@@ -109,7 +109,8 @@ func (c *Cluster) format(ctx context.Context, n *node) error {
 		}
 	}
 	output := filepath.Join(n.dir, "format.log")
-	if err := process.Run(ctx, process.Options{Args: c.toolCommand("kafka.tools.StorageTool", args...), Dir: n.dir, Output: output}); err != nil {
+	if err := process.Run(ctx, process.Options{Args: c.toolCommand("kafka.tools.StorageTool", args...), Dir: n.dir,
+		Output: output}); err != nil {
 		return fmt.Errorf("formatting node %d: %w: %s", n.id, err, withoutFrames(tailFile(output, 60)))
 	}
 	return nil

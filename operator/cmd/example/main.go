@@ -34,8 +34,10 @@ type Options struct {
 
 func (o *Options) table() settings.Table {
 	o.Kafka = credentials.NewSettings(credentials.Program{ClientID: name})
-	watched := settings.Setting{Env: "STRIMZI_NAMESPACE", Mandatory: true, Parse: settings.Into(&o.Watched, settings.ParseNamespaces), Doc: "The watched namespaces."}
-	groups := append([]settings.Group{{Title: "What is watched", Settings: []settings.Setting{watched, o.Kafka.Namespace()}}}, o.Kafka.Groups()...)
+	watched := settings.Setting{Env: "STRIMZI_NAMESPACE", Mandatory: true, Parse: settings.Into(&o.Watched, settings.ParseNamespaces),
+		Doc: "The watched namespaces."}
+	groups := append([]settings.Group{{Title: "What is watched", Settings: []settings.Setting{watched, o.Kafka.Namespace()}}},
+		o.Kafka.Groups()...)
 	return settings.Table{Program: name, Summary: name + " does nothing, safely.", Hints: settings.CommonHints(), Groups: append(groups,
 		settings.Group{Title: "Replicas", Settings: election.Settings(&o.Election, name)},
 		settings.Group{Title: "Observation", Settings: append(logging.Settings(&o.Log), manager.Settings(&o.HTTP)...)})}
@@ -79,7 +81,8 @@ func main() {
 
 func run(o Options) error {
 	ctx := ctrl.SetupSignalHandler()
-	mgr, probes, err := manager.New(ctrl.GetConfigOrDie(), manager.Options{Name: name, Scheme: scheme.Scheme, Namespaces: o.Watched, HTTP: o.HTTP, Election: o.Election})
+	mgr, probes, err := manager.New(ctrl.GetConfigOrDie(),
+		manager.Options{Name: name, Scheme: scheme.Scheme, Namespaces: o.Watched, HTTP: o.HTTP, Election: o.Election})
 	if err != nil {
 		return err
 	}

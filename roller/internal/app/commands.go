@@ -35,8 +35,8 @@ const (
 	ExitBlocked = 4 // there is something to do, and something else must change first
 )
 
-// Command runs the command that the options name. Commands log warnings and errors beside what they print. The warnings given are those about
-// the settings.
+// Command runs the command that the options name. Commands log warnings and errors beside what they print. The warnings given are those
+// about the settings.
 func Command(ctx context.Context, config *rest.Config, o options.Options, warnings []string) (exit int, err error) {
 	log := logging.New(os.Stderr, logging.Options{Level: slog.LevelWarn})
 	if o.Command == "run" {
@@ -161,7 +161,8 @@ func commandRoll(ctx context.Context, config *rest.Config, o options.Options, lo
 var ErrNotConfirmed = errors.New("nothing was done: nobody confirmed it; --yes does not ask")
 
 // Roll shows the plan, asks confirm, restarts whatever should be restarted, and shows how it goes. A nil confirm agrees.
-func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int, err error) {
+func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int,
+	err error) {
 	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
@@ -222,7 +223,8 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 		}
 		return ExitBlocked, engine.ErrFailed
 	}
-	fmt.Fprintf(out, "Done: %s, %s.\n", count(narrator.restarted, "node", "restarted"), count(narrator.reconfigured, "node", "reconfigured without a restart"))
+	fmt.Fprintf(out, "Done: %s, %s.\n", count(narrator.restarted, "node", "restarted"),
+		count(narrator.reconfigured, "node", "reconfigured without a restart"))
 	return ExitDone, nil
 }
 

@@ -33,8 +33,9 @@ func TestARollEndsWhenANodeStaysFailed(t *testing.T) {
 
 	for name, meanwhile := range map[string]roller.Decision{
 		"another one is restarted": {Phase: roller.PhaseFailed, Actions: []roller.Action{{Kind: roller.ActionRestart}}},
-		"another one catches up":   {Phase: roller.PhaseFailed, Nodes: []roller.Assessment{{State: roller.StateFailed}, {State: roller.StateCatchingUp}}},
-		"it got ready":             {Phase: roller.PhaseRolling},
+		"another one catches up": {Phase: roller.PhaseFailed,
+			Nodes: []roller.Assessment{{State: roller.StateFailed}, {State: roller.StateCatchingUp}}},
+		"it got ready": {Phase: roller.PhaseRolling},
 	} {
 		e := &ending{patience: time.Minute}
 		g.Expect(e.reached(stuck, at(0))).To(BeFalse(), name)

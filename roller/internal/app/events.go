@@ -68,7 +68,8 @@ func (a *announcer) say(n *roller.Node, kind, reason, note string) {
 	recorder.Eventf(pod, nil, kind, reason, "StrimziInitiatedPodRestart", "%s", short(note))
 }
 
-// short is a note that the API server takes: what others said may be long, or no text at all, and a letter that is cut in two is none either.
+// short is a note that the API server takes: what others said may be long, or no text at all, and a letter that is cut in two is none
+// either.
 func short(note string) string {
 	note = strings.ToValidUTF8(note, "?")
 	if len(note) <= maxNote {

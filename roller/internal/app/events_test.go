@@ -34,7 +34,8 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	s := &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1"}, {ID: 2, Name: "pod-2", Place: "east"}}}
 	restarted := func(id roller.NodeID) {
 		reason := roller.Reason{Kind: roller.PodHasOldRevision}
-		a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: id, Reasons: []roller.Reason{reason}}}})
+		a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: id,
+			Reasons: []roller.Reason{reason}}}})
 	}
 	told := func(r *events.FakeRecorder) (all []string) {
 		for len(r.Events) > 0 {
@@ -72,16 +73,20 @@ func (r *recorded) taken() []event {
 
 func announce() (*announcer, *recorded, *roller.Snapshot) {
 	r := &recorded{}
-	return &announcer{events: func(string) events.EventRecorder { return r }, namespace: "kafka"}, r, &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1", Instance: roller.Known("first")}}}
+	return &announcer{events: func(string) events.EventRecorder { return r }, namespace: "kafka"}, r,
+		&roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1", Instance: roller.Known("first")}}}
 }
 
 // pascalCased are the reasons of Strimzi's Events.
 var pascalCased = map[roller.ReasonKind]string{
 	roller.CACertHasOldGeneration: "CaCertHasOldGeneration", roller.CACertRemoved: "CaCertRemoved", roller.CACertRenewed: "CaCertRenewed",
 	roller.ClusterCACertKeyReplaced: "ClusterCaCertKeyReplaced", roller.ConfigChangeRequiresRestart: "ConfigChangeRequiresRestart",
-	roller.FileSystemResizeNeeded: "FileSystemResizeNeeded", roller.ManualRollingUpdate: "ManualRollingUpdate", roller.PodForceRestartOnError: "PodForceRestartOnError",
-	roller.PodHasOldRevision: "PodHasOldRevision", roller.PodHasOldResourceRevision: "PodHasOldResourceRevision", roller.PodResourcesChanged: "PodResourcesChanged",
-	roller.PodStuck: "PodStuck", roller.PodUnresponsive: "PodUnresponsive", roller.KafkaCertificatesChanged: "KafkaCertificatesChanged",
+	roller.FileSystemResizeNeeded: "FileSystemResizeNeeded", roller.ManualRollingUpdate: "ManualRollingUpdate",
+	roller.PodForceRestartOnError: "PodForceRestartOnError",
+	roller.PodHasOldRevision:      "PodHasOldRevision", roller.PodHasOldResourceRevision: "PodHasOldResourceRevision",
+	roller.PodResourcesChanged: "PodResourcesChanged",
+	roller.PodStuck:            "PodStuck", roller.PodUnresponsive: "PodUnresponsive",
+	roller.KafkaCertificatesChanged: "KafkaCertificatesChanged",
 }
 
 func TestARestartIsAnEventForEachReason(t *testing.T) {
@@ -93,7 +98,8 @@ func TestARestartIsAnEventForEachReason(t *testing.T) {
 			action := roller.Action{Kind: roller.ActionRestart, Node: 1, Reasons: reasons}
 			a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: action}})
 			g.Expect(r.taken()).To(Equal([]event{
-				{"kafka/pod-1", "first", "Normal", "Restarted", "StrimziInitiatedPodRestart", "node 1 is restarted: " + name + " (what it is), Another"},
+				{"kafka/pod-1", "first", "Normal", "Restarted", "StrimziInitiatedPodRestart",
+					"node 1 is restarted: " + name + " (what it is), Another"},
 				{"kafka/pod-1", "first", "Normal", name, "StrimziInitiatedPodRestart", "Rolling Pod pod-1 due to " + name + " (what it is)"},
 				{"kafka/pod-1", "first", "Normal", "Another", "StrimziInitiatedPodRestart", "Rolling Pod pod-1 due to Another"},
 			}))

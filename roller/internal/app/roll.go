@@ -41,12 +41,14 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 	r := &roll{
 		cluster: cluster, world: w, journal: journal.New(w.home, w.home, cluster.Namespace, cluster.Name), ended: func() {},
 		connection: &connection.Connection{
-			Namespace: cluster.Namespace, Cluster: cluster.Name, Kafka: kafka, Controllers: w.options.Controllers, Timeout: w.options.Timeout, Secrets: w.home, Log: log,
+			Namespace: cluster.Namespace, Cluster: cluster.Name, Kafka: kafka, Controllers: w.options.Controllers, Timeout: w.options.Timeout,
+			Secrets: w.home, Log: log,
 		},
 	}
 	act := &actuate.Actuator{Namespace: cluster.Namespace, Place: w.clientOf}
 	r.observer = &observe.Observer{
-		Namespace: cluster.Namespace, Cluster: cluster.Name, Unnamed: w.options.Cluster == "", Lasting: w.options.StuckAfter, Timeout: w.options.Timeout, Recall: observe.DefaultRecall, Sources: w.sources,
+		Namespace: cluster.Namespace, Cluster: cluster.Name, Unnamed: w.options.Cluster == "", Lasting: w.options.StuckAfter,
+		Timeout: w.options.Timeout, Recall: observe.DefaultRecall, Sources: w.sources,
 		Connect: func(ctx context.Context, places []observe.Place) (*observe.Kafka, error) {
 			k, err := r.connection.Connect(ctx, places, time.Now())
 			if err == nil {
@@ -57,7 +59,8 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 		Prober: &observe.Logs{Namespace: cluster.Namespace, Place: w.logsOf},
 	}
 	r.Engine = &engine.Engine{
-		Observe: r.observer.Observe, Glance: r.observer.Glance, Verify: r.observer.Verify, Woken: w.options.Command == "run", Journal: r.journal, Act: act, Policy: w.policy, Reports: reports, Log: log,
+		Observe: r.observer.Observe, Glance: r.observer.Glance, Verify: r.observer.Verify, Woken: w.options.Command == "run", Journal: r.journal,
+		Act: act, Policy: w.policy, Reports: reports, Log: log,
 		Lock: &lease.Lease{
 			Client: w.home, Namespace: cluster.Namespace, Cluster: cluster.Name, Identity: w.identity, Now: time.Now,
 			Elected: w.options.Command == "run" && w.options.LeaderElection && w.options.Cluster != "",

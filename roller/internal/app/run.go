@@ -27,8 +27,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// What the Deployment may do. What it may write by name is in config/roller/rbac/kafka_clusters_role.yaml; Secrets with kubeconfigs are needed only where there are several
-// Kubernetes clusters.
+// What the Deployment may do. What it may write by name is in config/roller/rbac/kafka_clusters_role.yaml; Secrets with kubeconfigs are
+// needed only where there are several Kubernetes clusters.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create
@@ -57,7 +57,8 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	if err := r.AddTo(mgr, wake, named); err != nil {
 		return err
 	}
-	log.Info("Starting the roller", "namespaces", o.Namespaces.String(), "cluster", o.Cluster, "kafka", o.Kafka.Bootstrap, "controllers", o.Controllers,
+	log.Info("Starting the roller", "namespaces", o.Namespaces.String(), "cluster", o.Cluster, "kafka", o.Kafka.Bootstrap, "controllers",
+		o.Controllers,
 		"maxUnavailable", o.Policy.MaxUnavailable)
 	err = mgr.Start(ctx)
 	r.Close(ctx)
@@ -67,7 +68,8 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	return nil
 }
 
-// scope limits what is watched, in each Kubernetes cluster, to Kafka clusters, or to the one that is named, and to what is read of their objects.
+// scope limits what is watched, in each Kubernetes cluster, to Kafka clusters, or to the one that is named, and to what is read of their
+// objects.
 func scope(o options.Options) cache.Options {
 	return cache.Options{
 		DefaultLabelSelector: ofClusters(o.Cluster), DefaultTransform: observe.Trim, DefaultNamespaces: opmanager.CacheNamespaces(o.Namespaces),

@@ -53,11 +53,12 @@ type target struct {
 }
 
 func (t target) equal(o target) bool {
-	return t.protocol == o.protocol && t.material == o.material && slices.Equal(t.bootstrap, o.bootstrap) && slices.Equal(t.controllers, o.controllers)
+	return t.protocol == o.protocol && t.material == o.material && slices.Equal(t.bootstrap, o.bootstrap) &&
+		slices.Equal(t.controllers, o.controllers)
 }
 
-// Connect returns the clients for the Kafka cluster whose pods are in these places. Nothing is asked of Kafka. An error before the first success means that
-// there are none; after it, what can't be read or used leaves the last good ones in force, and is logged once.
+// Connect returns the clients for the Kafka cluster whose pods are in these places. Nothing is asked of Kafka. An error before the first
+// success means that there are none; after it, what can't be read or used leaves the last good ones in force, and is logged once.
 func (c *Connection) Connect(ctx context.Context, places []observe.Place, now time.Time) (*observe.Kafka, error) {
 	err := c.refresh(ctx, places, now)
 	switch {
@@ -103,7 +104,8 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 			next.controllers = known(controllers(c.Namespace, c.Cluster, places), c.inForce.controllers, places)
 		}
 	}
-	if c.brokers != nil && now.Sub(c.read) < recheck && slices.Equal(next.controllers, c.inForce.controllers) && slices.Equal(next.bootstrap, c.inForce.bootstrap) {
+	if c.brokers != nil && now.Sub(c.read) < recheck && slices.Equal(next.controllers, c.inForce.controllers) &&
+		slices.Equal(next.bootstrap, c.inForce.bootstrap) {
 		return nil
 	}
 	settings, material, err := c.credentials(ctx)

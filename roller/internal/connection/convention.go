@@ -12,7 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// The ports by which a cluster operator reaches brokers and controllers, and the entries of its Secret. Source: Strimzi; docs/decisions/who-rolls.md.
+// The ports by which a cluster operator reaches brokers and controllers, and the entries of its Secret. Source: Strimzi;
+// docs/decisions/who-rolls.md.
 const (
 	brokersPort     = "9091"
 	controllersPort = "9090"
@@ -26,8 +27,8 @@ func service(namespace, cluster string) string {
 	return cluster + "-kafka-brokers." + namespace + ".svc"
 }
 
-// bootstrap is where the brokers of a Kafka cluster are asked: the Service of those here, and those in other Kubernetes clusters where their configuration
-// says.
+// bootstrap is where the brokers of a Kafka cluster are asked: the Service of those here, and those in other Kubernetes clusters where
+// their configuration says.
 func bootstrap(namespace, cluster string, places []observe.Place) []string {
 	addresses := []string{net.JoinHostPort(service(namespace, cluster), brokersPort)}
 	for i := range places {
@@ -60,7 +61,8 @@ func advertised(place *observe.Place, pod *corev1.Pod, key string) string {
 	return ""
 }
 
-// controllers are the addresses of the controllers that the pod sets list. One in another Kubernetes cluster is where its configuration says.
+// controllers are the addresses of the controllers that the pod sets list. One in another Kubernetes cluster is where its configuration
+// says.
 func controllers(namespace, cluster string, places []observe.Place) []string {
 	var addresses []string
 	for i := range places {
@@ -91,7 +93,8 @@ func tls(namespace, cluster string) credentials.Settings {
 	return credentials.Settings{
 		Protocol: credentials.ProtocolSSL, SecretNamespace: namespace,
 		TLS: credentials.TLS{
-			TrustSecret: cluster + "-cluster-ca-cert", IdentitySecret: cluster + "-cluster-operator-certs", CertEntry: certificateEntry, KeyEntry: keyEntry,
+			TrustSecret: cluster + "-cluster-ca-cert", IdentitySecret: cluster + "-cluster-operator-certs", CertEntry: certificateEntry,
+			KeyEntry: keyEntry,
 		},
 	}
 }

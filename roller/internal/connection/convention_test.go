@@ -34,7 +34,8 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func setOf(roles map[string]string) observe.PodSet {
 	var set observe.PodSet
 	for name, controller := range roles {
-		set.Pods = append(set.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{podset.LabelControllerRole: controller}}})
+		set.Pods = append(set.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{podset.LabelControllerRole: controller}}})
 	}
 	return set
 }
@@ -43,15 +44,18 @@ func TestAddressesByConvention(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(bootstrap("kafka", "my-cluster", nil)).To(Equal([]string{"my-cluster-kafka-brokers.kafka.svc:9091"}))
 	places := []observe.Place{
-		{Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-c-1": "true", "my-cluster-b-2": "false"}), setOf(map[string]string{"my-cluster-c-0": "true"})}},
-		{ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-e-7": "true", "my-cluster-e-8": "true"})}, Properties: map[string]string{
-			"my-cluster-e-7": "controller.listener.names=CONTROLPLANE-9090\ninter.broker.listener.name=REPLICATION-9091\n" +
-				"advertised.listeners=REPLICATION-9091://e7.example.com:31091, CONTROLPLANE-9090://e7.example.com:31090\n",
-			"my-cluster-e-8": "node.id=8\n", // it does not say
-		}},
+		{Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-c-1": "true", "my-cluster-b-2": "false"}),
+			setOf(map[string]string{"my-cluster-c-0": "true"})}},
+		{ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-e-7": "true", "my-cluster-e-8": "true"})},
+			Properties: map[string]string{
+				"my-cluster-e-7": "controller.listener.names=CONTROLPLANE-9090\ninter.broker.listener.name=REPLICATION-9091\n" +
+					"advertised.listeners=REPLICATION-9091://e7.example.com:31091, CONTROLPLANE-9090://e7.example.com:31090\n",
+				"my-cluster-e-8": "node.id=8\n", // it does not say
+			}},
 	}
 	g.Expect(controllers("kafka", "my-cluster", places)).To(Equal([]string{
-		"e7.example.com:31090", "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090", "my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
+		"e7.example.com:31090", "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090",
+		"my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
 	}))
 	places[1].Sets[0].Pods[0].Labels[podset.LabelBrokerRole], places[1].Sets[0].Pods[1].Labels[podset.LabelBrokerRole] = "true", "true"
 	g.Expect(bootstrap("kafka", "my-cluster", places)).To(Equal([]string{"e7.example.com:31091", "my-cluster-kafka-brokers.kafka.svc:9091"}))
@@ -129,7 +133,8 @@ func TestAConnectionFollowsItsCluster(t *testing.T) {
 	g.Expect(first.protocol).To(Equal(credentials.ProtocolPlaintext))
 
 	c.Secrets = fake.NewClientBuilder().WithObjects(
-		secretOf("my-cluster-cluster-ca-cert", "ca.crt", authority), secretOf("my-cluster-cluster-operator-certs", "cluster-operator.crt", certificate, "cluster-operator.key", key),
+		secretOf("my-cluster-cluster-ca-cert", "ca.crt", authority),
+		secretOf("my-cluster-cluster-operator-certs", "cluster-operator.crt", certificate, "cluster-operator.key", key),
 	).Build()
 	_, err = c.Connect(t.Context(), one, noon.Add(recheck-1))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -161,7 +166,8 @@ func TestControllersOfAPlaceThatCannotBeReadStay(t *testing.T) {
 	defer c.Close()
 	home := observe.Place{Sets: []observe.PodSet{setOf(map[string]string{"c-0": "true"})}}
 	east := observe.Place{
-		ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"c-1": "true"})}, Properties: map[string]string{"c-1": "controller.listener.names=CONTROLPLANE-9090\nadvertised.listeners=CONTROLPLANE-9090://c1:9090"},
+		ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"c-1": "true"})},
+		Properties: map[string]string{"c-1": "controller.listener.names=CONTROLPLANE-9090\nadvertised.listeners=CONTROLPLANE-9090://c1:9090"},
 	}
 	_, err := c.Connect(t.Context(), []observe.Place{home, east}, noon)
 	g.Expect(err).NotTo(HaveOccurred())

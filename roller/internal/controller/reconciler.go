@@ -82,13 +82,14 @@ type finding struct {
 	place string
 }
 
-// find reads the sets in all caches. Those of a Kubernetes cluster that can't be read are unknown: as long as there are others, their nodes are looked at, and
-// unknown ones are nobody's to restart.
+// find reads the sets in all caches. Those of a Kubernetes cluster that can't be read are unknown: as long as there are others, their nodes
+// are looked at, and unknown ones are nobody's to restart.
 func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (finding, error) {
 	found := finding{gone: true}
 	for _, source := range r.Sources() {
 		var sets podset.StrimziPodSetList
-		err := source.Cache.List(ctx, &sets, client.InNamespace(key.Namespace), client.MatchingLabels{v1.LabelCluster: key.Name}, client.UnsafeDisableDeepCopy)
+		err := source.Cache.List(ctx, &sets, client.InNamespace(key.Namespace), client.MatchingLabels{v1.LabelCluster: key.Name},
+			client.UnsafeDisableDeepCopy)
 		switch {
 		case err != nil && source.ID == "":
 			return finding{}, err

@@ -84,7 +84,8 @@ func begin(t *testing.T, namespace, named string) *world {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.cache = mgr.GetCache()
 	r := &controller.Reconciler{
-		Sources: func() []observe.Source { return []observe.Source{{Cache: mgr.GetCache()}} }, Interval: time.Hour, Deadline: time.Minute, Named: named != "",
+		Sources: func() []observe.Source { return []observe.Source{{Cache: mgr.GetCache()}} }, Interval: time.Hour, Deadline: time.Minute,
+		Named:  named != "",
 		Events: func(string) events.EventRecorder { return mgr.GetEventRecorder("roller") },
 		New: func(cluster types.NamespacedName) controller.Roll {
 			w.mu.Lock()
@@ -142,7 +143,8 @@ func (w *world) quiet(cluster string) int {
 func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
 	w := begin(t, "watches", "")
 	set, pod := setOf(t, "watches", "mine"), node("watches", "mine-kafka-0", "mine")
-	configuration := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-kafka-0", "mine"), Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}}
+	configuration := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-kafka-0", "mine"),
+		Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}}
 	progress := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-roller", "mine")}
 	progress.Labels[podset.LabelManagedBy] = journal.ManagedBy
 	w.create(set)
@@ -168,7 +170,8 @@ func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
 		{"a set is paused", set, func() { set.Annotations["strimzi.io/pause-reconciliation"] = "true" }, false, true},
 		{"a set's status changes", set, func() { set.Status.ReadyPods = 1 }, true, false},
 		{"the roller writes its journal", progress, func() { progress.Data = map[string]string{"progress": "{}"} }, false, false},
-		{"somebody pauses the roller", progress, func() { progress.Annotations = map[string]string{"strimzi.io/pause-reconciliation": "true"} }, false, true},
+		{"somebody pauses the roller", progress, func() { progress.Annotations = map[string]string{"strimzi.io/pause-reconciliation": "true"} },
+			false, true},
 	} {
 		before := w.quiet("mine")
 		w.Expect(k8s.Get(t.Context(), client.ObjectKeyFromObject(c.object), c.object)).To(Succeed())
@@ -260,7 +263,8 @@ func TestANamedCluster(t *testing.T) {
 // What a glance reads from the caches is what the API server says, page by page.
 func TestCachesAreReadAsTheAPIServerIs(t *testing.T) {
 	w := begin(t, "cached", "")
-	w.create(setOf(t, "cached", "mine"), &corev1.ConfigMap{ObjectMeta: metadata("cached", "mine-kafka-0", "mine"), Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}})
+	w.create(setOf(t, "cached", "mine"), &corev1.ConfigMap{ObjectMeta: metadata("cached", "mine-kafka-0", "mine"),
+		Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}})
 	const pods = 201 // more than a page
 	for id := range pods {
 		w.create(node("cached", fmt.Sprintf("mine-kafka-%d", id), "mine"))

@@ -96,7 +96,8 @@ func metadata(namespace, name, cluster string) metav1.ObjectMeta {
 
 // node is a pod of a broker.
 func node(namespace, name, cluster string) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metadata(namespace, name, cluster), Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: podset.ContainerKafka, Image: "kafka"}}}}
+	pod := &corev1.Pod{ObjectMeta: metadata(namespace, name, cluster),
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: podset.ContainerKafka, Image: "kafka"}}}}
 	pod.Labels[podset.LabelBrokerRole] = "true"
 	return pod
 }

@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	// workers is how many Kafka clusters are looked at at the same time. One that hangs takes a worker for as long as a look may take, and no more than memory.
+	// workers is how many Kafka clusters are looked at at the same time. One that hangs takes a worker for as long as a look may take, and no
+	// more than memory.
 	workers = 200
 	// calm is how long after an event to look: a pod that starts changes several times a second.
 	calm = 500 * time.Millisecond
@@ -69,7 +70,8 @@ func (r *Reconciler) AddTo(mgr manager.Manager, wake *Wake, named types.Namespac
 	}))
 }
 
-// begin enqueues the Kafka clusters of all pod sets that are known already, in all Kubernetes clusters. What becomes known later comes by itself.
+// begin enqueues the Kafka clusters of all pod sets that are known already, in all Kubernetes clusters. What becomes known later comes by
+// itself.
 func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	for _, source := range r.Sources() {
 		var sets podset.StrimziPodSetList
@@ -89,7 +91,8 @@ func kinds() []client.Object {
 	return []client.Object{&podset.StrimziPodSet{}, &corev1.Pod{}, &corev1.ConfigMap{}}
 }
 
-// Follow wakes the reconciler for what changes in another Kubernetes cluster, until ctx ends. While this process does not lead there is nobody to wake.
+// Follow wakes the reconciler for what changes in another Kubernetes cluster, until ctx ends. While this process does not lead there is
+// nobody to wake.
 func (w *Wake) Follow(ctx context.Context, in cache.Cache) error {
 	tell := func(o any) {
 		select {
@@ -121,7 +124,8 @@ func (w *Wake) Follow(ctx context.Context, in cache.Cache) error {
 		if err != nil {
 			return err
 		}
-		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: update, DeleteFunc: tell}); err != nil {
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: update,
+			DeleteFunc: tell}); err != nil {
 			return err
 		}
 	}

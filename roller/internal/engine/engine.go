@@ -45,7 +45,8 @@ type Reporter interface {
 	Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome)
 }
 
-// FailureReporter is a Reporter that is told, too, of each look at which nothing was decided, or at which what was decided could not be stored.
+// FailureReporter is a Reporter that is told, too, of each look at which nothing was decided, or at which what was decided could not be
+// stored.
 type FailureReporter interface {
 	// Failed is told why. A look that ends because the program does is no failure.
 	Failed(err error)
@@ -172,9 +173,10 @@ func (e *Engine) release(ctx context.Context) {
 	}
 }
 
-// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts about these nodes. What to do to
-// others then waits for the next look.
-func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (s roller.Snapshot, d roller.Decision, verified []roller.NodeID) {
+// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts about these nodes.
+// What to do to others then waits for the next look.
+func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (s roller.Snapshot, d roller.Decision,
+	verified []roller.NodeID) {
 	on := func(s roller.Snapshot) roller.Decision {
 		policy := e.Policy(s.At)
 		if paused != "" {
@@ -213,7 +215,8 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 
 // carryOut does what was decided, and takes back what is known not to have been done. What was not looked at again waits for the
 // next look.
-func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome, roller.Progress) {
+func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome,
+	roller.Progress) {
 	progress := d.Progress
 	var outcomes []actuate.Outcome
 	for _, action := range d.Actions {
@@ -250,8 +253,8 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 	return p
 }
 
-// may explains why an action may not be carried out although it was decided: time has passed, in which this process may have been asleep, or another roller has the
-// lock now.
+// may explains why an action may not be carried out although it was decided: time has passed, in which this process may have been asleep,
+// or another roller has the lock now.
 func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Action) error {
 	if err := e.Lock.Verify(ctx); err != nil {
 		return err
@@ -271,7 +274,8 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Run looks again and again until done says so, ctx ends, or another roller works on the cluster. Between two looks it waits as long as the decision says.
+// Run looks again and again until done says so, ctx ends, or another roller works on the cluster. Between two looks it waits as long as the
+// decision says.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause

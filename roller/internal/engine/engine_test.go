@@ -54,8 +54,10 @@ func newBench(t *testing.T) *bench {
 	b := &bench{WithT: NewWithT(t)}
 	for id := range roller.NodeID(3) {
 		b.snapshot.Nodes = append(b.snapshot.Nodes, roller.Node{
-			ID: id, Name: "kafka", Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"), Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour),
-			Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(true), Config: roller.Known(brokerconfig.Config{}),
+			ID: id, Name: "kafka", Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"), Ready: roller.Known(true),
+			ReadyChanged: noon.Add(-time.Hour),
+			Stuck:        roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(true),
+			Config:   roller.Known(brokerconfig.Config{}),
 			Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
 		})
 	}
@@ -188,7 +190,8 @@ func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 
 	b.snapshot.Nodes = slices.Clone(b.snapshot.Nodes)
 	for i := range b.snapshot.Nodes {
-		b.snapshot.Nodes[i].Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "9"}, Live: entry("9").Or(nil)})
+		b.snapshot.Nodes[i].Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "9"},
+			Live: entry("9").Or(nil)})
 	}
 	d, err := b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
@@ -278,10 +281,12 @@ func TestConditions(t *testing.T) {
 		{Type: "Ready", Status: "False", Reason: "Rolling", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
 	}))
 	for i := range b.snapshot.Nodes {
-		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}), roller.Known("second")
+		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}),
+			roller.Known("second")
 	}
 	b.snapshot.At = noon.Add(time.Hour)
-	b.Expect(look()).To(Equal(engine.Status{Phase: roller.PhaseDone, Conditions: []v1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: "2026-11-21T13:00:00Z"}}}))
+	b.Expect(look()).To(Equal(engine.Status{Phase: roller.PhaseDone,
+		Conditions: []v1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: "2026-11-21T13:00:00Z"}}}))
 	b.snapshot.At = noon.Add(2 * time.Hour)
 	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T13:00:00Z"), "nothing has changed since")
 	b.status = "{"

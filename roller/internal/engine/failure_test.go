@@ -45,7 +45,8 @@ func TestALookThatFailsIsTold(t *testing.T) {
 	b.Expect(told.failures).To(HaveLen(2), "an end is no failure")
 }
 
-// Where no pod may be listed and Kafka does not answer, nobody is seen. That is not a cluster in which all is done, and what is under way is not forgotten.
+// Where no pod may be listed and Kafka does not answer, nobody is seen. That is not a cluster in which all is done, and what is under way
+// is not forgotten.
 func TestNobodyToBeSeenIsNoDecision(t *testing.T) {
 	b := newBench(t)
 	b.snapshot.Nodes = nil
@@ -56,7 +57,8 @@ func TestNobodyToBeSeenIsNoDecision(t *testing.T) {
 	b.Expect(b.stored.Restarts).To(HaveLen(1))
 }
 
-// A way to Kafka that breaks, or a right that is missing, is no verdict on the configuration: however often it happens, the change is tried again.
+// A way to Kafka that breaks, or a right that is missing, is no verdict on the configuration: however often it happens, the change is tried
+// again.
 func TestAChangeThatDidNotReachKafkaIsTriedAgain(t *testing.T) {
 	for name, result := range map[string]actuate.Result{"not done": actuate.NotDone, "unclear": actuate.Unclear} {
 		t.Run(name, func(t *testing.T) {

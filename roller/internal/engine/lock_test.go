@@ -98,7 +98,8 @@ func TestTheLockIsGivenBackWhenAllIsDone(t *testing.T) {
 	b.Expect(err).NotTo(HaveOccurred())
 	b.Expect(b.released).To(BeZero())
 	for i := range b.snapshot.Nodes {
-		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}), roller.Known("second")
+		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}),
+			roller.Known("second")
 	}
 	b.snapshot.At = noon.Add(time.Hour)
 	for range 2 {

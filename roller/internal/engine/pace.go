@@ -13,8 +13,8 @@ const (
 	slowest = 10 * time.Second
 )
 
-// Pace is after how long to look again, for those who look when a pod changes: the time that the decision says, or longer where nothing else is waited for than
-// pods, or replicas whose rate says that they need a while.
+// Pace is after how long to look again, for those who look when a pod changes: the time that the decision says, or longer where nothing
+// else is waited for than pods, or replicas whose rate says that they need a while.
 func Pace(d roller.Decision, now time.Time) time.Duration {
 	if d.Phase != roller.PhaseRolling || len(d.Actions) > 0 || len(d.Progress.Restarts) == 0 {
 		return d.Again

@@ -80,7 +80,8 @@ func conditions(d roller.Decision) []v1.Condition {
 	all := []v1.Condition{ready}
 	for _, a := range d.Nodes {
 		if b, blocked := Obstacle(a); blocked {
-			return append(all, v1.Condition{Type: ConditionBlocked, Status: "True", Reason: string(b.Rule), Message: fmt.Sprintf("node %d: %s", a.Node, b.Why)})
+			return append(all, v1.Condition{Type: ConditionBlocked, Status: "True", Reason: string(b.Rule),
+				Message: fmt.Sprintf("node %d: %s", a.Node, b.Why)})
 		}
 	}
 	return all
@@ -111,7 +112,8 @@ func missing(d roller.Decision) string {
 	return fmt.Sprintf("of %d nodes %s", len(d.Nodes), strings.Join(parts, ", "))
 }
 
-// Line says in one line what a node needs and what keeps it; empty if it is ready and needs nothing. It does not say what changes from second to second.
+// Line says in one line what a node needs and what keeps it; empty if it is ready and needs nothing. It does not say what changes from
+// second to second.
 func Line(a roller.Assessment) string {
 	switch {
 	case a.Need == roller.NeedNothing && a.State == roller.StateReady:

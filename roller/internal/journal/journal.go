@@ -87,8 +87,8 @@ func (j *Journal) notOurs() error {
 	return fmt.Errorf("ConfigMap %s/%s is where the journal would be, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
 }
 
-// Save writes the progress, and what can be seen of it, if anything changed. It fails if somebody else wrote in between: then another roller is at
-// work, and nothing may be done on what this one knows.
+// Save writes the progress, and what can be seen of it, if anything changed. It fails if somebody else wrote in between: then another
+// roller is at work, and nothing may be done on what this one knows.
 func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error {
 	data := map[string]string{}
 	for key, value := range map[string]any{progressKey: p, statusKey: status} {

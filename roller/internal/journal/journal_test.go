@@ -71,7 +71,8 @@ func configMap(labels map[string]string, data map[string]string) *corev1.ConfigM
 var ours = map[string]string{"app.kubernetes.io/managed-by": "kafka-operators-roller"}
 
 func progress() roller.Progress {
-	return roller.Progress{Restarts: map[roller.NodeID]roller.Restart{3: {Instance: "first", At: noon, Reasons: []roller.Reason{{Kind: roller.PodHasOldRevision, Mark: "2"}}}}}
+	return roller.Progress{Restarts: map[roller.NodeID]roller.Restart{3: {Instance: "first", At: noon,
+		Reasons: []roller.Reason{{Kind: roller.PodHasOldRevision, Mark: "2"}}}}}
 }
 
 func TestARollerGoesOnWhereTheLastOneEnded(t *testing.T) {
@@ -84,7 +85,8 @@ func TestARollerGoesOnWhereTheLastOneEnded(t *testing.T) {
 	g.Expect(paused).To(BeEmpty())
 	g.Expect(first.Status()).To(BeEmpty())
 	g.Expect(first.Save(t.Context(), progress(), map[string]string{"phase": "Rolling"})).To(Succeed())
-	g.Expect(d.stored(t).Labels).To(Equal(map[string]string{"app.kubernetes.io/managed-by": "kafka-operators-roller", "strimzi.io/cluster": "my-cluster"}))
+	g.Expect(d.stored(t).Labels).To(Equal(map[string]string{"app.kubernetes.io/managed-by": "kafka-operators-roller",
+		"strimzi.io/cluster": "my-cluster"}))
 
 	second := d.journal()
 	p, _, err = second.Load(t.Context())
@@ -192,13 +194,15 @@ func TestTheJournalIsDeletedWithItsKafka(t *testing.T) {
 			Namespace: "kafka", Name: name, Labels: map[string]string{"strimzi.io/cluster": "my-cluster"}, OwnerReferences: owners,
 		}}
 	}
-	kafka := metav1.OwnerReference{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "1", Controller: new(true), BlockOwnerDeletion: new(true)}
+	kafka := metav1.OwnerReference{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "1", Controller: new(true),
+		BlockOwnerDeletion: new(true)}
 	pool := metav1.OwnerReference{APIVersion: "kafka.strimzi.io/v1", Kind: "KafkaNodePool", Name: "b", UID: "2"}
 	other := set("other", metav1.OwnerReference{Kind: "Kafka", Name: "my-cluster", UID: "3"})
 	other.Namespace = "elsewhere"
 	d := newDesk(set("my-cluster-a", kafka), set("my-cluster-b", kafka, pool), set("my-cluster-c"), other)
 	g.Expect(d.journal().Save(t.Context(), roller.Progress{}, nil)).To(Succeed())
-	g.Expect(d.stored(t).OwnerReferences).To(Equal([]metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "1"}}))
+	g.Expect(d.stored(t).OwnerReferences).To(Equal([]metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka",
+		Name: "my-cluster", UID: "1"}}))
 
 	alone := newDesk(set("my-cluster-c"))
 	g.Expect(alone.journal().Save(t.Context(), roller.Progress{}, nil)).To(Succeed())

@@ -138,5 +138,6 @@ func (l *Lease) wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("Lease %s/%s, which keeps two rollers from working on one Kafka cluster, can't be %s: %w", l.Namespace, Name(l.Cluster), what, err)
+	return fmt.Errorf("Lease %s/%s, which keeps two rollers from working on one Kafka cluster, can't be %s: %w", l.Namespace, Name(l.Cluster),
+		what, err)
 }

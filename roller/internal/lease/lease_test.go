@@ -57,7 +57,8 @@ func TestTheLeaseOfAnElectionIsLeftToIt(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	k8s := fake.NewClientBuilder().Build()
-	l := &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: "replica", Elected: true, Now: func() time.Time { return now }}
+	l := &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: "replica", Elected: true,
+		Now: func() time.Time { return now }}
 	g.Expect(l.Acquire(t.Context())).To(Succeed())
 	now = now.Add(29 * time.Second)
 	g.Expect(l.Acquire(t.Context())).To(Succeed())

@@ -1,4 +1,5 @@
-// Package metrics counts what the roller does, and shows what it waits for. All series of a Kafka cluster are there from the first scrape after it was found.
+// Package metrics counts what the roller does, and shows what it waits for. All series of a Kafka cluster are there from the first scrape
+// after it was found.
 package metrics
 
 import (
@@ -32,11 +33,14 @@ type Cluster struct {
 }
 
 var (
-	phases = []roller.Phase{roller.PhaseDone, roller.PhaseRolling, roller.PhaseWaiting, roller.PhaseBlocked, roller.PhaseFailed, roller.PhaseUnknown}
-	needs  = []roller.Need{roller.NeedNothing, roller.NeedReconfiguration, roller.NeedRestart}
-	rules  = []roller.Rule{
-		roller.RuleUnknown, roller.RuleRecovery, roller.RuleOwner, roller.RuleHold, roller.RulePaused, roller.RuleWindow, roller.RulePatience, roller.RuleHalt, roller.RuleOrder,
-		roller.RuleUnderWay, roller.RuleLimit, roller.RuleRack, roller.RuleLeaders, roller.RuleBatch, roller.RuleSettle, roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss,
+	phases = []roller.Phase{roller.PhaseDone, roller.PhaseRolling, roller.PhaseWaiting, roller.PhaseBlocked, roller.PhaseFailed,
+		roller.PhaseUnknown}
+	needs = []roller.Need{roller.NeedNothing, roller.NeedReconfiguration, roller.NeedRestart}
+	rules = []roller.Rule{
+		roller.RuleUnknown, roller.RuleRecovery, roller.RuleOwner, roller.RuleHold, roller.RulePaused, roller.RuleWindow, roller.RulePatience,
+		roller.RuleHalt, roller.RuleOrder,
+		roller.RuleUnderWay, roller.RuleLimit, roller.RuleRack, roller.RuleLeaders, roller.RuleBatch, roller.RuleSettle, roller.RuleQuorum,
+		roller.RuleAvailability, roller.RuleClusterLoss,
 		roller.RuleRisk, roller.RuleConfig, roller.RuleDenied,
 	}
 	results = []string{"done", "not_done", "refused", "too_late", "unclear"} // by actuate.Result
@@ -52,7 +56,8 @@ func New(registry prometheus.Registerer) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, append(own[:2:2], names...))
 	}
 	m := &Metrics{
-		clusters:    prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "clusters", Help: "Kafka clusters that this replica rolls; 0 on one that does not lead"}),
+		clusters: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "clusters",
+			Help: "Kafka clusters that this replica rolls; 0 on one that does not lead"}),
 		inProgress:  gauge("nodes_under_way", "Nodes that were restarted and are not back"),
 		phase:       gauge("phase", "1 for the phase of the roll, 0 for the others", "phase"),
 		nodes:       gauge("nodes", "Nodes by what they need", "need"),
@@ -71,7 +76,8 @@ func New(registry prometheus.Registerer) *Metrics {
 func (m *Metrics) Of(namespace, cluster string) *Cluster {
 	c := &Cluster{own: prometheus.Labels{"namespace": namespace, "cluster": cluster}, all: m}
 	c.m = &Metrics{
-		inProgress: m.inProgress.MustCurryWith(c.own), phase: m.phase.MustCurryWith(c.own), nodes: m.nodes.MustCurryWith(c.own), blocked: m.blocked.MustCurryWith(c.own),
+		inProgress: m.inProgress.MustCurryWith(c.own), phase: m.phase.MustCurryWith(c.own), nodes: m.nodes.MustCurryWith(c.own),
+		blocked:  m.blocked.MustCurryWith(c.own),
 		restarts: m.restarts.MustCurryWith(c.own), forced: m.forced.MustCurryWith(c.own), reconfigure: m.reconfigure.MustCurryWith(c.own),
 		catchUp: m.catchUp.MustCurryWith(c.own), looks: m.looks.MustCurryWith(c.own),
 	}

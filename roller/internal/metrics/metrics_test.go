@@ -72,9 +72,11 @@ func TestAllSeriesAreThereFromTheFirstScrape(t *testing.T) {
 
 	var nodes []roller.Assessment
 	for i, rule := range constants(g, "../../assess.go", "Rule") {
-		nodes = append(nodes, roller.Assessment{Node: roller.NodeID(i), Need: roller.NeedRestart, Blocks: []roller.Block{{Rule: roller.Rule(rule)}}})
+		nodes = append(nodes, roller.Assessment{Node: roller.NodeID(i), Need: roller.NeedRestart,
+			Blocks: []roller.Block{{Rule: roller.Rule(rule)}}})
 	}
-	nodes = append(nodes, roller.Assessment{Node: 99, Need: roller.NeedReconfiguration}, roller.Assessment{Node: 100, Need: roller.NeedNothing})
+	nodes = append(nodes, roller.Assessment{Node: 99, Need: roller.NeedReconfiguration},
+		roller.Assessment{Node: 100, Need: roller.NeedNothing})
 	var outcomes []actuate.Outcome
 	for _, result := range []actuate.Result{actuate.Done, actuate.NotDone, actuate.Refused, actuate.TooLate, actuate.Unclear} {
 		for _, kind := range []roller.ActionKind{roller.ActionRestart, roller.ActionReconfigure} {
@@ -114,12 +116,15 @@ func TestWhatTheFiguresTell(t *testing.T) {
 		return not0
 	}
 	g.Expect(shown()).To(Equal(map[string]float64{
-		"phase Rolling": 1, "nodes Nothing": 1, "nodes Restart": 2, "blocked_nodes Availability": 1, "blocked_nodes Limit": 2, "nodes_under_way": 1,
+		"phase Rolling": 1, "nodes Nothing": 1, "nodes Restart": 2, "blocked_nodes Availability": 1, "blocked_nodes Limit": 2,
+		"nodes_under_way":            1,
 		"replicas_to_catch_up pod-1": 7, "restarts_total done": 1, "forced_restarts_total": 1, "looks_total decided": 1, "looks_total failed": 1,
 	}))
-	m.Looked(nil, roller.Decision{Phase: roller.PhaseDone, Nodes: []roller.Assessment{{Node: 1, Name: "pod-1", Need: roller.NeedNothing}}}, nil)
+	m.Looked(nil, roller.Decision{Phase: roller.PhaseDone,
+		Nodes: []roller.Assessment{{Node: 1, Name: "pod-1", Need: roller.NeedNothing}}}, nil)
 	g.Expect(shown()).To(Equal(map[string]float64{
-		"phase Done": 1, "nodes Nothing": 1, "restarts_total done": 1, "forced_restarts_total": 1, "looks_total decided": 2, "looks_total failed": 1,
+		"phase Done": 1, "nodes Nothing": 1, "restarts_total done": 1, "forced_restarts_total": 1, "looks_total decided": 2,
+		"looks_total failed": 1,
 	}), "what is over is not shown any more")
 }
 
@@ -131,7 +136,8 @@ func TestAClusterThatIsGone(t *testing.T) {
 	mine := all.Of("kafka", "my-cluster")
 	want := series(g, registry)
 	other := all.Of("kafka", "other")
-	other.Looked(nil, roller.Decision{Phase: roller.PhaseRolling, Progress: roller.Progress{Restarts: map[roller.NodeID]roller.Restart{1: {}}}, Nodes: []roller.Assessment{{Node: 1}}}, nil)
+	other.Looked(nil, roller.Decision{Phase: roller.PhaseRolling, Progress: roller.Progress{Restarts: map[roller.NodeID]roller.Restart{1: {}}},
+		Nodes: []roller.Assessment{{Node: 1}}}, nil)
 	mine.Looked(nil, roller.Decision{Phase: roller.PhaseDone}, nil)
 	other.Forget()
 	got := series(g, registry)

@@ -52,7 +52,8 @@ var commands = []command{
 	{"plan", "Show what would be restarted, in which order and batches, and what is in the way", []string{"output"}},
 	{"explain NODE", "Show all that is known of one node, by its id or its pod's name", []string{"output"}},
 	{"roll", "Restart what should be restarted, here and now, and show how it goes", []string{"limit", "yes"}},
-	{"run", "Run the Deployment: watch, and restart whatever should be restarted", []string{"http-address", "pprof-bind-address", "leader-elect", "log-level", "log-format", "log-json"}},
+	{"run", "Run the Deployment: watch, and restart whatever should be restarted",
+		[]string{"http-address", "pprof-bind-address", "leader-elect", "log-level", "log-format", "log-json"}},
 }
 
 var shorthands = map[string]string{"namespace": "n", "output": "o"}
@@ -90,7 +91,8 @@ func Parse(args []string, in Surroundings) (Options, []string, error) {
 // commandLine makes the commands, with the flags of the table.
 func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Command {
 	root := &cobra.Command{
-		Use: "roller", Short: "Restart the nodes of Kafka clusters safely", Long: long, Example: examples, SilenceErrors: true, SilenceUsage: true,
+		Use: "roller", Short: "Restart the nodes of Kafka clusters safely", Long: long, Example: examples, SilenceErrors: true,
+		SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%q is no command of the roller: see --help", args[0])

@@ -24,35 +24,42 @@ func TestHowToReachKafka(t *testing.T) {
 		"nothing said": {nil, nil, options.KafkaOptions{Settings: credentials.Settings{Protocol: credentials.ProtocolPlaintext}}},
 		"--tls":        {nil, []string{"--tls"}, options.KafkaOptions{Settings: credentials.Settings{Protocol: credentials.ProtocolSSL}}},
 		"Strimzi's Secrets": {
-			map[string]string{"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "ca", "STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_CERT_NAME": "user.crt", "STRIMZI_TLS_KEY_NAME": "user.key"}, nil,
+			map[string]string{"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "ca", "STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_CERT_NAME": "user.crt",
+				"STRIMZI_TLS_KEY_NAME": "user.key"}, nil,
 			options.KafkaOptions{Settings: credentials.Settings{
-				Protocol: credentials.ProtocolSSL, TLS: credentials.TLS{TrustSecret: "ca", IdentitySecret: "me", CertEntry: "user.crt", KeyEntry: "user.key"},
+				Protocol: credentials.ProtocolSSL, TLS: credentials.TLS{TrustSecret: "ca", IdentitySecret: "me", CertEntry: "user.crt",
+					KeyEntry: "user.key"},
 			}},
 		},
 		"a Secret of type kubernetes.io/tls": {
 			map[string]string{"STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_CLUSTER_NAMESPACE": "elsewhere"}, nil,
 			options.KafkaOptions{Settings: credentials.Settings{
-				Protocol: credentials.ProtocolSSL, TLS: credentials.TLS{IdentitySecret: "me", CertEntry: "tls.crt", KeyEntry: "tls.key"}, SecretNamespace: "elsewhere",
+				Protocol: credentials.ProtocolSSL, TLS: credentials.TLS{IdentitySecret: "me", CertEntry: "tls.crt", KeyEntry: "tls.key"},
+				SecretNamespace: "elsewhere",
 			}},
 		},
 		"files, and any host name": {
-			map[string]string{"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": ""}, []string{"--tls-ca-file=ca", "--tls-cert-file=crt", "--tls-key-file=key"},
+			map[string]string{"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": ""},
+			[]string{"--tls-ca-file=ca", "--tls-cert-file=crt", "--tls-key-file=key"},
 			options.KafkaOptions{
 				Settings: credentials.Settings{Protocol: credentials.ProtocolSSL, TLS: credentials.TLS{SkipHostnameVerification: true}},
 				Files:    shared.Files{CA: "ca", Cert: "crt", Key: "key"},
 			},
 		},
 		"a password": {
-			map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "scram-sha-512", "STRIMZI_SASL_USERNAME": "me", "STRIMZI_SASL_PASSWORD": "hush"}, nil,
+			map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "scram-sha-512", "STRIMZI_SASL_USERNAME": "me",
+				"STRIMZI_SASL_PASSWORD": "hush"}, nil,
 			options.KafkaOptions{Settings: credentials.Settings{
-				Protocol: credentials.ProtocolSASLPlaintext, SASL: credentials.SASL{Mechanism: kafka.SASLScramSHA512, Username: "me", Password: credentials.Conceal("hush")},
+				Protocol: credentials.ProtocolSASLPlaintext, SASL: credentials.SASL{Mechanism: kafka.SASLScramSHA512, Username: "me",
+					Password: credentials.Conceal("hush")},
 			}},
 		},
 		"a password in a file": {
 			nil, []string{"--sasl-mechanism=PLAIN", "--sasl-username=me", "--sasl-password-file=f", "--security-protocol=sasl_ssl"},
 			options.KafkaOptions{
-				Settings: credentials.Settings{Protocol: credentials.ProtocolSASLSSL, SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Username: "me"}},
-				Files:    shared.Files{Password: "f"},
+				Settings: credentials.Settings{Protocol: credentials.ProtocolSASLSSL,
+					SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Username: "me"}},
+				Files: shared.Files{Password: "f"},
 			},
 		},
 		"a password in a Secret": {
@@ -62,11 +69,13 @@ func TestHowToReachKafka(t *testing.T) {
 			}},
 		},
 		"a token": {
-			map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON, "STRIMZI_SASL_SECRET_NAME": "login"}, nil,
+			map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON,
+				"STRIMZI_SASL_SECRET_NAME": "login"}, nil,
 			options.KafkaOptions{Settings: credentials.Settings{
 				Protocol: credentials.ProtocolSASLPlaintext,
 				SASL: credentials.SASL{
-					Mechanism: kafka.SASLOAuthBearer, Secret: "login", OAuth: &credentials.OAuth{TokenEndpoint: "https://idp/token", Extensions: map[string]string{}},
+					Mechanism: kafka.SASLOAuthBearer, Secret: "login",
+					OAuth: &credentials.OAuth{TokenEndpoint: "https://idp/token", Extensions: map[string]string{}},
 				},
 			}},
 		},
@@ -93,7 +102,8 @@ func TestHowToReachKafka(t *testing.T) {
 
 // What contradicts itself is told at the start: a guess would send a password in the clear, or not log in at all.
 func TestWrongWaysToKafka(t *testing.T) {
-	login := map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_USERNAME": "me", "STRIMZI_SASL_PASSWORD": "hush"}
+	login := map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_USERNAME": "me",
+		"STRIMZI_SASL_PASSWORD": "hush"}
 	with := func(more ...string) map[string]string {
 		env := maps.Clone(login)
 		for i := 0; i < len(more); i += 2 {
@@ -105,19 +115,25 @@ func TestWrongWaysToKafka(t *testing.T) {
 		env  map[string]string
 		says string
 	}{
-		"unknown protocol":               {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "TLS"}, `STRIMZI_SECURITY_PROTOCOL="TLS": unknown security protocol`},
-		"certificates without TLS":       {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_SECRET_NAME": "me"}, "STRIMZI_TLS_CERT_FILE is set; use SSL"},
-		"login in a protocol without":    {with("STRIMZI_SECURITY_PROTOCOL", "SSL"), "use SASL_SSL, or set STRIMZI_SASL_ENABLED=false"},
-		"no login in a protocol with":    {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "SASL_SSL"}, "it needs a login, but STRIMZI_SASL_ENABLED is not true"},
-		"unknown mechanism":              {with("STRIMZI_SASL_MECHANISM", "kerberos"), "Invalid SASL_MECHANISM type: kerberos"},
-		"no mechanism":                   {map[string]string{"STRIMZI_SASL_ENABLED": "true"}, "Invalid SASL_MECHANISM type"},
-		"no password":                    {with("STRIMZI_SASL_PASSWORD", ""), "SASL credentials are not set"},
-		"no name":                        {with("STRIMZI_SASL_USERNAME", ""), "SASL credentials are not set"},
-		"two passwords":                  {with("STRIMZI_SASL_SECRET_NAME", "login"), "keep the password in one place"},
-		"a client without its secret":    {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON}, "SASL credentials are not set"},
-		"no JSON":                        {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": "hush"}, "SASL custom config properties deserialize failed"},
-		"a certificate without its key":  {map[string]string{"STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_CERT_NAME": "user.crt"}, "STRIMZI_TLS_KEY_NAME is not set"},
-		"an unknown check of host names": {map[string]string{"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": "none"}, "unknown algorithm; use HTTPS"},
+		"unknown protocol": {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "TLS"},
+			`STRIMZI_SECURITY_PROTOCOL="TLS": unknown security protocol`},
+		"certificates without TLS": {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_SECRET_NAME": "me"},
+			"STRIMZI_TLS_CERT_FILE is set; use SSL"},
+		"login in a protocol without": {with("STRIMZI_SECURITY_PROTOCOL", "SSL"), "use SASL_SSL, or set STRIMZI_SASL_ENABLED=false"},
+		"no login in a protocol with": {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "SASL_SSL"},
+			"it needs a login, but STRIMZI_SASL_ENABLED is not true"},
+		"unknown mechanism":           {with("STRIMZI_SASL_MECHANISM", "kerberos"), "Invalid SASL_MECHANISM type: kerberos"},
+		"no mechanism":                {map[string]string{"STRIMZI_SASL_ENABLED": "true"}, "Invalid SASL_MECHANISM type"},
+		"no password":                 {with("STRIMZI_SASL_PASSWORD", ""), "SASL credentials are not set"},
+		"no name":                     {with("STRIMZI_SASL_USERNAME", ""), "SASL credentials are not set"},
+		"two passwords":               {with("STRIMZI_SASL_SECRET_NAME", "login"), "keep the password in one place"},
+		"a client without its secret": {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON}, "SASL credentials are not set"},
+		"no JSON": {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": "hush"},
+			"SASL custom config properties deserialize failed"},
+		"a certificate without its key": {map[string]string{"STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_CERT_NAME": "user.crt"},
+			"STRIMZI_TLS_KEY_NAME is not set"},
+		"an unknown check of host names": {map[string]string{"STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": "none"},
+			"unknown algorithm; use HTTPS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -75,7 +75,8 @@ func newDraft() *draft {
 	}
 }
 
-// complete derives what was not given, and checks what belongs together. contextNamespace returns the namespace of the kubeconfig's context.
+// complete derives what was not given, and checks what belongs together. contextNamespace returns the namespace of the kubeconfig's
+// context.
 func (d *draft) complete(r *settings.Reading, contextNamespace func(kubeconfig, context string) string) {
 	if !r.Given(envNamespace) && d.Command != "run" && contextNamespace != nil {
 		if name := contextNamespace(d.Kubeconfig, d.Context); name != "" {

@@ -39,8 +39,10 @@ func TestDefaultsAreAsCarefulAsStrimzi(t *testing.T) {
 func TestFlagsOverrideTheEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	env := map[string]string{
-		"STRIMZI_NAMESPACE": "from-env", "STRIMZI_CLUSTER_NAME": "c", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "k:1", "STRIMZI_ROLLER_MAX_UNAVAILABLE": "5",
-		"STRIMZI_ROLLER_FORBID": "offline,unwritable", "STRIMZI_MAINTENANCE_TIME_WINDOWS": "* * 0-1 ? * SUN; * * 3 * * *", "STRIMZI_ROLLER_PATIENCE": "90s",
+		"STRIMZI_NAMESPACE": "from-env", "STRIMZI_CLUSTER_NAME": "c", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "k:1",
+		"STRIMZI_ROLLER_MAX_UNAVAILABLE": "5",
+		"STRIMZI_ROLLER_FORBID":          "offline,unwritable", "STRIMZI_MAINTENANCE_TIME_WINDOWS": "* * 0-1 ? * SUN; * * 3 * * *",
+		"STRIMZI_ROLLER_PATIENCE": "90s",
 	}
 	o, err := parse(env, "plan", "--max-unavailable=7")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -70,7 +72,8 @@ func TestWrongSettings(t *testing.T) {
 		{[]string{"roll"}, "set --cluster or STRIMZI_CLUSTER_NAME"},
 		{[]string{"run"}, "set --namespace or STRIMZI_NAMESPACE"},
 		{[]string{"run", "--namespace=ns", "--bootstrap-servers=a:9092"}, "set --cluster or STRIMZI_CLUSTER_NAME, or leave the addresses out"},
-		{[]string{"run", "--namespace=a,b", "--cluster=my-cluster"}, `STRIMZI_NAMESPACE="a,b": more than one namespace; name one: only run without --cluster takes several`},
+		{[]string{"run", "--namespace=a,b", "--cluster=my-cluster"},
+			`STRIMZI_NAMESPACE="a,b": more than one namespace; name one: only run without --cluster takes several`},
 		{[]string{"plan", "--namespace=*", "--cluster=my-cluster"}, `STRIMZI_NAMESPACE="*": more than one namespace`},
 		{[]string{"run", "--namespace=A"}, `--namespace="A": not the name of a namespace`},
 		{append([]string{"fly"}, where...), `"fly" is no command of the roller`},
@@ -170,7 +173,8 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	around.Variables = []string{"STRIMZI_ROLLER_MAX_UNAVAILABEL=2"}
 	_, warnings, err := options.Parse([]string{"run", "--interval=0s", "--remote-kube-config=x"}, around)
 	for _, says := range []string{
-		`STRIMZI_ROLLER_STALL="soon": not a duration`, `STRIMZI_ROLLER_FORBID="fun": unknown risk`, `--interval="0s": not more than 0`, "--remote-kube-config",
+		`STRIMZI_ROLLER_STALL="soon": not a duration`, `STRIMZI_ROLLER_FORBID="fun": unknown risk`, `--interval="0s": not more than 0`,
+		"--remote-kube-config",
 		"the namespace is not named",
 	} {
 		g.Expect(err).To(MatchError(ContainSubstring(says)))
@@ -181,12 +185,14 @@ func TestAllErrorsAtOnce(t *testing.T) {
 // Command lines that worked before go on to work.
 func TestFlagsThatWereRenamedOrRepeated(t *testing.T) {
 	g := NewWithT(t)
-	o, err := parse(nil, append([]string{"run", "--leader-election", "--log-json", "--http-address=:1", "--max-unavailable=2", "--max-unavailable=3"}, where...)...)
+	o, err := parse(nil, append([]string{"run", "--leader-election", "--log-json", "--http-address=:1", "--max-unavailable=2",
+		"--max-unavailable=3"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect([]any{o.LeaderElection, o.Log.JSON, o.HTTP.Address, o.Policy.MaxUnavailable}).To(Equal([]any{true, true, ":1", 3}))
 	o, err = parse(nil, append([]string{"run", "--leader-elect=true", "--tls-skip-hostname-verification", "--tls"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect([]any{o.LeaderElection, o.Kafka.TLS.SkipHostnameVerification, o.Kafka.Protocol}).To(Equal([]any{true, true, credentials.ProtocolSSL}))
+	g.Expect([]any{o.LeaderElection, o.Kafka.TLS.SkipHostnameVerification,
+		o.Kafka.Protocol}).To(Equal([]any{true, true, credentials.ProtocolSSL}))
 }
 
 // Without a name, all Kafka clusters of the namespaces are served, at the addresses that follow from their names.

@@ -43,8 +43,9 @@ func (d *draft) scope() []settings.Setting {
 		{Env: envCluster, Flag: "cluster", DefaultDoc: "all, for run", Parse: settings.Into(&d.Cluster, settings.Text),
 			Doc: "The name of the Kafka cluster: the value of the label `strimzi.io/cluster`. Without, `run` serves all whose StrimziPodSets are annotated " +
 				"`kafka-operators.io/rolled-by=roller`."},
-		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Flag: "maintenance-windows", DefaultDoc: "always", Parse: settings.Into(&d.Windows, parseWindows),
-			Doc: "Cron expressions (second to day of week, UTC), with `;` between. Outside of them nothing begins."},
+		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Flag: "maintenance-windows", DefaultDoc: "always",
+			Parse: settings.Into(&d.Windows, parseWindows),
+			Doc:   "Cron expressions (second to day of week, UTC), with `;` between. Outside of them nothing begins."},
 	}
 }
 
@@ -55,8 +56,9 @@ func (d *draft) policy() []settings.Setting {
 		return s
 	}
 	all := []settings.Setting{
-		{Env: "STRIMZI_ROLLER_MAX_UNAVAILABLE", Default: strconv.Itoa(p.MaxUnavailable), Parse: settings.Into(&p.MaxUnavailable, settings.Positive),
-			Doc: "How many brokers may be away at once. Availability allows fewer where it must."},
+		{Env: "STRIMZI_ROLLER_MAX_UNAVAILABLE", Default: strconv.Itoa(p.MaxUnavailable),
+			Parse: settings.Into(&p.MaxUnavailable, settings.Positive),
+			Doc:   "How many brokers may be away at once. Availability allows fewer where it must."},
 		{Env: "STRIMZI_ROLLER_MAX_PER_RACK", Default: "0", Parse: settings.Into(&p.MaxPerRack, count),
 			Doc: "How many of them may be of one rack. 0: any number."},
 		{Env: "STRIMZI_ROLLER_MAX_LEADER_SHARE", Default: "0", Parse: settings.Into(&p.MaxLeaderShare, fraction),
@@ -89,7 +91,8 @@ var kafkaFlags = map[string]string{"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "bootstrap
 func (d *draft) kafkaGroups() []settings.Group {
 	groups := d.kafka.Groups()
 	secrets := d.kafka.Namespace()
-	secrets.DefaultDoc, secrets.Doc = "that of the nodes", "The namespace of all Secrets named below. Unset: that of each Kafka cluster's nodes."
+	secrets.DefaultDoc, secrets.Doc = "that of the nodes",
+		"The namespace of all Secrets named below. Unset: that of each Kafka cluster's nodes."
 	groups[0].Settings = append(groups[0].Settings, secrets,
 		settings.Setting{Env: envControllers, DefaultDoc: "derived", Added: true, Parse: settings.Into(&d.Controllers, settings.Bootstrap),
 			Doc: "Addresses of controllers, as `host:port` with commas between. Unset: by the cluster's name, if those of the brokers are; else the " +
@@ -97,8 +100,9 @@ func (d *draft) kafkaGroups() []settings.Group {
 	groups[1].Settings = append(groups[1].Settings,
 		settings.Setting{Flag: "tls", Default: "false", Boolean: true, Parse: settings.Into(&d.kafka.Encrypt, settings.Bool),
 			Doc: "Whether to encrypt where neither a certificate nor a protocol is given."},
-		settings.Setting{Flag: "tls-skip-hostname-verification", Default: "false", Boolean: true, Parse: settings.Into(&d.skipHostnames, settings.Bool),
-			Doc: "The same as an empty `--ssl-endpoint-identification-algorithm`."})
+		settings.Setting{Flag: "tls-skip-hostname-verification", Default: "false", Boolean: true,
+			Parse: settings.Into(&d.skipHostnames, settings.Bool),
+			Doc:   "The same as an empty `--ssl-endpoint-identification-algorithm`."})
 	for _, g := range groups {
 		for i := range g.Settings {
 			s := &g.Settings[i]

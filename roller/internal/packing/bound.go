@@ -17,8 +17,8 @@ const (
 	KindConstraint
 	// KindClique: no two of the items may be together.
 	KindClique
-	// KindShares: each item has a share of a batch, no batch that is allowed has shares of more than ShareUnit in all, and the sum of the shares divided
-	// by ShareUnit is the number of batches. An item's share is 1 divided by the size of the largest batch that it may be in.
+	// KindShares: each item has a share of a batch, no batch that is allowed has shares of more than ShareUnit in all, and the sum of the
+	// shares divided by ShareUnit is the number of batches. An item's share is 1 divided by the size of the largest batch that it may be in.
 	KindShares
 	// KindSearch: all ways to divide the items into one batch less were tried.
 	KindSearch

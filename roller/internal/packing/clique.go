@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// cliqueSearch looks for a largest set of items of which each two are related, by branch and bound: the candidates are coloured greedily, and no clique
-// has more of them than there are colours (Tomita and Seki; San Segundo's form with bitsets).
+// cliqueSearch looks for a largest set of items of which each two are related, by branch and bound: the candidates are coloured greedily,
+// and no clique has more of them than there are colours (Tomita and Seki; San Segundo's form with bitsets).
 type cliqueSearch struct {
 	n, words int
 	rows     []bitset // the relation between candidates, by their positions
 	steps    int64
 	enough   int // a clique of that size ends the search
 
-	// marked, if it is there, gathers the members of all cliques that are larger than the floor, instead of looking for the best one. Where prune is set,
-	// only those are looked for that have somebody who is not marked yet.
+	// marked, if it is there, gathers the members of all cliques that are larger than the floor, instead of looking for the best one. Where
+	// prune is set, only those are looked for that have somebody who is not marked yet.
 	marked  bitset
 	prune   bool
 	largest int
@@ -30,9 +30,9 @@ type cliqueLevel struct {
 	order, colours                 []int32
 }
 
-// largestClique returns a clique among the items, the largest of all if proven is true, or one of at least enough items. Fewer than atLeast are not of
-// interest: none may be returned then, and proven says that there is none. The items should be ordered so that those that are not related to each other
-// come one after the other, and the search takes at most steps.
+// largestClique returns a clique among the items, the largest of all if proven is true, or one of at least enough items. Fewer than atLeast
+// are not of interest: none may be returned then, and proven says that there is none. The items should be ordered so that those that are
+// not related to each other come one after the other, and the search takes at most steps.
 func largestClique(of relation, not bool, items []int32, atLeast, enough int, steps *int64) (clique []int32, proven bool) {
 	s := newCliqueSearch(of, not, items)
 	s.steps, s.enough = *steps-int64(s.n*s.n), enough
@@ -50,9 +50,10 @@ func largestClique(of relation, not bool, items []int32, atLeast, enough int, st
 	return clique, s.done || s.steps > 0
 }
 
-// membersOfCliques returns the items, by their positions, that are in cliques of more than floor items, and the size of the largest clique that was seen.
-// With prune not all cliques are seen, but all their members. It reports false if its steps did not suffice.
-func membersOfCliques(of relation, not bool, items []int32, floor int, prune bool, steps *int64) (members bitset, largest int, finished bool) {
+// membersOfCliques returns the items, by their positions, that are in cliques of more than floor items, and the size of the largest clique
+// that was seen. With prune not all cliques are seen, but all their members. It reports false if its steps did not suffice.
+func membersOfCliques(of relation, not bool, items []int32, floor int, prune bool, steps *int64) (members bitset, largest int,
+	finished bool) {
 	s := newCliqueSearch(of, not, items)
 	s.steps, s.marked, s.prune = *steps-int64(s.n*s.n), newBitset(s.n), prune
 	root := s.level(0)

@@ -14,9 +14,9 @@ const (
 	impossible
 )
 
-// exhaust tries to divide items into k batches in every way, and ends with a division, with the proof that there is none, or undecided when its steps
-// are used up. It assigns items one after the other, the one with the fewest batches left first, and takes away from the others what that makes
-// impossible. Batches without items are alike, so only the first of them is tried.
+// exhaust tries to divide items into k batches in every way, and ends with a division, with the proof that there is none, or undecided when
+// its steps are used up. It assigns items one after the other, the one with the fewest batches left first, and takes away from the others
+// what that makes impossible. Batches without items are alike, so only the first of them is tried.
 type exhaust struct {
 	x     *instance
 	items []int32
@@ -33,8 +33,8 @@ type exhaust struct {
 	grouped []int32
 	size    []int32
 	weight  []int64
-	// near is how many wide constraints an item shares with those that are assigned, of the first few of each: of two items the one with more is decided
-	// on first, because more follows from it.
+	// near is how many wide constraints an item shares with those that are assigned, of the first few of each: of two items the one with more
+	// is decided on first, because more follows from it.
 	near []int32
 	// forced are items with one batch left, assigned are all in their order, trail are the batches that were taken away.
 	forced   []int32

@@ -95,8 +95,9 @@ func (d *division) batch(b int) []int32 {
 
 func (d *division) clone() division { return division{slices.Clone(d.items), slices.Clone(d.ends)} }
 
-// firstFit puts each item, in this order, into the first batch that takes it. The batches are filled one after the other, which comes to the same and
-// needs the counts of one batch only. If the order has the batches of a division one after the other, the result has not more batches.
+// firstFit puts each item, in this order, into the first batch that takes it. The batches are filled one after the other, which comes to
+// the same and needs the counts of one batch only. If the order has the batches of a division one after the other, the result has not more
+// batches.
 func (f *filler) firstFit(order []int32, into *division) {
 	into.items, into.ends = into.items[:0], into.ends[:0]
 	f.left = append(f.left[:0], order...)

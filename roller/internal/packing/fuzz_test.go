@@ -17,7 +17,8 @@ func FuzzPack(f *testing.F) {
 		if len(data) < 4 {
 			return
 		}
-		in := &packing.Input{Items: int(data[0])%8 + 1, MaxSize: int(data[1]) % 9, MaxPerGroup: int(data[2]) % 4, MaxWeight: int64(data[3]) % 32, Offsets: []int32{0}}
+		in := &packing.Input{Items: int(data[0])%8 + 1, MaxSize: int(data[1]) % 9, MaxPerGroup: int(data[2]) % 4, MaxWeight: int64(data[3]) % 32,
+			Offsets: []int32{0}}
 		for i := range in.Items {
 			in.Groups = append(in.Groups, int32(data[i%len(data)]%5)-1)
 			in.Weights = append(in.Weights, int64(data[(i+1)%len(data)]%11))

@@ -16,17 +16,17 @@ type Input struct {
 	// Items is how many there are. They are numbered from 0 in the order of preference: the lower, the earlier.
 	Items int
 
-	// Offsets, Members and Limits are the constraints, laid flat because there may be 200,000 of them: at most Limits[c], which is at least 1, of the
-	// items Members[Offsets[c]:Offsets[c+1]] may be in one batch. There is one offset more than limits. The order of members means nothing, and a
-	// member that is named twice counts once.
+	// Offsets, Members and Limits are the constraints, laid flat because there may be 200,000 of them: at most Limits[c], which is at least 1,
+	// of the items Members[Offsets[c]:Offsets[c+1]] may be in one batch. There is one offset more than limits. The order of members means
+	// nothing, and a member that is named twice counts once.
 	Offsets []int32
 	Members []int32
 	Limits  []int32
 
 	// MaxSize is how many items a batch may have; 0: any number.
 	MaxSize int
-	// Groups has the group of each item (the rack of a broker); a negative one: the item has none, and MaxPerGroup does not bear on it. Empty: no item
-	// has one.
+	// Groups has the group of each item (the rack of a broker); a negative one: the item has none, and MaxPerGroup does not bear on it. Empty:
+	// no item has one.
 	Groups []int32
 	// MaxPerGroup is how many items of one group a batch may have; 0: any number.
 	MaxPerGroup int
@@ -35,8 +35,9 @@ type Input struct {
 	// MaxWeight is how heavy a batch of two or more items may be; 0: any weight. An item that is heavier than that is a batch of its own.
 	MaxWeight int64
 
-	// Steps is how many steps the search for fewer batches and for a better bound may take, after the first division is found; 0: DefaultSteps. A step
-	// is a visit to one word or one constraint, one to three nanoseconds. Easy inputs need few of them: the search ends when it can't get better.
+	// Steps is how many steps the search for fewer batches and for a better bound may take, after the first division is found; 0:
+	// DefaultSteps. A step is a visit to one word or one constraint, one to three nanoseconds. Easy inputs need few of them: the search ends
+	// when it can't get better.
 	Steps int64
 }
 

@@ -13,7 +13,8 @@ type instance struct {
 	apart relation
 	// pairs is whether there are any.
 	pairs bool
-	// wide are the constraints that pairs don't express: those with a limit of 2 or more that no pair that is apart makes superfluous, once each.
+	// wide are the constraints that pairs don't express: those with a limit of 2 or more that no pair that is apart makes superfluous, once
+	// each.
 	wide []wide
 	// slots are what filling batches begins with.
 	slots []slot
@@ -186,8 +187,8 @@ func (x *instance) collectWide() {
 	}
 }
 
-// superfluous reports whether the pairs that are apart alone keep more than limit of the members from being together: the members are divided into that
-// many sets of which each is apart from each other.
+// superfluous reports whether the pairs that are apart alone keep more than limit of the members from being together: the members are
+// divided into that many sets of which each is apart from each other.
 func (x *instance) superfluous(members []int32, limit int) bool {
 	if len(members) <= limit || !x.pairs {
 		return len(members) <= limit
@@ -260,8 +261,8 @@ func sortShort(s []int32) {
 	}
 }
 
-// wideSet finds wide constraints by their members: a hash table with open addressing. A slot has one more than the position in instance.wide, or 0, and in
-// the bits above some of the hash, so that few of the others are looked at.
+// wideSet finds wide constraints by their members: a hash table with open addressing. A slot has one more than the position in
+// instance.wide, or 0, and in the bits above some of the hash, so that few of the others are looked at.
 type wideSet struct {
 	slots []uint32
 	width int // of a position in the table, and in instance.wide
@@ -272,7 +273,8 @@ func newWideSet(n int) wideSet {
 	return wideSet{make([]uint32, 1<<width), width}
 }
 
-// known reports whether a constraint has the same members, whose limit is lowered if this one's is lower. If not, w is noted as the next one.
+// known reports whether a constraint has the same members, whose limit is lowered if this one's is lower. If not, w is noted as the next
+// one.
 func (s wideSet) known(x *instance, w wide) bool {
 	hash := uint64(0)
 	for _, i := range x.members(w) {

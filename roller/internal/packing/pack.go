@@ -8,8 +8,8 @@ import (
 
 // Packing is Pack's answer.
 type Packing struct {
-	// Batches have every item exactly once. Each is sorted, and the one with the lowest item comes first, so that batches of one item are in the order
-	// of the items.
+	// Batches have every item exactly once. Each is sorted, and the one with the lowest item comes first, so that batches of one item are in
+	// the order of the items.
 	Batches [][]int32
 	// Bound describes how few batches are possible at all, as far as that could be proven.
 	Bound Bound
@@ -90,7 +90,8 @@ func solveComponents(x *instance, f *filler) (division, []Part) {
 	return whole, parts
 }
 
-// components are sets of items, as small as possible, such that items of two of them are always apart; the one with the lowest item comes first.
+// components are sets of items, as small as possible, such that items of two of them are always apart; the one with the lowest item comes
+// first.
 func (x *instance) components() [][]int32 {
 	var found [][]int32
 	left := newBitset(x.n)

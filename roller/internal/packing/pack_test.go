@@ -88,7 +88,8 @@ func TestAConstraintBoundsTheBatches(t *testing.T) {
 	p := pack(g, constrained(7, []int32{2, 1, 2, 3, 4, 5}, []int32{1, 0, 1}))
 	g.Expect(p.Batches).To(HaveLen(3))
 	g.Expect(p.Bound.Parts).To(ConsistOf(And(
-		HaveField("Kind", packing.KindConstraint), HaveField("Constraint", 0), HaveField("Items", []int32{1, 2, 3, 4, 5}), HaveField("Batches", 3))))
+		HaveField("Kind", packing.KindConstraint), HaveField("Constraint", 0), HaveField("Items", []int32{1, 2, 3, 4, 5}),
+		HaveField("Batches", 3))))
 }
 
 func TestItemsThatAreApartByPairsAreAClique(t *testing.T) {
@@ -166,7 +167,8 @@ func TestSmallInstancesAreSolvedBest(t *testing.T) {
 			kinds[part.Kind]++
 		}
 	}
-	for _, kind := range []packing.Kind{packing.KindSize, packing.KindGroup, packing.KindWeight, packing.KindConstraint, packing.KindClique, packing.KindSearch} {
+	for _, kind := range []packing.Kind{packing.KindSize, packing.KindGroup, packing.KindWeight, packing.KindConstraint, packing.KindClique,
+		packing.KindSearch} {
 		NewWithT(t).Expect(kinds[kind]).To(BeNumerically(">", 10), "%s is hardly tried", kind)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// randomInput is a small instance of any kind: few or many constraints, of one to five members, some of them twice, with limits of 1 to 3, and caps or none.
+// randomInput is a small instance of any kind: few or many constraints, of one to five members, some of them twice, with limits of 1 to 3,
+// and caps or none.
 func randomInput(random *rand.Rand, items int) *packing.Input {
 	in := &packing.Input{Items: items, Offsets: []int32{0}}
 	var constraints [][]int32

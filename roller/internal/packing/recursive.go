@@ -2,9 +2,10 @@ package packing
 
 import "math/bits"
 
-// largestFirst recursively (Leighton's RLF) divides the items into sets of which no two are related: a set begins with the item that has most relations
-// to the items that are left, and goes on with the one that shares most of its relations with the set. On placements by racks the sets are the racks,
-// without being told them. The caps are not looked at: the sets are an order for firstFit. Once steps are used up it takes the items as they come.
+// largestFirst recursively (Leighton's RLF) divides the items into sets of which no two are related: a set begins with the item that has
+// most relations to the items that are left, and goes on with the one that shares most of its relations with the set. On placements by
+// racks the sets are the racks, without being told them. The caps are not looked at: the sets are an order for firstFit. Once steps are
+// used up it takes the items as they come.
 type largestFirst struct {
 	of    relation
 	left  bitset // in no set yet

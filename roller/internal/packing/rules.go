@@ -62,9 +62,9 @@ func NewRules(in *Input) (*Rules, error) {
 	return r, nil
 }
 
-// Why describes what keeps the item from joining a batch, which need not be one of Pack's and may have a single item. The constraints come first, because they
-// are about safety and the caps are about caution. An item that is in the batch is not looked for there again: the answer is RuleNone if the batch is
-// allowed as far as the item's constraints and the caps go.
+// Why describes what keeps the item from joining a batch, which need not be one of Pack's and may have a single item. The constraints come
+// first, because they are about safety and the caps are about caution. An item that is in the batch is not looked for there again: the
+// answer is RuleNone if the batch is allowed as far as the item's constraints and the caps go.
 func (r *Rules) Why(item int32, batch []int32) Rule {
 	together := batch
 	if !slices.Contains(batch, item) {

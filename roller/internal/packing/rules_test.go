@@ -53,7 +53,8 @@ func TestWhyAgreesWithTheChecker(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []packing.RuleKind{packing.RuleNone, packing.RuleConstraint, packing.RuleSize, packing.RuleGroup, packing.RuleWeight} {
+	for _, kind := range []packing.RuleKind{packing.RuleNone, packing.RuleConstraint, packing.RuleSize, packing.RuleGroup,
+		packing.RuleWeight} {
 		NewWithT(t).Expect(asked[kind]).To(BeNumerically(">", 100), kind.String())
 	}
 }

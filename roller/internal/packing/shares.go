@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// boundByShares bounds the number of batches by how large a batch with each item can be. The largest batches come from a search, which may run out of
-// steps: then an item counts as if it could be in a batch of the size that was proven for all, and if there is none, nothing is proven. The batches of best
-// are what the search begins with.
+// boundByShares bounds the number of batches by how large a batch with each item can be. The largest batches come from a search, which may
+// run out of steps: then an item counts as if it could be in a batch of the size that was proven for all, and if there is none, nothing is
+// proven. The batches of best are what the search begins with.
 func (x *instance) boundByShares(items []int32, best *division, steps *int64) (Part, bool) {
 	largest := make([]int32, x.n)
 	for b := range best.batches() {
@@ -48,8 +48,8 @@ func (x *instance) hasWide(items []int32) bool {
 	return false
 }
 
-// largestByPairs finds the largest batches where only pairs count, and reports whether any size is proven. It begins with the batches that are larger than
-// all that were seen, and lowers the size as long as there are steps.
+// largestByPairs finds the largest batches where only pairs count, and reports whether any size is proven. It begins with the batches that
+// are larger than all that were seen, and lowers the size as long as there are steps.
 func (x *instance) largestByPairs(items []int32, largest []int32, steps *int64) bool {
 	order := slices.Clone(items)
 	among := newBitset(x.n)
@@ -93,8 +93,8 @@ func (x *instance) largestByPairs(items []int32, largest []int32, steps *int64) 
 	return true
 }
 
-// largestSearch goes through all batches that the constraints allow, except where it can tell that none of them is larger than what was seen with the
-// same items.
+// largestSearch goes through all batches that the constraints allow, except where it can tell that none of them is larger than what was
+// seen with the same items.
 type largestSearch struct {
 	f       *filler
 	items   []int32

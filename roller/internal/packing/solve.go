@@ -147,7 +147,8 @@ func (s *solver) weighShares() {
 	s.raise(s.x.boundByShares(s.items, &s.best, &s.steps))
 }
 
-// reorder is iterated greedy (Culberson and Luo): the batches in another order, one after the other, never need more batches, and sometimes fewer.
+// reorder is iterated greedy (Culberson and Luo): the batches in another order, one after the other, never need more batches, and sometimes
+// fewer.
 func (s *solver) reorder() {
 	random := generator(88172645463325252)
 	current, next := s.best.clone(), division{}

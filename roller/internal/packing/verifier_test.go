@@ -16,8 +16,8 @@ var (
 	ErrTooHard = errors.New("too much to search through")
 )
 
-// Verify returns nil if the batches have every item exactly once, none of them breaks a constraint or a cap, and they are in the order that Packing
-// promises. Else it returns an error that says what is wrong, and wraps ErrDivision or ErrInput.
+// Verify returns nil if the batches have every item exactly once, none of them breaks a constraint or a cap, and they are in the order that
+// Packing promises. Else it returns an error that says what is wrong, and wraps ErrDivision or ErrInput.
 func Verify(in *Input, batches [][]int32) error {
 	if err := in.check(); err != nil {
 		return err
@@ -92,8 +92,9 @@ func verifyCaps(in *Input, batch []int32) error {
 	return nil
 }
 
-// VerifyBound returns nil if the bound's certificate proves it; else an error that wraps ErrBound, ErrInput or ErrTooHard. The kinds up to KindClique
-// are calculated. The others are searched again in the simplest way, which ends with ErrTooHard after so many steps: a dozen items is what it is for.
+// VerifyBound returns nil if the bound's certificate proves it; else an error that wraps ErrBound, ErrInput or ErrTooHard. The kinds up to
+// KindClique are calculated. The others are searched again in the simplest way, which ends with ErrTooHard after so many steps: a dozen
+// items is what it is for.
 func VerifyBound(in *Input, bound Bound, steps int) error {
 	if err := in.check(); err != nil {
 		return err

@@ -69,7 +69,8 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 	rejected(w, p)
 	for _, a := range p.Nodes {
 		if len(a.Repeated) > 0 {
-			fmt.Fprintf(w, "\nNode %d was restarted for %s, and still shows it; it is not restarted for that again.\n", a.Node, roller.Reasons(a.Repeated))
+			fmt.Fprintf(w, "\nNode %d was restarted for %s, and still shows it; it is not restarted for that again.\n", a.Node,
+				roller.Reasons(a.Repeated))
 		}
 	}
 	if len(p.Reconfigurations)+len(p.Batches)+len(p.Blocked) > 0 {
@@ -115,7 +116,8 @@ func summary(p roller.Plan) string {
 		if unwell+len(p.Unknown) == 0 && p.Unread == "" {
 			return fmt.Sprintf("Nothing to do: %d nodes are as they should be.", len(p.Nodes))
 		}
-		return fmt.Sprintf("Nothing is known to be to be done. Of %d nodes %d are not ready, and %d are not known.", len(p.Nodes), unwell, len(p.Unknown))
+		return fmt.Sprintf("Nothing is known to be to be done. Of %d nodes %d are not ready, and %d are not known.", len(p.Nodes), unwell,
+			len(p.Unknown))
 	}
 	text := fmt.Sprintf("%d of %d nodes are to be restarted, in %d batches", restarts, len(p.Nodes), len(p.Batches))
 	if restarts > 0 {

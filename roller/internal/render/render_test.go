@@ -34,8 +34,8 @@ func golden(t *testing.T, name string, text []byte) {
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// cluster is three controllers, one of which is held, and six brokers over three racks: one is stuck, one only wants another configuration, one was restarted
-// in vain, and one has a topic for itself.
+// cluster is three controllers, one of which is held, and six brokers over three racks: one is stuck, one only wants another configuration,
+// one was restarted in vain, and one has a topic for itself.
 func cluster() (*roller.Snapshot, roller.Progress) {
 	s := &roller.Snapshot{At: noon}
 	quorum := roller.Quorum{Leader: 1}
@@ -44,7 +44,9 @@ func cluster() (*roller.Snapshot, roller.Progress) {
 		n := roller.Node{
 			ID: id, Name: fmt.Sprintf("my-cluster-brokers-%d", id), Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"),
 			Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour), Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
-			Answers: roller.Known(true), Fenced: roller.Known(false), Config: roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "16"}, Live: sixteen}), Revision: roller.Known(roller.Revision{Current: "7f1c3b0a", Desired: "9b21d0e4"}),
+			Answers: roller.Known(true), Fenced: roller.Known(false),
+			Config:   roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "16"}, Live: sixteen}),
+			Revision: roller.Known(roller.Revision{Current: "7f1c3b0a", Desired: "9b21d0e4"}),
 		}
 		if id < 3 {
 			n.Name, n.Roles = fmt.Sprintf("my-cluster-controllers-%d", id), roller.Roles{Controller: true}
@@ -57,10 +59,12 @@ func cluster() (*roller.Snapshot, roller.Progress) {
 	s.Quorum = roller.Known(quorum)
 	s.Node(0).Hold = "ann looks into it"
 	stuck := s.Node(4)
-	stuck.Ready, stuck.Stuck, stuck.Fenced, stuck.Answers = roller.Known(false), roller.Known("CrashLoopBackOff"), roller.Known(true), roller.Known(false)
+	stuck.Ready, stuck.Stuck, stuck.Fenced, stuck.Answers = roller.Known(false), roller.Known("CrashLoopBackOff"), roller.Known(true),
+		roller.Known(false)
 	current := roller.Known(roller.Revision{Current: "9b21d0e4", Desired: "9b21d0e4"})
 	live := map[string]brokerconfig.Entry{"num.io.threads": {Value: "8", Source: brokerconfig.SourceStatic}}
-	s.Node(5).Revision, s.Node(5).Config = current, roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "16"}, Live: live})
+	s.Node(5).Revision, s.Node(5).Config = current, roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "16"},
+		Live: live})
 	manual := roller.Reason{Kind: roller.ManualRollingUpdate, Note: "StrimziPodSet my-cluster-brokers is annotated", Mark: "podset 1"}
 	s.Node(6).Revision, s.Node(6).Requests = current, []roller.Reason{manual}
 	partition := func(replicas, isr []roller.NodeID) roller.Partition {
@@ -146,8 +150,10 @@ Nothing is known to be to be done. Of 3 nodes 1 are not ready, and 1 are not kno
 
 func TestNodesForPeople(t *testing.T) {
 	s, progress := cluster()
-	live := map[string]brokerconfig.Entry{"log.retention.hours": {Value: "168", Source: brokerconfig.SourceStatic}, "num.io.threads": {Value: "16", Source: brokerconfig.SourceStatic}}
-	s.Node(7).Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"log.retention.hours": "24", "num.io.threads": "16"}, Live: live})
+	live := map[string]brokerconfig.Entry{"log.retention.hours": {Value: "168", Source: brokerconfig.SourceStatic},
+		"num.io.threads": {Value: "16", Source: brokerconfig.SourceStatic}}
+	s.Node(7).Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"log.retention.hours": "24", "num.io.threads": "16"},
+		Live: live})
 	var out bytes.Buffer
 	for _, a := range roller.Step(s, progress, roller.DefaultPolicy()).Nodes {
 		render.Node(&out, a)

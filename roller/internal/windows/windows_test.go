@@ -21,8 +21,10 @@ func TestWindows(t *testing.T) {
 		name, window, now, closed string
 	}{
 		{"Strimzi's example, open", "* * 0-1 ? * SUN,MON,TUE,WED,THU *", "2026-11-22 01:59:59", ""}, // a Sunday
-		{"Strimzi's example, an hour later", "* * 0-1 ? * SUN,MON,TUE,WED,THU *", "2026-11-22 02:00:00", "the next maintenance window opens at 2026-11-23 00:00:00 UTC"},
-		{"Strimzi's example, on a Friday", "* * 0-1 ? * SUN,MON,TUE,WED,THU *", "2026-11-20 00:30:00", "the next maintenance window opens at 2026-11-22 00:00:00 UTC"},
+		{"Strimzi's example, an hour later", "* * 0-1 ? * SUN,MON,TUE,WED,THU *", "2026-11-22 02:00:00",
+			"the next maintenance window opens at 2026-11-23 00:00:00 UTC"},
+		{"Strimzi's example, on a Friday", "* * 0-1 ? * SUN,MON,TUE,WED,THU *", "2026-11-20 00:30:00",
+			"the next maintenance window opens at 2026-11-22 00:00:00 UTC"},
 		{"numbers of days are Quartz's", "* * * ? * 1", "2026-11-22 12:00:00", ""},
 		{"a range of numbers", "* * * ? * 2-6", "2026-11-22 12:00:00", "the next maintenance window opens at 2026-11-23 00:00:00 UTC"},
 		{"a step is no day", "* * */2 * * *", "2026-11-22 13:00:00", "the next maintenance window opens at 2026-11-22 14:00:00 UTC"},

@@ -70,7 +70,8 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return err
 	}
 	log.Info("Starting the topic-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(),
-		"kafka", o.Kafka.Bootstrap, "securityProtocol", o.Kafka.Protocol, "interval", o.ReconciliationInterval.String(), "build", build.Current().String())
+		"kafka", o.Kafka.Bootstrap, "securityProtocol", o.Kafka.Protocol, "interval", o.ReconciliationInterval.String(), "build",
+		build.Current().String())
 	leaver, err := newLeaver(mgr, o, log)
 	if err != nil {
 		return err
@@ -89,11 +90,13 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 
 // newLeaver makes what releases KafkaTopics when the operator stops while their namespace, or their Kafka, is being deleted.
 func newLeaver(mgr ctrl.Manager, o options.Options, log logr.Logger) (*release.Leaver, error) {
-	c, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper()})
+	c, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(),
+		Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, err
 	}
-	l := &release.Leaver{Client: c, Namespaces: o.Namespaces.Names, Selects: o.Selector.Matches, Interval: o.ReconciliationInterval, Log: log.WithName("release")}
+	l := &release.Leaver{Client: c, Namespaces: o.Namespaces.Names, Selects: o.Selector.Matches, Interval: o.ReconciliationInterval,
+		Log: log.WithName("release")}
 	return l, mgr.Add(l)
 }
 
@@ -108,7 +111,8 @@ func newManager(config *rest.Config, o options.Options, log logr.Logger) (ctrl.M
 
 // connect makes the Kafka client, and keeps its credentials up to date. It does not ask Kafka anything: the operator starts, and waits,
 // while Kafka is away.
-func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *news, log logr.Logger) (*saramakafka.Admin, error) {
+func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *news,
+	log logr.Logger) (*saramakafka.Admin, error) {
 	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, err
@@ -135,7 +139,8 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 }
 
 // assemble puts the parts into the manager.
-func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o options.Options, m *metrics.Metrics, admin kafka.Admin, credentialsChanged *news, log logr.Logger) error {
+func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o options.Options, m *metrics.Metrics, admin kafka.Admin,
+	credentialsChanged *news, log logr.Logger) error {
 	recorder := events.New(eventSink(ctx, mgr, o, log), events.DefaultLimits, m.EventDropped)
 	if err := mgr.Add(recorder); err != nil {
 		return err
@@ -196,7 +201,8 @@ func eventSink(ctx context.Context, mgr ctrl.Manager, o options.Options, log log
 }
 
 func metricsOptions(o options.Options) metrics.Options {
-	refusals := []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown, v1.ReasonNotSelected}
+	refusals := []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict,
+		v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown, v1.ReasonNotSelected}
 	return metrics.Options{
 		Namespaces: o.Namespaces.Names,
 		Selector:   o.Selector.String(),
@@ -205,7 +211,8 @@ func metricsOptions(o options.Options) metrics.Options {
 			executor.OperationDescribeTopics, executor.OperationDescribeConfigs, executor.OperationCreateTopics, executor.OperationAlterConfigs,
 			executor.OperationCreatePartitions, executor.OperationListReassignments, executor.OperationDeleteTopics,
 		},
-		Requests: []string{"Metadata", "DescribeCluster", "DescribeConfigs", "CreateTopics", "IncrementalAlterConfigs", "CreatePartitions", "ListPartitionReassignments", "DeleteTopics"},
+		Requests: []string{"Metadata", "DescribeCluster", "DescribeConfigs", "CreateTopics", "IncrementalAlterConfigs", "CreatePartitions",
+			"ListPartitionReassignments", "DeleteTopics"},
 		Reasons:  append([]string{v1.ReasonKafkaError, v1.ReasonNotSupported, v1.ReasonInternalError, "Retry"}, refusals...),
 		Refusals: refusals,
 	}

@@ -32,8 +32,8 @@ func identify(o *election.Options) {
 // gathering is how long a question about the Lease waits for others: those of one batch of changes are asked at the same moment.
 const gathering = 2 * time.Millisecond
 
-// leads returns how to find out whether this replica holds the Lease: by reading it. A replica that was suspended believes that it leads until it has run
-// for a while.
+// leads returns how to find out whether this replica holds the Lease: by reading it. A replica that was suspended believes that it leads
+// until it has run for a while.
 func leads(ctx context.Context, api client.Reader, o election.Options) func(context.Context) error {
 	if !o.Enabled {
 		return nil

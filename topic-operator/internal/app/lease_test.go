@@ -20,18 +20,20 @@ func TestOnlyTheHolderOfTheLeaseLeads(t *testing.T) {
 		t.Fatalf("two replicas are named %s", o.Identity)
 	}
 	lease := func(holder string) client.Object {
-		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "l"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "l"},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
 	}
 	for what, c := range map[string]struct {
 		there    []client.Object
 		leads    bool
 		follower bool
 	}{
-		"its own":        {there: []client.Object{lease(o.Identity)}, leads: true},
-		"another one's":  {there: []client.Object{lease("other")}, follower: true},
-		"nobody's":       {there: []client.Object{lease("")}, follower: true},
-		"not there":      {},
-		"without holder": {there: []client.Object{&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "l"}}}, follower: true},
+		"its own":       {there: []client.Object{lease(o.Identity)}, leads: true},
+		"another one's": {there: []client.Object{lease("other")}, follower: true},
+		"nobody's":      {there: []client.Object{lease("")}, follower: true},
+		"not there":     {},
+		"without holder": {there: []client.Object{&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "l"}}},
+			follower: true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			err := leads(t.Context(), fake.NewClientBuilder().WithObjects(c.there...).Build(), o)(t.Context())

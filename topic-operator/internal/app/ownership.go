@@ -23,7 +23,8 @@ const identityTimeout = 5 * time.Second
 
 // newGuard makes the guard of the operator's cluster. When the operator's own cluster answers again after another one did, all KafkaTopics
 // are looked at again.
-func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, armed func(bool), again func(func(*v1.KafkaTopic) bool), log logr.Logger) *identity.Guard {
+func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, armed func(bool), again func(func(*v1.KafkaTopic) bool),
+	log logr.Logger) *identity.Guard {
 	return identity.New(admin, identity.Options{
 		CallTimeout: identityTimeout,
 		Interval:    o.ReconciliationInterval,
@@ -36,7 +37,8 @@ func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, armed fu
 }
 
 func ownershipRules(o options.Options) ownership.Rules {
-	return ownership.Rules{OldestWins: o.ConflictPolicy == options.ConflictOldestWins, BlockUnknown: o.ClusterIDUnknown == options.ClusterIDUnknownBlock}
+	return ownership.Rules{OldestWins: o.ConflictPolicy == options.ConflictOldestWins,
+		BlockUnknown: o.ClusterIDUnknown == options.ClusterIDUnknownBlock}
 }
 
 // newPolicy loads the namespace policy. After a change of it, the KafkaTopics for which it changed something are looked at again.

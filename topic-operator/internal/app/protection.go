@@ -14,7 +14,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schema"
 )
 
-// schemaInterval is the time between two looks at the schema that the API server publishes. The answers to the operator's own patches come sooner.
+// schemaInterval is the time between two looks at the schema that the API server publishes. The answers to the operator's own patches come
+// sooner.
 const schemaInterval = 10 * time.Second
 
 // protection shows whether clusters can be told apart: the id of the own one is known, and the API server keeps what is written about it.

@@ -148,7 +148,8 @@ func TestReplicasCountAsTheyWillBeWhenTheReassignmentIsDone(t *testing.T) {
 			if c.ready {
 				w.Expect(w.get("a")).To(beReady())
 			} else {
-				w.Expect(w.get("a")).To(failWith(v1.ReasonNotSupported, "Changing spec.replicas is not supported by the operator: partitions [0] have 3 replicas, not 2"))
+				w.Expect(w.get("a")).To(failWith(v1.ReasonNotSupported,
+					"Changing spec.replicas is not supported by the operator: partitions [0] have 3 replicas, not 2"))
 			}
 		})
 	}

@@ -17,10 +17,11 @@ import (
 
 // Claims finds the KafkaTopics that stand for a topic.
 type Claims interface {
-	// Of returns all KafkaTopics of the watched namespaces that stand for the topic, as the watches show them. They are shared: nobody may change them.
+	// Of returns all KafkaTopics of the watched namespaces that stand for the topic, as the watches show them. They are shared: nobody may
+	// change them.
 	Of(ctx context.Context, topic string) ([]v1.KafkaTopic, error)
-	// Now is asked right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is none, and all that stand for the
-	// topic, as the API server has them: a watch may be behind, and those of several namespaces apart from each other.
+	// Now is asked right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is none, and all that stand
+	// for the topic, as the API server has them: a watch may be behind, and those of several namespaces apart from each other.
 	Now(ctx context.Context, key types.NamespacedName, topic string) (object *v1.KafkaTopic, claimants []v1.KafkaTopic, err error)
 	// Object returns the KafkaTopic of the key as the API server has it; nil if there is none.
 	Object(ctx context.Context, key types.NamespacedName) (*v1.KafkaTopic, error)

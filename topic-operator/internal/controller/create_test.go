@@ -82,7 +82,8 @@ func TestAnExistingTopicIsAdopted(t *testing.T) {
 	w.Expect(w.get("a")).To(And(beReady(), claim("A_Topic", id.String())))
 	w.Expect(w.kafka.config("A_Topic")).To(Equal(map[string]string{"retention.ms": "1"}))
 	w.Expect(w.kafka.took()).To(Equal([]string{"describe A_Topic", "alter A_Topic"}))
-	w.Expect(w.sink.took()).To(Equal([]string{"Normal Changed: Topic 'A_Topic': configuration changed: cleanup.policy removed"}), "this is no drift")
+	w.Expect(w.sink.took()).To(Equal([]string{"Normal Changed: Topic 'A_Topic': configuration changed: cleanup.policy removed"}),
+		"this is no drift")
 }
 
 // Strimzi: shouldReconcileOnTopicExistsException.
@@ -127,7 +128,8 @@ func TestWhatKafkaRefusesToCreateIsToldAtOnceAndNotRepeatedFast(t *testing.T) {
 		err     *kafka.Error
 		message string
 	}{
-		{kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor: 3 larger than available brokers: 1."), "InvalidReplicationFactorException: Replication factor: 3 larger than available brokers: 1."},
+		{kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor: 3 larger than available brokers: 1."),
+			"InvalidReplicationFactorException: Replication factor: 3 larger than available brokers: 1."},
 		{kafka.NewError(kafka.CodeInvalidConfig, "Unknown topic config name: x"), "InvalidConfigurationException: Unknown topic config name: x"},
 		{kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), "TopicAuthorizationException: Topic authorization failed."},
 	} {
@@ -159,7 +161,8 @@ func TestWhatHasNoFormInKafkaIsRefusedWithoutAskingKafka(t *testing.T) {
 		name, reason, message string
 		spec                  change
 	}{
-		{"null", v1.ReasonKafkaError, "InvalidConfigurationException: Null value not supported for topic configs: retention.ms", config("retention.ms", "null")},
+		{"null", v1.ReasonKafkaError, "InvalidConfigurationException: Null value not supported for topic configs: retention.ms",
+			config("retention.ms", "null")},
 		{"map", v1.ReasonInternalError, `Invalid value for topic config 'retention.ms': {"a":1}`, config("retention.ms", `{"a":1}`)},
 		{"no spec", v1.ReasonNotSupported, "Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)", noSpec},
 	} {

@@ -88,7 +88,8 @@ func TestADeletedKafkaTopicWithoutATopicIsReleased(t *testing.T) {
 	w.Expect(w.sink.took()).To(BeEmpty(), "nothing was deleted")
 }
 
-// An object that goes without its topic leaves one line in the log, and an Event where something stays; a warning only where nobody asked for that.
+// An object that goes without its topic leaves one line in the log, and an Event where something stays; a warning only where nobody asked
+// for that.
 func TestWhatIsSaidOfAReleasedKafkaTopic(t *testing.T) {
 	forbidden := false
 	for name, c := range map[string]struct {
@@ -192,11 +193,14 @@ func TestAFailedDeletionIsToldAndKeepsEverything(t *testing.T) {
 		err           error
 		retry         bool
 	}{
-		{deleteCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), false},
-		{describeCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.", kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), false},
+		{deleteCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.",
+			kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), false},
+		{describeCall, "Deletion failed: TopicAuthorizationException: Topic authorization failed.",
+			kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), false},
 		{deleteCall, "Deletion failed: TimeoutException: The request timed out.", kafka.NewError(kafka.CodeRequestTimedOut, ""), true},
 		{describeCall, "Deletion failed: TimeoutException: no broker", kafka.NewTransportError("no broker", nil), true},
-		{deleteCall, "Deletion failed: ThrottlingQuotaExceededException: slowly", kafka.NewError(kafka.CodeThrottlingQuotaExceeded, "slowly"), true},
+		{deleteCall, "Deletion failed: ThrottlingQuotaExceededException: slowly",
+			kafka.NewError(kafka.CodeThrottlingQuotaExceeded, "slowly"), true},
 	} {
 		t.Run(c.call+" "+c.err.Error(), func(t *testing.T) {
 			w := newWorld(t)

@@ -73,9 +73,11 @@ func TestPassesBatchesAndTimersAreCounted(t *testing.T) {
 		executor.OperationCreatePartitions, executor.OperationListReassignments, executor.OperationDeleteTopics,
 	}
 	w := newWorld(t, untimed, func(s *setup) { s.metrics.Additional, s.metrics.Operations = true, operations })
-	w.start(executor.New(t.Context(), kafkamemory.New(kafkamemory.Options{}).Client("User:operator", nil), w.metrics, executor.Options{MaxBatch: 100, Linger: 50 * time.Millisecond, CallTimeout: time.Minute}))
+	w.start(executor.New(t.Context(), kafkamemory.New(kafkamemory.Options{}).Client("User:operator", nil), w.metrics,
+		executor.Options{MaxBatch: 100, Linger: 50 * time.Millisecond, CallTimeout: time.Minute}))
 	passes := func() []float64 {
-		return []float64{w.count("strimzi_reconciliations_total"), w.count("strimzi_reconciliations_successful_total"), w.count("strimzi_reconciliations_failed_total")}
+		return []float64{w.count("strimzi_reconciliations_total"), w.count("strimzi_reconciliations_successful_total"),
+			w.count("strimzi_reconciliations_failed_total")}
 	}
 	total, failed := 0.0, 0.0
 	step := func(what string, fails bool, do func()) {

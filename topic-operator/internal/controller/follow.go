@@ -52,7 +52,8 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
 	r.tellCreated(p, p.desired, made)
-	return says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules), Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
+	return says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
+		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
 
 // notCreated lets go of an object that has no topic, and to which Kafka refused one for good: it can be deleted without further ado.
@@ -77,7 +78,8 @@ func definite(err error) bool {
 	switch kafka.ClassOf(err) {
 	case kafka.ClassInvalid, kafka.ClassForbidden, kafka.ClassUnsupported:
 		return true
-	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassNotFound, kafka.ClassExists, kafka.ClassDisabled, kafka.ClassWrongCluster:
+	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassNotFound, kafka.ClassExists,
+		kafka.ClassDisabled, kafka.ClassWrongCluster:
 	}
 	return false
 }
@@ -85,7 +87,8 @@ func definite(err error) bool {
 func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
 	shape := fmt.Sprintf("topic '%s' with %d partitions and replication factor %d", desired.Name, made.Partitions, made.ReplicationFactor)
 	if p.kt.Status.TopicID != "" {
-		logging.Warn(p.log, "Created again a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId", p.kt.Status.TopicID, "topicId", made.ID.String())
+		logging.Warn(p.log, "Created again a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
+			p.kt.Status.TopicID, "topicId", made.ID.String())
 		r.metrics.DriftReverted(p.key.Namespace)
 		r.events.Warning(reference(p.kt), "Recreated", "Create", "Created again, empty, "+shape+": it had been deleted outside of Kubernetes")
 		return
@@ -94,8 +97,8 @@ func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.Crea
 	r.events.Normal(reference(p.kt), "Created", "Create", "Created "+shape)
 }
 
-// readsOtherwise reports whether the answers to the pass's writes show another object than it was decided upon: the version that was read reads otherwise
-// under another CustomResourceDefinition.
+// readsOtherwise reports whether the answers to the pass's writes show another object than it was decided upon: the version that was read
+// reads otherwise under another CustomResourceDefinition.
 func (p *pass) readsOtherwise() bool {
 	return p.kt.IsManaged() != p.facts.Object.Managed || p.kt.Status.ClusterID != p.facts.Object.ClusterID
 }
@@ -161,7 +164,8 @@ func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone 
 	return v
 }
 
-// change makes the plan's changes. All are tried, so that a refused one holds no other up. altered tells whether the configuration is as planned now.
+// change makes the plan's changes. All are tried, so that a refused one holds no other up. altered tells whether the configuration is as
+// planned now.
 func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered bool, errs []error) {
 	var done []string
 	if plan.Alter != nil {

@@ -14,7 +14,8 @@ import (
 
 // Why the reasons of a change are read again right before it is made, and what that costs: docs/decisions/facts-at-the-call.md.
 
-// changed is the error of a change that was not made: when it was about to be sent, the API server had a KafkaTopic, or other claimants, that do not allow it.
+// changed is the error of a change that was not made: when it was about to be sent, the API server had a KafkaTopic, or other claimants,
+// that do not allow it.
 type changed struct {
 	topic string
 	// object is the KafkaTopic as the API server has it; nil if it is gone.
@@ -40,8 +41,8 @@ func (w *withheld) Unwrap() error { return w.cause }
 // maxAgeOfFacts is how old the answer of the API server may be when a change leaves: an operator that was suspended in between reads again.
 const maxAgeOfFacts = 5 * time.Second
 
-// stillAllowed returns the check that decides again, right before a change is sent, on what the API server has then. It runs while the pass waits, and
-// after it in the worst case, so that it shares nothing with it.
+// stillAllowed returns the check that decides again, right before a change is sent, on what the API server has then. It runs while the pass
+// waits, and after it in the worst case, so that it shares nothing with it.
 func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Decision) executor.Check {
 	was := *p
 	was.kt = p.kt.DeepCopy()
@@ -67,7 +68,8 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 	}
 }
 
-// mayCreate is the check of a creation, which harms nobody's data: a write that was bound to the version of the object a moment ago proves enough.
+// mayCreate is the check of a creation, which harms nobody's data: a write that was bound to the version of the object a moment ago proves
+// enough.
 func (r *Reconciler) mayCreate(ctx context.Context, p *pass, d ownership.Decision) executor.Check {
 	bound, check := p.bound, r.stillAllowed(ctx, p, d)
 	return func(call context.Context) error {
@@ -123,7 +125,8 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 
 // renew lets the pass begin again with what the API server has.
 func (r *Reconciler) renew(ctx context.Context, p *pass, news *changed) (verdict, error) {
-	p.log.Info("The KafkaTopic or its topic's claimants changed before Kafka was asked for a change: deciding again", "topic", p.facts.Object.Topic())
+	p.log.Info("The KafkaTopic or its topic's claimants changed before Kafka was asked for a change: deciding again", "topic",
+		p.facts.Object.Topic())
 	switch {
 	case p.facts.Object.Vanished && news.object != nil, !p.facts.Object.Vanished && news.object == nil:
 		return verdict{done: true}, nil // there is another one of the name, or none any more: the watch shows it

@@ -9,8 +9,8 @@ import (
 const forsaken = "The KafkaTopic is being deleted and holds the finalizer of a topic operator, and no operator has looked at it since: the selector of this one does not select it. " +
 	`Select it again; to let it go and keep its topic, annotate it with strimzi.io/managed="false" as well`
 
-// ignore leaves an object alone, and tells if it hangs for that reason. It may be another operator's: so there is time for that one to look at it, which
-// its status tells.
+// ignore leaves an object alone, and tells if it hangs for that reason. It may be another operator's: so there is time for that one to look
+// at it, which its status tells.
 func (r *Reconciler) ignore(p *pass) verdict {
 	o := p.facts.Object
 	p.log.V(1).Info("Ignoring KafkaTopic that is not selected, or not held any more", "labels", p.kt.Labels)

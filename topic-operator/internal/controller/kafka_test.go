@@ -184,7 +184,8 @@ func clone(a *topic.Actual) topic.Actual {
 
 func (k *fakeKafka) add(name string, partitions int32, replicas int16) *topic.Actual {
 	k.made++
-	t := &topic.Actual{Config: map[string]kafka.ConfigEntry{inheritedConfigKey: {Value: inheritedConfigText, Source: kafka.SourceStaticBroker}}}
+	t := &topic.Actual{Config: map[string]kafka.ConfigEntry{inheritedConfigKey: {Value: inheritedConfigText,
+		Source: kafka.SourceStaticBroker}}}
 	t.Topic.Name = name
 	binary.BigEndian.PutUint64(t.Topic.ID[8:], k.made)
 	grow(t, partitions, replicas)

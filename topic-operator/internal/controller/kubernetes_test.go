@@ -154,14 +154,16 @@ func denyWrites(t *testing.T, c client.Client, name string) {
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 				Operations: []admissionv1.OperationType{admissionv1.Update},
-				Rule:       admissionv1.Rule{APIGroups: []string{v1.GroupVersion.Group}, APIVersions: []string{"*"}, Resources: []string{"kafkatopics", "kafkatopics/status"}},
+				Rule: admissionv1.Rule{APIGroups: []string{v1.GroupVersion.Group}, APIVersions: []string{"*"},
+					Resources: []string{"kafkatopics", "kafkatopics/status"}},
 			}}}},
 			Validations: []admissionv1.Validation{{Expression: "object.metadata.name != '" + name + "'", Message: "nobody touches this"}},
 		},
 	}
 	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name,
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
 	}
 	g := NewWithT(t)
 	g.Expect(c.Create(t.Context(), policy)).To(Succeed())

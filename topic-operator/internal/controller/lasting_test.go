@@ -16,7 +16,8 @@ func TestAThrottleThatIsNamedNoLongerGoes(t *testing.T) {
 	w.create("a", config(throttled, `"*"`))
 	w.pass("a")
 	w.clock.step(settle)
-	w.Expect(w.get("a")).To(haveConditions("Ready=True", "Warning=True InvalidConfig: Property "+throttled+" may conflict with throttled rebalances"))
+	w.Expect(w.get("a")).To(haveConditions("Ready=True", "Warning=True InvalidConfig: Property "+throttled+
+		" may conflict with throttled rebalances"))
 	w.update("a", func(kt *v1.KafkaTopic) { kt.Spec.Config = nil })
 	w.r.memory = newMemory(w.clock.now) // a restart
 	w.pass("a")

@@ -132,7 +132,8 @@ func (m *memory) wrote(key types.NamespacedName) {
 	m.writes[key] = m.now()
 }
 
-// topicCreated remembers the topic that was made for the object of this UID. Its status may never learn of it: a deletion can come in between.
+// topicCreated remembers the topic that was made for the object of this UID. Its status may never learn of it: a deletion can come in
+// between.
 func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -23,8 +23,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// The model of two operators proves as much as its API server is worth. So the same random requests go to that one and to a real one, and everything
-// that a client can see has to be the same: the answers, the objects, and what a watch shows.
+// The model of two operators proves as much as its API server is worth. So the same random requests go to that one and to a real one, and
+// everything that a client can see has to be the same: the answers, the objects, and what a watch shows.
 
 // twins are the two API servers.
 type twins struct {
@@ -87,7 +87,8 @@ func (w *twins) seen(kt *v1.KafkaTopic, isReal bool) string {
 	}
 	text, err := json.Marshal(map[string]any{"uid": uid, "name": kt.Name, "generation": kt.Generation, "deleting": kt.DeletionTimestamp != nil,
 		"created": !kt.CreationTimestamp.IsZero(), "labels": len(kt.Labels), "label": kt.Labels[modelLabel], "annotations": len(kt.Annotations),
-		"managed": kt.Annotations[v1.AnnotationManaged], "finalizers": append([]string{}, kt.Finalizers...), "spec": kt.Spec, "status": kt.Status})
+		"managed": kt.Annotations[v1.AnnotationManaged], "finalizers": append([]string{}, kt.Finalizers...), "spec": kt.Spec,
+		"status": kt.Status})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -98,7 +99,8 @@ func (w *twins) seen(kt *v1.KafkaTopic, isReal bool) string {
 func (w *twins) sameAnswer(real, model error) {
 	w.t.Helper()
 	w.did["answer "+string(apierrors.ReasonForError(real))]++
-	w.Expect(apierrors.ReasonForError(model)).To(Equal(apierrors.ReasonForError(real)), "after %s: %v, and %v in the model", w.last, real, model)
+	w.Expect(apierrors.ReasonForError(model)).To(Equal(apierrors.ReasonForError(real)), "after %s: %v, and %v in the model", w.last,
+		real, model)
 }
 
 // step makes one random request.
@@ -208,7 +210,8 @@ func (w *twins) hold(key types.NamespacedName) {
 	if !ok {
 		return
 	}
-	finalizers := [][]string{{}, {}, {v1.FinalizerTopicOperator}, {v1.FinalizerTopicOperator}, {"somebody.else/holds"}, {"somebody.else/holds", v1.FinalizerTopicOperator}}[w.r.IntN(6)]
+	finalizers := [][]string{{}, {}, {v1.FinalizerTopicOperator}, {v1.FinalizerTopicOperator}, {"somebody.else/holds"},
+		{"somebody.else/holds", v1.FinalizerTopicOperator}}[w.r.IntN(6)]
 	w.patch(view, false, types.MergePatchType, func(version string) []byte {
 		meta := map[string]any{"resourceVersion": version, "finalizers": finalizers}
 		if version == "" {
@@ -298,14 +301,17 @@ func (w *twins) json(v any) []byte {
 // randomStatus is some status that the operator may write.
 func (w *twins) randomStatus() v1.KafkaTopicStatus {
 	some := func(texts ...string) string { return texts[w.r.IntN(len(texts))] }
-	s := v1.KafkaTopicStatus{TopicName: some("", "x"), TopicID: some("", "id1", "id2"), ClusterID: some("", "a", "b"), ObservedGeneration: int64(w.r.IntN(3))}
+	s := v1.KafkaTopicStatus{TopicName: some("", "x"), TopicID: some("", "id1", "id2"), ClusterID: some("", "a", "b"),
+		ObservedGeneration: int64(w.r.IntN(3))}
 	if w.r.IntN(3) > 0 {
-		s.Conditions = append(s.Conditions, v1.Condition{Type: "Ready", Status: some("True", "False"), Reason: some("", "KafkaError"), LastTransitionTime: "2026-05-04T03:02:01Z"})
+		s.Conditions = append(s.Conditions, v1.Condition{Type: "Ready", Status: some("True", "False"), Reason: some("", "KafkaError"),
+			LastTransitionTime: "2026-05-04T03:02:01Z"})
 	}
 	return s
 }
 
-// follower takes down all that a watch shows. It is read as it comes: the API server ends the watch of a client that does not keep up with it.
+// follower takes down all that a watch shows. It is read as it comes: the API server ends the watch of a client that does not keep up with
+// it.
 type follower struct {
 	mu     sync.Mutex
 	events []watch.Event
@@ -373,7 +379,8 @@ func newTwins(t *testing.T, seed uint64) (*twins, *follower) {
 	w.Expect(err).NotTo(HaveOccurred())
 	var list v1.KafkaTopicList
 	w.Expect(a.List(w.ctx, &list, client.InNamespace(w.ns))).To(Succeed())
-	events, err := watcher.Watch(w.ctx, &v1.KafkaTopicList{ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion}}, client.InNamespace(w.ns))
+	events, err := watcher.Watch(w.ctx, &v1.KafkaTopicList{ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion}},
+		client.InNamespace(w.ns))
 	w.Expect(err).NotTo(HaveOccurred())
 	all, done := &follower{}, make(chan struct{})
 	go func() {
@@ -393,7 +400,8 @@ func TestTheModelsServerIsLikeARealOne(t *testing.T) {
 	t.Logf("PROVE_SEED=%d", seed)
 	requests, violations := twinBudget(), 1
 	defer func() {
-		fmt.Printf("PROOF {\"name\":\"the model's API server against a real one\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", requests, violations, seed)
+		fmt.Printf("PROOF {\"name\":\"the model's API server against a real one\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", requests,
+			violations, seed)
 	}()
 	for range requests {
 		w.step()

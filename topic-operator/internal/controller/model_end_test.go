@@ -64,7 +64,8 @@ func (w *model) wayOut() {
 	}
 	w.round()
 	for _, key := range modelKeys {
-		if kt := w.server.objects[key]; kt != nil && kt.DeletionTimestamp != nil && kt.Labels[modelLabel] != "" && (modelHeld(kt) || len(kt.Finalizers) == 0) {
+		if kt := w.server.objects[key]; kt != nil && kt.DeletionTimestamp != nil && kt.Labels[modelLabel] != "" &&
+			(modelHeld(kt) || len(kt.Finalizers) == 0) {
 			w.fail("%s is not let go, though it is not managed any more: %s", key, modelStatus(kt))
 		}
 	}
@@ -147,7 +148,8 @@ func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic) (rivals []*v1.K
 	}
 	for _, key := range modelKeys {
 		c := w.server.objects[key]
-		if c != nil && c != kt && !w.released(c) && w.managed(c) && o.selects(c.Labels) && modelName(c) == modelName(kt) && (c.Status.ClusterID == "" || c.Status.ClusterID == mine) {
+		if c != nil && c != kt && !w.released(c) && w.managed(c) && o.selects(c.Labels) && modelName(c) == modelName(kt) &&
+			(c.Status.ClusterID == "" || c.Status.ClusterID == mine) {
 			rivals = append(rivals, c)
 		}
 	}
@@ -197,7 +199,8 @@ func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
 
 // isOwnWork reports whether the operator's process must still know that it made the topic for the object, since no answer was lost.
 func (w *model) isOwnWork(o *modelOperator, kt *v1.KafkaTopic, there *modelTopic) bool {
-	return !w.config.faults && there != nil && there.by == o.process && there.uid == kt.UID && !w.unmanaged[kt.UID] && w.clock.now().Sub(kt.CreationTimestamp.Time) < longMemory
+	return !w.config.faults && there != nil && there.by == o.process && there.uid == kt.UID && !w.unmanaged[kt.UID] &&
+		w.clock.now().Sub(kt.CreationTimestamp.Time) < longMemory
 }
 
 // disputed reports whether anybody else than the operator that selects an object last may have written its status.
@@ -218,10 +221,12 @@ type modelTomb struct {
 func (w *model) checkTombs() {
 	for _, tomb := range w.tombs {
 		kt, p := tomb.last, tomb.process
-		if p != p.op.process || p.gaps || w.server.prunes || !modelManaged(kt) || w.config.undeletable || !p.op.selects(kt.Labels) || kt.Status.ClusterID != p.op.clusterID() || w.others(kt) {
+		if p != p.op.process || p.gaps || w.server.prunes || !modelManaged(kt) || w.config.undeletable || !p.op.selects(kt.Labels) ||
+			kt.Status.ClusterID != p.op.clusterID() || w.others(kt) {
 			continue
 		}
-		if t := w.topicOf(p.op.index, modelName(kt)); t != nil && t.by == p && t.uid == kt.UID && t.id.String() == kt.Status.TopicID && kt.DeletionTimestamp == nil {
+		if t := w.topicOf(p.op.index, modelName(kt)); t != nil && t.by == p && t.uid == kt.UID && t.id.String() == kt.Status.TopicID &&
+			kt.DeletionTimestamp == nil {
 			w.fail("topic %s stays, though its object %s is gone, and %s saw it go", t, tomb.key, p)
 		}
 	}
@@ -230,7 +235,8 @@ func (w *model) checkTombs() {
 // others reports whether there was ever another object of the same name, or one that may have stood for the same topic.
 func (w *model) others(kt *v1.KafkaTopic) bool {
 	for _, e := range w.server.log {
-		if other := e.after; other.UID != kt.UID && (client.ObjectKeyFromObject(other) == client.ObjectKeyFromObject(kt) || modelName(other) == modelName(kt)) {
+		if other := e.after; other.UID != kt.UID && (client.ObjectKeyFromObject(other) == client.ObjectKeyFromObject(kt) ||
+			modelName(other) == modelName(kt)) {
 			return true
 		}
 	}
@@ -239,7 +245,8 @@ func (w *model) others(kt *v1.KafkaTopic) bool {
 
 func modelStatus(kt *v1.KafkaTopic) string {
 	s := kt.Status
-	return fmt.Sprintf("topicName %q, topicId %q, clusterId %q, generation %d of %d, %+v", s.TopicName, modelID(s.TopicID), s.ClusterID, s.ObservedGeneration, kt.Generation, s.Conditions)
+	return fmt.Sprintf("topicName %q, topicId %q, clusterId %q, generation %d of %d, %+v", s.TopicName, modelID(s.TopicID), s.ClusterID,
+		s.ObservedGeneration, kt.Generation, s.Conditions)
 }
 
 // checkSettled: an object that one operator selects is as it should be.
@@ -264,12 +271,14 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 		}
 	case s.ClusterID != "" && s.ClusterID != o.clusterID():
 		// Where two operators selected it, whoever wrote last told of it, once for each generation.
-		if says := "KafkaTopic is owned by cluster '" + s.ClusterID + "', not this cluster '" + o.clusterID() + "'."; !w.disputed(kt) && !slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool {
-			return c.Status == "False" && c.Message == says
-		}) {
+		if says := "KafkaTopic is owned by cluster '" + s.ClusterID + "', not this cluster '" + o.clusterID() + "'."; !w.disputed(kt) &&
+			!slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool {
+				return c.Status == "False" && c.Message == says
+			}) {
 			w.fail("%s does not say that it belongs to another cluster: %s", key, modelStatus(kt))
 		}
-	case kt.Spec.TopicName != nil && s.TopicName != "" && s.TopicName != *kt.Spec.TopicName, kt.Spec.TopicName == nil && s.TopicName != "" && s.TopicName != kt.Name, loses:
+	case kt.Spec.TopicName != nil && s.TopicName != "" && s.TopicName != *kt.Spec.TopicName, kt.Spec.TopicName == nil && s.TopicName != "" &&
+		s.TopicName != kt.Name, loses:
 		if ready {
 			w.fail("%s is ready, though it is refused: %s", key, modelStatus(kt))
 		}

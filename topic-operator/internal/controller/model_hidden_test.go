@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
-// Random histories found these two. Another CustomResourceDefinition hides whose an object is while an operator lists it, and is replaced by the operator's own
-// before it writes. The version is the same, so that the claim of the one cluster was stored over that of the other.
+// Random histories found these two. Another CustomResourceDefinition hides whose an object is while an operator lists it, and is replaced
+// by the operator's own before it writes. The version is the same, so that the claim of the one cluster was stored over that of the other.
 var modelHiddenClaims = map[string]modelHistory{
 	"taken over": {config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 0, who: 0, arg: 59570},
@@ -50,9 +50,9 @@ func TestTheModelFindsAClaimThatIsStoredOverAnotherOne(t *testing.T) {
 	g.Expect(h.play(metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)).To(ContainSubstring("turns the clusterId of n1/y"))
 }
 
-// Random histories found these two as well, and nothing is lost in them. An operator that knew no cluster ids made a topic for an object of another cluster,
-// whose clusterId is hidden when the object is deleted: it deletes what it made. And an operator that knew none was led from one cluster to another and back:
-// the status remembers the throttles of the topic in the last.
+// Random histories found these two as well, and nothing is lost in them. An operator that knew no cluster ids made a topic for an object of
+// another cluster, whose clusterId is hidden when the object is deleted: it deletes what it made. And an operator that knew none was led
+// from one cluster to another and back: the status remembers the throttles of the topic in the last.
 func TestWhatAnOperatorThatKnewNoClusterIDsMadeWhileTheyWereHidden(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, oldestWins: true, faults: true}, steps: []modelStep{
 		{do: "mute", key: 0, who: 1, arg: 14338},

@@ -21,15 +21,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
-// This is a model of two operators on two Kafka clusters and one API server. Random histories of users, operators and mishaps are played in it, one
-// step at a time, and what the operators write is held against rules that know nothing of package ownership.
+// This is a model of two operators on two Kafka clusters and one API server. Random histories of users, operators and mishaps are played in
+// it, one step at a time, and what the operators write is held against rules that know nothing of package ownership.
 
 const modelLabel = "operator"
 
 var (
 	modelClusterNames = []string{"a", "b"}
 	modelClusterIDs   = []string{"kafkaClusterOfOperatorA", "kafkaClusterOfOperatorB"}
-	modelKeys         = []types.NamespacedName{{Namespace: "n1", Name: "x"}, {Namespace: "n1", Name: "y"}, {Namespace: "n2", Name: "x"}, {Namespace: "n2", Name: "z"}}
+	modelKeys         = []types.NamespacedName{{Namespace: "n1", Name: "x"}, {Namespace: "n1", Name: "y"}, {Namespace: "n2", Name: "x"},
+		{Namespace: "n2", Name: "z"}}
 )
 
 func modelBackground() context.Context { return context.Background() }
@@ -60,7 +61,8 @@ type model struct {
 	births int
 	// unmanaged are the objects that were unmanaged at some time. tombs are those that went at once.
 	unmanaged map[types.UID]bool
-	// throttled are the objects that named a throttle at some time, and restored those whose status somebody replaced, so that it may have forgotten that.
+	// throttled are the objects that named a throttle at some time, and restored those whose status somebody replaced, so that it may have
+	// forgotten that.
 	throttled, restored map[types.UID]bool
 	tombs               []modelTomb
 	// denied are the topics of which the status of an object that is being deleted told that they are not its own.
@@ -78,7 +80,8 @@ type model struct {
 }
 
 func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *model {
-	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{}, throttled: map[types.UID]bool{}, restored: map[types.UID]bool{}, denied: map[modelDenial]bool{}, story: story}
+	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{},
+		throttled: map[types.UID]bool{}, restored: map[types.UID]bool{}, denied: map[modelDenial]bool{}, story: story}
 	w.server = newModelServer(w.clock.now)
 	w.server.gullible = config.plant == plantedGullible
 	for i := range w.clusters {
@@ -156,7 +159,8 @@ type modelHistory struct {
 // randomHistory is the history of a seed.
 func randomHistory(seed uint64) modelHistory {
 	r := rand.New(rand.NewPCG(seed, 1)) // a history is no secret
-	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0, faults: r.IntN(4) > 0, undeletable: r.IntN(16) == 0}}
+	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0,
+		faults: r.IntN(4) > 0, undeletable: r.IntN(16) == 0}}
 	for range 50 + r.IntN(300) {
 		h.steps = append(h.steps, randomStep(r, h.config.faults, false))
 	}
@@ -239,7 +243,8 @@ func (h modelHistory) report(t *testing.T, seed uint64, m *metrics.Metrics) {
 	for _, s := range small.steps {
 		fmt.Fprintf(&story, "%s,\n", s)
 	}
-	t.Errorf("the history of PROVE_SEED=%d breaks a rule; %d of its %d steps are needed, with %+v:\n%s", seed, len(small.steps), len(h.steps), h.config, story.String())
+	t.Errorf("the history of PROVE_SEED=%d breaks a rule; %d of its %d steps are needed, with %+v:\n%s", seed, len(small.steps), len(h.steps),
+		h.config, story.String())
 }
 
 // modelBudget is how many steps a run has, and how long it may take.

@@ -77,8 +77,8 @@ func (k *modelKafka) read(what, name string) (int, error) {
 	return k.reach()
 }
 
-// configKeys are the settings that users and others change in the model's histories, throttleKey is one that tools set for a while, and policyKey
-// what Kafka itself sets on its own topics.
+// configKeys are the settings that users and others change in the model's histories, throttleKey is one that tools set for a while, and
+// policyKey what Kafka itself sets on its own topics.
 var configKeys = []string{"retention.ms", "segment.bytes"}
 
 const (
@@ -134,8 +134,8 @@ func (k *modelKafka) Reassignments(context.Context, string) (map[int32]kafka.Rea
 	return nil, nil
 }
 
-// write makes one change in Kafka, if the check allows it at this very moment. The pass may end right before or after it, or never hear of it. A request
-// that is lost on its way is sent again, some time later.
+// write makes one change in Kafka, if the check allows it at this very moment. The pass may end right before or after it, or never hear of
+// it. A request that is lost on its way is sent again, some time later.
 func (k *modelKafka) write(what, name string, allowed executor.Check, do func(at int) error) error {
 	asked := false
 	once := func() error {

@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
-// A random history found this. While the operator makes the topic of a new object, somebody restores the status of an older object of that name, which
-// stood for another topic. So nothing in Kubernetes claims the topic that was made, and another object takes it over.
+// A random history found this. While the operator makes the topic of a new object, somebody restores the status of an older object of that
+// name, which stood for another topic. So nothing in Kubernetes claims the topic that was made, and another object takes it over.
 func TestATopicThatWasMadeIsNotDeletedForAStatusThatTellsOfAnother(t *testing.T) {
 	w := newModel(modelConfig{finalizers: true}, metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)
 	p := w.operators[1].process
@@ -29,7 +29,8 @@ func TestATopicThatWasMadeIsNotDeletedForAStatusThatTellsOfAnother(t *testing.T)
 		p.pass(key, s)
 	}
 	first, second := modelKeys[1], modelKeys[2]
-	w.saved = map[types.NamespacedName]v1.KafkaTopicStatus{first: {TopicName: "y", TopicID: "bm8gc3VjaCB0b3BpYyBpZA", ClusterID: modelClusterIDs[1]}}
+	w.saved = map[types.NamespacedName]v1.KafkaTopicStatus{first: {TopicName: "y", TopicID: "bm8gc3VjaCB0b3BpYyBpZA",
+		ClusterID: modelClusterIDs[1]}}
 
 	create(first)
 	const statusCall = 6 // after the object, the other claimants, the topic, the finalizer and the creation
@@ -54,8 +55,9 @@ func checkKnown(t *testing.T, h modelHistory) {
 	}
 }
 
-// A random history found this. An object that was paused has no topicId. It is resumed, its topic is made again, and it is deleted before the status knows
-// the new topic, which somebody replaces at last. The operator told that the topic there is not the object's own, and did not store which one is.
+// A random history found this. An object that was paused has no topicId. It is resumed, its topic is made again, and it is deleted before
+// the status knows the new topic, which somebody replaces at last. The operator told that the topic there is not the object's own, and did
+// not store which one is.
 var modelReplacedAfterAPause = []modelStep{
 	{do: "create", key: 3, who: 1, arg: 46354},
 	{do: "deliver", key: 2, who: 0, arg: 54257},
@@ -95,7 +97,8 @@ func TestATopicThatReplacedTheOneMadeByAnOperatorThatLagsIsNotTheObjectsOwn(t *t
 		{do: "work", key: 1, who: 1, arg: 65399},
 		{do: "work", key: 0, who: 1, arg: 11372},
 		{do: "work", key: 1, who: 1, arg: 4322, at: 1, inner: []modelStep{
-			{do: "drop", key: 2, who: 1, arg: 46451}, {do: "work", key: 1, who: 0, arg: 42274}, {do: "timer", key: 2, who: 0, arg: 26802}, {do: "relabel", key: 0, who: 1, arg: 4671},
+			{do: "drop", key: 2, who: 1, arg: 46451}, {do: "work", key: 1, who: 0, arg: 42274}, {do: "timer", key: 2, who: 0, arg: 26802},
+			{do: "relabel", key: 0, who: 1, arg: 4671},
 		}},
 		{do: "deliver", key: 3, who: 1, arg: 6022},
 		{do: "work", key: 1, who: 1, arg: 22632},
@@ -113,8 +116,9 @@ func TestADeletionThatIsBlockedStaysSoWhenTheOperatorStartsAnew(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: steps})
 }
 
-// Random histories found these two. A deletion is blocked, the status is told so with the id of the topic that was made, and the watch does not show that
-// status. Later the operator has forgotten what it made, and decides by the old state: it went by the name, and deleted the topic it had refused to.
+// Random histories found these two. A deletion is blocked, the status is told so with the id of the topic that was made, and the watch does
+// not show that status. Later the operator has forgotten what it made, and decides by the old state: it went by the name, and deleted the
+// topic it had refused to.
 func TestADeletionThatIsBlockedStaysSoWhileTheWatchIsBehind(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 1, arg: 11081},
@@ -149,7 +153,8 @@ func TestADeletionThatIsBlockedStaysSoWithoutProtectionWhileTheWatchIsBehind(t *
 		{do: "deliver", key: 2, who: 0, arg: 18524},
 		{do: "restore", key: 2, who: 0, arg: 46407},
 		{do: "work", key: 1, who: 0, arg: 44272, at: 6, inner: []modelStep{
-			{do: "deliver", key: 1, who: 1, arg: 5846}, {do: "work", key: 0, who: 0, arg: 20516}, {do: "work", key: 1, who: 0, arg: 53617}, {do: "deliver", key: 1, who: 0, arg: 26253},
+			{do: "deliver", key: 1, who: 1, arg: 5846}, {do: "work", key: 0, who: 0, arg: 20516}, {do: "work", key: 1, who: 0, arg: 53617},
+			{do: "deliver", key: 1, who: 0, arg: 26253},
 		}},
 		{do: "timer", key: 1, who: 0, arg: 53821},
 		{do: "work", key: 3, who: 0, arg: 1810},
@@ -174,8 +179,9 @@ func TestAMismatchIsToldAgainAfterAPause(t *testing.T) {
 	}})
 }
 
-// A random history found this. Two operators select a new object, and one of them made its topic before the other one claimed it. Somebody deletes the first
-// one's topic and the object, and a CustomResourceDefinition hides the claim. Nothing tells the first operator of the other's then, and of its own nothing is left.
+// A random history found this. Two operators select a new object, and one of them made its topic before the other one claimed it. Somebody
+// deletes the first one's topic and the object, and a CustomResourceDefinition hides the claim. Nothing tells the first operator of the
+// other's then, and of its own nothing is left.
 func TestAnObjectWhoseClaimIsHiddenIsReleasedByWhoMadeItsTopic(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 0, arg: 37308},
@@ -192,7 +198,8 @@ func TestAnObjectWhoseClaimIsHiddenIsReleasedByWhoMadeItsTopic(t *testing.T) {
 	}})
 }
 
-// A random history found this. Without finalizers, the watch shows an object's end while a pass reads it, which finds that it is gone by the API server's word.
+// A random history found this. Without finalizers, the watch shows an object's end while a pass reads it, which finds that it is gone by
+// the API server's word.
 func TestAnObjectThatGoesWhileItIsReadTakesItsTopicAlong(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 0, arg: 1668},

@@ -8,7 +8,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// What else happens to operators and objects from outside: other replicas, other finalizers, other CustomResourceDefinitions, tools, and Kafka itself.
+// What else happens to operators and objects from outside: other replicas, other finalizers, other CustomResourceDefinitions, tools, and
+// Kafka itself.
 
 // usurp has another replica take the lease, while the one that had it is in the middle of a pass, and goes on.
 func (w *model) usurp(s modelStep) {
@@ -70,7 +71,8 @@ func (w *model) slow(s modelStep) {
 func (w *model) makeInternal(s modelStep) {
 	at := s.who % 2
 	policy := "compact"
-	made, err := w.clusters[at].hand.CreateTopics(modelContext, []kafka.NewTopic{{Name: internalTopic, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{policyKey: &policy}}}, false)
+	made, err := w.clusters[at].hand.CreateTopics(modelContext,
+		[]kafka.NewTopic{{Name: internalTopic, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{policyKey: &policy}}}, false)
 	if err != nil || made[internalTopic].Err != nil {
 		return // it is there already
 	}
@@ -90,8 +92,8 @@ func (w *model) claimInternal(s modelStep) {
 	}
 }
 
-// swap applies another CustomResourceDefinition, which drops fields, or the operator's own again. At times the one is there only while an operator lists
-// the objects.
+// swap applies another CustomResourceDefinition, which drops fields, or the operator's own again. At times the one is there only while an
+// operator lists the objects.
 func (w *model) swap(s modelStep) {
 	if s.arg>>8%8 == 7 {
 		w.define(true)

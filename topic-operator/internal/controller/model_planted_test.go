@@ -41,10 +41,12 @@ const (
 
 // plantThrottles changes what an object's status remembers of throttles, if that fault is planted.
 func (w *model) plantThrottles(kt *v1.KafkaTopic) {
-	says := v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: v1.ReasonInvalidConfig, Message: "Property " + throttleKey + " may conflict with throttled rebalances"}
+	says := v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: v1.ReasonInvalidConfig,
+		Message: "Property " + throttleKey + " may conflict with throttled rebalances"}
 	switch w.config.plant {
 	case plantedForgetful:
-		kt.Status.Conditions = slices.DeleteFunc(slices.Clone(kt.Status.Conditions), func(c v1.Condition) bool { return c.Message == says.Message })
+		kt.Status.Conditions = slices.DeleteFunc(slices.Clone(kt.Status.Conditions),
+			func(c v1.Condition) bool { return c.Message == says.Message })
 	case plantedGreedy:
 		kt.Status.Conditions = append(slices.Clone(kt.Status.Conditions), says)
 	}

@@ -46,8 +46,8 @@ func (w *model) made(p *modelProcess, pass *modelPass) (topics []*modelTopic) {
 	return topics
 }
 
-// isMade reports whether this process made a topic of the name for the pass's object. The status may not tell of it, and the specification ask
-// for another one since then.
+// isMade reports whether this process made a topic of the name for the pass's object. The status may not tell of it, and the specification
+// ask for another one since then.
 func (w *model) isMade(p *modelProcess, name string) bool {
 	return slices.ContainsFunc(w.made(p, p.top()), func(t *modelTopic) bool { return t.name == name })
 }
@@ -60,7 +60,8 @@ func (p *modelProcess) rivals(pass *modelPass, names ...string) (rivals []*v1.Ka
 	}
 	for _, c := range pass.cached {
 		foreign := c.Status.ClusterID != "" && mine != "" && c.Status.ClusterID != mine
-		if client.ObjectKeyFromObject(c) != pass.key && !p.w.released(c) && slices.Contains(names, modelName(c)) && p.w.managed(c) && p.op.selects(c.Labels) && !foreign {
+		if client.ObjectKeyFromObject(c) != pass.key && !p.w.released(c) && slices.Contains(names, modelName(c)) && p.w.managed(c) &&
+			p.op.selects(c.Labels) && !foreign {
 			rivals = append(rivals, c)
 		}
 	}
@@ -108,7 +109,8 @@ func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) boo
 			mine = pass.knows
 		}
 		foreign := c.Status.ClusterID != "" && mine != "" && c.Status.ClusterID != mine
-		if client.ObjectKeyFromObject(c) == pass.key || w.released(c) || modelName(c) != name || !w.managed(c) || !p.op.selects(c.Labels) || foreign {
+		if client.ObjectKeyFromObject(c) == pass.key || w.released(c) || modelName(c) != name || !w.managed(c) ||
+			!p.op.selects(c.Labels) || foreign {
 			continue
 		}
 		if deletes || !w.config.oldestWins || modelOlder(c, now) {
@@ -210,7 +212,8 @@ func (w *model) checkChange(p *modelProcess, at int, name string) {
 	}
 }
 
-// checkDeleted holds what a change takes away against the rules: nothing from Kafka's own topics, and no throttle that the object never named.
+// checkDeleted holds what a change takes away against the rules: nothing from Kafka's own topics, and no throttle that the object never
+// named.
 func (w *model) checkDeleted(p *modelProcess, at int, c kafka.ConfigChange) {
 	pass, t := p.top(), w.topicOf(at, c.Resource.Name)
 	if _, set := c.Set[throttleKey]; set {
@@ -228,8 +231,9 @@ func (w *model) checkDeleted(p *modelProcess, at int, c kafka.ConfigChange) {
 	}
 }
 
-// checkClaim asks whose the object is on the server at this very moment. It may be another one's than the pass's only if that was stored after
-// the pass read the object, and if the pass had read that the object was its own cluster's; an object that nobody had claimed will do for a creation.
+// checkClaim asks whose the object is on the server at this very moment. It may be another one's than the pass's only if that was stored
+// after the pass read the object, and if the pass had read that the object was its own cluster's; an object that nobody had claimed will do
+// for a creation.
 func (w *model) checkClaim(p *modelProcess, what, name string, unclaimed bool) {
 	pass := p.top()
 	own, view := pass.own.ID, pass.view
@@ -306,8 +310,8 @@ func (w *model) checkPatch(p *modelProcess, write modelWrite) {
 	}
 }
 
-// isDispute reports whether the write is one of a known dispute (without the clusterId, two operators that select one object can't tell that it is the
-// other one's): nobody has claimed the object, two operators select it, and each refuses it for
+// isDispute reports whether the write is one of a known dispute (without the clusterId, two operators that select one object can't tell
+// that it is the other one's): nobody has claimed the object, two operators select it, and each refuses it for
 // a reason of its own, such as other rivals, and says so at its timer.
 func isDispute(before, after *v1.KafkaTopic) bool {
 	old, now := before.Status, after.Status
@@ -352,8 +356,8 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 }
 
-// forgetThrottles: what an object's status remembers of throttles is about its topic. If it comes to stand for one in another cluster, which needs an operator
-// that knows no cluster ids, nobody remembers those of the first.
+// forgetThrottles: what an object's status remembers of throttles is about its topic. If it comes to stand for one in another cluster,
+// which needs an operator that knows no cluster ids, nobody remembers those of the first.
 func (w *model) forgetThrottles(uid types.UID, id string) {
 	for _, now := range w.topics {
 		for _, t := range w.topics {
@@ -375,9 +379,9 @@ func (w *model) noteDenied(uid types.UID, conditions []v1.Condition) {
 	}
 }
 
-// checkLateClaim: an object that is being deleted gets a topicId only if it has none. It is that of the topic which the process made for it, or the deletion
-// goes by the name, and not against what the user was told: that holds, whatever the operator forgets. Only a status that somebody
-// else restored is news. The rest of what a deletion needs is asked when it comes (checkDelete).
+// checkLateClaim: an object that is being deleted gets a topicId only if it has none. It is that of the topic which the process made for
+// it, or the deletion goes by the name, and not against what the user was told: that holds, whatever the operator forgets. Only a status
+// that somebody else restored is news. The rest of what a deletion needs is asked when it comes (checkDelete).
 func (w *model) checkLateClaim(p *modelProcess, before *v1.KafkaTopic, id string) {
 	if before.DeletionTimestamp == nil {
 		return
@@ -413,7 +417,8 @@ func (w *model) checkTopicID(p *modelProcess, now v1.KafkaTopicStatus) {
 	w.fail("%s says of %s that it has a topic of id %s, which there never was", p, pass.key, now.TopicID)
 }
 
-// checkRelease: an object is let go when its topic is gone, or is to stay. The patch is bound to the version, so that before is what the pass saw.
+// checkRelease: an object is let go when its topic is gone, or is to stay. The patch is bound to the version, so that before is what the
+// pass saw.
 func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 	pass := p.top()
 	s, own := before.Status, pass.own.ID
@@ -440,16 +445,16 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 	w.checkNothingLeft(p, before)
 }
 
-// undone reports whether an applied CustomResourceDefinition hides the cluster of an object, and the very topic that the process had made for the object
-// is gone. Nobody can know of the other cluster then, and nothing of this one's is left.
+// undone reports whether an applied CustomResourceDefinition hides the cluster of an object, and the very topic that the process had made
+// for the object is gone. Nobody can know of the other cluster then, and nothing of this one's is left.
 func (w *model) undone(p *modelProcess, kt *v1.KafkaTopic) bool {
 	made := w.made(p, p.top())
 	return w.server.objects[p.top().key].Status.ClusterID == "" && kt.Status.ClusterID != "" && len(made) > 0 &&
 		!slices.ContainsFunc(made, func(t *modelTopic) bool { return !t.gone })
 }
 
-// checkNothingLeft: the topic of an object that was let go for its sake is gone. Where an operator that knew no cluster ids made a topic, or wrote
-// the status, the topic may be left in another cluster than the one that the object is found to belong to.
+// checkNothingLeft: the topic of an object that was let go for its sake is gone. Where an operator that knew no cluster ids made a topic,
+// or wrote the status, the topic may be left in another cluster than the one that the object is found to belong to.
 func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 	pass := p.top()
 	s, own := before.Status, pass.own.ID

@@ -22,14 +22,14 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// modelServer is the part of an API server that matters to KafkaTopics. What it stores never changes: each write stores a new object, so that
-// caches can share them.
+// modelServer is the part of an API server that matters to KafkaTopics. What it stores never changes: each write stores a new object, so
+// that caches can share them.
 type modelServer struct {
 	objects map[types.NamespacedName]*v1.KafkaTopic
 	// last is the last state of each object that ever was, by its uid.
 	last map[types.UID]*v1.KafkaTopic
-	// statuses are the statuses as they are stored, by the uids of their objects: a field that is stored empty and one that is not stored read the
-	// same, and are not the same to the server.
+	// statuses are the statuses as they are stored, by the uids of their objects: a field that is stored empty and one that is not stored read
+	// the same, and are not the same to the server.
 	statuses map[types.UID]modelDocument
 	// untold are the objects whose status is the default, and is not stored: any write stores it, and makes a new version.
 	untold map[types.UID]bool
@@ -38,8 +38,8 @@ type modelServer struct {
 	version int
 	uids    int
 	now     func() time.Time
-	// prunes: a CustomResourceDefinition is applied that has neither status.clusterId nor spec.managed. hidden are the objects as they are stored, as long
-	// as nobody writes to them: what is dropped is dropped when it is read, and lost when it is written.
+	// prunes: a CustomResourceDefinition is applied that has neither status.clusterId nor spec.managed. hidden are the objects as they are
+	// stored, as long as nobody writes to them: what is dropped is dropped when it is read, and lost when it is written.
 	prunes bool
 	// gullible: it takes each test of a JSON patch to hold.
 	gullible bool
@@ -101,8 +101,8 @@ type modelEvent struct {
 	gone          bool
 }
 
-// modelDocument is a JSON object as it is stored; nil is none. All that comes to it was encoded by the same package, so that equal values are
-// equal texts.
+// modelDocument is a JSON object as it is stored; nil is none. All that comes to it was encoded by the same package, so that equal values
+// are equal texts.
 type modelDocument map[string]json.RawMessage
 
 // unseen is the status of an object that has none, as the CustomResourceDefinition wants it.
@@ -141,7 +141,8 @@ func (d modelDocument) status() (status v1.KafkaTopicStatus) {
 }
 
 func newModelServer(now func() time.Time) *modelServer {
-	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{}, statuses: map[types.UID]modelDocument{}, untold: map[types.UID]bool{}, hidden: map[types.UID]modelHidden{}, now: now}
+	return &modelServer{objects: map[types.NamespacedName]*v1.KafkaTopic{}, last: map[types.UID]*v1.KafkaTopic{},
+		statuses: map[types.UID]modelDocument{}, untold: map[types.UID]bool{}, hidden: map[types.UID]modelHidden{}, now: now}
 }
 
 var modelResource = schema.GroupResource{Group: v1.GroupVersion.Group, Resource: "kafkatopics"}
@@ -184,7 +185,8 @@ func (s *modelServer) put(before, after *v1.KafkaTopic) {
 	s.log = append(s.log, modelEvent{key: key, before: before, after: lastShown(before, after, gone), gone: gone})
 }
 
-// lastShown is what a watch shows of a change. Of an object that goes with its last finalizer it shows what was stored: the finalizer is still there.
+// lastShown is what a watch shows of a change. Of an object that goes with its last finalizer it shows what was stored: the finalizer is
+// still there.
 func lastShown(before, after *v1.KafkaTopic, gone bool) *v1.KafkaTopic {
 	if !gone {
 		return after
@@ -298,7 +300,8 @@ func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, 
 		after.Status = stored.status()
 	} else if !status && p.Metadata.Finalizers != nil {
 		after.Finalizers = slices.Clone(*p.Metadata.Finalizers)
-		if before.DeletionTimestamp != nil && slices.ContainsFunc(after.Finalizers, func(f string) bool { return !slices.Contains(before.Finalizers, f) }) {
+		if before.DeletionTimestamp != nil && slices.ContainsFunc(after.Finalizers,
+			func(f string) bool { return !slices.Contains(before.Finalizers, f) }) {
 			return apierrors.NewInvalid(v1.GroupVersion.WithKind("KafkaTopic").GroupKind(), key.Name, field.ErrorList{
 				field.Forbidden(field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted")})
 		}

@@ -15,8 +15,8 @@ import (
 	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 )
 
-// modelStep is one step of a history. It is a plain value: what it means is found out when it is made, so that a history from which steps were
-// left out is one too.
+// modelStep is one step of a history. It is a plain value: what it means is found out when it is made, so that a history from which steps
+// were left out is one too.
 type modelStep struct {
 	do string
 	// key and who pick out an object and an operator, or a Kafka cluster.
@@ -174,7 +174,8 @@ func (w *model) timer(s modelStep) {
 }
 
 func (w *model) wait(s modelStep) {
-	steps := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second, 4 * time.Second, 31 * time.Second, interval, 10 * time.Minute}
+	steps := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second, 4 * time.Second, 31 * time.Second, interval,
+		10 * time.Minute}
 	w.pass(steps[s.arg%len(steps)])
 }
 
@@ -210,7 +211,8 @@ func (w *model) createObject(s modelStep) {
 		kt.Annotations[v1.AnnotationPauseReconciliation] = "true"
 	}
 	if w.server.create(kt) {
-		w.tell("a user creates %s %s for topic %s, label %q, partitions %s, config %v", kt.UID, key, modelName(kt), kt.Labels[modelLabel], shown(kt.Spec.Partitions), kt.Spec.Config)
+		w.tell("a user creates %s %s for topic %s, label %q, partitions %s, config %v", kt.UID, key, modelName(kt), kt.Labels[modelLabel],
+			shown(kt.Spec.Partitions), kt.Spec.Config)
 	}
 }
 
@@ -247,7 +249,8 @@ func (w *model) user(s modelStep, what string, f func(*v1.KafkaTopic)) {
 			return
 		}
 		w.unmanaged[kt.UID] = w.unmanaged[kt.UID] || !modelManaged(kt)
-		w.tell("a user %s %s: label %q, annotations %v, partitions %s, config %v, managed %t", what, key, kt.Labels[modelLabel], kt.Annotations, shown(kt.Spec.Partitions), kt.Spec.Config, modelManaged(kt))
+		w.tell("a user %s %s: label %q, annotations %v, partitions %s, config %v, managed %t", what, key, kt.Labels[modelLabel], kt.Annotations,
+			shown(kt.Spec.Partitions), kt.Spec.Config, modelManaged(kt))
 	}
 }
 
@@ -337,7 +340,8 @@ var modelContext = modelBackground()
 func (w *model) makeTopic(s modelStep) {
 	c := &w.clusters[s.who%2]
 	name := topicName(s)
-	made, err := c.hand.CreateTopics(modelContext, []kafka.NewTopic{{Name: name, Partitions: 1 + int32(s.arg>>4)%3, ReplicationFactor: 1}}, false)
+	made, err := c.hand.CreateTopics(modelContext, []kafka.NewTopic{{Name: name, Partitions: 1 + int32(s.arg>>4)%3,
+		ReplicationFactor: 1}}, false)
 	if err != nil || made[name].Err != nil {
 		return // it is there already
 	}
@@ -414,7 +418,8 @@ func (w *model) restore(s modelStep) {
 		w.restored[w.server.objects[key].UID] = true
 		// What was told counts no more: a status from a backup that does not know the topicId is a paused object's, and goes by its name.
 		maps.DeleteFunc(w.denied, func(d modelDenial, _ bool) bool { return d.object == w.server.objects[key].UID })
-		w.tell("somebody restores the status of %s: topicName %q, topicId %q, clusterId %q", key, status.TopicName, modelID(status.TopicID), status.ClusterID)
+		w.tell("somebody restores the status of %s: topicName %q, topicId %q, clusterId %q", key, status.TopicName, modelID(status.TopicID),
+			status.ClusterID)
 	}
 }
 

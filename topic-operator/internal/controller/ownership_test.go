@@ -139,9 +139,12 @@ func TestWhileAnotherClusterAnswersNothingIsDone(t *testing.T) {
 	for _, name := range []string{"a", "new", "gone"} {
 		w.pass(name)
 	}
-	w.Expect(w.get("a")).To(haveConditions("Ready=False ClusterMismatch: KafkaTopic is owned by cluster '" + ownID + "', not this cluster '" + otherID + "'."))
-	w.Expect(w.get("gone")).To(And(haveConditions("Ready=False ClusterMismatch: KafkaTopic is owned by cluster '"+ownID+"', not this cluster '"+otherID+"'."), haveFinalizer()))
-	w.Expect(w.get("new")).To(haveCondition(HavePrefix("Ready=False ClusterMismatch: Kafka answers as cluster '" + otherID + "', but this operator works for cluster '" + ownID + "'")))
+	w.Expect(w.get("a")).To(haveConditions("Ready=False ClusterMismatch: KafkaTopic is owned by cluster '" + ownID + "', not this cluster '" +
+		otherID + "'."))
+	w.Expect(w.get("gone")).To(And(haveConditions("Ready=False ClusterMismatch: KafkaTopic is owned by cluster '"+ownID+
+		"', not this cluster '"+otherID+"'."), haveFinalizer()))
+	w.Expect(w.get("new")).To(haveCondition(HavePrefix("Ready=False ClusterMismatch: Kafka answers as cluster '" + otherID +
+		"', but this operator works for cluster '" + ownID + "'")))
 	w.Expect(w.get("new").Finalizers).To(BeEmpty())
 	w.Expect(w.cluster.Answering).To(Equal(otherID))
 
@@ -168,7 +171,8 @@ func TestAnObjectThatWasNeverReconciledIsHeldUntilItIsUnmanaged(t *testing.T) {
 	for range 3 {
 		w.pass("a")
 	}
-	w.Expect(w.get("a")).To(And(haveFinalizer(), haveCondition(And(HavePrefix("Ready=False NotReadyForDeletion: "), ContainSubstring(`strimzi.io/managed="false"`)))))
+	w.Expect(w.get("a")).To(And(haveFinalizer(), haveCondition(And(HavePrefix("Ready=False NotReadyForDeletion: "),
+		ContainSubstring(`strimzi.io/managed="false"`)))))
 	w.Expect(w.kafka.took()).To(BeEmpty())
 	w.update("a", abandon)
 	w.pass("a")
@@ -247,7 +251,8 @@ func TestOfSeveralClaimantsNoneChangesKafka(t *testing.T) {
 	w.delete("a")
 	w.pass("a")
 	w.Expect(w.exists("a")).To(BeFalse())
-	w.Expect(w.sink.took()).To(ConsistOf("Warning LeftToOthers: Topic 't' stays in Kafka: it is also managed by " + key("b") + ", " + key("c")))
+	w.Expect(w.sink.took()).To(ConsistOf("Warning LeftToOthers: Topic 't' stays in Kafka: it is also managed by " + key("b") +
+		", " + key("c")))
 	w.delete("c")
 	w.pass("b")
 	w.Expect(w.get("b")).To(beReady())
@@ -300,7 +305,8 @@ func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
 	w.requests.once("PATCH a/status", func() { w.update("a", named("second")) })
 	w.pass("a")
 	w.pass("a")
-	w.Expect(w.get("a")).To(And(failWith(v1.ReasonNotSupported, "Changing spec.topicName is not supported: this KafkaTopic stands for 'first'"),
+	w.Expect(w.get("a")).To(And(failWith(v1.ReasonNotSupported,
+		"Changing spec.topicName is not supported: this KafkaTopic stands for 'first'"),
 		claim("first", w.kafka.get("first").Topic.ID.String()), HaveField("Status.ClusterID", ownID)))
 	w.Expect(w.kafka.get("second")).To(BeNil())
 	w.delete("a")
@@ -398,8 +404,8 @@ func TestAnUnprotectedPassLeavesTheIDOfAClaimedTopic(t *testing.T) {
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "it proceeds")
 }
 
-// pausedThenMade leaves an object that was paused and resumed, whose topic was made again, and that is deleted before its status knows the id. It
-// returns that id.
+// pausedThenMade leaves an object that was paused and resumed, whose topic was made again, and that is deleted before its status knows the
+// id. It returns that id.
 func (w *world) pausedThenMade(name string) string {
 	w.t.Helper()
 	w.ready(name)
@@ -448,7 +454,8 @@ func TestAFailedDeletionTellsOfTheTopicThatWasMade(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// docs/decisions/another-cluster.md: a status is left alone while another cluster answers. So it does not know of the topic either, and the operator may not forget it.
+// docs/decisions/another-cluster.md: a status is left alone while another cluster answers. So it does not know of the topic either, and the
+// operator may not forget it.
 func TestATopicThatWasMadeIsRememberedUntilTheStatusKnowsIt(t *testing.T) {
 	w := newWorld(t)
 	made := w.pausedThenMade("a")
@@ -464,7 +471,8 @@ func TestATopicThatWasMadeIsRememberedUntilTheStatusKnowsIt(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
 }
 
-// The fallback by name proves one topic, once: the id is stored before the topic goes, so that whatever has the name after that is another one.
+// The fallback by name proves one topic, once: the id is stored before the topic goes, so that whatever has the name after that is another
+// one.
 func TestATopicThatIsDeletedByItsNameIsDeletedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
@@ -491,7 +499,8 @@ func TestATopicThatIsDeletedByItsNameIsDeletedOnce(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(Equal(1))
 }
 
-// The operator's own deletion of the very topic settles it, whatever an application that creates topics by asking for them has made of the name since.
+// The operator's own deletion of the very topic settles it, whatever an application that creates topics by asking for them has made of the
+// name since.
 func TestAnObjectWhoseTopicTheOperatorDeletedIsLetGoThoughTheNameIsTakenAgain(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")

@@ -14,8 +14,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// reading finds out which KafkaTopics the API server has. It lists their metadata only: an object whose uid and version are those of the cache is the one in
-// the cache, and the few others are read one by one.
+// reading finds out which KafkaTopics the API server has. It lists their metadata only: an object whose uid and version are those of the
+// cache is the one in the cache, and the few others are read one by one.
 type reading struct {
 	cache, api client.Reader
 	// known are the objects in the cache.

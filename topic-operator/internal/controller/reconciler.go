@@ -57,8 +57,8 @@ type Identity interface {
 	Answered(as string)
 }
 
-// Schema tells what the API server keeps of a KafkaTopic: another CustomResourceDefinition than the operator's may drop what its promises rest on.
-// schema.Watcher implements it.
+// Schema tells what the API server keeps of a KafkaTopic: another CustomResourceDefinition than the operator's may drop what its promises
+// rest on. schema.Watcher implements it.
 type Schema interface {
 	// KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
 	KeepsClusterID() bool
@@ -127,7 +127,8 @@ func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metri
 		o.Schema = keepsAll{}
 	}
 	return &Reconciler{client: c, kafka: k, events: recorder, metrics: m, options: o,
-		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), again: make(chan event.GenericEvent), queued: func() int { return 0 }, elected: func() bool { return true }}
+		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), again: make(chan event.GenericEvent),
+		queued: func() int { return 0 }, elected: func() bool { return true }}
 }
 
 // pass is all that is known in one pass over one KafkaTopic. It dies with the pass.
@@ -287,7 +288,8 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 	return others
 }
 
-// released reports whether the operator let an object go that somebody else's finalizer still holds: it can't act any more, and so claims nothing.
+// released reports whether the operator let an object go that somebody else's finalizer still holds: it can't act any more, and so claims
+// nothing.
 func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }

@@ -17,8 +17,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// rivals asks for a pass over each other claimant of a topic when a claimant comes, goes or changes its claim: those that are flagged recover
-// at once, and not at the timer (docs/decisions/claims.md).
+// rivals asks for a pass over each other claimant of a topic when a claimant comes, goes or changes its claim: those that are flagged
+// recover at once, and not at the timer (docs/decisions/claims.md).
 func (r *Reconciler) rivals() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.askRivals(ctx, e.Object, q) },
@@ -53,7 +53,8 @@ func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {
 	}
 	claimants, err := r.options.Claims.Of(ctx, ownership.ClaimedName(kt))
 	if err != nil {
-		log.FromContext(ctx).Error(err, "The rivals of a KafkaTopic were not found; they are looked at by the timer", "KafkaTopic", client.ObjectKeyFromObject(kt))
+		log.FromContext(ctx).Error(err, "The rivals of a KafkaTopic were not found; they are looked at by the timer", "KafkaTopic",
+			client.ObjectKeyFromObject(kt))
 		return
 	}
 	for i := range claimants {
@@ -63,8 +64,8 @@ func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {
 	}
 }
 
-// LookAgain asks for a pass over each watched KafkaTopic that f picks out, for a reason that lies outside of them: a new namespace policy, or a
-// Kafka cluster that is back. It returns when all are queued, or ctx ends.
+// LookAgain asks for a pass over each watched KafkaTopic that f picks out, for a reason that lies outside of them: a new namespace policy,
+// or a Kafka cluster that is back. It returns when all are queued, or ctx ends.
 func (r *Reconciler) LookAgain(ctx context.Context, f func(*v1.KafkaTopic) bool) error {
 	var list v1.KafkaTopicList
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

@@ -76,7 +76,8 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return v
 	}
-	// The status is somebody else's. Its operator will put it right again, so it is told once for each generation (docs/decisions/another-cluster.md).
+	// The status is somebody else's. Its operator will put it right again, so it is told once for each generation
+	// (docs/decisions/another-cluster.md).
 	v.outcome.ConditionsOnly = true
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
 		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was made in this cluster before that, and stays"
@@ -88,8 +89,8 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	return v
 }
 
-// isReconciled reports whether a status tells of a reconciliation, successful or not. On an object of another cluster that told something else before,
-// it is the work of the operator that it belongs to. Anything else, such as a pause that is over, is nobody's last word.
+// isReconciled reports whether a status tells of a reconciliation, successful or not. On an object of another cluster that told something
+// else before, it is the work of the operator that it belongs to. Anything else, such as a pause that is over, is nobody's last word.
 func isReconciled(kt *v1.KafkaTopic) bool {
 	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady })
 }
@@ -106,9 +107,9 @@ func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim 
 	return c
 }
 
-// untold returns the claim of the topic that the operator made for the object, if the status does not know its id; else nil. It may know the name:
-// that of a paused object stays. What a user is told of a failure may rest on this topic, and has to hold when the operator, which alone
-// knows of it, ends: the fallback goes by name.
+// untold returns the claim of the topic that the operator made for the object, if the status does not know its id; else nil. It may know
+// the name: that of a paused object stays. What a user is told of a failure may rest on this topic, and has to hold when the operator,
+// which alone knows of it, ends: the fallback goes by name.
 func (r *Reconciler) untold(p *pass) *topic.Claim {
 	made := p.facts.Object.Made
 	if made == nil || p.kt.Status.TopicID != "" {
@@ -133,7 +134,8 @@ func (r *Reconciler) countRefusal(p *pass, v verdict) {
 
 func isOwnershipReason(reason string) bool {
 	switch reason {
-	case v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown:
+	case v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation,
+		v1.ReasonClusterIDUnknown:
 		return true
 	}
 	return false

@@ -57,10 +57,12 @@ func TestWhatIsRememberedBeforeATopicIsMadeDoesNotLookDone(t *testing.T) {
 func TestOnlyWhatDoesNotPassByItselfIsStalled(t *testing.T) {
 	for want, failures := range map[string][]error{
 		"Failed": {
-			kafka.NewError(kafka.CodeInvalidConfig, "no"), kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), kafka.NewError(kafka.CodeSASLAuthenticationFailed, ""),
+			kafka.NewError(kafka.CodeInvalidConfig, "no"), kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""),
+			kafka.NewError(kafka.CodeSASLAuthenticationFailed, ""),
 			kafka.NewError(kafka.CodeUnsupportedVersion, ""),
 		},
-		"InProgress": {kafka.NewError(kafka.CodeNotController, ""), kafka.NewError(kafka.CodeThrottlingQuotaExceeded, ""), errors.New("who knows")},
+		"InProgress": {kafka.NewError(kafka.CodeNotController, ""), kafka.NewError(kafka.CodeThrottlingQuotaExceeded, ""),
+			errors.New("who knows")},
 	} {
 		for _, failure := range failures {
 			t.Run(failure.Error(), func(t *testing.T) {

@@ -78,7 +78,8 @@ func TestAnUnmanagedKafkaTopicTouchesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		change
-	}{{"annotation", abandon}, {"spec", managed(false)}, {"both, and paused", func(kt *v1.KafkaTopic) { abandon(kt); managed(false)(kt); pause(kt) }}} {
+	}{{"annotation", abandon}, {"spec", managed(false)}, {"both, and paused",
+		func(kt *v1.KafkaTopic) { abandon(kt); managed(false)(kt); pause(kt) }}} {
 		t.Run(c.name+" from the start", func(t *testing.T) {
 			w := newWorld(t)
 			w.create("a", c.change)

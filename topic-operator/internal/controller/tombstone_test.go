@@ -98,7 +98,8 @@ func TestWithoutFinalizersAFinalFailureIsLogged(t *testing.T) {
 		err  *kafka.Error
 		line string
 	}{
-		{kafka.NewError(kafka.CodeTopicDeletionDisabled, ""), "Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller."},
+		{kafka.NewError(kafka.CodeTopicDeletionDisabled, ""),
+			"Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller."},
 		{kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), "Unable to delete topic 'a' from Kafka. TopicAuthorizationException"},
 	} {
 		t.Run(c.err.Name, func(t *testing.T) {

@@ -43,10 +43,12 @@ func (r *Reconciler) Healthy(context.Context) error {
 	return nil
 }
 
-// SetupWithManager registers the reconciler. Workers are cheap, since they mostly wait for Kafka together; they give the batches their size.
+// SetupWithManager registers the reconciler. Workers are cheap, since they mostly wait for Kafka together; they give the batches their
+// size.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	if workers < 1 || r.options.Interval <= 0 || r.options.Now == nil || r.options.Identity == nil {
-		return fmt.Errorf("the KafkaTopic controller needs at least one worker (%d), a positive interval (%s), a clock and an identity", workers, r.options.Interval)
+		return fmt.Errorf("the KafkaTopic controller needs at least one worker (%d), a positive interval (%s), a clock and an identity", workers,
+			r.options.Interval)
 	}
 	if err := indexClaims(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index the KafkaTopics by their topics: %w", err)
@@ -129,12 +131,14 @@ func (r *Reconciler) watched() predicate.Predicate {
 // tellMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
 func (r *Reconciler) tellMissed(kt *v1.KafkaTopic) {
 	const text = "The KafkaTopic went while the operator could not watch, and held no finalizer: its topic stays in Kafka"
-	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId", kt.Status.TopicID, "clusterId", kt.Status.ClusterID)
+	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId",
+		kt.Status.TopicID, "clusterId", kt.Status.ClusterID)
 	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")
 }
 
-// takesTopicAlong reports whether the topic has to go with an object that vanished: in the mode without finalizers, or if it was overlooked. An object
-// that a new list lacks, after a gap in the watch, proves nothing: etcd may have been restored from before it existed.
+// takesTopicAlong reports whether the topic has to go with an object that vanished: in the mode without finalizers, or if it was
+// overlooked. An object that a new list lacks, after a gap in the watch, proves nothing: etcd may have been restored from before it
+// existed.
 func (r *Reconciler) takesTopicAlong(e event.DeleteEvent, kt *v1.KafkaTopic) bool {
 	return !e.DeleteStateUnknown && (!r.options.UseFinalizers || overlooked(kt))
 }
@@ -165,7 +169,8 @@ func (r *Reconciler) passes(o client.Object, asked bool) bool {
 	return asked
 }
 
-// asksForPass tells the changes that matter from the others. The generation counts changes of the specification, and the start of a deletion.
+// asksForPass tells the changes that matter from the others. The generation counts changes of the specification, and the start of a
+// deletion.
 func asksForPass(before, after client.Object, useFinalizers bool) bool {
 	switch {
 	case before.GetUID() != after.GetUID(),

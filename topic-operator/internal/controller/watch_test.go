@@ -171,7 +171,8 @@ func TestOfTwoOperatorsOneActsAndTheOtherTakesOver(t *testing.T) {
 	first.Eventually(first.readyNames).Should(HaveLen(2 * n))
 	first.Expect(first.requests.all()).To(HaveLen(writes))
 	first.Expect(writes).To(Equal(2 * n))
-	first.Eventually(func() float64 { return second.count("strimzi_reconciliations_total") }).Should(BeEquivalentTo(2*n), "it looks at all of them")
+	first.Eventually(func() float64 { return second.count("strimzi_reconciliations_total") }).Should(BeEquivalentTo(2*n),
+		"it looks at all of them")
 	first.Expect(second.count("strimzi_resources")).To(BeEquivalentTo(2 * n))
 	first.Expect(second.requests.all()).To(HaveLen(2*n), "and writes for the new ones only")
 	first.Expect(first.kafka.asks(createCall, "")()).To(Equal(2*n), "nothing is done twice")

@@ -83,7 +83,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	return nil
 }
 
-// writeClaim stores that the object belongs to the operator's cluster, before anything is changed there. It fails if anybody wrote in between.
+// writeClaim stores that the object belongs to the operator's cluster, before anything is changed there. It fails if anybody wrote in
+// between.
 func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) error {
 	after := topic.StatusWithClaim(p.kt, c)
 	if written, err := r.storeStatus(ctx, p, after); err != nil || !written {
@@ -106,7 +107,8 @@ func (r *Reconciler) rememberThrottles(ctx context.Context, p *pass) error {
 // errHidden is the error of a claim that was not stored: the object may have a clusterId that its version did not show.
 var errHidden = errors.New("the KafkaTopic may belong to a Kafka cluster already")
 
-// storeStatus writes a status if it differs. The first claim is stored only if the API server, too, has no clusterId: docs/decisions/pruned-fields.md.
+// storeStatus writes a status if it differs. The first claim is stored only if the API server, too, has no clusterId:
+// docs/decisions/pruned-fields.md.
 func (r *Reconciler) storeStatus(ctx context.Context, p *pass, after v1.KafkaTopicStatus) (written bool, _ error) {
 	before, version := p.kt.Status, p.kt.ResourceVersion
 	switch {
@@ -148,13 +150,15 @@ func (r *Reconciler) tellTransition(p *pass, ref *corev1.ObjectReference, before
 	case o.State == topic.Failed && !hasCondition(before, v1.ConditionReady, v1.ConditionFalse, o.Failure):
 		r.events.Warning(ref, o.Failure.Reason, "Reconcile", withAdvice(o.Failure))
 	case o.State == topic.Paused && !hasCondition(before, v1.ConditionReconciliationPaused, v1.ConditionTrue, topic.Refusal{}):
-		r.events.Normal(ref, v1.ConditionReconciliationPaused, "Pause", "Reconciliation is paused by the annotation "+v1.AnnotationPauseReconciliation)
+		r.events.Normal(ref, v1.ConditionReconciliationPaused, "Pause",
+			"Reconciliation is paused by the annotation "+v1.AnnotationPauseReconciliation)
 	case o.State == topic.Unmanaged && !hasCondition(before, v1.ConditionUnmanaged, v1.ConditionTrue, topic.Refusal{}):
 		r.events.Normal(ref, v1.ConditionUnmanaged, "Unmanage", "The topic is not managed by this KafkaTopic and stays as it is in Kafka")
 	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
 		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())
 	}
-	// In one Event: Kubernetes takes a second one of the same reason about the same version of an object for the first one again, whatever it says.
+	// In one Event: Kubernetes takes a second one of the same reason about the same version of an object for the first one again, whatever it
+	// says.
 	news := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
 		return hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w)
 	})

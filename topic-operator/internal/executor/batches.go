@@ -80,7 +80,8 @@ func unreadable(err error) error {
 		return fmt.Errorf("%w (the topic exists, and its configuration can't be compared: allow the operator DescribeConfigs on it)", err)
 	case kafka.ClassUnsupported:
 		return fmt.Errorf("%w (the topic exists, and its configuration can't be compared: this Kafka has no DescribeConfigs)", err)
-	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassInvalid, kafka.ClassNotFound, kafka.ClassExists,
+	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassInvalid, kafka.ClassNotFound,
+		kafka.ClassExists,
 		kafka.ClassDisabled, kafka.ClassWrongCluster:
 	}
 	return err

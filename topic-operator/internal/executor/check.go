@@ -7,8 +7,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Check reports why a change may not be made any more; its error becomes the error of the call, and the change is not sent. It is asked right before the
-// request leaves, and again before each further attempt, so that it has to read what it decides by. Nil allows everything.
+// Check reports why a change may not be made any more; its error becomes the error of the call, and the change is not sent. It is asked
+// right before the request leaves, and again before each further attempt, so that it has to read what it decides by. Nil allows everything.
 type Check func(ctx context.Context) error
 
 // change is one item of a batch that changes something.

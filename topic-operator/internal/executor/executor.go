@@ -70,8 +70,9 @@ type Executor struct {
 func New(ctx context.Context, admin Admin, observer Observer, o Options) *Executor {
 	e := &Executor{admin: admin, observer: observer, timeout: o.CallTimeout}
 	opts := func(operation string) batch.Options {
-		return batch.Options{MaxItems: o.MaxBatch, Linger: o.Linger, PatientLinger: o.PatientLinger, BusyLinger: o.BusyLinger, BusyEnough: o.BusyEnough,
-			Observe: func(n int) { observer.BatchSent(operation, n) }}
+		return batch.Options{MaxItems: o.MaxBatch, Linger: o.Linger, PatientLinger: o.PatientLinger, BusyLinger: o.BusyLinger,
+			BusyEnough: o.BusyEnough,
+			Observe:    func(n int) { observer.BatchSent(operation, n) }}
 	}
 	e.describe = batch.New(ctx, self[string], e.describeBatch, opts(OperationDescribeTopics))
 	e.locate = batch.New(ctx, self[string], e.locateBatch, opts(OperationDescribeTopics))
@@ -135,7 +136,8 @@ func (e *Executor) Reassignments(ctx context.Context, name string) (map[int32]ka
 	return e.reassignments.Do(ctx, name)
 }
 
-// Delete deletes a topic by its id, if that is still allowed when the request leaves. An id that no topic has is an error of kafka.ClassNotFound.
+// Delete deletes a topic by its id, if that is still allowed when the request leaves. An id that no topic has is an error of
+// kafka.ClassNotFound.
 func (e *Executor) Delete(ctx context.Context, id kafka.TopicID, allowed Check) error {
 	_, err := e.remove.Do(ctx, change[kafka.TopicID]{id, allowed})
 	return err

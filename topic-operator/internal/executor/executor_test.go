@@ -287,7 +287,8 @@ func TestAChangeThatIsNotAllowedAnyMoreHoldsNoOtherUp(t *testing.T) {
 			return err
 		},
 		OperationAlterConfigs: func(e *Executor, i int, allowed Check) error {
-			return e.Alter(t.Context(), kafka.ConfigChange{Resource: kafka.TopicResource(name(i)), Set: map[string]string{"retention.ms": "1"}}, allowed)
+			return e.Alter(t.Context(), kafka.ConfigChange{Resource: kafka.TopicResource(name(i)),
+				Set: map[string]string{"retention.ms": "1"}}, allowed)
 		},
 		OperationCreatePartitions: func(e *Executor, i int, allowed Check) error {
 			return e.Increase(t.Context(), kafka.PartitionIncrease{Topic: name(i), Total: 5}, allowed)

@@ -134,7 +134,8 @@ func (p *port) DescribeTopics(ctx context.Context, names []string) (map[string]k
 	}), nil
 }
 
-func (p *port) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource, _ []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
+func (p *port) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource,
+	_ []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	if err := p.begin(ctx, OperationDescribeConfigs, len(resources)); err != nil {
 		return nil, err
 	}

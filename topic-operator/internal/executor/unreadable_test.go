@@ -13,7 +13,10 @@ import (
 // A Kafka that shows no configurations: topics are made, and of one that exists the error says what is missing.
 func TestWithoutDescribeConfigs(t *testing.T) {
 	g := NewWithT(t)
-	cluster := memory.New(memory.Options{Authorize: func(_ string, operation memory.Operation, _ string) bool { return operation != memory.DescribeConfigs }})
+	cluster := memory.New(memory.Options{Authorize: func(_ string, operation memory.Operation,
+		_ string) bool {
+		return operation != memory.DescribeConfigs
+	}})
 	e := New(t.Context(), cluster.Client("User:operator", nil), newObserver(), Options{MaxBatch: 1, CallTimeout: time.Minute})
 
 	_, err := e.Describe(t.Context(), "orders", false)
@@ -27,6 +30,7 @@ func TestWithoutDescribeConfigs(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(e.Delete(t.Context(), found.ID, nil)).To(Succeed())
 
-	g.Expect(unreadable(kafka.NewError(kafka.CodeUnsupportedVersion, ""))).To(MatchError(ContainSubstring("this Kafka has no DescribeConfigs")))
+	g.Expect(unreadable(kafka.NewError(kafka.CodeUnsupportedVersion,
+		""))).To(MatchError(ContainSubstring("this Kafka has no DescribeConfigs")))
 	g.Expect(unreadable(nil)).To(Succeed())
 }

@@ -37,8 +37,8 @@ type Options struct {
 	Interval time.Duration
 	// Armed is told whether the id is known, Changed whether another cluster answers, each time that it changes. They must not block.
 	Armed, Changed func(bool)
-	// Restored is told that the operator's own cluster answers, after another one did, or after its id could not be found out for a while. It must not
-	// block.
+	// Restored is told that the operator's own cluster answers, after another one did, or after its id could not be found out for a while. It
+	// must not block.
 	Restored func()
 	// Now tells the time.
 	Now func() time.Time

@@ -284,7 +284,8 @@ func TestThePausesGrow(t *testing.T) {
 		w.ask(t.Context())
 		pauses = append(pauses, w.pause())
 	}
-	g.Expect(pauses).To(Equal([]time.Duration{1 * time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, lastRetry, lastRetry}))
+	g.Expect(pauses).To(Equal([]time.Duration{1 * time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, lastRetry,
+		lastRetry}))
 	w.set("A", nil)
 	w.ask(t.Context())
 	g.Expect(w.pause()).To(Equal(time.Hour))

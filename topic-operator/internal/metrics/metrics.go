@@ -1,4 +1,5 @@
-// Package metrics are the topic-operator's figures: Strimzi's by their names, so that dashboards and alerts keep working, and what they lack.
+// Package metrics are the topic-operator's figures: Strimzi's by their names, so that dashboards and alerts keep working, and what they
+// lack.
 package metrics
 
 import (
@@ -84,24 +85,32 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 		reconciliations: counter("strimzi_reconciliations_total", "Passes over a resource", common...),
 		successful:      counter("strimzi_reconciliations_successful_total", "Passes that ended as the resource wants it", common...),
 		failed:          counter("strimzi_reconciliations_failed_total", "Passes that did not", common...),
-		locked:          counter("strimzi_reconciliations_locked_total", "Events that arrived while a pass over the same resource was running", common...),
-		periodical:      counter("strimzi_reconciliations_periodical_total", "Passes over resources that were in order before, as the timer makes them", common...),
+		locked: counter("strimzi_reconciliations_locked_total", "Events that arrived while a pass over the same resource was running",
+			common...),
+		periodical: counter("strimzi_reconciliations_periodical_total",
+			"Passes over resources that were in order before, as the timer makes them", common...),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
 			Help: "How long a pass takes", Buckets: reconcileBuckets}, common),
-		slowest:       newSlowest(common, o.Now),
-		resources:     newResourceGauges(o),
-		ownership:     newOwnershipFigures(o),
-		errors:        counter("strimzi_reconciliation_errors_total", "Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself", append(common, "reason")...),
-		drift:         counter("strimzi_drift_reverted_total", "Topics that were changed or deleted behind the operator's back and put back", common...),
-		batchSize:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_batch_size", Help: "Topics in one batch", Buckets: batchBuckets}, []string{"operation"}),
-		requests:      prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_kafka_request_duration_seconds", Help: "How long Kafka takes to answer one request", Buckets: requestBuckets}, []string{"request"}),
+		slowest:   newSlowest(common, o.Now),
+		resources: newResourceGauges(o),
+		ownership: newOwnershipFigures(o),
+		errors: counter("strimzi_reconciliation_errors_total",
+			"Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself", append(common, "reason")...),
+		drift: counter("strimzi_drift_reverted_total", "Topics that were changed or deleted behind the operator's back and put back",
+			common...),
+		batchSize: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_batch_size", Help: "Topics in one batch",
+			Buckets: batchBuckets}, []string{"operation"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_kafka_request_duration_seconds",
+			Help: "How long Kafka takes to answer one request", Buckets: requestBuckets}, []string{"request"}),
 		requestErrors: counter("strimzi_kafka_request_errors_total", "Requests that no broker answered", "request"),
-		eventsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "strimzi_kubernetes_events_dropped_total", Help: "Kubernetes Events that were dropped because too many were waiting"}),
-		timers:        map[string]prometheus.Observer{},
+		eventsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "strimzi_kubernetes_events_dropped_total",
+			Help: "Kubernetes Events that were dropped because too many were waiting"}),
+		timers: map[string]prometheus.Observer{},
 	}
 	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size", "The longest that the work queue has been", o)
 	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "The largest batch so far", o)
-	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.slowest, m.maxQueue.gauge, m.maxBatch.gauge,
+	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.slowest, m.maxQueue.gauge,
+		m.maxBatch.gauge,
 		m.resources.all, m.resources.paused, m.errors, m.drift, m.batchSize, m.requests, m.requestErrors, m.eventsDropped)
 	registry.MustRegister(m.ownership.collectors()...)
 	m.registerTimers(registry, o)

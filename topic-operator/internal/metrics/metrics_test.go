@@ -33,7 +33,8 @@ var strimzis = map[string]dto.MetricType{
 }
 
 // timers are Strimzi's additional ones.
-var timers = []string{"add_finalizer", "remove_finalizer", "update_status", "create_topics", "describe_topics", "describe_configs", "alter_configs",
+var timers = []string{"add_finalizer", "remove_finalizer", "update_status", "create_topics", "describe_topics", "describe_configs",
+	"alter_configs",
 	"create_partitions", "list_reassignments", "delete_topics"}
 
 func gather(t *testing.T, o Options) (*Metrics, *prometheus.Registry, map[string]*dto.MetricFamily) {
@@ -110,7 +111,8 @@ func TestAdditionalTimersAreThereWhenTheyAreEnabled(t *testing.T) {
 // What promtool checks: names, units, helps.
 func TestTheFiguresAreNamedAsPrometheusWants(t *testing.T) {
 	g := NewWithT(t)
-	m, registry, _ := gather(t, Options{Additional: true, Operations: timers[3:], Requests: []string{"Metadata"}, Reasons: []string{"KafkaError"}, Refusals: refusals})
+	m, registry, _ := gather(t, Options{Additional: true, Operations: timers[3:], Requests: []string{"Metadata"},
+		Reasons: []string{"KafkaError"}, Refusals: refusals})
 	m.Requested("Metadata", time.Second, errors.New("no"))
 	m.BatchSent("describe_topics", 3)
 	for name, f := range families(t, registry) {

@@ -15,7 +15,8 @@ import (
 )
 
 // refusals are all that there are.
-var refusals = []string{"ClusterMismatch", "TopicIdMismatch", "NotReadyForDeletion", "ResourceConflict", "PolicyViolation", "ClusterIdUnknown", "NotSelected"}
+var refusals = []string{"ClusterMismatch", "TopicIdMismatch", "NotReadyForDeletion", "ResourceConflict", "PolicyViolation",
+	"ClusterIdUnknown", "NotSelected"}
 
 // values are those of a figure by namespace and reason, without the zeros.
 func values(t *testing.T, registry *prometheus.Registry, name string) map[string]float64 {
@@ -66,7 +67,8 @@ func TestOwnershipFiguresAreThereFromTheStartWithTheirLabels(t *testing.T) {
 				}
 				g.Expect(shown).To(ConsistOf(wanted), name)
 			}
-			for _, name := range []string{"strimzi_cluster_id_protection_armed", "strimzi_kafka_cluster_changed", "strimzi_namespace_policy_rejected"} {
+			for _, name := range []string{"strimzi_cluster_id_protection_armed", "strimzi_kafka_cluster_changed",
+				"strimzi_namespace_policy_rejected"} {
 				g.Expect(got[name].GetType()).To(Equal(dto.MetricType_GAUGE), name)
 				g.Expect(got[name].GetMetric()).To(HaveLen(1), name)
 				m := got[name].GetMetric()[0]
@@ -95,7 +97,8 @@ func TestARefusedObjectIsShownUntilItIsInOrder(t *testing.T) {
 	m.Refused(a, "ResourceConflict", false) // it is one object still
 	m.Refused(b, "ResourceConflict", false)
 	m.Refused(c, "PolicyViolation", false)
-	expect(map[string]float64{"one ResourceConflict": 2, "two PolicyViolation": 1}, map[string]float64{"one ResourceConflict": 3, "two PolicyViolation": 1})
+	expect(map[string]float64{"one ResourceConflict": 2, "two PolicyViolation": 1},
+		map[string]float64{"one ResourceConflict": 3, "two PolicyViolation": 1})
 	m.Refused(a, "ClusterMismatch", false)
 	expect(map[string]float64{"one ResourceConflict": 1, "one ClusterMismatch": 1, "two PolicyViolation": 1},
 		map[string]float64{"one ResourceConflict": 3, "one ClusterMismatch": 1, "two PolicyViolation": 1})
@@ -104,7 +107,8 @@ func TestARefusedObjectIsShownUntilItIsInOrder(t *testing.T) {
 	m.ResourceGone(b)
 	m.ResourceGone(b)
 	m.Allowed(b)
-	expect(map[string]float64{"two PolicyViolation": 1}, map[string]float64{"one ResourceConflict": 3, "one ClusterMismatch": 1, "two PolicyViolation": 1})
+	expect(map[string]float64{"two PolicyViolation": 1}, map[string]float64{"one ResourceConflict": 3, "one ClusterMismatch": 1,
+		"two PolicyViolation": 1})
 	m.Allowed(c)
 	expect(map[string]float64{}, map[string]float64{"one ResourceConflict": 3, "one ClusterMismatch": 1, "two PolicyViolation": 1})
 	g.Expect(m.ownership.present).To(BeEmpty())
@@ -126,9 +130,11 @@ func TestABlockedDeletionIsShownUntilItIsThrough(t *testing.T) {
 	m.Refused(a, "ClusterMismatch", true)
 	m.Refused(a, "ClusterMismatch", true)
 	m.Refused(b, "NotReadyForDeletion", true)
-	expect(map[string]float64{"* ClusterMismatch": 1, "* NotReadyForDeletion": 1}, map[string]float64{"* ClusterMismatch": 2, "* NotReadyForDeletion": 1})
+	expect(map[string]float64{"* ClusterMismatch": 1, "* NotReadyForDeletion": 1},
+		map[string]float64{"* ClusterMismatch": 2, "* NotReadyForDeletion": 1})
 	// They count among all that are refused, once.
-	g.Expect(values(t, registry, "strimzi_ownership_refused")).To(Equal(map[string]float64{"* ClusterMismatch": 1, "* NotReadyForDeletion": 1}))
+	g.Expect(values(t, registry, "strimzi_ownership_refused")).To(Equal(map[string]float64{"* ClusterMismatch": 1,
+		"* NotReadyForDeletion": 1}))
 	m.Refused(a, "TopicIdMismatch", true)
 	m.Refused(b, "ClusterIdUnknown", true)
 	expect(map[string]float64{"* TopicIdMismatch": 1, "* ClusterIdUnknown": 1},
@@ -137,7 +143,8 @@ func TestABlockedDeletionIsShownUntilItIsThrough(t *testing.T) {
 	m.ResourceSeen(a, false) // created again
 	m.Refused(a, "ClusterMismatch", false)
 	m.Allowed(b)
-	expect(map[string]float64{}, map[string]float64{"* ClusterMismatch": 2, "* NotReadyForDeletion": 1, "* TopicIdMismatch": 1, "* ClusterIdUnknown": 1})
+	expect(map[string]float64{}, map[string]float64{"* ClusterMismatch": 2, "* NotReadyForDeletion": 1, "* TopicIdMismatch": 1,
+		"* ClusterIdUnknown": 1})
 	g.Expect(values(t, registry, "strimzi_ownership_refused")).To(Equal(map[string]float64{"* ClusterMismatch": 1}))
 }
 
@@ -233,7 +240,8 @@ func TestTheStateOfTheProtectionIsShown(t *testing.T) {
 			}
 			help := families(t, registry)[name].GetHelp()
 			g.Expect(testutil.GatherAndCompare(registry, strings.NewReader(fmt.Sprintf(
-				"# HELP %[1]s %[2]s\n# TYPE %[1]s gauge\n%[1]s{kind=\"KafkaTopic\",namespace=\"*\",selector=\"app=x\"} %[3]d\n", name, help, value)), name)).To(Succeed())
+				"# HELP %[1]s %[2]s\n# TYPE %[1]s gauge\n%[1]s{kind=\"KafkaTopic\",namespace=\"*\",selector=\"app=x\"} %[3]d\n", name, help, value)),
+				name)).To(Succeed())
 		}
 	}
 }

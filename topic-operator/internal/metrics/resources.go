@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// resourceGauges counts the resources as the watch shows them: asking the cache at each scrape would copy all of them. The gauges stay at zero on a
-// standby, so that a sum over the replicas counts each resource once.
+// resourceGauges counts the resources as the watch shows them: asking the cache at each scrape would copy all of them. The gauges stay at
+// zero on a standby, so that a sum over the replicas counts each resource once.
 type resourceGauges struct {
 	all, paused *prometheus.GaugeVec
 

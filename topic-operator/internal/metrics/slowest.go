@@ -13,7 +13,8 @@ const (
 	slowestParts = 3
 )
 
-// slowest is the longest duration of late, per namespace, as a gauge: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards read.
+// slowest is the longest duration of late, per namespace, as a gauge: strimzi_reconciliations_duration_seconds_max, which Strimzi's
+// dashboards read.
 type slowest struct {
 	desc *prometheus.Desc
 	now  func() time.Time

@@ -82,7 +82,8 @@ const (
 func TestStrimziConfig(t *testing.T) {
 	tls := []string{"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME", "ca"}
 	login := func(mechanism string, more ...string) environment {
-		return with(append([]string{"STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_MECHANISM", mechanism, "STRIMZI_SASL_USERNAME", "foo", "STRIMZI_SASL_PASSWORD", "bar"}, more...)...)
+		return with(append([]string{"STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_MECHANISM", mechanism, "STRIMZI_SASL_USERNAME", "foo",
+			"STRIMZI_SASL_PASSWORD", "bar"}, more...)...)
 	}
 	custom := func(text string) environment {
 		return with("STRIMZI_SASL_ENABLED", "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON", text)
@@ -134,7 +135,8 @@ func TestStrimziConfig(t *testing.T) {
 			}
 			with("STRIMZI_RESOURCE_LABELS", "a=1,a=2").fails(t, "duplicate key: a")
 			custom(`{"sasl.mechanism":"PLAIN","sasl.mechanism":"PLAIN"}`).fails(t, "duplicate key: sasl.mechanism")
-			custom(`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"`+strings.Replace(plainJAAS, ";", ` username=x;`, 1)+`"}`).fails(t, "duplicate key")
+			custom(`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"`+strings.Replace(plainJAAS, ";", ` username=x;`, 1)+`"}`).fails(t,
+				"duplicate key")
 		},
 		"shouldThrowWithMissingRequired": func(t *testing.T) {
 			environment{}.fails(t, "Config value: STRIMZI_NAMESPACE is mandatory", "Config value: STRIMZI_KAFKA_BOOTSTRAP_SERVERS is mandatory")
@@ -199,7 +201,8 @@ func TestStrimziConfig(t *testing.T) {
 		// Cruise Control has no effect as a whole, so its files are never looked at.
 		"shouldConfigureCruiseControl": func(t *testing.T) {
 			_, warnings := with("STRIMZI_CRUISE_CONTROL_ENABLED", "true").parse(t)
-			if len(warnings) != 1 || !strings.Contains(warnings[0], "STRIMZI_CRUISE_CONTROL_ENABLED has no effect yet: changing replication factors") {
+			if len(warnings) != 1 || !strings.Contains(warnings[0],
+				"STRIMZI_CRUISE_CONTROL_ENABLED has no effect yet: changing replication factors") {
 				t.Errorf("warnings: %q", warnings)
 			}
 			_, warnings = with("STRIMZI_CRUISE_CONTROL_ENABLED", "false", "STRIMZI_CRUISE_CONTROL_HOSTNAME", "my-cruise-control",
@@ -210,7 +213,8 @@ func TestStrimziConfig(t *testing.T) {
 		"shouldThrowIfCruiseControlConfigHasNonExistentUsernamePath": cruiseControlFile("STRIMZI_CRUISE_CONTROL_API_USER_PATH"),
 		"shouldThrowIfCruiseControlConfigHasNonExistentPasswordFile": cruiseControlFile("STRIMZI_CRUISE_CONTROL_API_PASS_PATH"),
 		"shouldThrowIfCruiseControlClientHasNegativePort": func(t *testing.T) {
-			with("STRIMZI_CRUISE_CONTROL_PORT", "-7000").fails(t, `STRIMZI_CRUISE_CONTROL_PORT="-7000": Failed to parse. Negative value is not supported for this configuration`)
+			with("STRIMZI_CRUISE_CONTROL_PORT", "-7000").fails(t,
+				`STRIMZI_CRUISE_CONTROL_PORT="-7000": Failed to parse. Negative value is not supported for this configuration`)
 		},
 	}
 	for name, test := range cases {

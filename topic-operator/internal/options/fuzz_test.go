@@ -11,7 +11,8 @@ import (
 func FuzzParse(f *testing.F) {
 	f.Add("STRIMZI_NAMESPACE=a\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092", "--leader-elect")
 	f.Add("STRIMZI_NAMESPACE=*\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092,[::1]:1\nSTRIMZI_SASL_ENABLED=true\nSTRIMZI_SASL_MECHANISM=plain\nSTRIMZI_SASL_USERNAME=a\nSTRIMZI_SASL_PASSWORD=b", "")
-	f.Add("STRIMZI_SASL_ENABLED=true\nSTRIMZI_SASL_CUSTOM_CONFIG_JSON={\"sasl.mechanism\":\"PLAIN\"}", "--namespace=a\n--kafka-bootstrap-servers=k:1")
+	f.Add("STRIMZI_SASL_ENABLED=true\nSTRIMZI_SASL_CUSTOM_CONFIG_JSON={\"sasl.mechanism\":\"PLAIN\"}",
+		"--namespace=a\n--kafka-bootstrap-servers=k:1")
 	for env, c := range settingCases {
 		for text := range c.read {
 			f.Add("STRIMZI_NAMESPACE=a\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092\n"+env+"="+text, "")
@@ -53,7 +54,8 @@ func problems(o Options) []string {
 	must(namespace(o.Kafka.SecretNamespace), "the Secrets' namespace")
 	must(o.ReconciliationInterval > 0 && o.Concurrency > 0 && o.Batch.MaxSize > 0 && o.Batch.MaxLinger >= 0, "numbers")
 	e := o.LeaderElection
-	must(e.Name != "" && namespace(e.Namespace) && e.LeaseDuration > e.RenewDeadline && e.RenewDeadline > e.RetryPeriod && e.RetryPeriod > 0, "leader election")
+	must(e.Name != "" && namespace(e.Namespace) && e.LeaseDuration > e.RenewDeadline && e.RenewDeadline > e.RetryPeriod && e.RetryPeriod > 0,
+		"leader election")
 	must(o.HTTP.Address != "" && o.HTTP.Address != o.HTTP.PprofAddress, "addresses")
 	must(o.Kafka.Protocol.SASL() == (o.Kafka.SASL.Mechanism != ""), "login without protocol, or protocol without login")
 	must(o.Kafka.TLS.IdentitySecret == "" || o.Kafka.TLS.KeyEntry != "" && o.Kafka.TLS.CertEntry != "", "entries of the identity")

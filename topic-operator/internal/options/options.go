@@ -105,7 +105,8 @@ type ClusterIDUnknownPolicy string
 
 // What becomes of deletions while the cluster's id is unknown (docs/decisions/deletion.md).
 const (
-	// ClusterIDUnknownProceed deletes the topic, unprotected against having been pointed at another cluster (docs/topic-operator/ownership.md).
+	// ClusterIDUnknownProceed deletes the topic, unprotected against having been pointed at another cluster
+	// (docs/topic-operator/ownership.md).
 	ClusterIDUnknownProceed ClusterIDUnknownPolicy = "proceed"
 	// ClusterIDUnknownBlock keeps the KafkaTopic, with Ready=False and reason ClusterIdUnknown, until the id is known.
 	ClusterIDUnknownBlock ClusterIDUnknownPolicy = "block-deletion"

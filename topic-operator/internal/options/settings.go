@@ -17,7 +17,8 @@ func table(d *draft, subcommands ...string) settings.Table {
 		settings.Group{Title: "Topics", Settings: topicSettings(d)},
 		settings.Group{Title: "Whose a topic is", Settings: ownershipSettings(d)},
 		settings.Group{Title: "Throughput", Settings: throughputSettings(d)},
-		settings.Group{Title: "Replicas", Settings: election.Settings(&d.LeaderElection, name+"-`<hash>`, a hash of namespaces, labels and bootstrap addresses")},
+		settings.Group{Title: "Replicas", Settings: election.Settings(&d.LeaderElection,
+			name+"-`<hash>`, a hash of namespaces, labels and bootstrap addresses")},
 		settings.Group{Title: "Observation", Settings: observationSettings(d)},
 		settings.Group{Title: "Accepted without effect", Settings: withoutEffect(d)},
 	)
@@ -41,13 +42,15 @@ func topicSettings(d *draft) []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_USE_FINALIZERS", Default: "true", Boolean: true, Parse: settings.Into(&d.UseFinalizers, settings.Bool),
 			Doc: "Whether a deleted KafkaTopic stays until its topic is gone. Without, topics whose KafkaTopic is deleted while the operator is down stay in Kafka."},
-		{Env: "STRIMZI_DELETION_DISABLED_POLICY", Default: string(DeletionDisabledRelease), Added: true, Parse: settings.Into(&d.DeletionDisabled, settings.Choice("policy", DeletionDisabledRelease, DeletionDisabledKeep)),
+		{Env: "STRIMZI_DELETION_DISABLED_POLICY", Default: string(DeletionDisabledRelease), Added: true,
+			Parse: settings.Into(&d.DeletionDisabled, settings.Choice("policy", DeletionDisabledRelease, DeletionDisabledKeep)),
 			Doc: "What becomes of a deleted KafkaTopic when the brokers refuse to delete topics (`delete.topic.enable=false`): `release` lets it go with a Warning " +
 				"event and leaves the topic; `keep` keeps it with `Ready=False`, as Strimzi does."},
 		{Env: "STRIMZI_ALTERABLE_TOPIC_CONFIG", Default: alterableAll, Parse: settings.Into(&d.Alterable, readAlterable),
 			Doc: "Which topic configurations may be altered: `ALL`, `NONE`, or keys with commas between. Creation is not limited."},
-		{Env: "STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW", Default: "false", Boolean: true, Parse: settings.Into(&d.SkipClusterConfigReview, settings.Bool),
-			Doc: "Leaves out the look at the brokers' configuration at start, for Kafka services that do not allow it."},
+		{Env: "STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW", Default: "false", Boolean: true,
+			Parse: settings.Into(&d.SkipClusterConfigReview, settings.Bool),
+			Doc:   "Leaves out the look at the brokers' configuration at start, for Kafka services that do not allow it."},
 		{Env: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Default: "120000", Parse: settings.Into(&d.ReconciliationInterval, settings.Millis(1)),
 			Doc: "How often each KafkaTopic is compared with Kafka without an event, in milliseconds. The topics are spread over the interval."},
 		{Env: "STRIMZI_FEATURE_GATES", DefaultDoc: "none", Parse: settings.Into(&d.FeatureGates, parseGates),
@@ -84,8 +87,9 @@ func throughputSettings(d *draft) []settings.Setting {
 }
 
 func observationSettings(d *draft) []settings.Setting {
-	additional := settings.Setting{Env: "STRIMZI_ENABLE_ADDITIONAL_METRICS", Default: "false", Boolean: true, Parse: settings.Into(&d.AdditionalMetrics, settings.Bool),
-		Doc: "Whether each kind of request to Kafka and Kubernetes has a timer of its own."}
+	additional := settings.Setting{Env: "STRIMZI_ENABLE_ADDITIONAL_METRICS", Default: "false", Boolean: true,
+		Parse: settings.Into(&d.AdditionalMetrics, settings.Bool),
+		Doc:   "Whether each kind of request to Kafka and Kubernetes has a timer of its own."}
 	return append(append(logging.Settings(&d.Log), additional), manager.Settings(&d.HTTP)...)
 }
 
@@ -99,7 +103,8 @@ func withoutEffect(d *draft) []settings.Setting {
 		{Env: envCruiseControl, Default: "false", Boolean: true, Parse: settings.Into(&d.cruiseControl, settings.Bool),
 			Doc: "`true` is answered by a WARN line: changing replication factors through Cruise Control is not supported yet, and a changed `spec.replicas` is reported in the status."},
 		{Env: "STRIMZI_CRUISE_CONTROL_RACK_ENABLED", Parse: settings.Ignored, Doc: cruiseControl},
-		{Env: "STRIMZI_CRUISE_CONTROL_RACK_AWARE", Parse: settings.Ignored, Doc: cruiseControl + " Strimzi's cluster operator sets it, and nothing reads it."},
+		{Env: "STRIMZI_CRUISE_CONTROL_RACK_AWARE", Parse: settings.Ignored,
+			Doc: cruiseControl + " Strimzi's cluster operator sets it, and nothing reads it."},
 		{Env: "STRIMZI_CRUISE_CONTROL_SSL_ENABLED", Parse: settings.Ignored, Doc: cruiseControl},
 		{Env: "STRIMZI_CRUISE_CONTROL_AUTH_ENABLED", Parse: settings.Ignored, Doc: cruiseControl},
 		{Env: "STRIMZI_CRUISE_CONTROL_HOSTNAME", Parse: settings.Ignored, Doc: cruiseControl},

@@ -37,7 +37,8 @@ const (
 
 // String names the action for logs.
 func (a Action) String() string {
-	return [...]string{"ignore", "release", "mark-unmanaged", "mark-paused", "refuse", "look", "confirm", "wait", "create", "align", "delete"}[a]
+	return [...]string{"ignore", "release", "mark-unmanaged", "mark-paused", "refuse", "look", "confirm", "wait", "create", "align",
+		"delete"}[a]
 }
 
 // Decision is the answer to Facts.
@@ -50,7 +51,8 @@ type Decision struct {
 	// Claim, with Align: nobody has claimed the object yet, so the claim has to be stored before the first change is made. Of two operators
 	// that see the same object, one fails to store it, and changes nothing (docs/topic-operator/ownership.md).
 	// With Delete: nothing but the topic's name says that it is the object's own (the fallback), so the id has to be stored before. That fails
-	// if what is known of the object is old, and proves one topic once: whatever has the name after a deletion that was not finished is another one.
+	// if what is known of the object is old, and proves one topic once: whatever has the name after a deletion that was not finished is
+	// another one.
 	Claim bool
 	// Refusal is set with Refuse.
 	Refusal topic.Refusal

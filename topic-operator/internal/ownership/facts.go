@@ -27,7 +27,8 @@ type Facts struct {
 type Rules struct {
 	// OldestWins lets the oldest of several claimants of a topic proceed (docs/decisions/claims.md); otherwise none of them does.
 	OldestWins bool
-	// BlockUnknown blocks deletions while the operator's own cluster id is unknown (docs/decisions/deletion.md); otherwise they proceed (docs/topic-operator/ownership.md).
+	// BlockUnknown blocks deletions while the operator's own cluster id is unknown (docs/decisions/deletion.md); otherwise they proceed
+	// (docs/topic-operator/ownership.md).
 	BlockUnknown bool
 }
 
@@ -42,7 +43,8 @@ type Object struct {
 	// Vanished: it is gone from Kubernetes, and its topic is to go after it (the mode without finalizers).
 	Vanished        bool
 	Managed, Paused bool
-	// Doubtful: its status says that it was unmanaged, it reads as managed, and the API server drops spec.managed, or may do so. So nobody can tell.
+	// Doubtful: its status says that it was unmanaged, it reads as managed, and the API server drops spec.managed, or may do so. So nobody can
+	// tell.
 	Doubtful bool
 	// Asks is the name of the topic that the specification asks for.
 	Asks string
@@ -91,19 +93,21 @@ type Cluster struct {
 	ID string
 	// Unstorable: the API server drops status.clusterId, so that no KafkaTopic can say to which cluster it belongs.
 	Unstorable bool
-	// Answering is the id of another cluster that answers in its place, against all expectation; empty while none does (docs/decisions/another-cluster.md).
+	// Answering is the id of another cluster that answers in its place, against all expectation; empty while none does
+	// (docs/decisions/another-cluster.md).
 	Answering string
 }
 
 // protects reports whether clusters can be told apart: the own one is known, and what is known can be stored.
 func (c Cluster) protects() bool { return c.ID != "" && !c.Unstorable }
 
-// WasUnmanaged reports whether a KafkaTopic that reads as managed has a status that says otherwise, and nobody says in so many words that it is managed
-// again. Most likely it is; but it looks the same if the API server drops spec.managed.
+// WasUnmanaged reports whether a KafkaTopic that reads as managed has a status that says otherwise, and nobody says in so many words that
+// it is managed again. Most likely it is; but it looks the same if the API server drops spec.managed.
 func WasUnmanaged(kt *v1.KafkaTopic) bool {
-	return kt.IsManaged() && kt.Annotations[v1.AnnotationManaged] != "true" && slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
-		return c.Type == v1.ConditionUnmanaged && c.Status == v1.ConditionTrue
-	})
+	return kt.IsManaged() && kt.Annotations[v1.AnnotationManaged] != "true" &&
+		slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
+			return c.Type == v1.ConditionUnmanaged && c.Status == v1.ConditionTrue
+		})
 }
 
 // Claimant is another KafkaTopic that claims the same topic.

@@ -69,8 +69,8 @@ func (s *tally) add(o *tally) {
 	}
 }
 
-// TestEveryCombinationOfTheFactsKeepsThePromises tries all of them. What is promised is written down below in the test's own words, once more
-// and without the package's help.
+// TestEveryCombinationOfTheFactsKeepsThePromises tries all of them. What is promised is written down below in the test's own words, once
+// more and without the package's help.
 func TestEveryCombinationOfTheFactsKeepsThePromises(t *testing.T) {
 	total := &tally{reasons: map[string]int64{}}
 	var lock sync.Mutex
@@ -104,8 +104,10 @@ func (s *tally) mustCoverAll(t *testing.T) {
 		t.Logf("%14s %d", ownership.Action(a), n)
 	}
 	for _, r := range []string{
-		v1.ReasonClusterMismatch, v1.ReasonClusterIDUnknown, v1.ReasonNotSupported, v1.ReasonPolicyViolation, v1.ReasonResourceConflict, v1.ReasonTopicIDMismatch,
-		v1.ReasonNotReadyForDeletion, "released ", "released " + ownership.EventReleased, "released " + ownership.EventLeftToOthers, "released " + v1.ReasonPolicyViolation,
+		v1.ReasonClusterMismatch, v1.ReasonClusterIDUnknown, v1.ReasonNotSupported, v1.ReasonPolicyViolation, v1.ReasonResourceConflict,
+		v1.ReasonTopicIDMismatch,
+		v1.ReasonNotReadyForDeletion, "released ", "released " + ownership.EventReleased, "released " + ownership.EventLeftToOthers,
+		"released " + v1.ReasonPolicyViolation,
 	} {
 		if s.reasons[r] == 0 {
 			t.Errorf("no combination leads to the reason %q", r)
@@ -306,7 +308,8 @@ func (v *view) questions(d *ownership.Decision) string {
 // changes: what lives is created and aligned exactly if nothing at all speaks against it.
 func (v *view) changes(d *ownership.Decision) string {
 	o := &v.Object
-	may := o.Selected && !v.gone && o.Managed && !o.Paused && v.Own.Answering == "" && !v.stranger && v.Violation == "" && o.Asks == v.standsFor && !v.contested
+	may := o.Selected && !v.gone && o.Managed && !o.Paused && v.Own.Answering == "" && !v.stranger && v.Violation == "" &&
+		o.Asks == v.standsFor && !v.contested
 	absent := v.Sight.View == ownership.Absent || v.Sight.View == ownership.Free
 	switch {
 	case (may && absent && !v.unplaced) != (d.Action == ownership.Create):
@@ -322,7 +325,8 @@ func (v *view) changes(d *ownership.Decision) string {
 // mayDelete are the conditions of a deletion besides the proof of identity.
 func (v *view) mayDelete() bool {
 	o := &v.Object
-	return v.gone && o.Selected && (o.Held || o.Vanished) && o.Managed && v.Own.Answering == "" && !v.stranger && !v.kept && v.Violation == "" &&
+	return v.gone && o.Selected && (o.Held || o.Vanished) && o.Managed && v.Own.Answering == "" && !v.stranger && !v.kept &&
+		v.Violation == "" &&
 		(v.Own.ID != "" || !v.Rules.BlockUnknown) && isLegal(v.standsFor)
 }
 
@@ -407,7 +411,8 @@ func (v *view) refusal(d *ownership.Decision) string {
 	case v1.ReasonResourceConflict:
 		applies = !v.gone && v.contested
 	case v1.ReasonTopicIDMismatch:
-		applies = v.fresh && (o.TopicID != "" || o.Made != nil) && !v.proves(v.Sight.ID) && strings.Contains(d.Refusal.Message, v.Sight.ID.String()) ||
+		applies = v.fresh && (o.TopicID != "" || o.Made != nil) && !v.proves(v.Sight.ID) &&
+			strings.Contains(d.Refusal.Message, v.Sight.ID.String()) ||
 			!v.gone && v.unplaced && v.Sight.View == ownership.Free
 	case v1.ReasonNotReadyForDeletion:
 		applies = v.gone && o.Made == nil && (o.TopicID == "" || o.ClusterID == "" && v.Own.ID != "" && v.Sight.View == ownership.Free)
@@ -415,7 +420,8 @@ func (v *view) refusal(d *ownership.Decision) string {
 	if !applies {
 		return "the reason of a refusal applies"
 	}
-	if out := d.Refusal.Message + d.Refusal.Advice; v.gone && !v.Object.Vanished && !strings.Contains(out, `strimzi.io/managed="false"`) && !strings.Contains(out, "restart") {
+	if out := d.Refusal.Message + d.Refusal.Advice; v.gone && !v.Object.Vanished && !strings.Contains(out, `strimzi.io/managed="false"`) &&
+		!strings.Contains(out, "restart") {
 		return "who blocks a deletion tells the way out"
 	}
 	return ""
@@ -500,9 +506,11 @@ var answers = []struct {
 	broker       ownership.Sight
 	free, agreed bool
 }{
-	{ownership.Sight{View: ownership.Unknown}, true, false}, {ownership.Sight{View: ownership.Absent}, true, true}, {ownership.Sight{View: ownership.Absent}, false, false},
+	{ownership.Sight{View: ownership.Unknown}, true, false}, {ownership.Sight{View: ownership.Absent}, true, true},
+	{ownership.Sight{View: ownership.Absent}, false, false},
 	{ownership.Sight{View: ownership.Present, ID: idX}, false, true}, {ownership.Sight{View: ownership.Present, ID: idY}, false, true},
-	{ownership.Sight{View: ownership.Present, ID: idX, Outdated: true}, true, false}, {ownership.Sight{View: ownership.Present, ID: idX, Outdated: true}, false, false},
+	{ownership.Sight{View: ownership.Present, ID: idX, Outdated: true}, true, false},
+	{ownership.Sight{View: ownership.Present, ID: idX, Outdated: true}, false, false},
 }
 
 // ends follows the answers to the end.

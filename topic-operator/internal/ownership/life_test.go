@@ -24,7 +24,8 @@ type life struct {
 }
 
 func newLife(t *testing.T) *life {
-	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "orders", Generation: 1, Finalizers: []string{v1.FinalizerTopicOperator}}, Spec: &v1.KafkaTopicSpec{}}
+	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "orders", Generation: 1,
+		Finalizers: []string{v1.FinalizerTopicOperator}}, Spec: &v1.KafkaTopicSpec{}}
 	return &life{WithT: NewWithT(t), t: t, kt: kt, own: ownership.Cluster{ID: clusterA}, kafka: has(idX)}
 }
 
@@ -218,14 +219,17 @@ func TestWhatAKafkaTopicSaysIsReadAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	no, asks := false, "orders"
 	kt := &v1.KafkaTopic{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mine", CreationTimestamp: metav1.Time{Time: born}, Finalizers: []string{"somebody/else"}},
-		Spec:       &v1.KafkaTopicSpec{TopicName: &asks}, Status: v1.KafkaTopicStatus{TopicName: "was", TopicID: "id", ClusterID: "cluster"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mine", CreationTimestamp: metav1.Time{Time: born},
+			Finalizers: []string{"somebody/else"}},
+		Spec: &v1.KafkaTopicSpec{TopicName: &asks}, Status: v1.KafkaTopicStatus{TopicName: "was", TopicID: "id", ClusterID: "cluster"},
 	}
-	want := ownership.Object{Key: key("ns", "mine"), Created: born, Selected: true, Managed: true, Asks: "orders", Name: "was", TopicID: "id", ClusterID: "cluster"}
+	want := ownership.Object{Key: key("ns", "mine"), Created: born, Selected: true, Managed: true, Asks: "orders", Name: "was", TopicID: "id",
+		ClusterID: "cluster"}
 	g.Expect(ownership.ObjectOf(kt, true)).To(Equal(want))
 	g.Expect(ownership.ObjectOf(kt, false).Selected).To(BeFalse())
 	g.Expect(ownership.ClaimedName(kt)).To(Equal("was"))
-	g.Expect(ownership.ClaimantOf(kt, true)).To(Equal(ownership.Claimant{Key: key("ns", "mine"), Created: born, TopicID: "id", ClusterID: "cluster", Violates: true}))
+	g.Expect(ownership.ClaimantOf(kt, true)).To(Equal(ownership.Claimant{Key: key("ns", "mine"), Created: born, TopicID: "id",
+		ClusterID: "cluster", Violates: true}))
 
 	kt.Finalizers = append(kt.Finalizers, v1.FinalizerTopicOperator)
 	kt.DeletionTimestamp = &metav1.Time{Time: born}

@@ -14,8 +14,8 @@ func (f Facts) rivals() []Claimant {
 	return f.others(func(c Claimant) bool { return !c.Violates })
 }
 
-// deletionRivals are the claimants for whose sake the topic stays (docs/decisions/claims.md). One that the policy refuses now is among them if it had the topic
-// before: a policy that changes must not cost it its data.
+// deletionRivals are the claimants for whose sake the topic stays (docs/decisions/claims.md). One that the policy refuses now is among them
+// if it had the topic before: a policy that changes must not cost it its data.
 func (f Facts) deletionRivals() []Claimant {
 	return f.others(func(c Claimant) bool { return !c.Violates || c.TopicID != "" || c.ClusterID != "" })
 }

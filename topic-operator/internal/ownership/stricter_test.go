@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// Here decisions about one and the same object are compared with each other: what makes a difference when one thing around it changes, and which.
-// A change that is to protect may only ever stop something.
+// Here decisions about one and the same object are compared with each other: what makes a difference when one thing around it changes, and
+// which. A change that is to protect may only ever stop something.
 
 // What is around an object, each with its values below.
 const (
@@ -37,7 +37,8 @@ const (
 var (
 	aroundOwns   = append(allOwn[:len(allOwn):len(allOwn)], ownership.Cluster{Answering: clusterB})
 	aroundCrowds = [][]ownership.Claimant{
-		nobody: nil, elder: {claimant("z", -time.Hour)}, junior: {claimant("a", time.Hour, hadClaim, hadTopic)}, stranger: {claimant("a", -time.Hour, ofB, hadTopic)},
+		nobody: nil, elder: {claimant("z", -time.Hour)}, junior: {claimant("a", time.Hour, hadClaim, hadTopic)},
+		stranger:  {claimant("a", -time.Hour, ofB, hadTopic)},
 		wrongdoer: {claimant("a", -time.Hour, violator)}, former: {claimant("a", -time.Hour, violator, hadTopic)},
 		both: {claimant("z", -time.Hour), claimant("a", time.Hour, hadClaim, hadTopic)},
 	}
@@ -105,8 +106,8 @@ func (e essence) sameBut(claimed essence) bool {
 	return e == claimed
 }
 
-// comparison describes how a decision may differ from another one, where one thing around the object has moved from one position to another. Nil means:
-// not at all.
+// comparison describes how a decision may differ from another one, where one thing around the object has moved from one position to
+// another. Nil means: not at all.
 type comparison struct {
 	says      string
 	thing     int
@@ -119,41 +120,53 @@ func goes(f *ownership.Facts) bool { return f.Object.Deleting || f.Object.Vanish
 
 // stricter are the comparisons.
 var stricter = []comparison{
-	{"the setting that blocks deletions does so while the cluster is unknown, and does nothing else", aroundBlock, 0, []int{1}, func(f *ownership.Facts, _, is essence) bool {
-		return is.refuses(v1.ReasonClusterIDUnknown) && goes(f) && f.Own.ID == ""
-	}},
-	{"that the oldest wins bears on conflicts of living objects only", aroundOldest, 0, []int{1}, func(f *ownership.Facts, was, _ essence) bool {
-		return was.refuses(v1.ReasonResourceConflict) && !goes(f)
-	}},
-	{"a claimant leads to nothing but a conflict, or a release", aroundOthers, nobody, []int{elder, junior, stranger, wrongdoer, former, both}, func(_ *ownership.Facts, _, is essence) bool {
-		return is.yields()
-	}},
-	{"a second claimant does not help", aroundOthers, junior, []int{both}, func(_ *ownership.Facts, _, is essence) bool { return is.yields() }},
+	{"the setting that blocks deletions does so while the cluster is unknown, and does nothing else", aroundBlock, 0, []int{1},
+		func(f *ownership.Facts, _, is essence) bool {
+			return is.refuses(v1.ReasonClusterIDUnknown) && goes(f) && f.Own.ID == ""
+		}},
+	{"that the oldest wins bears on conflicts of living objects only", aroundOldest, 0, []int{1},
+		func(f *ownership.Facts, was, _ essence) bool {
+			return was.refuses(v1.ReasonResourceConflict) && !goes(f)
+		}},
+	{"a claimant leads to nothing but a conflict, or a release", aroundOthers, nobody, []int{elder, junior, stranger, wrongdoer, former, both},
+		func(_ *ownership.Facts, _, is essence) bool {
+			return is.yields()
+		}},
+	{"a second claimant does not help", aroundOthers, junior, []int{both},
+		func(_ *ownership.Facts, _, is essence) bool { return is.yields() }},
 	{"a violator that never had the topic is nobody", aroundOthers, nobody, []int{wrongdoer}, nil},
-	{"a claimant of another cluster than the object's is nobody, if that can be known", aroundOthers, nobody, []int{stranger}, func(f *ownership.Facts, _, _ essence) bool {
-		return f.Object.ClusterID == clusterB || f.Object.ClusterID == "" && f.Own.ID == ""
-	}},
+	{"a claimant of another cluster than the object's is nobody, if that can be known", aroundOthers, nobody, []int{stranger},
+		func(f *ownership.Facts, _, _ essence) bool {
+			return f.Object.ClusterID == clusterB || f.Object.ClusterID == "" && f.Own.ID == ""
+		}},
 	{"a violation leads to nothing but its refusal, or a release", aroundViolation, 0, []int{1}, func(_ *ownership.Facts, _, is essence) bool {
 		return is.refuses(v1.ReasonPolicyViolation) || is.releases(v1.ReasonPolicyViolation)
 	}},
-	{"a pause stops whatever a living object leads to, and no deletion", aroundPaused, 0, []int{1}, func(f *ownership.Facts, _, is essence) bool {
-		return is.action == ownership.MarkPaused && !goes(f)
-	}},
-	{"another cluster that answers leads to nothing but a mismatch", aroundOwn, ownA, []int{ownAButB}, func(_ *ownership.Facts, _, is essence) bool {
-		return is.refuses(v1.ReasonClusterMismatch)
-	}},
-	{"also where the own one was not known", aroundOwn, ownUnknown, []int{ownUnknownButB}, func(_ *ownership.Facts, _, is essence) bool { return is.refuses(v1.ReasonClusterMismatch) }},
+	{"a pause stops whatever a living object leads to, and no deletion", aroundPaused, 0, []int{1},
+		func(f *ownership.Facts, _, is essence) bool {
+			return is.action == ownership.MarkPaused && !goes(f)
+		}},
+	{"another cluster that answers leads to nothing but a mismatch", aroundOwn, ownA, []int{ownAButB},
+		func(_ *ownership.Facts, _, is essence) bool {
+			return is.refuses(v1.ReasonClusterMismatch)
+		}},
+	{"also where the own one was not known", aroundOwn, ownUnknown, []int{ownUnknownButB},
+		func(_ *ownership.Facts, _, is essence) bool { return is.refuses(v1.ReasonClusterMismatch) }},
 	// Two things are blocked for want of this very knowledge: what the setting blocks, and what a claimant holds up that turns out to be
 	// another cluster's.
-	{"to know the cluster makes nothing possible that the want of it did not block", aroundOwn, ownUnknown, []int{ownA}, func(_ *ownership.Facts, was, is essence) bool {
-		return !is.changesKafka() || is.sameBut(was) || was.refuses(v1.ReasonClusterIDUnknown) || was.yields()
-	}},
-	{"to know the cluster stops nothing without a reason, but for one question more about a status without a cluster", aroundOwn, ownUnknown, []int{ownA}, func(f *ownership.Facts, was, is essence) bool {
-		return !was.changesKafka() || is.sameBut(was) || is.action == ownership.Refuse ||
-			is.action == ownership.Confirm && f.Object.TopicID != "" && f.Object.ClusterID == ""
-	}},
-	{"what is seen matters only where it was asked for", aroundSight, notAsked, []int{1, 2, 3, 4, 5, 6, 7}, func(_ *ownership.Facts, was, _ essence) bool { return was.action == ownership.Look }},
-	{"no answer leads to waiting", aroundSight, notAsked, []int{unanswered}, func(_ *ownership.Facts, _, is essence) bool { return is.action == ownership.Wait }},
+	{"to know the cluster makes nothing possible that the want of it did not block", aroundOwn, ownUnknown, []int{ownA},
+		func(_ *ownership.Facts, was, is essence) bool {
+			return !is.changesKafka() || is.sameBut(was) || was.refuses(v1.ReasonClusterIDUnknown) || was.yields()
+		}},
+	{"to know the cluster stops nothing without a reason, but for one question more about a status without a cluster", aroundOwn, ownUnknown,
+		[]int{ownA}, func(f *ownership.Facts, was, is essence) bool {
+			return !was.changesKafka() || is.sameBut(was) || is.action == ownership.Refuse ||
+				is.action == ownership.Confirm && f.Object.TopicID != "" && f.Object.ClusterID == ""
+		}},
+	{"what is seen matters only where it was asked for", aroundSight, notAsked, []int{1, 2, 3, 4, 5, 6, 7},
+		func(_ *ownership.Facts, was, _ essence) bool { return was.action == ownership.Look }},
+	{"no answer leads to waiting", aroundSight, notAsked, []int{unanswered},
+		func(_ *ownership.Facts, _, is essence) bool { return is.action == ownership.Wait }},
 	{"two answers that contradict each other are none", aroundSight, unanswered, []int{takenName}, nil},
 }
 
@@ -226,13 +239,14 @@ var truths = []struct {
 }{
 	{name: "nothing"}, {name: "X", has: idX, shows: idX}, {name: "Y", has: idY, shows: idY}, {name: "Z", has: idZ, shows: idZ},
 	{name: "X, unheard of", has: idX}, {name: "Y, unheard of", has: idY}, {name: "Z, unheard of", has: idZ},
-	{name: "nothing, X still shown", shows: idX}, {name: "nothing, Z still shown", shows: idZ}, {name: "nothing, X still shown, known to be old", shows: idX, knownOld: true},
+	{name: "nothing, X still shown", shows: idX}, {name: "nothing, Z still shown", shows: idZ},
+	{name: "nothing, X still shown, known to be old", shows: idX, knownOld: true},
 	{name: "Z, X still shown", has: idZ, shows: idX}, {name: "Z, X still shown, known to be old", has: idZ, shows: idX, knownOld: true},
 	{name: "Y, X still shown", has: idY, shows: idX}, {name: "Y, X still shown, known to be old", has: idY, shows: idX, knownOld: true},
 }
 
-// A pass asks three times at most, tries to delete a topic once by each id that it has, and ends as the truth demands. The controller refuses to delete an
-// id that is not there, which is one more thing that is seen.
+// A pass asks three times at most, tries to delete a topic once by each id that it has, and ends as the truth demands. The controller
+// refuses to delete an id that is not there, which is one more thing that is seen.
 func TestAPassEndsAsTheTruthDemands(t *testing.T) {
 	all, _ := surroundings()
 	played, ends := 0, map[ownership.Action]int{}
@@ -256,7 +270,8 @@ func TestAPassEndsAsTheTruthDemands(t *testing.T) {
 			}
 		}
 	}
-	for _, end := range []ownership.Action{ownership.Release, ownership.Refuse, ownership.Wait, ownership.Create, ownership.Align, ownership.Delete} {
+	for _, end := range []ownership.Action{ownership.Release, ownership.Refuse, ownership.Wait, ownership.Create, ownership.Align,
+		ownership.Delete} {
 		if ends[end] == 0 {
 			t.Errorf("no pass ends with %s", end)
 		}
@@ -294,7 +309,8 @@ func playToTheEnd(f ownership.Facts, n int) (ownership.Decision, string) {
 	}
 }
 
-// wrongEnd describes what is wrong if a pass ends like this, where Kafka has this topic. lags: the broker that was asked shows it otherwise.
+// wrongEnd describes what is wrong if a pass ends like this, where Kafka has this topic. lags: the broker that was asked shows it
+// otherwise.
 func wrongEnd(o ownership.Object, d ownership.Decision, has kafka.TopicID, lags bool) string {
 	own := has.String() == o.TopicID || o.Made != nil && o.Made.ID == has
 	knowsNone := o.TopicID == "" && o.Made == nil

@@ -34,40 +34,49 @@ func (f Facts) anotherCluster() topic.Refusal {
 		r.Advice = "The Kafka cluster behind the bootstrap address changed while the operator was running: repair the address, or restart the operator"
 		return r
 	}
-	return topic.Refusal{Reason: v1.ReasonClusterMismatch, Message: fmt.Sprintf("Kafka answers as cluster '%s', but this operator works for cluster '%s': nothing is changed "+
-		"until that cluster answers again, or the operator is restarted", f.Own.Answering, f.Own.ID)}
+	return topic.Refusal{Reason: v1.ReasonClusterMismatch,
+		Message: fmt.Sprintf("Kafka answers as cluster '%s', but this operator works for cluster '%s': nothing is changed "+
+			"until that cluster answers again, or the operator is restarted", f.Own.Answering, f.Own.ID)}
 }
 
 func (f Facts) unknownCluster() topic.Refusal {
 	o := f.Object
 	if f.Own.Unstorable {
-		return topic.Refusal{Reason: v1.ReasonClusterIDUnknown, Message: fmt.Sprintf("The CustomResourceDefinition of KafkaTopics drops status.clusterId, so that nothing proves that topic '%s' is its own "+
-			"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as this operator's CustomResourceDefinition is applied again. %s", o.Topic(), unmanageToRelease)}
+		return topic.Refusal{Reason: v1.ReasonClusterIDUnknown,
+			Message: fmt.Sprintf("The CustomResourceDefinition of KafkaTopics drops status.clusterId, so that nothing proves that topic '%s' is its own "+
+				"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as this operator's CustomResourceDefinition is applied again. %s", o.Topic(), unmanageToRelease)}
 	}
-	return topic.Refusal{Reason: v1.ReasonClusterIDUnknown, Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so that nothing proves that topic '%s' is its own "+
-		"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as Kafka tells its id. %s", o.Topic(), unmanageToRelease)}
+	return topic.Refusal{Reason: v1.ReasonClusterIDUnknown,
+		Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so that nothing proves that topic '%s' is its own "+
+			"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as Kafka tells its id. %s", o.Topic(),
+			unmanageToRelease)}
 }
 
 func doubtful(o Object) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops spec.managed, so that "+
-		"nobody can tell whether topic '%s' is still to be left alone. %s. To delete the topic as well, annotate it with strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
+	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
+		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops spec.managed, so that "+
+			"nobody can tell whether topic '%s' is still to be left alone. %s. To delete the topic as well, annotate it with strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
 }
 
 func retargeted(o Object) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonNotSupported, Message: "Changing spec.topicName is not supported: this KafkaTopic stands for '" + o.Topic() + "'",
+	return topic.Refusal{Reason: v1.ReasonNotSupported, Message: "Changing spec.topicName is not supported: this KafkaTopic stands for '" +
+		o.Topic() + "'",
 		Advice: "Set spec.topicName back to '" + o.Topic() + "', or create another KafkaTopic for '" + o.Asks + "'"}
 }
 
 const takeOver = `If it is to take over what is here, annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
 
 func topicElsewhere(o Object) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("KafkaTopic owns topicId '%s', which this Kafka cluster does not have, and nothing says in which cluster it is", o.TopicID),
+	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
+		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', which this Kafka cluster does not have, and nothing says in which cluster it is",
+			o.TopicID),
 		Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
 }
 
 func topicOfAnotherID(o Object, found kafka.TopicID) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("KafkaTopic owns topicId '%s', but topic '%s' has topicId '%s' in this Kafka cluster, and nothing says in which cluster the other one is",
-		o.TopicID, o.Topic(), found), Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
+	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
+		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', but topic '%s' has topicId '%s' in this Kafka cluster, and nothing says in which cluster the other one is",
+			o.TopicID, o.Topic(), found), Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
 }
 
 func violation(message string) topic.Refusal {
@@ -81,15 +90,20 @@ func conflict(rivals []Claimant) topic.Refusal {
 
 func neverClaimed(o Object) topic.Refusal {
 	if o.Vanished {
-		return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: "Topic '" + o.Topic() + "' stays in Kafka: its KafkaTopic is gone, and knew no topicId, so that nothing proves that the topic was its own"}
+		return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: "Topic '" + o.Topic() +
+			"' stays in Kafka: its KafkaTopic is gone, and knew no topicId, so that nothing proves that the topic was its own"}
 	}
-	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was never reconciled successfully, so that nothing proves "+
-		"that topic '%s' is its own. %s. To delete the topic as well, create the KafkaTopic again, wait until it is Ready, and delete it", o.Topic(), unmanageToRelease)}
+	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
+		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was never reconciled successfully, so that nothing proves "+
+			"that topic '%s' is its own. %s. To delete the topic as well, create the KafkaTopic again, wait until it is Ready, and delete it",
+			o.Topic(), unmanageToRelease)}
 }
 
 func absentUnclaimed(o Object) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: fmt.Sprintf("KafkaTopic is not ready for deletion: this Kafka cluster has no topic '%s', and nothing says "+
-		"that the KafkaTopic belongs to this cluster, so that its topic '%s' may be in another one. %s", o.Topic(), o.TopicID, unmanageToRelease)}
+	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
+		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: this Kafka cluster has no topic '%s', and nothing says "+
+			"that the KafkaTopic belongs to this cluster, so that its topic '%s' may be in another one. %s", o.Topic(), o.TopicID,
+			unmanageToRelease)}
 }
 
 func anotherTopic(o Object, found kafka.TopicID) topic.Refusal {
@@ -98,11 +112,13 @@ func anotherTopic(o Object, found kafka.TopicID) topic.Refusal {
 		known = cmp.Or(known, o.Made.ID.String())
 	}
 	if o.ClusterID == "" && o.Made == nil {
-		return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("Topic '%s' has topicId '%s' in this Kafka cluster, but this KafkaTopic owns topicId '%s', and nothing says "+
-			"in which cluster: it is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
+		return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
+			Message: fmt.Sprintf("Topic '%s' has topicId '%s' in this Kafka cluster, but this KafkaTopic owns topicId '%s', and nothing says "+
+				"in which cluster: it is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
 	}
-	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch, Message: fmt.Sprintf("Topic '%s' has topicId '%s' in Kafka, but this KafkaTopic owns topicId '%s': the topic was deleted and "+
-		"created again by somebody else, and is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
+	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
+		Message: fmt.Sprintf("Topic '%s' has topicId '%s' in Kafka, but this KafkaTopic owns topicId '%s': the topic was deleted and "+
+			"created again by somebody else, and is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
 }
 
 // The reasons of the Events of an object that is released while its topic stays.
@@ -118,11 +134,13 @@ func leftUnmanaged(o Object) topic.Refusal {
 }
 
 func leftToOthers(o Object, rivals []Claimant) topic.Refusal {
-	return topic.Refusal{Reason: EventLeftToOthers, Message: "Topic '" + o.Topic() + "' stays in Kafka: it is also managed by " + names(rivals)}
+	return topic.Refusal{Reason: EventLeftToOthers, Message: "Topic '" + o.Topic() + "' stays in Kafka: it is also managed by " +
+		names(rivals)}
 }
 
 func leftByPolicy(o Object) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: "Topic '" + o.Topic() + "' stays in Kafka: by the namespace policy it is not for namespace '" + o.Key.Namespace + "' to delete"}
+	return topic.Refusal{Reason: v1.ReasonPolicyViolation,
+		Message: "Topic '" + o.Topic() + "' stays in Kafka: by the namespace policy it is not for namespace '" + o.Key.Namespace + "' to delete"}
 }
 
 // maxNamed bounds how many rivals a message names; a status must stay small.

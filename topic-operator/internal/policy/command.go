@@ -31,8 +31,8 @@ const (
 	exitTrouble
 )
 
-// Command carries out the subcommand with the arguments that follow it, and returns the exit status: 0 for yes, 1 for an illegal policy or a
-// namespace that may not, 2 for wrong usage or a file that can't be read. Answers go to stdout; problems, one a line, to stderr.
+// Command carries out the subcommand with the arguments that follow it, and returns the exit status: 0 for yes, 1 for an illegal policy or
+// a namespace that may not, 2 for wrong usage or a file that can't be read. Answers go to stdout; problems, one a line, to stderr.
 func Command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	verb, rest := "", args
 	if len(args) > 0 {
@@ -91,7 +91,8 @@ func explain(file, topicName string, namespaces []string, stdin io.Reader, stdou
 		fmt.Fprintf(stdout, "Topic '%s' can't be managed from any namespace (%s)\n", topicName, because(g.rule, g.text))
 		return exitYes
 	}
-	fmt.Fprintf(stdout, "Topic '%s' can be managed from namespace '%s' only (%s, line %d)\n", topicName, g.namespace, because(g.rule, g.text), g.line)
+	fmt.Fprintf(stdout, "Topic '%s' can be managed from namespace '%s' only (%s, line %d)\n", topicName, g.namespace,
+		because(g.rule, g.text), g.line)
 	return exitYes
 }
 
@@ -122,7 +123,8 @@ func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, int) {
 // summary tells what a legal policy holds, and what in it may surprise.
 func (p *Policy) summary() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The policy is legal.\nnamespaces: %s\nprefixes: %d\ntopic names: %d\n", strings.Join(p.namespaces, ", "), len(p.prefixes), len(p.names))
+	fmt.Fprintf(&b, "The policy is legal.\nnamespaces: %s\nprefixes: %d\ntopic names: %d\n", strings.Join(p.namespaces, ", "), len(p.prefixes),
+		len(p.names))
 	if p.others.rule == RuleNone {
 		b.WriteString("other topics: none (a topic that nothing matches can't be managed from any namespace)\n")
 	} else {

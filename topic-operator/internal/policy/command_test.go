@@ -63,12 +63,14 @@ func TestExplainSaysWhoMayAndWhy(t *testing.T) {
 		status int
 		want   string
 	}{
-		"by a prefix":         {policy, []string{"x-1"}, 0, "Topic 'x-1' can be managed from namespace 'a' only (prefix 'x-', line 2)\n"},
-		"by its name":         {policy, []string{"z"}, 0, "Topic 'z' can be managed from namespace 'a' only (topic name 'z', line 2)\n"},
-		"as another":          {policy, []string{"w"}, 0, "Topic 'w' can be managed from namespace 'b' only (otherTopics, line 3)\n"},
-		"nobody":              {entries("a"), []string{"w"}, 0, "Topic 'w' can't be managed from any namespace (no topic name and no prefix matches, and no namespace has otherTopics)\n"},
-		"for the owner":       {policy, []string{"z", "a"}, 0, "Topic 'z' can be managed from namespace 'a' only (topic name 'z', line 2)\n"},
-		"for somebody else":   {policy, []string{"z", "b"}, 1, (&Violation{Namespace: "b", Topic: "z", Owner: "a", Rule: RuleTopicName, Entry: "z"}).Message() + "\n"},
+		"by a prefix": {policy, []string{"x-1"}, 0, "Topic 'x-1' can be managed from namespace 'a' only (prefix 'x-', line 2)\n"},
+		"by its name": {policy, []string{"z"}, 0, "Topic 'z' can be managed from namespace 'a' only (topic name 'z', line 2)\n"},
+		"as another":  {policy, []string{"w"}, 0, "Topic 'w' can be managed from namespace 'b' only (otherTopics, line 3)\n"},
+		"nobody": {entries("a"), []string{"w"}, 0,
+			"Topic 'w' can't be managed from any namespace (no topic name and no prefix matches, and no namespace has otherTopics)\n"},
+		"for the owner": {policy, []string{"z", "a"}, 0, "Topic 'z' can be managed from namespace 'a' only (topic name 'z', line 2)\n"},
+		"for somebody else": {policy, []string{"z", "b"}, 1,
+			(&Violation{Namespace: "b", Topic: "z", Owner: "a", Rule: RuleTopicName, Entry: "z"}).Message() + "\n"},
 		"for one of nobody's": {entries("a"), []string{"w", "a"}, 1, (&Violation{Namespace: "a", Topic: "w"}).Message() + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +95,10 @@ func TestWrongUsageExitsWithTwoAndSaysHow(t *testing.T) {
 		"check without a file":   {[]string{"check"}, "topic-operator: policy check takes one argument\n\n" + Usage},
 		"check with two files":   {[]string{"check", "-", "-"}, "topic-operator: policy check takes one argument\n\n" + Usage},
 		"explain without a name": {[]string{"explain", "-"}, "topic-operator: policy explain takes two or three arguments\n\n" + Usage},
-		"explain with too much":  {[]string{"explain", "-", "a", "b", "c"}, "topic-operator: policy explain takes two or three arguments\n\n" + Usage},
-		"no topic's name":        {[]string{"explain", "-", "a b"}, "topic-operator: \"a b\" is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them\n"},
+		"explain with too much": {[]string{"explain", "-", "a", "b", "c"},
+			"topic-operator: policy explain takes two or three arguments\n\n" + Usage},
+		"no topic's name": {[]string{"explain", "-", "a b"},
+			"topic-operator: \"a b\" is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if status, out, problems := call(ofA, c.args...); status != 2 || out != "" || problems != c.want {

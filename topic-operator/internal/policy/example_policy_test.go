@@ -31,11 +31,13 @@ func TestTheExampleMeansWhatItSays(t *testing.T) {
 		namespace string
 		topics    []string
 	}{
-		"prefixes and names of team.a":               {"team.a", []string{"foo-app.x", "foo-app.y", "bar-app-x", "bar-app-y", "config-foo"}},
-		"prefixes and names of team.b":               {"team.b", []string{"quux-app.x", "quux-app.y", "config-quux"}},
-		"all the others of the cluster's admins":     {"kafka.cluster.admins", []string{"config-gee", "__consumer_offsets", "__transaction_state"}},
-		"a prefix alone is a name that begins so":    {"team.a", []string{"foo-app.", "bar-app-"}},
-		"half a prefix and more than a name are not": {"kafka.cluster.admins", []string{"foo-app", "bar-ap", "config-foo2", "config-", "Foo-app.x", "x-foo-app.", "zzz", "."}},
+		"prefixes and names of team.a": {"team.a", []string{"foo-app.x", "foo-app.y", "bar-app-x", "bar-app-y", "config-foo"}},
+		"prefixes and names of team.b": {"team.b", []string{"quux-app.x", "quux-app.y", "config-quux"}},
+		"all the others of the cluster's admins": {"kafka.cluster.admins",
+			[]string{"config-gee", "__consumer_offsets", "__transaction_state"}},
+		"a prefix alone is a name that begins so": {"team.a", []string{"foo-app.", "bar-app-"}},
+		"half a prefix and more than a name are not": {"kafka.cluster.admins",
+			[]string{"foo-app", "bar-ap", "config-foo2", "config-", "Foo-app.x", "x-foo-app.", "zzz", "."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, topic := range c.topics {

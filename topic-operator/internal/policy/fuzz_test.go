@@ -60,8 +60,8 @@ func probes(list []entry) []string {
 	return all
 }
 
-// FuzzCheck: whatever namespace and topic are asked for, Check does not panic, agrees with the policy's entries read one by one, and explains a
-// refusal in one and the same sentence each time.
+// FuzzCheck: whatever namespace and topic are asked for, Check does not panic, agrees with the policy's entries read one by one, and
+// explains a refusal in one and the same sentence each time.
 func FuzzCheck(f *testing.F) {
 	f.Add("team.a", "foo-app.x")
 	f.Add("team.b", "config-foo")

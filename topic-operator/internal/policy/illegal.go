@@ -11,8 +11,8 @@ const maxListed = 100
 
 // IllegalError says everything that is wrong with a policy.
 type IllegalError struct {
-	// Problems are the problems, one sentence each: what is wrong, where, and what to do. At least one, at most 100. Every pair of entries that
-	// break a rule together is a problem of its own.
+	// Problems are the problems, one sentence each: what is wrong, where, and what to do. At least one, at most 100. Every pair of entries
+	// that break a rule together is a problem of its own.
 	Problems []string
 	// More is how many problems there are beyond those.
 	More int

@@ -55,7 +55,8 @@ func (r *reader) document(data []byte) *yaml.Node {
 	err := decoder.Decode(&document)
 	switch {
 	case errors.Is(err, io.EOF) || err == nil && isNull(document.Content[0]):
-		r.add("the policy is empty: write the key '%s' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE", keyPolicy)
+		r.add("the policy is empty: write the key '%s' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE",
+			keyPolicy)
 		return nil
 	case err == nil:
 		if err = decoder.Decode(&next); errors.Is(err, io.EOF) {
@@ -145,7 +146,8 @@ func (r *reader) texts(fields map[string]*yaml.Node, key string, rule Rule, what
 		case n.Value == "":
 			r.add("line %d: %s is empty: to give a namespace all topics that are not named elsewhere, set '%s: true'", n.Line, what, keyOthers)
 		case !legal(n.Value):
-			r.add("line %d: %.260q can't be %s: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone", n.Line, n.Value, what)
+			r.add("line %d: %.260q can't be %s: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone",
+				n.Line, n.Value, what)
 		default:
 			grants = append(grants, grant{rule: rule, text: n.Value, line: n.Line})
 		}

@@ -22,11 +22,13 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 		text string
 		want []string
 	}{
-		"an empty file":       {"", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
-		"only a comment":      {"# nothing\n---\n", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
-		"not YAML":            {"policy: [", []string{"not YAML: line 1: did not find expected node content"}},
-		"a missing colon":     {strings.Replace(policyExample, "topicNamePrefixes:\n  - quux", "topicNamePrefixes\n  - quux", 1), []string{"not YAML: line 10: could not find expected ':'"}},
-		"two documents":       {entries("a") + "---\n" + entries("b"), []string{"line 3: a second YAML document begins: put the whole policy into one"}},
+		"an empty file":  {"", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"only a comment": {"# nothing\n---\n", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"not YAML":       {"policy: [", []string{"not YAML: line 1: did not find expected node content"}},
+		"a missing colon": {strings.Replace(policyExample, "topicNamePrefixes:\n  - quux", "topicNamePrefixes\n  - quux", 1),
+			[]string{"not YAML: line 10: could not find expected ':'"}},
+		"two documents": {entries("a") + "---\n" + entries("b"),
+			[]string{"line 3: a second YAML document begins: put the whole policy into one"}},
 		"a broken second one": {entries("a") + "---\nx: [", []string{"not YAML: line 4: did not find expected node content"}},
 		"text":                {"policy", []string{"line 1: the policy must be a mapping with the key 'policy', not text"}},
 		"no list":             {"policy: {a: b}", []string{"line 1: 'policy' must be a list of namespaces, not a mapping"}},
@@ -40,31 +42,40 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 			"line 2: unknown key \"topicNamePrefix\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' only"}},
 		"a key in other letters": {entries("a, topicnames: [b]"), []string{
 			"line 2: unknown key \"topicnames\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' only"}},
-		"a merge key":               {"policy:\n- &a {namespace: a}\n- {<<: *a}\n", []string{"line 3: unknown key \"<<\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' only", "line 3: an entry has no 'namespace': name the namespace that it is about"}},
-		"an alias":                  {"policy:\n- {namespace: a, topicNames: &x [b]}\n- {namespace: c, topicNames: *x}\n", []string{"line 3: 'topicNames' must be a list, not an alias"}},
-		"a key twice":               {"policy:\n- namespace: a\n  namespace: b\n", []string{"line 3: key 'namespace' stands a second time: write it once"}},
-		"policy twice":              {entries("a") + entries("b"), []string{"line 3: key 'policy' stands a second time: write it once"}},
-		"no namespace":              {"policy: [{topicNames: [a]}]", []string{"line 1: an entry has no 'namespace': name the namespace that it is about"}},
-		"namespace without value":   {entries(""), []string{"line 2: an entry has no 'namespace': name the namespace that it is about"}},
-		"namespace of a wrong type": {entries("[a]") + "- {namespace: 1}\n", []string{"line 2: 'namespace' must be text, not a list", "line 3: 'namespace' must be text, not a number: put it in quotes"}},
-		"an illegal namespace":      {entries("Team_A"), []string{"line 2: \"Team_A\" is not the name of a namespace: use lower-case letters, digits and -"}},
-		"prefixes that are text":    {entries("a, topicNamePrefixes: b"), []string{"line 2: 'topicNamePrefixes' must be a list, not text"}},
-		"names that are a mapping":  {entries("a, topicNames: {b: c}"), []string{"line 2: 'topicNames' must be a list, not a mapping"}},
+		"a merge key": {"policy:\n- &a {namespace: a}\n- {<<: *a}\n",
+			[]string{"line 3: unknown key \"<<\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' only", "line 3: an entry has no 'namespace': name the namespace that it is about"}},
+		"an alias": {"policy:\n- {namespace: a, topicNames: &x [b]}\n- {namespace: c, topicNames: *x}\n",
+			[]string{"line 3: 'topicNames' must be a list, not an alias"}},
+		"a key twice": {"policy:\n- namespace: a\n  namespace: b\n",
+			[]string{"line 3: key 'namespace' stands a second time: write it once"}},
+		"policy twice": {entries("a") + entries("b"), []string{"line 3: key 'policy' stands a second time: write it once"}},
+		"no namespace": {"policy: [{topicNames: [a]}]",
+			[]string{"line 1: an entry has no 'namespace': name the namespace that it is about"}},
+		"namespace without value": {entries(""), []string{"line 2: an entry has no 'namespace': name the namespace that it is about"}},
+		"namespace of a wrong type": {entries("[a]") + "- {namespace: 1}\n",
+			[]string{"line 2: 'namespace' must be text, not a list", "line 3: 'namespace' must be text, not a number: put it in quotes"}},
+		"an illegal namespace":     {entries("Team_A"), []string{"line 2: \"Team_A\" is not the name of a namespace: use lower-case letters, digits and -"}},
+		"prefixes that are text":   {entries("a, topicNamePrefixes: b"), []string{"line 2: 'topicNamePrefixes' must be a list, not text"}},
+		"names that are a mapping": {entries("a, topicNames: {b: c}"), []string{"line 2: 'topicNames' must be a list, not a mapping"}},
 		"names that are no texts": {entries("a, topicNames: [1, 1.5, true, 2024-01-01, ~, [x], !own z]"), []string{
 			"line 2: a topic name must be text, not a number: put it in quotes", "line 2: a topic name must be text, not a number: put it in quotes",
-			"line 2: a topic name must be text, not true or false: put it in quotes", "line 2: a topic name must be text, not a date: put it in quotes",
-			"line 2: a topic name must be text, not nothing", "line 2: a topic name must be text, not a list", "line 2: a topic name must be text, not a value of type !own: put it in quotes"}},
-		"an empty prefix": {entries("a, topicNamePrefixes: ['']"), []string{"line 2: a prefix is empty: to give a namespace all topics that are not named elsewhere, set 'otherTopics: true'"}},
-		"an empty name":   {entries("a, topicNames: ['']"), []string{"line 2: a topic name is empty: to give a namespace all topics that are not named elsewhere, set 'otherTopics: true'"}},
+			"line 2: a topic name must be text, not true or false: put it in quotes",
+			"line 2: a topic name must be text, not a date: put it in quotes",
+			"line 2: a topic name must be text, not nothing", "line 2: a topic name must be text, not a list",
+			"line 2: a topic name must be text, not a value of type !own: put it in quotes"}},
+		"an empty prefix": {entries("a, topicNamePrefixes: ['']"),
+			[]string{"line 2: a prefix is empty: to give a namespace all topics that are not named elsewhere, set 'otherTopics: true'"}},
+		"an empty name": {entries("a, topicNames: ['']"), []string{"line 2: a topic name is empty: to give a namespace all topics that are not named elsewhere, set 'otherTopics: true'"}},
 		"a wildcard": {entries("a, topicNamePrefixes: [b*], topicNames: ['c d']"), []string{
 			"line 2: \"b*\" can't be a prefix: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone",
 			"line 2: \"c d\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone"}},
 		"names that Kafka reserves": {entries("a, topicNames: [., ..]"), []string{
 			"line 2: \".\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone",
 			"line 2: \"..\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone"}},
-		"other topics as text":  {entries("a, otherTopics: 'true'"), []string{"line 2: 'otherTopics' must be true or false, not text"}},
-		"other topics as a no":  {entries("a, otherTopics: yes"), []string{"line 2: 'otherTopics' must be true or false, not text"}},
-		"other topics as a lie": {entries("a, otherTopics: !!bool maybe"), []string{"line 2: 'otherTopics' must be true or false, not true or false"}},
+		"other topics as text": {entries("a, otherTopics: 'true'"), []string{"line 2: 'otherTopics' must be true or false, not text"}},
+		"other topics as a no": {entries("a, otherTopics: yes"), []string{"line 2: 'otherTopics' must be true or false, not text"}},
+		"other topics as a lie": {entries("a, otherTopics: !!bool maybe"),
+			[]string{"line 2: 'otherTopics' must be true or false, not true or false"}},
 		"problems of all kinds": {"policy:\n- {namespace: A}\n- {namespace: b, topicNames: [x, y*], topicNamePrefixes: [x]}\n", []string{
 			`line 2: "A" is not the name of a namespace: use lower-case letters, digits and -`,
 			`line 3: "y*" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone`,
@@ -112,7 +123,8 @@ func TestWhatIsLegalIsTaken(t *testing.T) {
 }
 
 func TestEntriesOfOneNamespaceAreTakenTogether(t *testing.T) {
-	p := legal(t, entries("a, topicNamePrefixes: [x-]", "b, topicNames: [z]", "a, topicNamePrefixes: [y-]", "a, topicNames: [w], otherTopics: true"))
+	p := legal(t, entries("a, topicNamePrefixes: [x-]", "b, topicNames: [z]", "a, topicNamePrefixes: [y-]",
+		"a, topicNames: [w], otherTopics: true"))
 	for _, topic := range []string{"x-1", "y-1", "w", "anything"} {
 		if v := p.Check("a", topic); v != nil {
 			t.Error(v.Message())

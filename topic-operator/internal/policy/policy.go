@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Policy maps each topic to at most one namespace. Parse makes it; it never changes. A nil *Policy is no policy at all: Check allows everything.
+// Policy maps each topic to at most one namespace. Parse makes it; it never changes. A nil *Policy is no policy at all: Check allows
+// everything.
 type Policy struct {
 	// prefixes are sorted by their texts. None begins with another one, which is what lets claim look at one of them only.
 	prefixes []grant
@@ -81,7 +82,8 @@ func (p *Policy) claim(topicName string) grant {
 	return p.others
 }
 
-// Check returns how the policy forbids KafkaTopics of the namespace to manage the topic; nil if it allows it. A nil *Policy allows everything.
+// Check returns how the policy forbids KafkaTopics of the namespace to manage the topic; nil if it allows it. A nil *Policy allows
+// everything.
 func (p *Policy) Check(namespace, topicName string) *Violation {
 	if p == nil {
 		return nil

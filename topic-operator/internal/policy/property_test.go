@@ -74,7 +74,8 @@ func offences(list []entry) map[string]int {
 func told(err *IllegalError) map[string]int {
 	found := map[string]int{"others": 0}
 	for _, problem := range err.Problems {
-		for mark, rule := range map[string]string{"list a prefix once": "disjoint", "must not overlap": "disjoint", "leave out the name": "covered",
+		for mark, rule := range map[string]string{"list a prefix once": "disjoint", "must not overlap": "disjoint",
+			"leave out the name":       "covered",
 			"no listed name may begin": "covered", "may list a topic name": "listed", "may have the other topics": "others"} {
 			if strings.Contains(problem, mark) {
 				found[rule]++
@@ -88,7 +89,8 @@ func told(err *IllegalError) map[string]int {
 func claimants(list []entry, topic string) []string {
 	var direct, rest []string
 	for _, e := range list {
-		if slices.Contains(e.TopicNames, topic) || slices.ContainsFunc(e.TopicNamePrefixes, func(p string) bool { return strings.HasPrefix(topic, p) }) {
+		if slices.Contains(e.TopicNames, topic) || slices.ContainsFunc(e.TopicNamePrefixes,
+			func(p string) bool { return strings.HasPrefix(topic, p) }) {
 			direct = append(direct, e.Namespace)
 		}
 		if e.OtherTopics {
@@ -132,7 +134,8 @@ func randomPolicy(random *rand.Rand) []entry {
 	}
 	list := make([]entry, 1+random.IntN(4))
 	for i := range list {
-		list[i] = entry{Namespace: string(rune('x' + random.IntN(3))), TopicNamePrefixes: pick(2), TopicNames: pick(2), OtherTopics: random.IntN(4) == 0}
+		list[i] = entry{Namespace: string(rune('x' + random.IntN(3))), TopicNamePrefixes: pick(2), TopicNames: pick(2),
+			OtherTopics: random.IntN(4) == 0}
 	}
 	return list
 }

@@ -7,7 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fields returns a mapping's values by their keys. Keys that are not allowed or stand twice are problems, and left out; something else than a mapping is one too.
+// fields returns a mapping's values by their keys. Keys that are not allowed or stand twice are problems, and left out; something else than
+// a mapping is one too.
 func (r *reader) fields(n *yaml.Node, what string, allowed ...string) (map[string]*yaml.Node, bool) {
 	if n.Kind != yaml.MappingNode {
 		r.add("line %d: %s must be a mapping with %s, not %s", n.Line, what, keys(allowed), kind(n))

@@ -14,7 +14,8 @@ type Violation struct {
 	Entry string
 }
 
-// Message returns one sentence for the condition: who may manage the topic, by which rule, and what to do. The same violation has the same message.
+// Message returns one sentence for the condition: who may manage the topic, by which rule, and what to do. The same violation has the same
+// message.
 func (v *Violation) Message() string {
 	if v.Rule == RuleNone {
 		return fmt.Sprintf("Topic '%s' can't be managed from namespace '%s', nor from any other (namespace policy: %s): rename the topic, or change the policy",

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// DefaultInterval is how often a Watcher looks at its file. The kubelet takes up to a minute to bring a changed ConfigMap, so more often gains nothing.
+// DefaultInterval is how often a Watcher looks at its file. The kubelet takes up to a minute to bring a changed ConfigMap, so more often
+// gains nothing.
 const DefaultInterval = 2 * time.Second
 
 // Settings are how a Watcher works, and whom it tells. All of them may be left out.
@@ -49,9 +50,9 @@ type sighting struct {
 	problem string
 }
 
-// Load reads the policy, and returns a Watcher that holds it. The error is about a file that can't be read, or wraps an *IllegalError; it stops
-// the start of the operator, because without the policy it would let everybody manage everything (docs/decisions/namespace-policy.md). Without a path there is
-// no policy, and nothing to follow.
+// Load reads the policy, and returns a Watcher that holds it. The error is about a file that can't be read, or wraps an *IllegalError; it
+// stops the start of the operator, because without the policy it would let everybody manage everything
+// (docs/decisions/namespace-policy.md). Without a path there is no policy, and nothing to follow.
 func Load(path string, settings Settings) (*Watcher, error) {
 	if settings.Interval == 0 {
 		settings.Interval = DefaultInterval

@@ -30,7 +30,8 @@ var (
 	ofB = entries("b, otherTopics: true")
 	// twoPairs has two pairs that break a rule.
 	twoPairs = entries("a, topicNamePrefixes: [x-, x-y], otherTopics: true", "b, otherTopics: true")
-	pairs    = []string{"prefix 'x-' of namespace 'a'", "prefix 'x-y' of namespace 'a'", "otherTopics is true at namespace 'a' (line 2) and at namespace 'b' (line 3)"}
+	pairs    = []string{"prefix 'x-' of namespace 'a'", "prefix 'x-y' of namespace 'a'",
+		"otherTopics is true at namespace 'a' (line 2) and at namespace 'b' (line 3)"}
 )
 
 // journal is what a Watcher says, and to whom.
@@ -295,7 +296,8 @@ func TestARunningWatcherFollows(t *testing.T) {
 	}
 }
 
-// configMapMount is a folder as the kubelet makes it: policy.yaml leads through ..data to a folder of the day, and a change exchanges ..data.
+// configMapMount is a folder as the kubelet makes it: policy.yaml leads through ..data to a folder of the day, and a change exchanges
+// ..data.
 func configMapMount(t *testing.T) (string, func(string)) {
 	mount := t.TempDir()
 	at := func(name string) string { return filepath.Join(mount, name) }

@@ -41,8 +41,8 @@ type flags struct {
 	all, yes                                 bool
 }
 
-// Command carries out the subcommand with the arguments that follow it, and returns the exit status. The question goes to stderr, and the answer
-// is read from stdin.
+// Command carries out the subcommand with the arguments that follow it, and returns the exit status. The question goes to stderr, and the
+// answer is read from stdin.
 func Command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	f, err := parse(args)
 	switch {
@@ -90,7 +90,8 @@ func parse(args []string) (flags, error) {
 func (f flags) connect() (client.Client, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
 	if err != nil {
 		return nil, err
 	}

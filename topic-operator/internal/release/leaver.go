@@ -20,8 +20,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 )
 
-// Leaver knows which KafkaTopics to release (docs/decisions/leaving.md) when the operator stops: those in namespaces that are terminating, and those of Kafka clusters whose
-// Kafka is being deleted. Kubernetes stops the operator before it deletes the objects of its namespace, and nobody would release them then.
+// Leaver knows which KafkaTopics to release (docs/decisions/leaving.md) when the operator stops: those in namespaces that are terminating,
+// and those of Kafka clusters whose Kafka is being deleted. Kubernetes stops the operator before it deletes the objects of its namespace,
+// and nobody would release them then.
 //
 // It runs on the leader, where it takes note of the Kafkas that exist: one that is gone at the end was deleted, and one that never
 // existed says nothing. Without the right to read Kafkas only namespaces count.
@@ -94,7 +95,8 @@ func (l *Leaver) scopes() []string {
 	return l.Namespaces
 }
 
-// Leave releases what nobody will look after. Call it when the manager has ended, with a context that bounds it. It does nothing on a standby.
+// Leave releases what nobody will look after. Call it when the manager has ended, with a context that bounds it. It does nothing on a
+// standby.
 func (l *Leaver) Leave(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +191,8 @@ func isTerminating(ctx context.Context, c client.Client, namespace string) (bool
 	name := metav1.ObjectMeta{Namespace: namespace, GenerateName: "topic-operator-"}
 	regarding := corev1.ObjectReference{APIVersion: v1.GroupVersion.String(), Kind: "KafkaTopic", Namespace: namespace}
 	attempts := []client.Object{
-		&eventsv1.Event{ObjectMeta: name, Regarding: regarding, EventTime: metav1.NowMicro(), Reason: "Stopping", Action: "Stop", Type: corev1.EventTypeNormal,
+		&eventsv1.Event{ObjectMeta: name, Regarding: regarding, EventTime: metav1.NowMicro(), Reason: "Stopping", Action: "Stop",
+			Type:                corev1.EventTypeNormal,
 			ReportingController: "topic-operator", ReportingInstance: "topic-operator"},
 		&corev1.Event{ObjectMeta: name, InvolvedObject: regarding},
 		&v1.KafkaTopic{ObjectMeta: name, Spec: &v1.KafkaTopicSpec{}}, // the Role of Strimzi's standalone operator allows nothing else

@@ -44,7 +44,8 @@ func held(ctx context.Context, c client.Reader, wanted func(*v1.KafkaTopic) bool
 	}
 }
 
-// free removes the operator's finalizer from an object, and no other. An object that is gone, or whose name another one took, is left alone.
+// free removes the operator's finalizer from an object, and no other. An object that is gone, or whose name another one took, is left
+// alone.
 func free(ctx context.Context, c client.Client, kt *v1.KafkaTopic) error {
 	key, uid := client.ObjectKeyFromObject(kt), kt.UID
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {

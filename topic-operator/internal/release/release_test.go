@@ -58,7 +58,8 @@ func startServer() error {
 	if err != nil {
 		return err
 	}
-	env := &envtest.Environment{BinaryAssetsDirectory: binaries, CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true,
+	env := &envtest.Environment{BinaryAssetsDirectory: binaries, CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")},
+		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
 	if _, err := env.Start(); err != nil {
 		return err
@@ -112,7 +113,8 @@ func (w *world) user(rules []rbacv1.PolicyRule, namespaces ...string) client.Cli
 	for _, ns := range namespaces {
 		meta := metav1.ObjectMeta{Namespace: ns, Name: name}
 		w.Expect(w.admin.Create(w.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules})).To(Succeed())
-		w.Expect(w.admin.Create(w.t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		w.Expect(w.admin.Create(w.t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta,
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}}})).To(Succeed())
 	}
 	c := w.client(user.Config())
@@ -132,13 +134,15 @@ func (w *world) ours() []rbacv1.PolicyRule {
 
 // strimzis are the rights of Strimzi's standalone Topic Operator (02-Role-strimzi-topic-operator.yaml).
 var strimzis = []rbacv1.PolicyRule{
-	{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics"}, Verbs: []string{"get", "list", "watch", "create", "patch", "update", "delete"}},
+	{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics"},
+		Verbs: []string{"get", "list", "watch", "create", "patch", "update", "delete"}},
 	{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/status"}, Verbs: []string{"get", "patch", "update"}},
 }
 
 func (w *world) topic(namespace, name, cluster string, finalizers ...string) {
 	w.t.Helper()
-	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: finalizers, Labels: map[string]string{v1.LabelCluster: cluster}}, Spec: &v1.KafkaTopicSpec{}}
+	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: finalizers,
+		Labels: map[string]string{v1.LabelCluster: cluster}}, Spec: &v1.KafkaTopicSpec{}}
 	w.Expect(w.admin.Create(w.t.Context(), kt)).To(Succeed())
 }
 
@@ -248,22 +252,26 @@ func TestTheTopicsOfADeletedKafkaAreReleased(t *testing.T) {
 		return &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: &v1.KafkaSpec{}}
 	}
 	create := func(w *world, k *v1.Kafka) {
-		o := map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Kafka", "metadata": map[string]any{"namespace": k.Namespace, "name": k.Name, "finalizers": k.Finalizers},
-			"spec": map[string]any{"kafka": map[string]any{"listeners": []any{map[string]any{"name": "plain", "port": int64(9092), "type": "internal", "tls": false}}}}}
+		o := map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Kafka",
+			"metadata": map[string]any{"namespace": k.Namespace, "name": k.Name, "finalizers": k.Finalizers},
+			"spec": map[string]any{"kafka": map[string]any{"listeners": []any{map[string]any{"name": "plain", "port": int64(9092),
+				"type": "internal", "tls": false}}}}}
 		w.Expect(w.admin.Create(w.t.Context(), unstructuredOf(o))).To(Succeed())
 	}
 	for name, c := range map[string]struct {
 		before, after func(w *world, ns string)
 		released      bool
 	}{
-		"it is gone": {func(w *world, ns string) { create(w, kafka(ns, "mine")) }, func(w *world, ns string) { w.delete(kafka(ns, "mine")) }, true},
+		"it is gone": {func(w *world, ns string) { create(w, kafka(ns, "mine")) },
+			func(w *world, ns string) { w.delete(kafka(ns, "mine")) }, true},
 		"it is about to go": {func(w *world, ns string) { k := kafka(ns, "mine"); k.Finalizers = []string{foreign}; create(w, k) },
 			func(w *world, ns string) { w.delete(kafka(ns, "mine")) }, true},
 		"another one has its name": {func(w *world, ns string) { create(w, kafka(ns, "mine")) },
 			func(w *world, ns string) { w.delete(kafka(ns, "mine")); create(w, kafka(ns, "mine")) }, true},
-		"it is still there":       {func(w *world, ns string) { create(w, kafka(ns, "mine")) }, func(*world, string) {}, false},
-		"another one was deleted": {func(w *world, ns string) { create(w, kafka(ns, "other")) }, func(w *world, ns string) { w.delete(kafka(ns, "other")) }, false},
-		"there was never one":     {func(*world, string) {}, func(*world, string) {}, false},
+		"it is still there": {func(w *world, ns string) { create(w, kafka(ns, "mine")) }, func(*world, string) {}, false},
+		"another one was deleted": {func(w *world, ns string) { create(w, kafka(ns, "other")) },
+			func(w *world, ns string) { w.delete(kafka(ns, "other")) }, false},
+		"there was never one": {func(*world, string) {}, func(*world, string) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -286,12 +294,14 @@ func TestWithoutRightsNothingIsReleasedAndItIsSaid(t *testing.T) {
 	ns := w.namespace()
 	w.topic(ns, "a", "mine", v1.FinalizerTopicOperator)
 	var log strings.Builder
-	rules := []rbacv1.PolicyRule{{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics", "kafkas"}, Verbs: []string{"get", "list"}}}
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics", "kafkas"},
+		Verbs: []string{"get", "list"}}}
 	l := w.leaver(w.user(rules, ns), &log, ns)
 	w.deleteNamespace(ns)
 	w.Expect(l.Leave(t.Context())).To(Succeed())
 	w.Expect(w.finalizers(ns)).To(Equal(map[string]string{"a": v1.FinalizerTopicOperator}))
-	w.Expect(log.String()).To(And(ContainSubstring("level=WARN"), ContainSubstring("It is not known of all KafkaTopics whether to release them")))
+	w.Expect(log.String()).To(And(ContainSubstring("level=WARN"),
+		ContainSubstring("It is not known of all KafkaTopics whether to release them")))
 }
 
 func TestCommand(t *testing.T) {
@@ -312,8 +322,10 @@ func TestCommand(t *testing.T) {
 	for _, answer := range []string{"", "n\n", "\n", "perhaps\n"} {
 		status, out, question := call(answer)
 		w.Expect(status).To(Equal(exitNotDone))
-		w.Expect(out).To(And(ContainSubstring("NAMESPACE"), ContainSubstring("deleted"), Not(ContainSubstring("alive")), Not(ContainSubstring("released"))))
-		w.Expect(question).To(And(ContainSubstring("from 1 KafkaTopics? Their topics stay in Kafka. [y/N]"), ContainSubstring("Nothing was changed.")))
+		w.Expect(out).To(And(ContainSubstring("NAMESPACE"), ContainSubstring("deleted"), Not(ContainSubstring("alive")),
+			Not(ContainSubstring("released"))))
+		w.Expect(question).To(And(ContainSubstring("from 1 KafkaTopics? Their topics stay in Kafka. [y/N]"),
+			ContainSubstring("Nothing was changed.")))
 	}
 	w.Expect(w.finalizers(ns)).To(HaveLen(3))
 	status, out, _ := call("y\n")
@@ -341,12 +353,14 @@ func TestWrongUsageOfTheCommand(t *testing.T) {
 		"--selector=a b: ":                      {"--namespace", "a", "--selector", "a b"},
 	} {
 		var out, problems strings.Builder
-		if status := Command(t.Context(), args, strings.NewReader(""), &out, &problems); status != exitUsage || !strings.Contains(problems.String(), want) || !strings.Contains(problems.String(), Usage) {
+		if status := Command(t.Context(), args, strings.NewReader(""), &out, &problems); status != exitUsage ||
+			!strings.Contains(problems.String(), want) || !strings.Contains(problems.String(), Usage) {
 			t.Errorf("%q: status %d, %s", args, status, problems.String())
 		}
 	}
 	var out, problems strings.Builder
-	if status := Command(t.Context(), []string{"--help"}, strings.NewReader(""), &out, &problems); status != exitDone || out.String() != Usage {
+	if status := Command(t.Context(), []string{"--help"}, strings.NewReader(""), &out, &problems); status != exitDone ||
+		out.String() != Usage {
 		t.Errorf("--help: status %d, %s%s", status, out.String(), problems.String())
 	}
 }

@@ -1,5 +1,5 @@
-// Package schema finds out which fields of a KafkaTopic the API server keeps. Another CustomResourceDefinition than the operator's, such as Strimzi's,
-// drops status.clusterId and spec.managed in silence (docs/decisions/pruned-fields.md).
+// Package schema finds out which fields of a KafkaTopic the API server keeps. Another CustomResourceDefinition than the operator's, such as
+// Strimzi's, drops status.clusterId and spec.managed in silence (docs/decisions/pruned-fields.md).
 package schema
 
 import (
@@ -152,8 +152,8 @@ var (
 	errDropsClusterID = errors.New("the CustomResourceDefinition of KafkaTopics drops status.clusterId")
 )
 
-// set notes whether the clusterId is kept, by the document of this path; empty is the answer to a patch, which overrules the document that was read last, as
-// long as no other one is published.
+// set notes whether the clusterId is kept, by the document of this path; empty is the answer to a patch, which overrules the document that
+// was read last, as long as no other one is published.
 func (w *Watcher) set(keeps bool, path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

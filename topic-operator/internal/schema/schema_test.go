@@ -65,7 +65,8 @@ func TestTheSchemaIsFollowed(t *testing.T) {
 	for i, c := range []struct {
 		status, spec string
 		keeps        bool
-	}{{oursStatus, oursSpec, true}, {strimziStatus, strimziSpec, false}, {oursStatus, oursSpec, true}, {`{"x-kubernetes-preserve-unknown-fields":true}`, strimziSpec, true}, {`{}`, oursSpec, false}} {
+	}{{oursStatus, oursSpec, true}, {strimziStatus, strimziSpec, false}, {oursStatus, oursSpec, true},
+		{`{"x-kubernetes-preserve-unknown-fields":true}`, strimziSpec, true}, {`{}`, oursSpec, false}} {
 		s.publish(c.status, c.spec)
 		w.Look(t.Context())
 		w.Look(t.Context())
@@ -76,7 +77,8 @@ func TestTheSchemaIsFollowed(t *testing.T) {
 	if !slices.Equal(s.told, []bool{false, true, false}) {
 		t.Errorf("told %v", s.told)
 	}
-	for _, words := range []string{"drops status.clusterId", "drops spec.managed", "keeps status.clusterId again", "keeps spec.managed again"} {
+	for _, words := range []string{"drops status.clusterId", "drops spec.managed", "keeps status.clusterId again",
+		"keeps spec.managed again"} {
 		if !strings.Contains(strings.Join(s.lines, "\n"), words) {
 			t.Errorf("nothing says %q: %q", words, s.lines)
 		}

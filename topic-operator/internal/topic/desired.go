@@ -28,9 +28,11 @@ type Desired struct {
 // DesiredOf reads the specification of a KafkaTopic. A specification that can't be put in Kafka's terms is a Refusal.
 func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 	if kt.Spec == nil {
-		return Desired{}, &Refusal{Reason: v1.ReasonNotSupported, Message: "Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"}
+		return Desired{}, &Refusal{Reason: v1.ReasonNotSupported,
+			Message: "Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"}
 	}
-	d := Desired{Name: kt.TopicName(), Partitions: brokerDefault, Replicas: brokerDefault, Config: make(map[string]string, len(kt.Spec.Config)), Named: namedThrottles(kt.Status.Conditions)}
+	d := Desired{Name: kt.TopicName(), Partitions: brokerDefault, Replicas: brokerDefault,
+		Config: make(map[string]string, len(kt.Spec.Config)), Named: namedThrottles(kt.Status.Conditions)}
 	if kt.Spec.Partitions != nil {
 		d.Partitions = *kt.Spec.Partitions
 	}
@@ -47,9 +49,11 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 		switch {
 		case errors.Is(err, v1.ErrNullConfigValue):
 			// Kafka's own answer to a null value; not asking saves the round trip and the half-applied change.
-			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: "InvalidConfigurationException: Null value not supported for topic configs: " + key}
+			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError,
+				Message: "InvalidConfigurationException: Null value not supported for topic configs: " + key}
 		case err != nil:
-			return Desired{}, &Refusal{Reason: v1.ReasonInternalError, Message: fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
+			return Desired{}, &Refusal{Reason: v1.ReasonInternalError,
+				Message: fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
 		}
 		if err := kafka.CheckConfig(key, text); err != nil {
 			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: err.Error()}

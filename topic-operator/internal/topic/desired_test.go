@@ -26,9 +26,11 @@ func TestDesired(t *testing.T) {
 		want Desired
 	}{
 		"an empty spec takes Kafka's defaults": {`{}`, Desired{Name: "orders", Partitions: -1, Replicas: -1}},
-		"everything":                           {`{"topicName":"__x","partitions":3,"replicas":2}`, Desired{Name: "__x", Partitions: 3, Replicas: 2}},
+		"everything": {`{"topicName":"__x","partitions":3,"replicas":2}`,
+			Desired{Name: "__x", Partitions: 3, Replicas: 2}},
 		"values of every type": {`{"config":{"s":"text","i":7200000,"l":9223372036854775807,"d":0.5,"b":true,"a":["compact","delete"]}}`,
-			Desired{Name: "orders", Partitions: -1, Replicas: -1, Config: map[string]string{"s": "text", "i": "7200000", "l": "9223372036854775807", "d": "0.5", "b": "true", "a": "compact,delete"}}},
+			Desired{Name: "orders", Partitions: -1, Replicas: -1,
+				Config: map[string]string{"s": "text", "i": "7200000", "l": "9223372036854775807", "d": "0.5", "b": "true", "a": "compact,delete"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -44,17 +46,23 @@ func TestDesired(t *testing.T) {
 
 func TestDesiredRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
-		"shouldFailTheReconciliationWithNullConfig":       {`{"config":{"retention.ms":null}}`, "KafkaError: InvalidConfigurationException: Null value not supported for topic configs: retention.ms"},
-		"shouldFailTheReconciliationWithUnexpectedConfig": {`{"config":{"retention.ms":{"a":1}}}`, `InternalError: Invalid value for topic config 'retention.ms': {"a":1}`},
+		"shouldFailTheReconciliationWithNullConfig": {`{"config":{"retention.ms":null}}`,
+			"KafkaError: InvalidConfigurationException: Null value not supported for topic configs: retention.ms"},
+		"shouldFailTheReconciliationWithUnexpectedConfig": {`{"config":{"retention.ms":{"a":1}}}`,
+			`InternalError: Invalid value for topic config 'retention.ms': {"a":1}`},
 		"a name that is none": {`{"topicName":"a b"}`,
 			"KafkaError: InvalidTopicException: Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
 		"a name that is too long": {`{"topicName":"` + strings.Repeat("x", 70_000) + `"}`,
-			"KafkaError: InvalidTopicException: Topic name is invalid: the length of '" + strings.Repeat("x", 253) + "...' is longer than the max allowed length 249"},
-		"a key that is too long": {`{"config":{"` + strings.Repeat("k", 1025) + `":1}}`, "KafkaError: InvalidConfigurationException: Unknown topic config name: " + strings.Repeat("k", 253) + "..."},
+			"KafkaError: InvalidTopicException: Topic name is invalid: the length of '" + strings.Repeat("x", 253) +
+				"...' is longer than the max allowed length 249"},
+		"a key that is too long": {`{"config":{"` + strings.Repeat("k", 1025) + `":1}}`,
+			"KafkaError: InvalidConfigurationException: Unknown topic config name: " + strings.Repeat("k", 253) + "..."},
 		"a value that is too long": {`{"config":{"retention.ms":"` + strings.Repeat("9", 32_768) + `"}}`,
-			"KafkaError: InvalidConfigurationException: Invalid value " + strings.Repeat("9", 253) + "... for configuration retention.ms: it has 32768 bytes, and Kafka's protocol carries at most 32767"},
+			"KafkaError: InvalidConfigurationException: Invalid value " + strings.Repeat("9", 253) +
+				"... for configuration retention.ms: it has 32768 bytes, and Kafka's protocol carries at most 32767"},
 		"a throttle list that is too long": {`{"config":{"leader.replication.throttled.replicas":"0:0` + strings.Repeat(",1:1", 8192) + `"}}`,
-			"KafkaError: InvalidConfigurationException: Invalid value 0:0" + strings.Repeat(",1:1", 62) + ",1... for configuration leader.replication.throttled.replicas: it has 32771 bytes, and Kafka's protocol carries at most 32767"},
+			"KafkaError: InvalidConfigurationException: Invalid value 0:0" + strings.Repeat(",1:1", 62) +
+				",1... for configuration leader.replication.throttled.replicas: it has 32771 bytes, and Kafka's protocol carries at most 32767"},
 		"no spec": {`null`, "NotSupported: Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +75,8 @@ func TestDesiredRefusals(t *testing.T) {
 }
 
 func FuzzDesiredNeverPanicsAndNeverInventsAName(f *testing.F) {
-	for _, seed := range []string{`{}`, `null`, `{"topicName":""}`, `{"config":{"a":[1,[2]]}}`, `{"partitions":0,"replicas":-1}`, `{"config":{"":1e400}}`} {
+	for _, seed := range []string{`{}`, `null`, `{"topicName":""}`, `{"config":{"a":[1,[2]]}}`, `{"partitions":0,"replicas":-1}`,
+		`{"config":{"":1e400}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {

@@ -54,10 +54,10 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// ClaimPatches returns the JSON patches that turn a status without a clusterId into one with it, bound to the object's resource version. The API server
-// refuses both (Invalid) if the object has a clusterId after all: a version that was read while another CustomResourceDefinition dropped the field reads
-// otherwise under the operator's own. The second patch is for an object whose status is there, and the first for one without any. A status
-// that reads as empty may be either.
+// ClaimPatches returns the JSON patches that turn a status without a clusterId into one with it, bound to the object's resource version.
+// The API server refuses both (Invalid) if the object has a clusterId after all: a version that was read while another
+// CustomResourceDefinition dropped the field reads otherwise under the operator's own. The second patch is for an object whose status is
+// there, and the first for one without any. A status that reads as empty may be either.
 func ClaimPatches(resourceVersion string, before, after v1.KafkaTopicStatus) ([][]byte, error) {
 	bound := operation{Op: "replace", Path: "/metadata/resourceVersion", Value: resourceVersion}
 	changes := statusChanges(before, after)

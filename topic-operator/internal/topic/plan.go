@@ -90,8 +90,8 @@ func Compare(d Desired, a Actual, rules Rules) Plan {
 	return p
 }
 
-// compareConfig sets what differs, and deletes what was set on the topic itself and is not desired (docs/decisions/what-is-changed.md). Inherited values
-// are never touched; nor are throttles that the KafkaTopic never named, since whoever moves partitions set them and will
+// compareConfig sets what differs, and deletes what was set on the topic itself and is not desired (docs/decisions/what-is-changed.md).
+// Inherited values are never touched; nor are throttles that the KafkaTopic never named, since whoever moves partitions set them and will
 // remove them; nor is anything deleted of a topic of Kafka's own, whose data would not outlive it.
 func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	change := kafka.ConfigChange{Resource: kafka.TopicResource(d.Name)}
@@ -149,7 +149,8 @@ func Warnings(d Desired, rules Rules) []Refusal {
 		case isThrottle(key):
 			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig, Message: throttleWarning(key)})
 		case !rules.alterable(key):
-			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Property %s is ignored according to alterable config", key)})
+			warnings = append(warnings, Refusal{Reason: v1.ReasonInvalidConfig,
+				Message: fmt.Sprintf("Property %s is ignored according to alterable config", key)})
 		}
 	}
 	return warnings

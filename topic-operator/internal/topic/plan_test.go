@@ -50,25 +50,43 @@ func TestCompare(t *testing.T) {
 		want    string
 	}{
 		"nothing to do": {want(2, 1), have(one, one), Rules{}, "nothing to do"},
-		"unset partitions and replicas are left alone":   {want(-1, -1), have(three, three), Rules{}, "nothing to do"},
-		"a missing key is set":                           {want(1, 1, "retention.ms", "5"), have(one), Rules{}, "set retention.ms=5"},
-		"a differing key is set":                         {want(1, 1, "retention.ms", "5"), have(one).with("retention.ms", "6", kafka.SourceTopic), Rules{}, "set retention.ms=5"},
-		"an equal key is left alone":                     {want(1, 1, "retention.ms", "5"), have(one).with("retention.ms", "5", kafka.SourceTopic), Rules{}, "nothing to do"},
-		"an equal inherited value is not set again":      {want(1, 1, "retention.ms", "5"), have(one).with("retention.ms", "5", kafka.SourceDefault), Rules{}, "nothing to do"},
-		"a key no longer wanted is unset":                {want(1, 1), have(one).with("retention.ms", "5", kafka.SourceTopic), Rules{}, "unset retention.ms"},
-		"inherited values are untouched":                 {want(1, 1), have(one).with("a", "5", kafka.SourceDefault).with("b", "5", kafka.SourceStaticBroker).with("c", "5", kafka.SourceDynamicBroker).with("d", "5", kafka.SourceDynamicBrokerDefault).with("e", "5", kafka.SourceUnknown), Rules{}, "nothing to do"},
-		"partitions are raised":                          {want(5, 1), have(one, one), Rules{}, "raise partitions to 5"},
-		"partitions are never lowered":                   {want(1, 1), have(one, one), Rules{}, "refuse (Decrease of spec.partitions is not supported by Kafka)"},
-		"a decrease does not hold the configuration up":  {want(1, 1, "retention.ms", "5"), have(one, one), Rules{}, "set retention.ms=5; refuse (Decrease of spec.partitions is not supported by Kafka)"},
-		"another replication factor is refused":          {want(2, 3), have(one, three), Rules{}, "refuse (Changing spec.replicas is not supported by the operator: partitions [0] have 1 replicas, not 3)"},
-		"each partition with its own number":             {want(3, 4), have(one, three, one), Rules{}, "refuse (Changing spec.replicas is not supported by the operator: partitions [0, 2] have 1 replicas, partitions [1] have 3 replicas, not 4)"},
-		"both refusals are told":                         {want(1, 3), have(one, one), Rules{}, "refuse (Decrease of spec.partitions is not supported by Kafka); refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
-		"a refused replication factor does not hold up":  {want(3, 3, "retention.ms", "5"), have(one, one), Rules{}, "set retention.ms=5; raise partitions to 3; refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
-		"a key that may not be altered is left alone":    {want(1, 1, "retention.ms", "5", "segment.ms", "6"), have(one).with("cleanup.policy", "compact", kafka.SourceTopic), only("segment.ms"), "set segment.ms=6"},
-		"a throttle in the spec is set":                  {want(1, 1, "leader.replication.throttled.replicas", "*"), have(one), only(), "set leader.replication.throttled.replicas=*"},
-		"a throttle of somebody else's is left alone":    {want(1, 1), have(one).with("leader.replication.throttled.replicas", "0:1", kafka.SourceTopic).with("follower.replication.throttled.replicas", "0:1", kafka.SourceTopic), Rules{}, "nothing to do"},
-		"set and unset travel in one change":             {want(1, 1, "a", "1"), have(one).with("b", "2", kafka.SourceTopic), Rules{}, "set a=1, unset b"},
-		"a message names a bounded number of partitions": {want(30, 2), have(slices.Repeat([][]int32{one}, 30)...), Rules{}, "refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, and 10 more] have 1 replicas, not 2)"},
+		"unset partitions and replicas are left alone": {want(-1, -1), have(three, three), Rules{}, "nothing to do"},
+		"a missing key is set":                         {want(1, 1, "retention.ms", "5"), have(one), Rules{}, "set retention.ms=5"},
+		"a differing key is set": {want(1, 1, "retention.ms", "5"),
+			have(one).with("retention.ms", "6", kafka.SourceTopic), Rules{}, "set retention.ms=5"},
+		"an equal key is left alone": {want(1, 1, "retention.ms", "5"),
+			have(one).with("retention.ms", "5", kafka.SourceTopic), Rules{}, "nothing to do"},
+		"an equal inherited value is not set again": {want(1, 1, "retention.ms", "5"),
+			have(one).with("retention.ms", "5", kafka.SourceDefault), Rules{}, "nothing to do"},
+		"a key no longer wanted is unset": {want(1, 1), have(one).with("retention.ms", "5", kafka.SourceTopic), Rules{},
+			"unset retention.ms"},
+		"inherited values are untouched": {want(1, 1),
+			have(one).with("a", "5", kafka.SourceDefault).with("b", "5", kafka.SourceStaticBroker).with("c", "5",
+				kafka.SourceDynamicBroker).with("d", "5", kafka.SourceDynamicBrokerDefault).with("e", "5", kafka.SourceUnknown), Rules{},
+			"nothing to do"},
+		"partitions are raised": {want(5, 1), have(one, one), Rules{}, "raise partitions to 5"},
+		"partitions are never lowered": {want(1, 1), have(one, one), Rules{},
+			"refuse (Decrease of spec.partitions is not supported by Kafka)"},
+		"a decrease does not hold the configuration up": {want(1, 1, "retention.ms", "5"), have(one, one), Rules{},
+			"set retention.ms=5; refuse (Decrease of spec.partitions is not supported by Kafka)"},
+		"another replication factor is refused": {want(2, 3), have(one, three), Rules{},
+			"refuse (Changing spec.replicas is not supported by the operator: partitions [0] have 1 replicas, not 3)"},
+		"each partition with its own number": {want(3, 4), have(one, three, one), Rules{},
+			"refuse (Changing spec.replicas is not supported by the operator: partitions [0, 2] have 1 replicas, partitions [1] have 3 replicas, not 4)"},
+		"both refusals are told": {want(1, 3), have(one, one), Rules{},
+			"refuse (Decrease of spec.partitions is not supported by Kafka); refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
+		"a refused replication factor does not hold up": {want(3, 3, "retention.ms", "5"), have(one, one), Rules{},
+			"set retention.ms=5; raise partitions to 3; refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
+		"a key that may not be altered is left alone": {want(1, 1, "retention.ms", "5", "segment.ms", "6"),
+			have(one).with("cleanup.policy", "compact", kafka.SourceTopic), only("segment.ms"), "set segment.ms=6"},
+		"a throttle in the spec is set": {want(1, 1, "leader.replication.throttled.replicas", "*"), have(one), only(),
+			"set leader.replication.throttled.replicas=*"},
+		"a throttle of somebody else's is left alone": {want(1, 1), have(one).with("leader.replication.throttled.replicas", "0:1",
+			kafka.SourceTopic).with("follower.replication.throttled.replicas", "0:1", kafka.SourceTopic), Rules{}, "nothing to do"},
+		"set and unset travel in one change": {want(1, 1, "a", "1"), have(one).with("b", "2", kafka.SourceTopic), Rules{},
+			"set a=1, unset b"},
+		"a message names a bounded number of partitions": {want(30, 2), have(slices.Repeat([][]int32{one}, 30)...), Rules{},
+			"refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, and 10 more] have 1 replicas, not 2)"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +108,8 @@ func TestOngoingReassignmentsCountAsTheirTarget(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	g := NewWithT(t)
-	d := want(1, 1, "segment.ms", "1", "retention.ms", "2", "leader.replication.throttled.replicas", "*", "follower.replication.throttled.replicas", "*")
+	d := want(1, 1, "segment.ms", "1", "retention.ms", "2", "leader.replication.throttled.replicas", "*",
+		"follower.replication.throttled.replicas", "*")
 	messages := func(rules Rules) (m []string) {
 		for _, w := range Warnings(d, rules) {
 			g.Expect(w.Reason).To(Equal(v1.ReasonInvalidConfig))
@@ -103,7 +122,8 @@ func TestWarnings(t *testing.T) {
 		"Property leader.replication.throttled.replicas may conflict with throttled rebalances",
 	}
 	g.Expect(messages(Rules{})).To(Equal(throttles))
-	g.Expect(messages(only("segment.ms"))).To(Equal(append(slices.Clone(throttles), "Property retention.ms is ignored according to alterable config")))
+	g.Expect(messages(only("segment.ms"))).To(Equal(append(slices.Clone(throttles),
+		"Property retention.ms is ignored according to alterable config")))
 	g.Expect(messages(only())).To(HaveLen(4))
 }
 
@@ -113,7 +133,8 @@ func apply(a Actual, p Plan) Actual {
 	after.Topic.Partitions = slices.Clone(a.Topic.Partitions)
 	if p.Increase != nil {
 		for len(after.Topic.Partitions) < int(p.Increase.Total) {
-			after.Topic.Partitions = append(after.Topic.Partitions, kafka.Partition{Index: int32(len(after.Topic.Partitions)), Replicas: a.Topic.Partitions[0].Replicas})
+			after.Topic.Partitions = append(after.Topic.Partitions,
+				kafka.Partition{Index: int32(len(after.Topic.Partitions)), Replicas: a.Topic.Partitions[0].Replicas})
 		}
 	}
 	if p.Alter != nil {

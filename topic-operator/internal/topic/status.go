@@ -154,7 +154,8 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 // tells them apart.
 func transitionTime(before []v1.Condition, c v1.Condition, now time.Time) string {
 	for _, old := range before {
-		if old.Type == c.Type && old.Status == c.Status && (c.Type != v1.ConditionWarning || old.Message == c.Message) && old.LastTransitionTime != "" {
+		if old.Type == c.Type && old.Status == c.Status && (c.Type != v1.ConditionWarning || old.Message == c.Message) &&
+			old.LastTransitionTime != "" {
 			return old.LastTransitionTime
 		}
 	}

@@ -29,7 +29,8 @@ func claimed() *v1.KafkaTopic {
 func TestStatusAfterAReadyPass(t *testing.T) {
 	g := NewWithT(t)
 	id := kafka.TopicID{2}
-	s := StatusAfter(claimed(), Outcome{State: Ready, Claimed: &Claim{Name: "orders", ID: id}, Warnings: []Refusal{{Reason: v1.ReasonInvalidConfig, Message: "w1"}, {Reason: v1.ReasonInvalidConfig, Message: "w2"}}}, noon)
+	s := StatusAfter(claimed(), Outcome{State: Ready, Claimed: &Claim{Name: "orders", ID: id},
+		Warnings: []Refusal{{Reason: v1.ReasonInvalidConfig, Message: "w1"}, {Reason: v1.ReasonInvalidConfig, Message: "w2"}}}, noon)
 	g.Expect(s.ObservedGeneration).To(BeEquivalentTo(7))
 	g.Expect(s.TopicID).To(Equal(id.String()), "a recreated topic has its new id")
 	g.Expect(s.ClusterID).To(Equal("abc"))
@@ -44,9 +45,11 @@ func TestAnErrorClearsNoIdentity(t *testing.T) {
 	g := NewWithT(t)
 	before := claimed()
 	s := StatusAfter(before, Failure(v1.ReasonKafkaError, "TimeoutException: x"), noon)
-	g.Expect([]any{s.TopicName, s.TopicID, s.ClusterID, s.ReplicasChange}).To(Equal([]any{"orders", before.Status.TopicID, "abc", before.Status.ReplicasChange}))
+	g.Expect([]any{s.TopicName, s.TopicID, s.ClusterID, s.ReplicasChange}).To(Equal([]any{"orders", before.Status.TopicID, "abc",
+		before.Status.ReplicasChange}))
 	g.Expect(s.ObservedGeneration).To(BeEquivalentTo(7), "observedGeneration is always that of the processed object")
-	g.Expect(s.Conditions).To(Equal([]v1.Condition{{Type: "Ready", Status: "False", Reason: "KafkaError", Message: "TimeoutException: x", LastTransitionTime: "2026-03-01T12:00:00Z"}}))
+	g.Expect(s.Conditions).To(Equal([]v1.Condition{{Type: "Ready", Status: "False", Reason: "KafkaError", Message: "TimeoutException: x",
+		LastTransitionTime: "2026-03-01T12:00:00Z"}}))
 }
 
 func TestStatusOfAPausedTopicKeepsItsNameAndDropsItsID(t *testing.T) {
@@ -77,7 +80,8 @@ func TestTheTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 func TestAnUnchangedStatusIsNotWritten(t *testing.T) {
 	g := NewWithT(t)
 	kt := claimed()
-	o := Outcome{State: Ready, Claimed: &Claim{Name: "orders", ID: kafka.TopicID{2}}, Warnings: []Refusal{{Reason: "InvalidConfig", Message: "w"}}}
+	o := Outcome{State: Ready, Claimed: &Claim{Name: "orders", ID: kafka.TopicID{2}},
+		Warnings: []Refusal{{Reason: "InvalidConfig", Message: "w"}}}
 	kt.Status = StatusAfter(kt, o, noon)
 	patch, err := StatusPatch("5", kt.Status, StatusAfter(kt, o, later))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -91,7 +95,8 @@ func TestThePatchLeadsToTheComputedStatus(t *testing.T) {
 	pick := func(options ...string) string { return options[r.IntN(len(options))] }
 	for range 5000 {
 		status := func() v1.KafkaTopicStatus {
-			s := v1.KafkaTopicStatus{TopicName: pick("", "a", "b"), TopicID: pick("", "x", "y"), ClusterID: pick("", "c"), ObservedGeneration: int64(r.IntN(3))}
+			s := v1.KafkaTopicStatus{TopicName: pick("", "a", "b"), TopicID: pick("", "x", "y"), ClusterID: pick("", "c"),
+				ObservedGeneration: int64(r.IntN(3))}
 			for range r.IntN(3) {
 				s.Conditions = append(s.Conditions, v1.Condition{Type: pick("Ready", "Warning"), Status: pick("True", "False"), Message: pick("", "m")})
 			}

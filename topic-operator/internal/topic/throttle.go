@@ -29,8 +29,8 @@ func namedThrottles(conditions []v1.Condition) (keys []string) {
 	return keys
 }
 
-// NewThrottles returns warnings for the throttles that the KafkaTopic names and its status does not remember yet. They have to be stored before they
-// are set in Kafka.
+// NewThrottles returns warnings for the throttles that the KafkaTopic names and its status does not remember yet. They have to be stored
+// before they are set in Kafka.
 func (d Desired) NewThrottles() (warnings []Refusal) {
 	for _, key := range throttleKeys {
 		if _, desired := d.Config[key]; desired && !slices.Contains(d.Named, key) {
@@ -40,8 +40,8 @@ func (d Desired) NewThrottles() (warnings []Refusal) {
 	return warnings
 }
 
-// GoneThrottles returns those that the KafkaTopic named, names no longer, and that the topic does not have any more: the change that was made deleted them,
-// or they are not in what was seen. What a broker that may be behind shows proves nothing.
+// GoneThrottles returns those that the KafkaTopic named, names no longer, and that the topic does not have any more: the change that was
+// made deleted them, or they are not in what was seen. What a broker that may be behind shows proves nothing.
 func (d Desired) GoneThrottles(a Actual, made *kafka.ConfigChange, behind bool) (keys []string) {
 	for _, key := range d.Named {
 		_, desired := d.Config[key]

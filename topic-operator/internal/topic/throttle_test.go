@@ -23,7 +23,8 @@ func dynamic(values map[string]string) map[string]kafka.ConfigEntry {
 
 func TestOnlyThrottlesThatWereNamedAreRemoved(t *testing.T) {
 	g := NewWithT(t)
-	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Name: "t"}, Spec: &v1.KafkaTopicSpec{Config: map[string]v1.ConfigValue{follower: v1.StringConfigValue("*")}}}
+	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Name: "t"},
+		Spec: &v1.KafkaTopicSpec{Config: map[string]v1.ConfigValue{follower: v1.StringConfigValue("*")}}}
 	d, _ := DesiredOf(kt)
 	g.Expect(d.Named).To(BeEmpty())
 	new := d.NewThrottles()
@@ -41,7 +42,8 @@ func TestOnlyThrottlesThatWereNamedAreRemoved(t *testing.T) {
 	kt.Spec.Config = nil
 	d, _ = DesiredOf(kt)
 	a := Actual{Config: dynamic(map[string]string{follower: "*", leader: "0:1"})}
-	g.Expect(Compare(d, a, Rules{Alterable: func(string) bool { return false }}).Alter.Delete).To(Equal([]string{follower}), "the other one is a tool's")
+	g.Expect(Compare(d, a, Rules{Alterable: func(string) bool { return false }}).Alter.Delete).To(Equal([]string{follower}),
+		"the other one is a tool's")
 	made := &kafka.ConfigChange{Delete: []string{follower}}
 	g.Expect(d.GoneThrottles(a, nil, false)).To(BeEmpty())
 	g.Expect(d.GoneThrottles(a, &kafka.ConfigChange{}, false)).To(BeEmpty())
@@ -62,12 +64,14 @@ func TestOnlyThrottlesThatWereNamedAreRemoved(t *testing.T) {
 func TestKafkasOwnTopicsKeepWhatKafkaSetOnThem(t *testing.T) {
 	g := NewWithT(t)
 	d := Desired{Name: "__consumer_offsets", Partitions: -1, Replicas: -1, Config: map[string]string{"min.insync.replicas": "2"}}
-	a := Actual{Topic: kafka.Topic{Name: d.Name, Internal: true}, Config: dynamic(map[string]string{"cleanup.policy": "compact", "segment.bytes": "104857600"})}
+	a := Actual{Topic: kafka.Topic{Name: d.Name, Internal: true},
+		Config: dynamic(map[string]string{"cleanup.policy": "compact", "segment.bytes": "104857600"})}
 	plan := Compare(d, a, Rules{})
 	g.Expect(plan.Alter.Set).To(Equal(map[string]string{"min.insync.replicas": "2"}))
 	g.Expect(plan.Alter.Delete).To(BeEmpty())
-	g.Expect(plan.KeptWarning(d.Name)).To(Equal([]Refusal{{Reason: v1.ReasonInvalidConfig, Message: "Topic '__consumer_offsets' is Kafka's own, and keeps what Kafka set on it, " +
-		"although spec.config does not name it: cleanup.policy=compact, segment.bytes=104857600"}}))
+	g.Expect(plan.KeptWarning(d.Name)).To(Equal([]Refusal{{Reason: v1.ReasonInvalidConfig,
+		Message: "Topic '__consumer_offsets' is Kafka's own, and keeps what Kafka set on it, " +
+			"although spec.config does not name it: cleanup.policy=compact, segment.bytes=104857600"}}))
 	a.Topic.Internal = false
 	plan = Compare(d, a, Rules{})
 	g.Expect(plan.Alter.Delete).To(Equal([]string{"cleanup.policy", "segment.bytes"}))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sameValue reports whether two texts are one value to Kafka. Kafka parses what it is given and shows it in its own form ("0.50" comes back as
-// "0.5", "TRUE" as "true", "compact, delete" as "compact,delete"); taking that for a difference would set the value at every pass.
+// sameValue reports whether two texts are one value to Kafka. Kafka parses what it is given and shows it in its own form ("0.50" comes back
+// as "0.5", "TRUE" as "true", "compact, delete" as "compact,delete"); taking that for a difference would set the value at every pass.
 func sameValue(want, have string) bool {
 	if want == have {
 		return true

@@ -32,18 +32,19 @@ func Features() map[string]int16 {
 	return out
 }
 
-// metadataChanges are the levels of metadata.version that changed the metadata (didMetadataChange in Kafka's MetadataVersion): from none of them a
-// cluster can go back.
+// metadataChanges are the levels of metadata.version that changed the metadata (didMetadataChange in Kafka's MetadataVersion): from none of
+// them a cluster can go back.
 var metadataChanges = []int16{8, 11, 13, 14, 15, 17, 23, 30}
 
-// FeaturesAfter returns the levels after updates, as FeatureControlManager of the controller computes them. It leaves out that a level may need another
-// one of another feature.
+// FeaturesAfter returns the levels after updates, as FeatureControlManager of the controller computes them. It leaves out that a level may
+// need another one of another feature.
 func FeaturesAfter(present map[string]int16, updates map[string]kafka.FeatureUpdate, controller int32) (map[string]int16, error) {
 	after := maps.Clone(present)
 	for _, name := range slices.Sorted(maps.Keys(updates)) {
 		update := updates[name]
 		if why := refuseFeature(name, present[name], update, controller); why != "" {
-			return nil, kafka.NewError(kafka.CodeInvalidUpdateVersion, "The update failed for all features since the following feature had an error: "+why)
+			return nil, kafka.NewError(kafka.CodeInvalidUpdateVersion,
+				"The update failed for all features since the following feature had an error: "+why)
 		}
 		after[name] = update.Level
 		if update.Level == 0 {

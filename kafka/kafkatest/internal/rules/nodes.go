@@ -33,8 +33,8 @@ var nodeDefinitions = map[string]nodeDefinition{
 	"process.roles":        {definition{list, "", 0, nil}, false, false},
 }
 
-// NodeChange is a broker's check of a change of its own configuration, or of the defaults of all nodes. It leaves out what the broker would compare
-// with the rest of its configuration. Keys that it does not know may have any value, as in Kafka.
+// NodeChange is a broker's check of a change of its own configuration, or of the defaults of all nodes. It leaves out what the broker would
+// compare with the rest of its configuration. Keys that it does not know may have any value, as in Kafka.
 func NodeChange(change kafka.ConfigChange) error {
 	var frozen, single []string
 	keys := slices.Sorted(maps.Keys(change.Set))
@@ -70,7 +70,8 @@ func refuseNode(key, value string) (culprit, why string) {
 
 // UnexpectedNode is how a node refuses to answer for another.
 func UnexpectedNode(asked, answering string) error {
-	return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("Unexpected broker id, expected %s or empty string, but received %s", answering, asked))
+	return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("Unexpected broker id, expected %s or empty string, but received %s",
+		answering, asked))
 }
 
 // UnknownNode is how the controller refuses a change of a node that is not registered.
@@ -144,7 +145,8 @@ func (c NodeConfigs) Node(id int32, static map[string]string, keys []string) map
 	return out
 }
 
-// nodeEntry is what a node shows of a key, given its values in the order of their rank, empty where there is none. A node drops what it can't read.
+// nodeEntry is what a node shows of a key, given its values in the order of their rank, empty where there is none. A node drops what it
+// can't read.
 func nodeEntry(key string, values []kafka.ConfigSynonym) kafka.ConfigEntry {
 	d, known := nodeDefinitions[key]
 	values = slices.DeleteFunc(values, func(s kafka.ConfigSynonym) bool {

@@ -58,7 +58,8 @@ func (c Cluster) Placement(t kafka.NewTopic) (partitions int32, factor int16, er
 	}
 	switch {
 	case factor <= 0:
-		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicationFactor,
+			"Replication factor must be larger than 0, or -1 to use the default value.")
 	case partitions <= 0:
 		return 0, 0, kafka.NewError(kafka.CodeInvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
 	case int(factor) > len(c.Brokers):
@@ -71,7 +72,8 @@ func (c Cluster) Placement(t kafka.NewTopic) (partitions int32, factor int16, er
 
 func (c Cluster) assigned(t kafka.NewTopic) (int32, int16, error) {
 	if t.ReplicationFactor != -1 {
-		return 0, 0, kafka.NewError(kafka.CodeInvalidRequest, "A manual partition assignment was specified, but replication factor was not set to -1.")
+		return 0, 0, kafka.NewError(kafka.CodeInvalidRequest,
+			"A manual partition assignment was specified, but replication factor was not set to -1.")
 	}
 	if t.Partitions != -1 {
 		return 0, 0, kafka.NewError(kafka.CodeInvalidRequest, "A manual partition assignment was specified, but numPartitions was not set to -1.")
