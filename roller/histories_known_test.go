@@ -149,6 +149,77 @@ var known = []struct {
 			{Do: "look", Node: 11, Arg: 48660, Blind: 0x1a8, Mask: 0x2aad13c5d480b669},
 			{Do: "pass", Node: 6, Arg: 33866},
 		}}},
+	{"the leader of the quorum is deleted where nobody can read it", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 5, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 2 * time.Second, Boot: 50 * time.Second, Rate: 8},
+			{ID: 6, Roles: roller.Roles{Controller: true}, Place: "east", Stop: 6 * time.Second, Boot: 48 * time.Second, Rate: 10},
+			{ID: 7, Roles: roller.Roles{Controller: true}, Place: "west", Outdated: true, Stop: 9 * time.Second, Boot: 27 * time.Second, Rate: 10},
+			{ID: 8, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 1 * time.Second, Boot: 18 * time.Second, Rate: 15},
+			{ID: 9, Roles: roller.Roles{Controller: true}, Place: "east", Outdated: true, Stop: 6 * time.Second, Boot: 48 * time.Second, Rate: 13},
+			{ID: 10, Roles: roller.Roles{Controller: true}, Place: "west", Outdated: true, Stop: 5 * time.Second, Boot: 11 * time.Second, Rate: 17},
+			{ID: 11, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 8 * time.Second, Boot: 48 * time.Second, Rate: 19},
+		}, Policy: limited(10, 2, 0, 0)},
+		Steps: []simulator.Step{
+			{Do: "unread", Node: 10, Arg: 9700},
+			{Do: "evict", Node: 6, Arg: 6761},
+			{Do: "look", Node: 5, Arg: 37574},
+		}}},
+	{"a quorum finds a leader and loses it between two looks", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Stop: 8 * time.Second, Boot: 4 * time.Second, Rate: 15},
+		}, Policy: limited(1, 2, 0, 10*time.Second)},
+		Steps: []simulator.Step{
+			{Do: "crash", Node: 0, Arg: 45318},
+			{Do: "look", Node: 2, Arg: 28878},
+			{Do: "pass", Node: 0, Arg: 42593},
+			{Do: "wedge", Node: 3, Arg: 12130},
+		}}},
+	{"a cluster is lost, and nobody tells of a topic that the roller may not describe", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 9 * time.Second, Boot: 48 * time.Second, Rate: 15},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Place: "east", Outdated: true, Stop: 9 * time.Second, Boot: 19 * time.Second, Rate: 14},
+			{ID: 4, Roles: roller.Roles{Broker: true}, Place: "east", Outdated: true, Stop: 6 * time.Second, Boot: 32 * time.Second, Rate: 7},
+			{ID: 5, Roles: roller.Roles{Broker: true}, Place: "west", Outdated: true, Stop: 10 * time.Second, Boot: 13 * time.Second, Rate: 19},
+			{ID: 6, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 8 * time.Second, Boot: 44 * time.Second, Rate: 4},
+			{ID: 7, Roles: roller.Roles{Controller: true}, Place: "east", Outdated: true, Stop: 2 * time.Second, Boot: 17 * time.Second, Rate: 16},
+			{ID: 10, Roles: roller.Roles{Controller: true}, Place: "east", Outdated: true, Stop: 3 * time.Second, Boot: 15 * time.Second, Rate: 3},
+		}, Topics: []simulator.Topic{
+			{Name: "t0", MinISR: 3, Partitions: [][]roller.NodeID{{1, 4}}},
+			{Name: "t1", MinISR: 2, Partitions: [][]roller.NodeID{{0, 1, 4}}},
+		}, Policy: limited(1, 1, 0, 0)},
+		Steps: []simulator.Step{
+			{Do: "cut", Node: 10, Arg: 29971},
+			{Do: "delete", Node: 3, Arg: 33034},
+			{Do: "cut", Node: 7, Arg: 61615},
+			{Do: "create", Node: 4, Arg: 61308},
+			{Do: "create", Node: 5, Arg: 42699},
+			{Do: "cut", Node: 3, Arg: 24804},
+			{Do: "lose", Node: 10, Arg: 52860},
+			{Do: "mute", Node: 4, Arg: 24064},
+			{Do: "hide", Node: 9, Arg: 13455},
+			{Do: "mute", Node: 1, Arg: 22734},
+			{Do: "look", Node: 7, Arg: 26525},
+			{Do: "cut", Node: 10, Arg: 34094},
+			{Do: "pass", Node: 0, Arg: 50192},
+			{Do: "look", Node: 2, Arg: 1094},
+		}}},
+	{"a node on hold was restarted just now, and is still shown as it was before", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 8 * time.Second, Boot: 41 * time.Second, Rate: 1},
+			{ID: 4, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 7 * time.Second, Boot: 18 * time.Second, Rate: 13},
+			{ID: 6, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 10 * time.Second, Boot: 31 * time.Second, Rate: 10},
+			{ID: 7, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 5 * time.Second, Boot: 52 * time.Second, Rate: 18},
+		}, Topics: []simulator.Topic{
+			{Name: "t1", MinISR: 2, Partitions: [][]roller.NodeID{{4, 1, 7, 6}}},
+		}, Policy: limited(3, 2, 0, 10*time.Second)},
+		Steps: []simulator.Step{
+			{Do: "abandon", Node: 1, Arg: 15879},
+			{Do: "stale", Node: 4, Arg: 12204},
+			{Do: "crash", Node: 1, Arg: 51459},
+			{Do: "revise", Node: 2, Arg: 43089},
+			{Do: "pass", Node: 0, Arg: 49364},
+			{Do: "look", Node: 3, Arg: 55281},
+		}}},
 }
 
 // What broke a rule once does not any more.

@@ -126,9 +126,12 @@ func (a *Assessment) out() bool {
 }
 
 // unawaited reports whether nobody waits for the node to come back: it has been down for long, or has refused everybody, and is on hold, so that somebody
-// knows of it.
+// knows of it. One that was restarted just now is waited for, however old what is seen of it.
 func (r *round) unawaited(a *Assessment) bool {
 	n := a.node
+	if a.stage.underWay() && a.stage != stageFailed {
+		return false
+	}
 	since, failing := n.ReadyChanged, !n.Ready.Or(true)
 	if at, noted := r.progress.Failing[n.ID]; !failing && n.Failing != "" {
 		since, failing = at, noted

@@ -77,8 +77,25 @@ func (o *oracle) truth() truth {
 			}
 		}
 	}
-	t.quorum = roller.Known(q)
+	t.quorum = roller.Known(succeeded(q))
 	return t
+}
+
+// succeeded is a quorum without its leader, if that is on its way out: the voter that is caught up the furthest leads it.
+func succeeded(q roller.Quorum) roller.Quorum {
+	best := -1
+	for i, v := range q.Voters {
+		if v.ID == q.Leader && v.LastCaughtUp >= 0 {
+			return q
+		}
+		if v.LastCaughtUp >= 0 && (best < 0 || v.LastCaughtUp > q.Voters[best].LastCaughtUp) {
+			best = i
+		}
+	}
+	if q.Leader >= 0 && best >= 0 {
+		q.Leader = q.Voters[best].ID
+	}
+	return q
 }
 
 // looks notes how the world is when a look begins.

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -16,7 +17,8 @@ func (o *oracle) losses(n *node, a roller.Action, now truth) {
 		place[other.ID] = other.Place
 	}
 	o.either(func(t truth) string {
-		return KeepsLosses(t.topics, t.quorum, place, n.ID, t.down, t.held, o.policy.QuorumFetchTimeout)
+		told := slices.DeleteFunc(slices.Clone(t.topics), func(t roller.Topic) bool { return o.untold[t.Name] })
+		return KeepsLosses(told, t.quorum, place, n.ID, t.down, t.held, o.policy.QuorumFetchTimeout)
 	}, now)
 }
 

@@ -38,10 +38,13 @@ func (o *oracle) data(n *node, a roller.Action, now truth) {
 	}, now)
 }
 
+// unseen is how long apart two looks are at the most that count as watching (docs/decisions/lost-clusters.md).
+const unseen = time.Minute
+
 // wayOut reports whether a cluster is lost in a way that only this restart can repair (docs/decisions/lost-clusters.md): there has been no
-// leader for long although its voters live, or nobody can connect to the node.
+// leader for long although its voters live, or nobody can connect to the node. What ends and begins again between two looks nobody sees.
 func (o *oracle) wayOut(n *node, a roller.Action) bool {
-	lost := func(since time.Time) bool { return !since.IsZero() && o.w.now.Sub(since) >= o.policy.Patience }
+	lost := func(since time.Time) bool { return !since.IsZero() && o.w.now.Sub(since) >= o.policy.Patience-unseen }
 	leaderless := n.Roles.Controller && lost(o.w.leaderless)
 	outdated := slices.ContainsFunc(o.reasons(o.seen.Node(n.ID)), func(key string) bool { return key != "silence" })
 	return a.Forced != "" && outdated && (leaderless || lost(n.expired))
