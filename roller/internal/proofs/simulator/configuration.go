@@ -59,7 +59,9 @@ func (w *world) read(n *node) {
 // wish has nodes want a value.
 func (w *world) wish(nodes []*node, key, value int) {
 	w.wished[key]++
-	w.untaken[key] = 0
+	if slices.ContainsFunc(nodes, func(n *node) bool { return n.config.wanted[key] != value }) {
+		w.untaken[key] = 0
+	}
 	for _, n := range nodes {
 		n.config.wanted[key] = value
 	}
