@@ -354,6 +354,11 @@ func (p *pass) noPodUses(s *site, claim string) bool {
 			return false
 		}
 	}
+	for _, l := range p.listed { // a pod that is not there now is made again, as long as its set lists it
+		if mounts(l.Pod, claim) {
+			return false
+		}
+	}
 	for _, n := range p.input.Topology.Nodes() {
 		if !strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) {
 			continue
