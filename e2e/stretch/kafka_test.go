@@ -32,6 +32,9 @@ const name = "my-cluster"
 // namespace is where the Kafka is that the specs are about now.
 var namespace = "stretched"
 
+// nodes is how many it has.
+var nodes = 3
+
 func object(g Gomega) *v1.Kafka {
 	found := &v1.Kafka{}
 	g.Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found)).To(Succeed())
@@ -57,7 +60,7 @@ func ready() {
 		found := object(g)
 		g.Expect(found.Status.ObservedGeneration).To(Equal(found.Generation))
 		g.Expect(condition(found, v1.ConditionReady)).To(HavePrefix("True"))
-		g.Expect(readyPods(g)).To(HaveLen(3))
+		g.Expect(readyPods(g)).To(HaveLen(nodes))
 	}).Should(Succeed(), whatWasSaid)
 }
 
@@ -272,6 +275,20 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 				Expect(before).To(HaveKeyWithValue(pod, uid), "no pod elsewhere was restarted because of it")
 			}
 		}
+	})
+
+	It("says what is wrong with new credentials, goes on with the old ones, and takes up better ones at once", func() {
+		onlyInFull()
+		before := readyPods(Default)
+		write("credentials", func(*traffic.Traffic) { exchangeCredentials(places[2]) })
+		Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
+	})
+
+	It("has pools scaled in each of them", func() {
+		onlyInFull()
+		DeferCleanup(func() { nodes = 3 })
+		write("scaled", func(*traffic.Traffic) { scalePools() })
+		inSync(admin())
 	})
 
 	It("leaves nothing but its volumes in any Kubernetes cluster when it is deleted", func() {

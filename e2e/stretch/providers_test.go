@@ -24,9 +24,7 @@ import (
 // Nodes reach each other by load balancers, and by names of the Multi-Cluster Services API: in full only (make prove).
 var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
-		if !full {
-			Skip("make prove runs it")
-		}
+		onlyInFull()
 		DeferCleanup(func() { namespace = "stretched" })
 	})
 

@@ -30,6 +30,12 @@ var (
 // full reports whether all is tried (make prove).
 var full = os.Getenv("PROVE") == "full"
 
+func onlyInFull() {
+	if !full {
+		Skip("make prove runs it")
+	}
+}
+
 // acknowledged is how many records were.
 var acknowledged int
 

@@ -68,8 +68,9 @@ type member struct {
 	client.Client
 	uid  types.UID
 	lost bool
-	// expire is when the credentials end.
-	expire time.Time
+	// expire is when the credentials end, and refused why newer ones are not in use.
+	expire  time.Time
+	refused string
 }
 
 var errLost = errors.New("connection refused")
@@ -78,6 +79,9 @@ func (m *member) ID() string { return m.id }
 func (m *member) Home() bool { return m.home }
 func (m *member) Status() clusters.Status {
 	s := clusters.Status{ID: m.id, State: clusters.Connected, Identity: m.uid, CredentialsExpire: m.expire}
+	if m.refused != "" {
+		s.Reason, s.Message = clusters.ReasonCredentialsRefused, m.refused
+	}
 	if m.lost {
 		s.State, s.Reason, s.Message, s.LastSeen = clusters.Unreachable, clusters.ReasonNoAnswer, errLost.Error(), time.Unix(1e9, 0)
 	}
@@ -353,6 +357,10 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 	w.members["east"].expire = w.now.Add(6 * 24 * time.Hour)
 	w.pass()
 	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "CredentialsExpire"), HaveField("Message", ContainSubstring("cluster 'east'")))))
+	w.members["east"].refused = "the Secret has changed, but the earlier credentials stay in use"
+	w.pass()
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "CredentialsRefused"),
+		HaveField("Message", "cluster 'east': the Secret has changed, but the earlier credentials stay in use"))))
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 

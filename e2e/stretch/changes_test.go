@@ -1,0 +1,103 @@
+//go:build linux
+
+package stretch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
+)
+
+// exchangeCredentials gives the operators credentials of a Kubernetes cluster that do not do, then new ones, and takes the old ones away.
+func exchangeCredentials(remote *place) {
+	GinkgoHelper()
+	secret := func(id string) *corev1.Secret {
+		s := &corev1.Secret{}
+		Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "kubeconfig-" + id}, s)).To(Succeed())
+		return s
+	}
+	put := func(kubeconfig []byte) {
+		s := secret(remote.ID)
+		s.Data["kubeconfig"] = kubeconfig
+		Expect(places[0].Client.Update(ctx, s)).To(Succeed())
+	}
+	good := secret(remote.ID).Data["kubeconfig"]
+	token := regexp.MustCompile(`token: .*`)
+	refused := func(kubeconfig []byte, why string) {
+		began := time.Now()
+		put(kubeconfig)
+		Eventually(func(g Gomega) {
+			g.Expect(condition(object(g), v1.ConditionWarning)).To(And(ContainSubstring(remote.ID), ContainSubstring("the earlier credentials stay in use"), MatchRegexp(why)))
+		}).Should(Succeed(), whatWasSaid)
+		Expect(condition(object(Default), v1.ConditionReady)).To(HavePrefix("True"))
+		report(condition(object(Default), v1.ConditionWarning), time.Since(began))
+	}
+	refused(token.ReplaceAll(good, []byte("token: wrong")), "Unauthorized")
+	refused(secret(places[1].ID).Data["kubeconfig"], "another|"+places[1].ID)
+	refused([]byte("not a kubeconfig"), "kubeconfig")
+
+	fresh := strings.TrimSpace(remote.kubectl("create", "token", "central-operators", "-n", deploy.Namespace, "--duration=1h"))
+	began := time.Now()
+	put(token.ReplaceAll(good, []byte("token: "+fresh)))
+	Eventually(func(g Gomega) { g.Expect(condition(object(g), v1.ConditionWarning)).To(BeEmpty()) }).Should(Succeed(), whatWasSaid)
+	report("new credentials are in use", time.Since(began))
+	remote.kubectl("delete", "secret", "central-operators-token", "-n", deploy.Namespace)
+	service := &corev1.Service{}
+	key := client.ObjectKey{Namespace: namespace, Name: name + "-kafka-brokers"}
+	Expect(remote.Client.Get(ctx, key, service)).To(Succeed())
+	Expect(remote.Client.Delete(ctx, service)).To(Succeed())
+	Eventually(func() error { return remote.Client.Get(ctx, key, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
+}
+
+// scalePools adds a pool of brokers in each Kubernetes cluster, scales each up and down, and removes them.
+func scalePools() {
+	GinkgoHelper()
+	text := ""
+	for _, p := range places {
+		text += fmt.Sprintf(`---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaNodePool
+metadata:
+  name: more-%s
+  labels: {strimzi.io/cluster: %s}
+  annotations: {strimzi.io/stretch-cluster-alias: %s}
+spec:
+  replicas: 1
+  roles: [broker]
+  storage: {type: ephemeral}
+  jvmOptions: {"-Xms": 256m, "-Xmx": 256m}
+`, p.ID, name, p.ID)
+	}
+	file := filepath.Join(GinkgoT().TempDir(), "pools.yaml")
+	Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed())
+	began := time.Now()
+	places[0].kubectl("apply", "--server-side", "-n", namespace, "-f", file)
+	nodes = 6
+	ready()
+	report("three pools more", time.Since(began))
+	for _, replicas := range []int{2, 1} {
+		began = time.Now()
+		for _, p := range places {
+			places[0].kubectl("patch", "kafkanodepool", "more-"+p.ID, "-n", namespace, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+		}
+		nodes = 3 + 3*replicas
+		ready()
+		report(fmt.Sprintf("each of %d brokers", replicas), time.Since(began))
+	}
+	began = time.Now()
+	places[0].kubectl("delete", "-n", namespace, "-f", file, "--timeout=120s")
+	nodes = 3
+	ready()
+	report("three pools less", time.Since(began))
+}
