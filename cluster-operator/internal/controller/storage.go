@@ -14,6 +14,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // acceptStorage keeps the storage of pools as it is where a change would cost data.
@@ -64,10 +65,7 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, removed
 	for _, volume := range removed {
 		for _, broker := range brokers {
 			dirs, known := reported[broker]
-			why := model.VolumeInUse(broker, volume, dirs, known, p.cordons())
-			if why == "" && p.kafka.Status.KafkaMetadataVersion == "" {
-				why = "Kafka has not reported its metadata version, which says whether it can keep new replicas from a volume"
-			}
+			why := p.volumeInUse(broker, volume, dirs, known)
 			if why == "" {
 				continue
 			}
@@ -89,6 +87,15 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, removed
 		p.input.Cordon.Volumes[pool.Name] = stay
 	}
 	return stay
+}
+
+// volumeInUse returns why a volume can't be taken from a broker yet, "" if it can.
+func (p *pass) volumeInUse(broker, volume int32, dirs []kafka.LogDir, known bool) string {
+	why := model.VolumeInUse(broker, volume, dirs, known, p.cordons())
+	if why == "" && p.kafka.Status.KafkaMetadataVersion == "" {
+		return "Kafka has not reported its metadata version, which says whether it can keep new replicas from a volume"
+	}
+	return why
 }
 
 // cordons reports whether brokers can keep new replicas out of log directories.

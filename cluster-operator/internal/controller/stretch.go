@@ -174,7 +174,7 @@ func (p *pass) warnOfCredentials(m Member) {
 		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' end at %s: put a kubeconfig with new ones into its Secret", m.ID(), at.UTC().Format(time.RFC3339)))
 	}
 	if s.State == clusters.Connected && s.Reason != "" { // with credentials that were replaced by some that do not do
-		p.warn(string(s.Reason), fmt.Sprintf("cluster '%s': %s", m.ID(), s.Message))
+		p.warn(string(clusters.ReasonCredentialsRefused), fmt.Sprintf("cluster '%s': %s", m.ID(), s.Message))
 	}
 	for _, w := range s.Warnings {
 		p.warn("Kubeconfig", fmt.Sprintf("The kubeconfig of cluster '%s': %s", m.ID(), w))
