@@ -80,3 +80,19 @@ func TestWhatAnOperatorThatKnewNoClusterIDsMadeWhileTheyWereHidden(t *testing.T)
 		{do: "work", key: 1, who: 1, arg: 39405},
 	}})
 }
+
+// A random history found this, without finalizers. A read past the cache sees the object that took the place of another one, and the watch tells of the
+// other one's end only then.
+func TestATopicStaysIfItsObjectWasSeenToBeReplacedBeforeTheWatchToldOfItsEnd(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
+		{do: "create", key: 2, who: 0, arg: 51728},
+		{do: "deliver", key: 3, who: 0, arg: 24810},
+		{do: "work", key: 0, who: 0, arg: 64127},
+		{do: "timer", key: 2, who: 0, arg: 55114},
+		{do: "vanish", key: 2, who: 1, arg: 9806},
+		{do: "create", key: 2, who: 0, arg: 48087},
+		{do: "wait", key: 0, who: 0, arg: 51405},
+		{do: "work", key: 1, who: 0, arg: 44510},
+		{do: "delete", key: 2, who: 1, arg: 26467},
+	}})
+}

@@ -116,9 +116,13 @@ func (r *Reconciler) watched() predicate.Predicate {
 			return r.passes(e.ObjectNew, asksForPass(e.ObjectOld, e.ObjectNew, useFinalizers))
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			r.metrics.ResourceGone(client.ObjectKeyFromObject(e.Object))
+			key := client.ObjectKeyFromObject(e.Object)
+			r.metrics.ResourceGone(key)
+			if r.vanish.ends(key, e.Object.GetUID()) {
+				return true // whoever made it anew keeps the topic
+			}
 			if kt, ok := e.Object.(*v1.KafkaTopic); ok && r.takesTopicAlong(e, kt) && r.elected() && r.ownsTopicOf(kt) {
-				r.vanish.put(client.ObjectKeyFromObject(kt), kt)
+				r.vanish.put(key, kt)
 			} else if ok && e.DeleteStateUnknown && !r.options.UseFinalizers && r.elected() && r.ownsTopicOf(kt) {
 				r.tellMissed(kt)
 			}
@@ -233,16 +237,35 @@ func (b *busyKeys) has(key types.NamespacedName) bool {
 type tombstones struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*v1.KafkaTopic
+	// seen is the object of each name that a pass read last, and former the one before it, until the watch has told of its end.
+	seen, former map[types.NamespacedName]types.UID
 }
 
 func newTombstones() *tombstones {
-	return &tombstones{objects: map[types.NamespacedName]*v1.KafkaTopic{}}
+	return &tombstones{
+		objects: map[types.NamespacedName]*v1.KafkaTopic{},
+		seen:    map[types.NamespacedName]types.UID{}, former: map[types.NamespacedName]types.UID{},
+	}
 }
 
 func (t *tombstones) put(key types.NamespacedName, kt *v1.KafkaTopic) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.objects[key] = kt
+}
+
+// ends notes that the watch tells of an object's end, and reports whether a pass has read the one that took its place already: a read past the cache may be
+// ahead of the watch.
+func (t *tombstones) ends(key types.NamespacedName, uid types.UID) (replaced bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen[key] == uid {
+		delete(t.seen, key)
+	}
+	if replaced = t.former[key] == uid; replaced {
+		delete(t.former, key)
+	}
+	return replaced
 }
 
 func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
@@ -266,4 +289,8 @@ func (t *tombstones) replaced(key types.NamespacedName, by types.UID) {
 	if kt, ok := t.objects[key]; ok && kt.UID != by {
 		delete(t.objects, key)
 	}
+	if was := t.seen[key]; was != "" && was != by {
+		t.former[key] = was
+	}
+	t.seen[key] = by
 }
