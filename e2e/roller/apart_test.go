@@ -32,7 +32,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 		Expect(s.plan(done).order()).To(BeEmpty())
 		Expect(s.ask(done, "explain", "4")).To(ContainSubstring("Node 4 (pod my-cluster-controllers-4, controller"))
 		Expect(s.ask(failed, "explain", "17")).To(ContainSubstring("there is no node 17; there are my-cluster-"))
-		Expect(s.ask(usage, "plan", "--max-unavailable=0")).To(ContainSubstring("--max-unavailable=0: at least 1"))
+		Expect(s.ask(usage, "plan", "--max-unavailable=0")).To(ContainSubstring(`--max-unavailable="0": Failed to parse.`))
 		Expect(s.restarts()).To(BeZero())
 	})
 
