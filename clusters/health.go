@@ -44,7 +44,7 @@ func (h Hysteresis) Next(health Health, now time.Time, err error) Health {
 //
 // A connection that has gone silent (a stopped server, a dropped route) is told within Failures * Interval + Timeout.
 type Probing struct {
-	// Interval is the time between the starts of two probes. Zero: 4 s.
+	// Interval is the time between the starts of two probes. Zero: 3 s.
 	Interval time.Duration
 	// Timeout is how long one probe may take, at most Interval. Zero: 3 s.
 	Timeout time.Duration
@@ -54,7 +54,7 @@ type Probing struct {
 
 func (p Probing) withDefaults() Probing {
 	if p.Interval <= 0 {
-		p.Interval = 4 * time.Second
+		p.Interval = 3 * time.Second
 	}
 	if p.Timeout <= 0 {
 		p.Timeout = 3 * time.Second

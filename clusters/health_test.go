@@ -81,7 +81,7 @@ func TestHealthIsWhatTheLastProbesSay(t *testing.T) {
 
 func TestProbingHasABound(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(Probing{}.Bound()).To(Equal(15 * time.Second))
+	g.Expect(Probing{}.Bound()).To(Equal(12 * time.Second))
 	p := Probing{Interval: time.Second, Timeout: time.Minute}.withDefaults()
 	g.Expect(p.Timeout).To(Equal(time.Second), "probes do not overlap")
 	g.Expect(Probing{Interval: 2 * time.Second, Timeout: time.Second, Hysteresis: Hysteresis{Failures: 2}}.Bound()).To(Equal(5 * time.Second))

@@ -80,6 +80,9 @@ func stretch(ctx context.Context, r *Report) (err error) {
 	if err := s.idle(ctx, r); err != nil {
 		return err
 	}
+	if err := s.besideSlow(ctx, r); err != nil {
+		return err
+	}
 	with, err := s.loss(ctx, r, "with-operators")
 	if err != nil {
 		return err

@@ -34,6 +34,17 @@ func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Con
 	return conn, err
 }
 
+// Listen listens for TCP connections from the lab, on a free port of the test process's address there. The caller closes it.
+func (l *Lab) Listen() (net.Listener, error) {
+	var listener net.Listener
+	err := l.network.outside.do(func() error {
+		var err error
+		listener, err = net.Listen("tcp4", netip.AddrPortFrom(outsideAddress(), 0).String())
+		return err
+	})
+	return listener, err
+}
+
 // ListenPacket listens for UDP packets from the lab, on a free port of the test process's address there. The caller closes it.
 func (l *Lab) ListenPacket() (net.PacketConn, error) {
 	var conn net.PacketConn

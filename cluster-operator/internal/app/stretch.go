@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -18,6 +20,7 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/controller"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/clusters"
@@ -75,11 +78,14 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 	}, set, nil
 }
 
-// remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's. They keep managed fields, which prove
-// whose an object is.
+// remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's, and the heartbeat of the operator there.
+// They keep managed fields, which prove whose an object is.
 func remoteCache(o options.Options) cache.Options {
 	c := cacheOptions()
 	c.DefaultNamespaces = manager.CacheNamespaces(o.Namespaces)
+	c.ByObject[&coordinationv1.Lease{}] = cache.ByObject{Namespaces: map[string]cache.Config{
+		o.OperatorNamespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", heartbeat.LeaseName)},
+	}}
 	return c
 }
 

@@ -128,6 +128,27 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	return nil
 }
 
+// confirm reads the anchor of a Kubernetes cluster from its API server before the first write of a pass there, and fails if it is not the one that the
+// cache holds, or not the Kafka's any more.
+func (p *pass) confirm(ctx context.Context, s *site) error {
+	if s.confirmed {
+		return nil
+	}
+	live, err := anchor(ctx, s.live, client.ObjectKeyFromObject(p.kafka))
+	if err != nil {
+		return err
+	}
+	if live == nil || live.UID != s.anchor.UID {
+		return fmt.Errorf("ConfigMap %s/%s was deleted or made again, which the watch of cluster %s has not told yet: nothing is written there",
+			s.anchor.Namespace, s.anchor.Name, s.cluster)
+	}
+	s.anchor, s.confirmed = live, true
+	if err := s.checkPlace(); err != nil {
+		return err
+	}
+	return p.checkAnchor(s, p.owner.Holder)
+}
+
 // checkPlace fails if the anchor, which is the Kafka's, is that of another Kubernetes cluster: the credentials of two were exchanged.
 func (s *site) checkPlace() error {
 	if s.anchor == nil || s.anchor.Data[anchorCluster] == "" || s.anchor.Data[anchorCluster] == s.cluster {

@@ -114,7 +114,7 @@ func (h *history) server(id string, scheme *runtime.Scheme) *apiServer {
 func (h *history) reconciler() *Reconciler {
 	return &Reconciler{
 		Events: &world{}, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: h.brokers, DefaultVersion: "4.3.1",
-		OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute, NewKey: keys,
+		OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute, NewKey: keys, Serial: true,
 		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", DNSDomain: "cluster.local",
 			NetworkPolicies: true, DisruptionBudgets: true, RollerAccount: "a/b"},
 		Now: func() time.Time { return h.now }, Rand: cryptorand.Reader,

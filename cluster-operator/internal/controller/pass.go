@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -53,6 +54,8 @@ type pass struct {
 	// secrets are those of the PKI in the home cluster, by their names.
 	secrets map[string]*corev1.Secret
 
+	// mu is held while what follows is changed: several Kubernetes clusters are worked on at once.
+	mu sync.Mutex
 	// status is filled in as facts become known, and next is when to look again, 0 for at the next interval.
 	status status.Input
 	next   time.Duration
@@ -280,11 +283,15 @@ func rolesOf(pool *v1.KafkaNodePool) topology.Roles {
 }
 
 func (p *pass) warn(reason, message string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message})
 }
 
 // requeueAfter has the next pass follow after a while at the latest.
 func (p *pass) requeueAfter(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.next == 0 || d < p.next {
 		p.next = d
 	}
@@ -351,7 +358,11 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if err == nil && outcome != apply.Unchanged {
 		p.wrote(s, key, outcome)
-		p.status.SetsChanged = p.status.SetsChanged || key.Kind == "StrimziPodSet"
+		if key.Kind == "StrimziPodSet" {
+			p.mu.Lock()
+			p.status.SetsChanged = true
+			p.mu.Unlock()
+		}
 	}
 	return outcome, err
 }

@@ -131,18 +131,21 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 			}
 		}
 	}
-	var observed []network.Object
 	err = p.eachHost(func(s *site) error {
 		seen, err := p.applyPlanned(ctx, s, planned)
 		if err != nil {
 			return err
 		}
 		more, err := s.observe(ctx, p.clusterID(s.cluster), info)
-		observed = append(append(observed, seen...), more...)
+		s.observed = slices.Concat(seen, more)
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	var observed []network.Object
+	for _, s := range p.sites {
+		observed = append(observed, s.observed...)
 	}
 	p.planned = true
 	resolution, err := p.Stretching.Provider.Resolve(ctx, r, observed)

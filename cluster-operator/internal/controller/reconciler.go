@@ -68,6 +68,8 @@ type Reconciler struct {
 	Now  func() time.Time
 	Rand io.Reader
 
+	// Serial has what is done in several Kubernetes clusters done in one after the other, so that tests can repeat it.
+	Serial bool
 	// Stretching is nil if the operator is not configured for stretched Kafkas.
 	Stretching *Stretching
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,6 +62,7 @@ type world struct {
 	brokers   *brokers
 	now       time.Time
 	events    []string
+	recording sync.Mutex
 }
 
 // brokers answer as they are told.
@@ -152,10 +154,12 @@ func (w *world) reconcile() {
 
 // Normal and Warning note Events.
 func (w *world) Normal(_ runtime.Object, reason, _, note string) {
+	w.recording.Lock()
+	defer w.recording.Unlock()
 	w.events = append(w.events, reason+": "+note)
 }
-func (w *world) Warning(_ runtime.Object, reason, _, note string) {
-	w.events = append(w.events, reason+": "+note)
+func (w *world) Warning(o runtime.Object, reason, action, note string) {
+	w.Normal(o, reason, action, note)
 }
 
 func (w *world) create(objects ...client.Object) {

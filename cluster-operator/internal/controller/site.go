@@ -1,7 +1,10 @@
 package controller
 
 import (
+	"cmp"
+	"errors"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
 // site is a Kubernetes cluster in which the Kafka has objects, or may have them.
@@ -26,11 +30,15 @@ type site struct {
 	// member is the connection to another Kubernetes cluster than home, and anchor what owns the Kafka's objects there; nil if there is none yet.
 	member Member
 	anchor *corev1.ConfigMap
+	// confirmed reports that the anchor was read from the API server in this pass.
+	confirmed bool
 	// facts are what the Kafka has there.
 	facts   facts.Cluster
 	applier *apply.Applier
 	// owner owns what is made there, for Kubernetes' garbage collector.
 	owner metav1.OwnerReference
+	// observed is what the network provider is told of.
+	observed []network.Object
 	// kept are the objects that this pass wants there; what the Kafka owns beside them is not wanted any more.
 	kept map[facts.Key]bool
 }
@@ -48,13 +56,30 @@ func (p *pass) site(cluster string) *site {
 // home returns the Kubernetes cluster of the Kafka object.
 func (p *pass) home() *site { return p.sites[0] }
 
-// each carries out a step in every Kubernetes cluster. One that fails is left out of the rest of the pass, and the others go on; home must not fail.
+// each carries out a step in the Kubernetes cluster of the Kafka object, and then in all others at once: a slow one holds up no other. One that fails is
+// left out of the rest of the pass, and the others go on; home must not fail.
 func (p *pass) each(do func(*site) error) error {
-	for _, s := range slices.Clone(p.sites) {
-		err := do(s)
+	if err := do(p.home()); err != nil {
+		return err
+	}
+	others, told := slices.Clone(p.sites[1:]), len(p.status.Warnings)
+	errs := make([]error, len(others))
+	var all sync.WaitGroup
+	for i, s := range others {
+		if p.Serial {
+			errs[i] = do(s)
+			continue
+		}
+		all.Go(func() { errs[i] = do(s) })
+	}
+	all.Wait()
+	slices.SortStableFunc(p.status.Warnings[told:], func(a, b status.Problem) int { return cmp.Compare(a.Reason+a.Message, b.Reason+b.Message) })
+	for i, s := range others {
+		err := errs[i]
+		failure, is := errors.AsType[*Failure](err)
 		switch {
 		case err == nil:
-		case s.cluster == topology.Home || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+		case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || is && failure.Stalled:
 			return err
 		default:
 			p.drop(s, err)

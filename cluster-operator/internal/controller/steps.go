@@ -137,19 +137,24 @@ func (p *pass) nodes(ctx context.Context) error {
 			}
 		}
 	}
-	err := p.eachHost(func(s *site) error {
+	objects := func(s *site) error {
 		if err := p.applyCopies(ctx, s); err != nil {
 			return err
 		}
 		return p.applyAll(ctx, s, rendered[s].Objects)
-	})
-	if err != nil {
-		return err
 	}
-	if err := p.stillEmpty(ctx); err != nil {
-		return err
-	}
-	if err := p.eachHost(func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }); err != nil {
+	sets := func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }
+	if leaving := p.leaving(); len(leaving) > 0 {
+		if err := p.eachHost(objects); err != nil {
+			return err
+		}
+		if err := p.stillEmpty(ctx, leaving); err != nil {
+			return err
+		}
+		if err := p.eachHost(sets); err != nil {
+			return err
+		}
+	} else if err := p.eachHost(inOrder(objects, sets)); err != nil { // no Kubernetes cluster waits for the others
 		return err
 	}
 	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
@@ -158,6 +163,18 @@ func (p *pass) nodes(ctx context.Context) error {
 		}
 	}
 	return p.finishRequests(ctx)
+}
+
+// inOrder does one thing after the other in a Kubernetes cluster.
+func inOrder(steps ...func(*site) error) func(*site) error {
+	return func(s *site) error {
+		for _, do := range steps {
+			if err := do(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) error {
@@ -169,8 +186,11 @@ func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) er
 	return nil
 }
 
-// stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may have been made.
-func (p *pass) stillEmpty(ctx context.Context) error {
+// leaving returns the brokers that run and are about to be stopped, except where the user lets them go whatever they hold.
+func (p *pass) leaving() []int32 {
+	if p.forced() {
+		return nil
+	}
 	brokers := map[int32]bool{}
 	for _, n := range p.input.Topology.Brokers() {
 		brokers[n.ID] = true
@@ -181,9 +201,11 @@ func (p *pass) stillEmpty(ctx context.Context) error {
 			leave = append(leave, l.Node.ID)
 		}
 	}
-	if len(leave) == 0 || p.forced() {
-		return nil
-	}
+	return leave
+}
+
+// stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may have been made.
+func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 	replicas, err := p.Kafka.Replicas(ctx, p.connection())
 	stays := func(format string, args ...any) error {
 		return &Failure{Problem: status.Problem{Reason: "ScaleDownPreventionCheck", Message: fmt.Sprintf(format, args...)}, Err: err}
@@ -244,36 +266,43 @@ func (s *site) finishRequests(ctx context.Context) error {
 
 // place tells pods where they run: their rack, and the address of their Kubernetes node.
 func (p *pass) place(ctx context.Context) error {
-	for _, n := range p.input.Topology.Nodes() {
-		pod := p.pod(n)
-		wanted := model.Placement(p.kafka, n)
-		if pod == nil || len(wanted) == 0 || pod.DeletionTimestamp != nil || !p.site(n.Cluster).made(pod) {
+	return p.each(func(s *site) error {
+		for _, n := range p.input.Topology.In(s.cluster) {
+			if err := p.placePod(ctx, s, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (p *pass) placePod(ctx context.Context, s *site, n topology.Node) error {
+	pod := p.pod(n)
+	wanted := model.Placement(p.kafka, n)
+	if pod == nil || len(wanted) == 0 || pod.DeletionTimestamp != nil || !s.made(pod) {
+		return nil
+	}
+	node, err := p.kubernetesNode(ctx, n)
+	if err != nil || node == nil {
+		return err
+	}
+	annotations := map[string]string{}
+	for _, fact := range wanted {
+		value := fact.Of(node)
+		if value == "" {
+			p.warn("PlacementUnknown", fmt.Sprintf("Pod %s waits: Kubernetes node %s has no %s", pod.Name, node.Name, fact.What()))
 			continue
 		}
-		node, err := p.kubernetesNode(ctx, n)
-		if err != nil {
-			return err
+		// It holds as long as the pod does: a running broker has read it.
+		if _, placed := pod.Annotations[fact.Annotation]; !placed {
+			annotations[fact.Annotation] = value
 		}
-		if node == nil {
-			continue
-		}
-		annotations := map[string]string{}
-		for _, fact := range wanted {
-			value := fact.Of(node)
-			if value == "" {
-				p.warn("PlacementUnknown", fmt.Sprintf("Pod %s waits: Kubernetes node %s has no %s", pod.Name, node.Name, fact.What()))
-				continue
-			}
-			// It holds as long as the pod does: a running broker has read it.
-			if _, placed := pod.Annotations[fact.Annotation]; !placed {
-				annotations[fact.Annotation] = value
-			}
-		}
-		if len(annotations) > 0 {
-			if err := annotate(ctx, p.site(n.Cluster).live, pod, annotations); err != nil {
-				return fmt.Errorf("pod %s: %w", pod.Name, err)
-			}
-		}
+	}
+	if len(annotations) == 0 {
+		return nil
+	}
+	if err := annotate(ctx, s.live, pod, annotations); err != nil {
+		return fmt.Errorf("pod %s: %w", pod.Name, err)
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func (p *pass) warnOfCredentials(m Member) {
 	}
 }
 
-// open connects the pass to another Kubernetes cluster, and reads the anchor there from the API server itself: it says who may write.
+// open connects the pass to another Kubernetes cluster, and reads the anchor there, which says who may write.
 func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	c, err := m.Client()
 	if err != nil {
@@ -191,9 +191,19 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 		return nil, fmt.Errorf("its credentials lead to another Kubernetes cluster than the one with the nodes of this Kafka: the uid of its namespace %s is %s, not %s",
 			clusters.IdentityNamespace, has, known)
 	}
-	s := &site{cluster: m.ID(), member: m, cache: m.Reader(), live: liveClient{c, m.APIReader()}}
-	if s.anchor, err = anchor(ctx, s.live, client.ObjectKeyFromObject(p.kafka)); err != nil {
-		return nil, err
+	s := &site{cluster: m.ID(), member: m, cache: m.Reader()}
+	s.live = &remoteClient{Client: c, reader: m.APIReader(), confirm: func(ctx context.Context) error { return p.confirm(ctx, s) }}
+	name := client.ObjectKeyFromObject(p.kafka)
+	if p.kafka.DeletionTimestamp == nil {
+		if s.anchor, err = anchor(ctx, s.cache, name); err != nil {
+			return nil, err
+		}
+	}
+	if s.anchor == nil { // the cache does not hold one that lacks the Kafka's label
+		if s.anchor, err = anchor(ctx, s.live, name); err != nil {
+			return nil, err
+		}
+		s.confirmed = true
 	}
 	if s.anchor != nil {
 		s.owner = anchorOwner(s.anchor)
@@ -201,9 +211,17 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	return s, p.checkAgent(ctx, s)
 }
 
+// watchTimeout is how long a pass waits for the first watch of the heartbeat of a Kubernetes cluster.
+const watchTimeout = 15 * time.Second
+
 // checkAgent warns if no operator makes pods in a Kubernetes cluster, and leaves one out whose operator does not understand this one.
 func (p *pass) checkAgent(ctx context.Context, s *site) error {
-	beat, err := heartbeat.Read(ctx, s.live, p.Stretching.Namespace)
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	beat, err := heartbeat.Read(ctx, s.cache, p.Stretching.Namespace)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w (if the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there)", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -219,22 +237,6 @@ func (p *pass) checkAgent(ctx context.Context, s *site) error {
 
 // errVersions means that the operators of two Kubernetes clusters don't work together.
 var errVersions = errors.New("version mismatch")
-
-// liveClient reads past the cache.
-type liveClient struct {
-	client.Client
-	reader client.Reader
-}
-
-// Get reads one object.
-func (c liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	return c.reader.Get(ctx, key, o, opts...)
-}
-
-// List reads many objects.
-func (c liveClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	return c.reader.List(ctx, list, opts...)
-}
 
 // lose notes that nothing can be said or done in a Kubernetes cluster in this pass.
 func (p *pass) lose(cluster string, member clusters.Status, err error) {

@@ -18,9 +18,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -71,6 +73,10 @@ type member struct {
 	// expire is when the credentials end, and refused why newer ones are not in use.
 	expire  time.Time
 	refused string
+	// cache answers reads that may be old; nil if it is up to date.
+	cache client.Reader
+	// answers holds back what is asked of the API server until it is closed; nil if it answers at once.
+	answers chan struct{}
 }
 
 var errLost = errors.New("connection refused")
@@ -93,8 +99,36 @@ func (m *member) reader() client.Reader {
 	}
 	return m.Client
 }
-func (m *member) Reader() client.Reader    { return m.reader() }
-func (m *member) APIReader() client.Reader { return m.reader() }
+func (m *member) Reader() client.Reader {
+	if m.cache != nil {
+		return m.cache
+	}
+	return m.reader()
+}
+func (m *member) APIReader() client.Reader {
+	if m.lost {
+		return lostReader{}
+	}
+	return m.answering()
+}
+
+// answering is the API server, which may be slow.
+func (m *member) answering() client.Client {
+	k8s, ok := m.Client.(client.WithWatch)
+	if m.answers == nil || !ok {
+		return m.Client
+	}
+	return interceptor.NewClient(k8s, interceptor.Funcs{
+		Get: func(ctx context.Context, k8s client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			<-m.answers
+			return k8s.Get(ctx, key, o, opts...)
+		},
+		Apply: func(ctx context.Context, k8s client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			<-m.answers
+			return k8s.Apply(ctx, o, opts...)
+		},
+	})
+}
 
 type connected struct{ *member }
 
@@ -103,7 +137,7 @@ func (c connected) Client() (client.Client, error) {
 	if c.lost {
 		return nil, errLost
 	}
-	return c.member.Client, nil
+	return c.answering(), nil
 }
 
 type lostReader struct{}
@@ -126,7 +160,7 @@ func newStretchedWorld(t *testing.T) *stretchedWorld {
 	w.members["central"] = &member{id: "central", home: true, Client: w.k8s}
 	for _, id := range []string{"east", "west"} {
 		env := remoteServer(t, id)
-		k8s, err := client.New(env.Config, client.Options{Scheme: w.k8s.Scheme()})
+		k8s, err := client.NewWithWatch(env.Config, client.Options{Scheme: w.k8s.Scheme()})
 		w.Expect(err).NotTo(HaveOccurred())
 		w.Expect(k8s.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
 		w.members[id] = &member{id: id, Client: k8s}
@@ -517,16 +551,21 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 }
 
+// follow has another central cluster take the Kafka over in a Kubernetes cluster.
+func (w *stretchedWorld) follow(id string) {
+	w.t.Helper()
+	anchor := &corev1.ConfigMap{}
+	w.in(id, anchor, "my-cluster-kafka-gc")
+	next := ownership.Owner{ID: w.kafka().Annotations[ownership.MarkID], Epoch: 2, Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
+	ownership.Mark(anchor, "ConfigMap", next)
+	anchor.Data[anchorHolder] = next.Holder.String()
+	w.Expect(w.members[id].Update(w.t.Context(), anchor)).To(Succeed())
+}
+
 func TestACentralClusterThatWasFollowedTouchesNothing(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	id := w.kafka().Annotations[ownership.MarkID]
-	anchor := &corev1.ConfigMap{}
-	w.in("east", anchor, "my-cluster-kafka-gc")
-	next := ownership.Owner{ID: id, Epoch: 2, Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
-	ownership.Mark(anchor, "ConfigMap", next)
-	anchor.Data["holder"] = next.Holder.String()
-	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.follow("east")
 	before := w.all()
 	k := w.kafka()
 	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}

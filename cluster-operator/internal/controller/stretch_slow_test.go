@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+func TestASlowKubernetesClusterHoldsUpNoOtherOne(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	east := w.members["east"]
+	answers := make(chan struct{})
+	east.answers = answers
+	w.configure("log.retention.hours", "1")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.pass()
+	}()
+	for cluster, node := range map[string]string{"central": "my-cluster-central-0", "west": "my-cluster-west-2"} {
+		w.Eventually(func() string { return w.setting(cluster, node, "log.retention.hours") }).WithTimeout(patience).Should(Equal("1"), cluster)
+	}
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).NotTo(Equal("1"))
+	w.Expect(done).NotTo(BeClosed())
+	close(answers)
+	w.Eventually(done).WithTimeout(patience).Should(BeClosed())
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("1"))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestASlowKubernetesClusterIsNotAskedWhenNothingChanges(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.members["east"].answers = make(chan struct{}) // it never answers
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// earlier is a cache that holds the anchor as it was.
+type earlier struct {
+	client.Reader
+	anchor *corev1.ConfigMap
+}
+
+func (e earlier) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if into, is := o.(*corev1.ConfigMap); is && key.Name == e.anchor.Name {
+		e.anchor.DeepCopyInto(into)
+		return nil
+	}
+	return e.Reader.Get(ctx, key, o, opts...)
+}
+
+func TestAnAnchorThatChangedAfterItWasCachedIsSeenBeforeTheFirstWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(w *stretchedWorld, anchor *corev1.ConfigMap)
+		message string
+	}{
+		"made again": {func(w *stretchedWorld, anchor *corev1.ConfigMap) {
+			w.Expect(w.members["east"].Delete(w.t.Context(), anchor.DeepCopy())).To(Succeed())
+			again := anchor.DeepCopy()
+			again.UID, again.ResourceVersion = "", ""
+			w.Expect(w.members["east"].Create(w.t.Context(), again)).To(Succeed())
+		}, "was deleted or made again"},
+		"gone": {func(w *stretchedWorld, anchor *corev1.ConfigMap) {
+			w.Expect(w.members["east"].Delete(w.t.Context(), anchor.DeepCopy())).To(Succeed())
+		}, "was deleted or made again"},
+		"another cluster's": {func(w *stretchedWorld, anchor *corev1.ConfigMap) {
+			other := anchor.DeepCopy()
+			other.Data[anchorCluster] = "north"
+			w.Expect(w.members["east"].Update(w.t.Context(), other)).To(Succeed())
+		}, "its credentials lead to cluster 'north'"},
+		"followed": {func(w *stretchedWorld, _ *corev1.ConfigMap) {
+			w.follow("east")
+		}, "is managed by another central cluster now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			anchor := &corev1.ConfigMap{}
+			w.in("east", anchor, model.AnchorName("my-cluster"))
+			c.change(w, anchor)
+			w.members["east"].cache = earlier{w.members["east"].reader(), anchor}
+			w.configure("log.retention.hours", "1")
+			before := w.all()["east"]
+			w.pass()
+			w.Expect(w.all()["east"]).To(Equal(before))
+			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring(c.message))))
+		})
+	}
+}

@@ -1,0 +1,204 @@
+//go:build linux
+
+package bench
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
+)
+
+const (
+	// slowness is how long a slow API server takes for each call.
+	slowness = 2 * time.Second
+	// edits are how often a Kafka is changed to see how long that takes; the median counts.
+	edits = 5
+)
+
+// besideSlow measures how long a change of the Kafka takes to arrive in the Kubernetes clusters that answer at once, while another one takes
+// 2 s for each call, and beside it the same while none is slow.
+func (s *stretched) besideSlow(ctx context.Context, r *Report) (err error) {
+	without, err := s.edit(ctx)
+	if err != nil {
+		return err
+	}
+	slow := s.machines[2]
+	front, err := s.slowDown(slow)
+	if err != nil {
+		return err
+	}
+	defer front.close()
+	restore, err := s.lead(ctx, slow, front.server)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore(ctx)) }()
+	err = until(ctx, "the slow API server is asked", func() (bool, error) { return front.calls.Load() > 3, nil })
+	if err != nil {
+		return err
+	}
+	with, err := s.edit(ctx)
+	if err != nil {
+		return err
+	}
+	r.addBeside("stretched_kafka_change_beside_a_slow_cluster", with.Seconds(), without.Seconds(), "s")
+	return nil
+}
+
+// edit changes the Kafka several times, and returns the median time until the nodes in all but the last Kubernetes cluster have the change.
+func (s *stretched) edit(ctx context.Context) (time.Duration, error) {
+	var took []time.Duration
+	for range edits {
+		k, err := s.kafka(ctx)
+		if err != nil {
+			return 0, err
+		}
+		before := k.DeepCopy()
+		value := strconv.FormatInt(10_000+k.Generation, 10)
+		k.Spec.Kafka.Config["log.retention.minutes"] = v1.StringConfigValue(value)
+		began := time.Now()
+		if err := s.machines[0].Client.Patch(ctx, k, client.MergeFrom(before)); err != nil {
+			return 0, err
+		}
+		for _, m := range s.machines[:len(s.machines)-1] {
+			if err := m.has(ctx, s.namespace, "log.retention.minutes="+value); err != nil {
+				return 0, err
+			}
+		}
+		took = append(took, time.Since(began))
+		if err := s.machines[len(s.machines)-1].has(ctx, s.namespace, "log.retention.minutes="+value); err != nil {
+			return 0, err
+		}
+		if err := s.until(ctx, "the change is made everywhere", func(k *v1.Kafka) bool {
+			return k.Status.ObservedGeneration == k.Generation && state(k, v1.ConditionReady) == metav1.ConditionTrue
+		}); err != nil {
+			return 0, err
+		}
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
+
+// has waits until the configuration of a node in a Kubernetes cluster contains a line.
+func (m machine) has(ctx context.Context, namespace, line string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	for {
+		var configs corev1.ConfigMapList
+		if err := m.Client.List(ctx, &configs, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: "my-cluster"}); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(configs.Items, func(c corev1.ConfigMap) bool { return strings.Contains(c.Data["server.config"], line) }) {
+			return nil
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("a node in %s gets %s: %w", m.ID, line, err)
+		}
+	}
+}
+
+// slowServer stands before an API server, and lets each call wait.
+type slowServer struct {
+	server *httptest.Server
+	calls  atomic.Int64
+	over   chan struct{}
+}
+
+func (f *slowServer) close() {
+	close(f.over)
+	f.server.CloseClientConnections()
+	f.server.Close()
+}
+
+// slowDown puts a slow server before the API server of a Kubernetes cluster.
+func (s *stretched) slowDown(m machine) (*slowServer, error) {
+	config := rest.AnonymousClientConfig(m.RESTConfig())
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := s.lab.Listen()
+	if err != nil {
+		return nil, err
+	}
+	f := &slowServer{over: make(chan struct{})}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport, FlushInterval: -1,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	f.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(slowness):
+		case <-r.Context().Done():
+			return
+		case <-f.over:
+			return
+		}
+		f.calls.Add(1)
+		proxy.ServeHTTP(w, r)
+	}))
+	if err := f.server.Listener.Close(); err != nil {
+		return nil, err
+	}
+	f.server.Listener, f.server.EnableHTTP2 = listener, true
+	f.server.Config.ErrorLog = log.New(io.Discard, "", 0) // connections that end with the server
+	f.server.StartTLS()
+	return f, nil
+}
+
+// lead has the central operators reach a Kubernetes cluster through a server, until restore is called.
+func (s *stretched) lead(ctx context.Context, m machine, through *httptest.Server) (restore func(context.Context) error, err error) {
+	central := s.machines[0].Client
+	secret := &corev1.Secret{}
+	if err := central.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "kubeconfig-" + m.ID}, secret); err != nil {
+		return nil, err
+	}
+	before := secret.DeepCopy()
+	kubeconfig, err := clientcmd.Load(secret.Data["kubeconfig"])
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range kubeconfig.Clusters {
+		c.Server = "https://" + through.Listener.Addr().(*net.TCPAddr).String()
+		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: through.Certificate().Raw})
+		c.TLSServerName = "example.com" // what httptest's certificate is for
+	}
+	if secret.Data["kubeconfig"], err = clientcmd.Write(*kubeconfig); err != nil {
+		return nil, err
+	}
+	put := func(ctx context.Context, data map[string][]byte) error {
+		now := &corev1.Secret{}
+		if err := central.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
+			return err
+		}
+		now.Data = data
+		return central.Update(ctx, now)
+	}
+	return func(ctx context.Context) error { return put(ctx, before.Data) }, put(ctx, secret.Data)
+}
