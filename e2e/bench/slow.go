@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -20,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -76,19 +76,19 @@ func (s *stretched) edit(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		before := k.DeepCopy()
-		value := strconv.FormatInt(10_000+k.Generation, 10)
-		k.Spec.Kafka.Config["log.retention.minutes"] = v1.StringConfigValue(value)
+		value := strconv.FormatInt(1_000_000_000+k.Generation, 10)
+		k.Spec.Kafka.Config["log.retention.ms"] = v1.StringConfigValue(value)
 		began := time.Now()
 		if err := s.machines[0].Client.Patch(ctx, k, client.MergeFrom(before)); err != nil {
 			return 0, err
 		}
 		for _, m := range s.machines[:len(s.machines)-1] {
-			if err := m.has(ctx, s.namespace, "log.retention.minutes="+value); err != nil {
+			if err := m.has(ctx, s.namespace, "log.retention.ms="+value); err != nil {
 				return 0, err
 			}
 		}
 		took = append(took, time.Since(began))
-		if err := s.machines[len(s.machines)-1].has(ctx, s.namespace, "log.retention.minutes="+value); err != nil {
+		if err := s.machines[len(s.machines)-1].has(ctx, s.namespace, "log.retention.ms="+value); err != nil {
 			return 0, err
 		}
 		if err := s.until(ctx, "the change is made everywhere", func(k *v1.Kafka) bool {
@@ -172,33 +172,55 @@ func (s *stretched) slowDown(m machine) (*slowServer, error) {
 	return f, nil
 }
 
-// lead has the central operators reach a Kubernetes cluster through a server, until restore is called.
+// lead has the cluster operators reach a Kubernetes cluster through a server, until restore is called.
 func (s *stretched) lead(ctx context.Context, m machine, through *httptest.Server) (restore func(context.Context) error, err error) {
-	central := s.machines[0].Client
+	central := s.machines[0]
+	name := "kubeconfig-" + m.ID
 	secret := &corev1.Secret{}
-	if err := central.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "kubeconfig-" + m.ID}, secret); err != nil {
+	if err := central.Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: name}, secret); err != nil {
 		return nil, err
 	}
-	before := secret.DeepCopy()
 	kubeconfig, err := clientcmd.Load(secret.Data["kubeconfig"])
 	if err != nil {
 		return nil, err
 	}
+	address := "https://" + through.Listener.Addr().String()
 	for _, c := range kubeconfig.Clusters {
-		c.Server = "https://" + through.Listener.Addr().(*net.TCPAddr).String()
+		c.Server = address
 		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: through.Certificate().Raw})
 		c.TLSServerName = "example.com" // what httptest's certificate is for
 	}
-	if secret.Data["kubeconfig"], err = clientcmd.Write(*kubeconfig); err != nil {
+	text, err := clientcmd.Write(*kubeconfig)
+	if err != nil {
 		return nil, err
 	}
-	put := func(ctx context.Context, data map[string][]byte) error {
-		now := &corev1.Secret{}
-		if err := central.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
-			return err
-		}
-		now.Data = data
-		return central.Update(ctx, now)
+	slow := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: deploy.Namespace, Name: name + "-slow"}, Data: map[string][]byte{"kubeconfig": text}}
+	if err := central.Client.Create(ctx, slow); err != nil {
+		return nil, err
 	}
-	return func(ctx context.Context) error { return put(ctx, before.Data) }, put(ctx, secret.Data)
+	if err := central.reach(ctx, m.RESTConfig().Host, address, name, slow.Name); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		return errors.Join(central.reach(ctx, address, m.RESTConfig().Host, slow.Name, name), central.Client.Delete(ctx, slow))
+	}, nil
+}
+
+// reach replaces texts in the setting by which the cluster operators reach other Kubernetes clusters, and waits for their next start.
+func (m machine) reach(ctx context.Context, replace ...string) error {
+	var operator appsv1.Deployment
+	if err := m.Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "cluster-operator"}, &operator); err != nil {
+		return err
+	}
+	before := operator.DeepCopy()
+	env := operator.Spec.Template.Spec.Containers[0].Env
+	for i := range env {
+		if env[i].Name == "STRIMZI_REMOTE_KUBE_CONFIG" {
+			env[i].Value = strings.NewReplacer(replace...).Replace(env[i].Value)
+		}
+	}
+	if err := m.Client.Patch(ctx, &operator, client.MergeFrom(before)); err != nil {
+		return err
+	}
+	return m.Ready(ctx)
 }

@@ -131,21 +131,9 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 			}
 		}
 	}
-	err = p.eachHost(func(s *site) error {
-		seen, err := p.applyPlanned(ctx, s, planned)
-		if err != nil {
-			return err
-		}
-		more, err := s.observe(ctx, p.clusterID(s.cluster), info)
-		s.observed = slices.Concat(seen, more)
-		return err
-	})
+	observed, err := p.carryOut(ctx, planned, info)
 	if err != nil {
 		return nil, err
-	}
-	var observed []network.Object
-	for _, s := range p.sites {
-		observed = append(observed, s.observed...)
 	}
 	p.planned = true
 	resolution, err := p.Stretching.Provider.Resolve(ctx, r, observed)
@@ -167,6 +155,23 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 		found[n.ID] = f
 	}
 	return found, nil
+}
+
+// carryOut applies what the provider planned, and returns what it is to be told of.
+func (p *pass) carryOut(ctx context.Context, planned []network.Object, info network.Info) (observed []network.Object, err error) {
+	err = p.eachHost(func(s *site) error {
+		seen, err := p.applyPlanned(ctx, s, planned)
+		if err != nil {
+			return err
+		}
+		more, err := s.observe(ctx, p.clusterID(s.cluster), info)
+		s.observed = slices.Concat(seen, more)
+		return err
+	})
+	for _, s := range p.sites {
+		observed = append(observed, s.observed...)
+	}
+	return observed, err
 }
 
 // applyPlanned applies what the provider wants in one Kubernetes cluster, and returns what of it exists.

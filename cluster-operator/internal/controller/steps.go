@@ -137,24 +137,7 @@ func (p *pass) nodes(ctx context.Context) error {
 			}
 		}
 	}
-	objects := func(s *site) error {
-		if err := p.applyCopies(ctx, s); err != nil {
-			return err
-		}
-		return p.applyAll(ctx, s, rendered[s].Objects)
-	}
-	sets := func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }
-	if leaving := p.leaving(); len(leaving) > 0 {
-		if err := p.eachHost(objects); err != nil {
-			return err
-		}
-		if err := p.stillEmpty(ctx, leaving); err != nil {
-			return err
-		}
-		if err := p.eachHost(sets); err != nil {
-			return err
-		}
-	} else if err := p.eachHost(inOrder(objects, sets)); err != nil { // no Kubernetes cluster waits for the others
+	if err := p.applyNodes(ctx, rendered); err != nil {
 		return err
 	}
 	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
@@ -163,6 +146,28 @@ func (p *pass) nodes(ctx context.Context) error {
 		}
 	}
 	return p.finishRequests(ctx)
+}
+
+// applyNodes applies what nodes are made from, and the StrimziPodSets last. No Kubernetes cluster waits for the others, except where brokers are to leave.
+func (p *pass) applyNodes(ctx context.Context, rendered map[*site]model.Result) error {
+	objects := func(s *site) error {
+		if err := p.applyCopies(ctx, s); err != nil {
+			return err
+		}
+		return p.applyAll(ctx, s, rendered[s].Objects)
+	}
+	sets := func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }
+	leaving := p.leaving()
+	if len(leaving) == 0 {
+		return p.eachHost(inOrder(objects, sets))
+	}
+	if err := p.eachHost(objects); err != nil {
+		return err
+	}
+	if err := p.stillEmpty(ctx, leaving); err != nil {
+		return err
+	}
+	return p.eachHost(sets)
 }
 
 // inOrder does one thing after the other in a Kubernetes cluster.
