@@ -1,0 +1,71 @@
+package apitest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "github.com/kafka-operators/kafka-operators/api/core/v1"
+	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne applies the component that a remote Kubernetes cluster can have, and creates what nobody
+// would look after there.
+func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
+	needServer(t)
+	s, err := start([]string{bases, "testdata/strimzi-connect.yaml"})
+	if err != nil {
+		t.Fatalf("starting an API server: %v", err)
+	}
+	t.Cleanup(s.stop)
+	namespace := s.namespace(t.Context(), t)
+	specs := map[string]map[string]any{
+		"Kafka":         {"kafka": map[string]any{"listeners": []any{map[string]any{"name": "plain", "port": int64(9092), "type": "internal", "tls": false}}}},
+		"KafkaNodePool": {"replicas": int64(1), "roles": []any{"broker"}, "storage": map[string]any{"type": "ephemeral"}},
+		"KafkaConnect":  {},
+		"StrimziPodSet": {"selector": map[string]any{"matchLabels": map[string]any{"a": "b"}}, "pods": []any{}},
+	}
+	object := func(kind schema.GroupVersionKind) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"spec": specs[kind.Kind]}}
+		o.SetGroupVersionKind(kind)
+		o.SetNamespace(namespace)
+		o.SetName("my-object")
+		return o
+	}
+	refused := func(kind string) error {
+		return s.client.Create(t.Context(), object(kafkav1.GroupVersion.WithKind(kind)), client.DryRunAll)
+	}
+	before := object(kafkav1.GroupVersion.WithKind("KafkaConnect"))
+	if err := s.client.Create(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, s)("apply", "--server-side", "-k", "testdata/remote-cluster")
+
+	const remedy = "create it in the central cluster"
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // the API server takes a policy up after a while
+		if err := refused("KafkaConnect"); err != nil && strings.Contains(err.Error(), remedy) {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("a KafkaConnect is not refused: %v", err)
+		}
+	}
+	for _, kind := range []string{"Kafka", "KafkaNodePool", "KafkaConnect"} {
+		err := refused(kind)
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no operator looks after a "+kind+": "+remedy) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	// What is there already, and what the operators make there, is let through.
+	before.SetLabels(map[string]string{"changed": "true"})
+	if err := s.client.Update(t.Context(), before); err != nil {
+		t.Error(err)
+	}
+	if err := s.client.Create(t.Context(), object(corev1api.GroupVersion.WithKind("StrimziPodSet"))); err != nil {
+		t.Error(err)
+	}
+}
