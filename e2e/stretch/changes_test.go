@@ -13,8 +13,11 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 )
@@ -60,6 +63,30 @@ func exchangeCredentials(remote *place) {
 	Expect(remote.Client.Get(ctx, key, service)).To(Succeed())
 	Expect(remote.Client.Delete(ctx, service)).To(Succeed())
 	Eventually(func() error { return remote.Client.Get(ctx, key, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
+}
+
+// drain does what draining a Kubernetes node does to a pod: its eviction is refused, and the annotation that Strimzi's Drain Cleaner then sets has it moved.
+func drain(remote *place) {
+	GinkgoHelper()
+	before := readyPods(Default)
+	var pods corev1.PodList
+	Expect(remote.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
+	Expect(pods.Items).To(HaveLen(1))
+	pod := &pods.Items[0]
+	err := remote.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
+	Expect(err).To(MatchError(apierrors.IsTooManyRequests, "refused by the PodDisruptionBudget"))
+	Expect(readyPods(Default)).To(Equal(before))
+	began := time.Now()
+	remote.kubectl("annotate", "pod", pod.Name, "-n", namespace, podset.AnnotationManualRollingUpdate+"=true")
+	Eventually(func(g Gomega) {
+		now := readyPods(g)
+		g.Expect(now).To(HaveLen(len(before)))
+		g.Expect(now[pod.Name]).NotTo(Equal(before[pod.Name]))
+	}).Should(Succeed(), whatWasSaid)
+	report("a pod was moved", time.Since(began))
+	for other, uid := range readyPods(Default) {
+		Expect(other == pod.Name || before[other] == uid).To(BeTrue(), "no other pod was restarted: %s", other)
+	}
 }
 
 // scalePools adds a pool of brokers in each Kubernetes cluster, scales each up and down, and removes them.

@@ -284,6 +284,12 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
 	})
 
+	It("has a pod of another Kubernetes cluster moved by the roller alone", func() {
+		onlyInFull()
+		write("drained", func(*traffic.Traffic) { drain(places[1]) })
+		inSync(admin())
+	})
+
 	It("has pools scaled in each of them", func() {
 		onlyInFull()
 		DeferCleanup(func() { nodes = 3 })

@@ -10,7 +10,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -60,7 +62,16 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 		return
 	}
 	replicas, err := p.Kafka.Replicas(ctx, to)
+	var pools v1.KafkaNodePoolList
+	// What the caches hold may be old: a broker that was just added is fenced, too.
+	if err := p.Live.List(ctx, &pools, client.InNamespace(p.kafka.Namespace), client.MatchingLabels{v1.LabelCluster: p.kafka.Name}); err != nil {
+		p.warn("UnregistrationFailed", fmt.Sprintf("Brokers that left are still registered: list KafkaNodePools: %v", err))
+		return
+	}
 	for _, b := range left {
+		if slices.ContainsFunc(pools.Items, func(pool v1.KafkaNodePool) bool { return slices.Contains(pool.Status.NodeIDs, b.ID) }) {
+			continue
+		}
 		if n := replicas[b.ID]; (err != nil || n > 0) && !p.forced() {
 			p.requeueAfter(time.Minute) // nothing reports that it is empty now
 			p.warn("UnregistrationWaits", fmt.Sprintf("Broker %d left and is still registered: it is in the replicas of %d partitions (error: %v). "+

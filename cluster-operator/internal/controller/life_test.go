@@ -1,13 +1,18 @@
 package controller
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -257,4 +262,42 @@ func TestAnIngressListenerIsServedAndTakenAway(t *testing.T) {
 	left := &networkingv1.IngressList{}
 	w.Expect(w.k8s.List(t.Context(), left, client.InNamespace(w.namespace))).To(Succeed())
 	w.Expect(left.Items).To(BeEmpty())
+}
+
+// lateCache does not know of one pool yet, nor of what is made for it.
+type lateCache struct {
+	client.Reader
+	pool string
+}
+
+func (c lateCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.Reader.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	return meta.SetList(list, slices.DeleteFunc(items, func(o runtime.Object) bool {
+		named, err := meta.Accessor(o)
+		return err != nil || strings.Contains(named.GetName(), c.pool)
+	}))
+}
+
+func TestABrokerThatTheCacheDoesNotKnowYetIsNotUnregistered(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet("a")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	w.create(nodePool("more", 1, v1.RoleBroker))
+	w.reconcile()
+	w.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3, Fenced: true}}
+	w.r.Cache = lateCache{w.r.Cache, "more"}
+	w.reconcile()
+	w.Expect(w.brokers.unregistered).To(BeEmpty())
+	more := &v1.KafkaNodePool{}
+	w.get(more, "more")
+	w.Expect(more.Status.NodeIDs).To(Equal([]int32{3}))
 }

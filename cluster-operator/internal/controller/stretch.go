@@ -141,10 +141,16 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	for id := range p.record.Clusters {
 		concerned[id] = true
 	}
-	lost := len(p.record.Clusters) == 0 && (controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) || p.kafka.Annotations[ownership.MarkID] != "")
+	left := p.leftIn(ctx)
+	for _, id := range left {
+		concerned[id] = true
+	}
+	// Where the Kafka has something, only the record knows.
+	lost := len(p.record.Clusters) == 0 &&
+		(controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) || p.kafka.Annotations[ownership.MarkID] != "" || len(left) > 0)
 	var opened []*site
 	for _, m := range p.Stretching.Members() {
-		if m.Home() || !concerned[m.ID()] && !lost { // where the Kafka has something, only the record knows
+		if m.Home() || !concerned[m.ID()] && !lost {
 			continue
 		}
 		delete(concerned, m.ID())
@@ -162,6 +168,29 @@ func (p *pass) openAll(ctx context.Context) []*site {
 		}
 	}
 	return opened
+}
+
+// leftIn returns the Kubernetes clusters that hold an anchor of this Kafka, or of an earlier one of its name here, as far as caches tell. What is there is the
+// Kafka's, whether its pools and its record say so or not.
+func (p *pass) leftIn(ctx context.Context) []string {
+	now, err := p.holder(p.kafka)
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, m := range p.Stretching.Members() {
+		if m.Home() || m.Status().State != clusters.Connected {
+			continue
+		}
+		found, err := anchor(ctx, m.Reader(), client.ObjectKeyFromObject(p.kafka))
+		if err != nil || found == nil {
+			continue
+		}
+		if h, err := ownership.ParseHolder(found.Data[anchorHolder]); err == nil && h.Cluster == now.Cluster {
+			ids = append(ids, m.ID())
+		}
+	}
+	return ids
 }
 
 // credentialsNotice is how long before the credentials for a Kubernetes cluster end its Kafkas warn of it.

@@ -192,3 +192,24 @@ func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
 func (w *stretchedWorld) named(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: w.namespace, Name: name}
 }
+
+func TestNodesThatAnEarlierKafkaLeftElsewhereAreNotForgotten(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	k := w.kafka()
+	k.Finalizers = nil
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	// The record goes with the Kafka. The new one has its pool east elsewhere.
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "east")
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.create(stretchedKafka(), poolIn("west", "east", 1, v1.RoleBroker, v1.RoleController))
+	w.members["east"].lost = true
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "ConnectivityError"), HaveField("Message", ContainSubstring("'east'"))))
+	w.members["east"].lost = false
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "TargetClusterChangeForbidden"), HaveField("Message", ContainSubstring("nodes or volumes in cluster 'east'"))))
+}

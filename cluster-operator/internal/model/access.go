@@ -19,10 +19,15 @@ func (c *cluster) account() *corev1.ServiceAccount {
 	}
 }
 
-// disruptionBudget keeps evictions off all nodes at once. Restarts are the roller's, which asks Kafka first.
+// disruptionBudget keeps evictions off all nodes at once. Restarts are the roller's, which asks Kafka first. Where a Kafka is stretched, no Kubernetes cluster
+// knows what is evicted in the others: none is, unless the user says how many may be in each.
 func (c *cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
 	t := value(c.template().PodDisruptionBudget, v1.PodDisruptionBudgetTemplate{})
-	available := intstr.FromInt32(max(0, int32(len(c.Topology.In(c.At)))-value(t.MaxUnavailable, 1))) // nodes have 31-bit ids
+	evictable := int32(1)
+	if c.Stretch != nil {
+		evictable = 0
+	}
+	available := intstr.FromInt32(max(0, int32(len(c.Topology.In(c.At)))-value(t.MaxUnavailable, evictable))) // nodes have 31-bit ids
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: c.meta(c.name("kafka"), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}),
