@@ -28,6 +28,7 @@ import (
 const (
 	faultNoPreconditions = "the API servers do not look at uids and resourceVersions"
 	faultNoIdentity      = "Kubernetes clusters are not told apart"
+	faultOldAnchors      = "the API servers tell what the anchors were"
 )
 
 // central is a Kubernetes cluster with a Kafka object and the operators that look after it, and what is true of them.
@@ -127,7 +128,14 @@ func (l *link) Reader() client.Reader {
 	}}}
 }
 func (l *link) APIReader() client.Reader {
-	return answering{l, l.bound.client()}
+	return answering{l, &inMemory{server: l.bound, view: func() objects {
+		if l.h.fault == faultOldAnchors && l.view != nil && l.view[anchorKey] != nil {
+			all := maps.Clone(l.bound.objects)
+			all[anchorKey] = l.view[anchorKey]
+			return all
+		}
+		return l.bound.objects
+	}}}
 }
 
 func (l *link) Client() (client.Client, error) {

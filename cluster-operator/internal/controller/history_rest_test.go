@@ -156,6 +156,9 @@ func (h *stretched) remedy() bool {
 	if ready != nil && (ready.Reason == "OwnershipConflict" || ready.Reason == "ObjectNotOwned") {
 		return h.clear(c)
 	}
+	if ready != nil && strings.Contains(ready.Message, "Delete the PersistentVolumeClaims of") {
+		return h.deleteVolumes(ready.Message)
+	}
 	if ready == nil || ready.Reason != "CAKeyLost" {
 		return false
 	}
@@ -167,6 +170,21 @@ func (h *stretched) remedy() bool {
 	h.must(c.k8s.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name, Labels: labels,
 		Annotations: map[string]string{v1.AnnotationForceReplace: "true"}}}))
 	return true
+}
+
+// deleteVolumes deletes those of the node that a message names, and reports whether there were some.
+func (h *stretched) deleteVolumes(message string) (found bool) {
+	_, node, _ := strings.Cut(message, "Delete the PersistentVolumeClaims of ")
+	node, _, _ = strings.Cut(node, " ")
+	for _, s := range h.servers {
+		for _, key := range sortedKeys(s.objects) {
+			if key.Kind == "PersistentVolumeClaim" && strings.HasSuffix(key.Name, "-"+node) {
+				s.terminate(key)
+				found = true
+			}
+		}
+	}
+	return found
 }
 
 // clear deletes anchors that earlier Kafka objects left under other ids, and volumes that others left, and reports whether there were some.

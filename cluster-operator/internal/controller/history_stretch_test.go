@@ -188,8 +188,9 @@ func (h *stretched) misled() bool {
 
 // known reports whether the record knows all Kubernetes clusters.
 func (h *stretched) known() bool {
-	o, _ := h.centrals[0].server.objects[facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}].object().(*corev1.ConfigMap)
-	return o != nil && strings.Count(o.Data[recordKey], "identity") == 2 && h.centrals[0].kafka() != nil && h.centrals[0].kafka().DeletionTimestamp == nil
+	record := facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}
+	o, _ := h.centrals[0].server.objects[record].object().(*corev1.ConfigMap)
+	return o != nil && h.foreign[h.centrals[0].server][record] == nil && strings.Count(o.Data[recordKey], "identity") == 2 && h.centrals[0].kafka() != nil && h.centrals[0].kafka().DeletionTimestamp == nil
 }
 
 // ours are the keys of what a central cluster's Kafka has in a Kubernetes cluster.

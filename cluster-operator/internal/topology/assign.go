@@ -113,8 +113,13 @@ func (a *assignment) claim() error {
 		}
 	}
 	for _, v := range a.Volumes {
-		if _, taken := a.owner[v.Node]; !taken {
+		owner, taken := a.owner[v.Node]
+		if !taken {
 			a.owner[v.Node] = v.Pool
+		} else if _, runs := a.running[v.Node]; owner != v.Pool && !runs {
+			return fmt.Errorf("node ID %d is in the status of KafkaNodePool %s, where it does not run, and a volume of KafkaNodePool %s has it too: nobody knows which holds "+
+				"the node's data. Delete the PersistentVolumeClaims of %s-%s-%d if these are not needed; else make KafkaNodePool %s again",
+				v.Node, owner, v.Pool, a.Name, v.Pool, v.Node, owner)
 		}
 	}
 	return nil
