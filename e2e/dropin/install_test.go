@@ -1,0 +1,191 @@
+package dropin_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+)
+
+// commands returns the lines of the README that copy a folder of config or apply one.
+func commands(t *testing.T) (copies, applies []string) {
+	t.Helper()
+	path, err := operatorproc.RepositoryPath("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range regexp.MustCompile(`(?m)^(cp -r|kubectl apply --server-side) .*$`).FindAllString(string(text), -1) {
+		if strings.HasPrefix(line, "cp") {
+			copies = append(copies, line)
+		} else {
+			applies = append(applies, line)
+		}
+	}
+	if len(copies) != 2 || len(applies) != 2 {
+		t.Fatalf("the README has the commands %q and %q, want two of each", copies, applies)
+	}
+	return copies, applies
+}
+
+// shell runs lines of the README in a copy of the checkout's config, as somebody types them.
+type shell struct {
+	dir   string
+	plane *controlplane.ControlPlane
+}
+
+func newShell(t *testing.T, plane *controlplane.ControlPlane) shell {
+	t.Helper()
+	s := shell{dir: t.TempDir(), plane: plane}
+	config, err := operatorproc.RepositoryPath("config")
+	if err == nil {
+		err = os.CopyFS(filepath.Join(s.dir, "config"), os.DirFS(config))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s shell) run(ctx context.Context, line string) (string, error) {
+	kubectl, err := s.plane.KubectlPath()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "bash", "-ec", line)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.plane.Kubeconfig(), "PATH="+filepath.Dir(kubectl)+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// forced is the line of the README with what docs/install.md adds to it.
+func forced(line string) string {
+	return strings.Replace(line, "--server-side", "--server-side --force-conflicts", 1)
+}
+
+// installed lists the kinds and the Deployments, with the generations of their specifications.
+func installed(t *testing.T, plane *controlplane.ControlPlane) string {
+	t.Helper()
+	return run(t, plane, "get", "crd,deployments", "-A", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{"\n"}{end}`)
+}
+
+// The README's commands, as they are written there, stop at Strimzi's kinds. With --force-conflicts they install, and after that they work
+// as they are, and change nothing any more. Strimzi's kinds can be put back and replaced again. KafkaTopics outlive all of it, and the
+// operators start.
+func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
+	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(brokers.Close)
+	for _, r := range []release{strimzi0, strimzi1} {
+		t.Run(r.name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.SetDefaultEventuallyTimeout(time.Minute)
+			plane, admin := startPlane(t)
+			theirs := r.kinds(t)
+			run(t, plane, "create", "-f", theirs)
+			kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "there-before"}, Spec: &v1.KafkaTopicSpec{}}
+			g.Expect(admin.Create(t.Context(), kt)).To(Succeed())
+			uid := kt.UID
+			sh := newShell(t, plane)
+			copies, applies := commands(t)
+			for _, line := range copies {
+				out, err := sh.run(t.Context(), line)
+				g.Expect(err).NotTo(HaveOccurred(), out)
+			}
+			install := func() {
+				t.Helper()
+				for _, line := range applies {
+					out, err := sh.run(t.Context(), line)
+					if line == applies[0] { // it brings all kinds, so that the second line finds this project's
+						g.Expect(err).To(HaveOccurred(), "it replaces another's kinds unasked")
+						g.Expect(out).To(ContainSubstring("--force-conflicts"))
+						out, err = sh.run(t.Context(), forced(line))
+					}
+					g.Expect(err).NotTo(HaveOccurred(), out)
+				}
+				first := installed(t, plane)
+				for range 2 {
+					for _, line := range applies {
+						out, err := sh.run(t.Context(), line)
+						g.Expect(err).NotTo(HaveOccurred(), out)
+					}
+					g.Expect(installed(t, plane)).To(Equal(first), "applied again, it changes something")
+				}
+			}
+			install()
+
+			topics := startOperator(t, operatorproc.Options{Kubeconfig: plane.Kubeconfig(), Bootstrap: brokers.Bootstrap()})
+			startOperator(t, operatorproc.Options{Kubeconfig: plane.Kubeconfig(), Binary: clusterOperator(t),
+				Env: map[string]string{"STRIMZI_OPERATOR_NAMESPACE": "default"}})
+			g.Eventually(func() string { return claimOf(t, admin, kt).ClusterID }).ShouldNot(BeEmpty(), topics.Log)
+
+			_, err := plane.Kubectl(t.Context(), "create", "-f", theirs)
+			g.Expect(err).To(MatchError(ContainSubstring("already exists")), "Strimzi's own instructions replace nothing")
+			run(t, plane, "replace", "-f", theirs)
+			g.Eventually(topics.Log).Should(ContainSubstring("drops status.clusterId"))
+			install()
+			g.Eventually(func() string { return claimOf(t, admin, kt).ClusterID }).ShouldNot(BeEmpty(), topics.Log)
+			g.Expect(kt.UID).To(Equal(uid), "the KafkaTopic is another one")
+		})
+	}
+}
+
+// claimOf reads a KafkaTopic and returns its status.
+func claimOf(t *testing.T, c client.Client, kt *v1.KafkaTopic) v1.KafkaTopicStatus {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(kt), kt); err != nil {
+		t.Logf("not read: %v", err) // while its kind is replaced
+		return v1.KafkaTopicStatus{}
+	}
+	return kt.Status
+}
+
+// clusterOperator builds the cluster-operator and returns its path.
+func clusterOperator(t *testing.T) string {
+	t.Helper()
+	root, err := operatorproc.RepositoryPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "cluster-operator")
+	if err := image.BuildProgram(t.Context(), program, root, "./cluster-operator/cmd"); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// startOperator starts an operator and waits until it is ready.
+func startOperator(t *testing.T, o operatorproc.Options) *operatorproc.Process {
+	t.Helper()
+	p, err := operatorproc.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() }) // its log may be gone
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := p.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

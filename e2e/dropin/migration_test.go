@@ -1,0 +1,241 @@
+package dropin_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+)
+
+// migration returns the commands of docs/migration.md by which a standalone topic operator is replaced: stop Strimzi's, replace the kind.
+func migration(t *testing.T) (stop, kind string) {
+	t.Helper()
+	path, err := operatorproc.RepositoryPath("docs", "migration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := regexp.MustCompile("`(kubectl (?:scale|apply) [^`]*)`").FindAllSubmatch(text, -1)
+	if len(all) != 2 {
+		t.Fatalf("docs/migration.md has the commands %q, want two", all)
+	}
+	return string(all[0][1]), string(all[1][1])
+}
+
+// topicOfStrimzi is a KafkaTopic as Strimzi's topic operator leaves it, and the topic that it has.
+type topicOfStrimzi struct {
+	name, topic string
+	// paused is what Strimzi leaves without topicId.
+	paused bool
+}
+
+var leftByStrimzi = []topicOfStrimzi{
+	{name: "orders", topic: "orders"},
+	{name: "renamed", topic: "Renamed_Topic"},
+	{name: "paused", topic: "paused", paused: true},
+	{name: "deleted-in-between", topic: "deleted-in-between"},
+}
+
+// scene is Strimzi's standalone topic operator at work: its kind, its Deployment, KafkaTopics, and their topics in Kafka. Strimzi's program
+// does not run; the test writes what it writes.
+type scene struct {
+	*WithT
+	admin client.Client
+	kafka *saramakafka.Admin
+}
+
+// make makes a topic and its KafkaTopic, with what Strimzi writes: finalizer, condition, generation, name and id.
+func (s scene) make(t *testing.T, o topicOfStrimzi) {
+	t.Helper()
+	retention, condition := "604800000", v1.ConditionReady
+	kt := &v1.KafkaTopic{}
+	s.Expect(yaml.UnmarshalStrict([]byte(`{spec: {partitions: 3, replicas: 1, config: {retention.ms: `+retention+`}}}`), kt)).To(Succeed())
+	kt.Namespace, kt.Name, kt.Spec.TopicName = "default", o.name, &o.topic
+	kt.Labels, kt.Finalizers = map[string]string{v1.LabelCluster: "my-cluster"}, []string{v1.FinalizerTopicOperator}
+	if o.paused {
+		condition, kt.Annotations = v1.ConditionReconciliationPaused, map[string]string{v1.AnnotationPauseReconciliation: "true"}
+	}
+	created, err := s.kafka.CreateTopics(t.Context(), []kafka.NewTopic{{Name: o.topic, Partitions: 3, ReplicationFactor: 1,
+		Configs: map[string]*string{"retention.ms": &retention}}}, false)
+	s.Expect(err).NotTo(HaveOccurred())
+	s.Expect(created[o.topic].Err).NotTo(HaveOccurred())
+	s.Expect(s.admin.Create(t.Context(), kt)).To(Succeed())
+	s.status(t, kt, condition)
+}
+
+// status writes a status as Strimzi does, which knows no cluster ids.
+func (s scene) status(t *testing.T, kt *v1.KafkaTopic, condition string) {
+	t.Helper()
+	kt.Status = v1.KafkaTopicStatus{ObservedGeneration: kt.Generation, TopicName: *kt.Spec.TopicName, Conditions: []v1.Condition{
+		{Type: condition, Status: "True", LastTransitionTime: "2026-03-01T10:30:00.123456789Z"}}}
+	if condition == v1.ConditionReady {
+		kt.Status.TopicID = s.inKafka(t)[*kt.Spec.TopicName].id
+	}
+	s.Expect(s.admin.Status().Update(t.Context(), kt)).To(Succeed())
+}
+
+// topicState is what must not change of a topic. The id tells it from another one of its name.
+type topicState struct {
+	id         string
+	partitions int
+	config     map[string]string
+}
+
+// inKafka returns all topics of Kafka by their names.
+func (s scene) inKafka(t *testing.T) map[string]topicState {
+	t.Helper()
+	topics, err := s.kafka.ListTopics(t.Context())
+	s.Expect(err).NotTo(HaveOccurred())
+	all := map[string]topicState{}
+	for _, topic := range topics {
+		resource := kafka.TopicResource(topic.Name)
+		configs, err := s.kafka.DescribeConfigs(t.Context(), []kafka.ConfigResource{resource}, nil)
+		s.Expect(err).NotTo(HaveOccurred())
+		one := topicState{id: topic.ID.String(), partitions: len(topic.Partitions), config: map[string]string{}}
+		for key, entry := range configs[resource].Entries {
+			if entry.Source == kafka.SourceTopic {
+				one.config[key] = entry.Value
+			}
+		}
+		all[topic.Name] = one
+	}
+	return all
+}
+
+// objects returns all KafkaTopics by their names.
+func (s scene) objects(t *testing.T) map[string]v1.KafkaTopic {
+	t.Helper()
+	list := &v1.KafkaTopicList{}
+	s.Expect(s.admin.List(t.Context(), list)).To(Succeed())
+	all := map[string]v1.KafkaTopic{}
+	for _, kt := range list.Items {
+		all[kt.Name] = kt
+	}
+	return all
+}
+
+// ours waits until the operator has taken over each KafkaTopic: Ready with a cluster's id, or paused as before.
+func (s scene) ours(t *testing.T, log func() string) {
+	t.Helper()
+	s.Eventually(func(g Gomega) {
+		for name, kt := range s.objects(t) {
+			if kt.IsPaused() {
+				g.Expect(kt.Status.Conditions).To(ContainElement(HaveField("Type", v1.ConditionReconciliationPaused)), name)
+				continue
+			}
+			g.Expect(kt.Status.ClusterID).NotTo(BeEmpty(), name)
+			g.Expect(kt.Status.Conditions).To(ContainElement(And(HaveField("Type", v1.ConditionReady),
+				HaveField("Status", BeEquivalentTo("True")))), name)
+		}
+	}).Should(Succeed(), log)
+}
+
+// unchanged holds the KafkaTopics and the topics against those of before: all are there, with the same specifications, claims and
+// finalizers, and in Kafka nothing was made, changed or deleted.
+func (s scene) unchanged(t *testing.T, objects map[string]v1.KafkaTopic, topics map[string]topicState) {
+	t.Helper()
+	s.Expect(s.inKafka(t)).To(Equal(topics))
+	now := s.objects(t)
+	s.Expect(now).To(HaveLen(len(objects)))
+	for name, before := range objects {
+		kt := now[name]
+		s.Expect(kt.UID).To(Equal(before.UID), name)
+		s.Expect(kt.Generation).To(Equal(before.Generation), name)
+		s.Expect(kt.Finalizers).To(Equal([]string{v1.FinalizerTopicOperator}), name)
+		s.Expect(kt.Status.TopicName).To(Equal(before.Status.TopicName), name)
+		s.Expect(kt.Status.TopicID).To(Equal(before.Status.TopicID), name)
+		s.Expect(kt.Labels).To(Equal(before.Labels), name)
+		s.Expect(kt.Annotations).To(Equal(before.Annotations), name)
+	}
+}
+
+// The commands of docs/migration.md replace Strimzi's standalone topic operator by this one, and back, and once more. No KafkaTopic and no
+// topic changes on the way; one that is deleted while neither runs is deleted by the next, with its topic.
+func TestMigrationFromStrimzisTopicOperatorAndBack(t *testing.T) {
+	for _, r := range []release{strimzi0, strimzi1} {
+		t.Run(r.name, func(t *testing.T) { migrate(t, r) })
+	}
+}
+
+func migrate(t *testing.T, r release) {
+	t.Helper()
+	plane, admin := startPlane(t)
+	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(brokers.Close)
+	access, err := saramakafka.New(kafka.Config{Bootstrap: brokers.Bootstrap(), ClientID: "e2e"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(access.Close)
+	s := scene{WithT: NewWithT(t), admin: admin, kafka: access}
+	s.SetDefaultEventuallyTimeout(time.Minute)
+	theirs := r.kinds(t)
+	run(t, plane, "create", "-f", theirs)
+	run(t, plane, "create", "deployment", "strimzi-topic-operator", "--image=quay.io/strimzi/operator")
+	for _, o := range leftByStrimzi {
+		s.make(t, o)
+	}
+	objects, topics := s.objects(t), s.inKafka(t)
+	sh := newShell(t, plane)
+	stop, kind := migration(t)
+	options := operatorproc.Options{Kubeconfig: plane.Kubeconfig(), Bootstrap: brokers.Bootstrap(),
+		Env: map[string]string{"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster"}}
+	// takeOver follows the page.
+	takeOver := func() *operatorproc.Process {
+		t.Helper()
+		out, err := sh.run(t.Context(), stop)
+		s.Expect(err).NotTo(HaveOccurred(), out)
+		p := startOperator(t, options)
+		out, err = sh.run(t.Context(), kind)
+		s.Expect(err).NotTo(HaveOccurred(), out)
+		return p
+	}
+
+	p := takeOver()
+	s.ours(t, p.Log)
+	s.unchanged(t, objects, topics)
+
+	// Back: this one is stopped, and Strimzi's comes back, with its kind, and writes its statuses.
+	code, err := p.Terminate()
+	s.Expect(err).NotTo(HaveOccurred())
+	s.Expect(code).To(BeZero(), p.Log)
+	s.unchanged(t, objects, topics)
+	run(t, plane, "replace", "-f", theirs)
+	run(t, plane, "scale", "deployment", "strimzi-topic-operator", "--replicas=1")
+	for _, kt := range s.objects(t) {
+		if !kt.IsPaused() {
+			s.status(t, &kt, v1.ConditionReady)
+		}
+	}
+	s.unchanged(t, objects, topics)
+
+	// A KafkaTopic that is deleted while nobody works waits for the next operator.
+	deleted := objects["deleted-in-between"]
+	s.Expect(admin.Delete(t.Context(), &deleted)).To(Succeed())
+	s.Expect(s.inKafka(t)).To(Equal(topics))
+	p = takeOver()
+	s.Eventually(func() bool {
+		return apierrors.IsNotFound(admin.Get(t.Context(), client.ObjectKeyFromObject(&deleted), &v1.KafkaTopic{}))
+	}).Should(BeTrue(), p.Log)
+	delete(objects, deleted.Name)
+	delete(topics, deleted.Name)
+	s.ours(t, p.Log)
+	s.unchanged(t, objects, topics)
+}
