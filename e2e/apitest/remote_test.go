@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -47,12 +49,13 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	kubectl(t, s)("apply", "--server-side", "-k", "testdata/remote-cluster")
 
 	const remedy = "create it in the central cluster"
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // the API server takes a policy up after a while
-		if err := refused("KafkaConnect"); err != nil && strings.Contains(err.Error(), remedy) {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("a KafkaConnect is not refused: %v", err)
-		}
+	// The API server takes a policy up after a while.
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		err := refused("KafkaConnect")
+		return err != nil && strings.Contains(err.Error(), remedy), nil
+	})
+	if err != nil {
+		t.Fatalf("a KafkaConnect is not refused: %v", err)
 	}
 	for _, kind := range []string{"Kafka", "KafkaNodePool", "KafkaConnect"} {
 		err := refused(kind)
