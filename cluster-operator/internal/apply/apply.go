@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -207,6 +209,10 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 		return "", fmt.Errorf("%T is not an object", wanted)
 	}
 	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(wanted), live); {
+	case err == nil && u.GetKind() == "StrimziPodSet" && live.GetLabels()[v1.LabelCluster] == a.Kafka:
+		// The cache is behind. Which nodes are wanted was decided without those that it lists.
+		return "", apierrors.NewConflict(schema.GroupResource{Group: u.GroupVersionKind().Group, Resource: "strimzipodsets"}, u.GetName(),
+			errors.New("it was made since it was looked for"))
 	case err == nil:
 		return a.change(ctx, u, live)
 	case !apierrors.IsNotFound(err):

@@ -186,11 +186,13 @@ func (h *stretched) misled() bool {
 	return c.points["east"] != h.servers[2] || c.points["west"] != h.servers[3]
 }
 
-// known reports whether the record knows all Kubernetes clusters.
+// known reports whether the record of the Kafka that there is now knows all Kubernetes clusters.
 func (h *stretched) known() bool {
 	record := facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}
 	o, _ := h.centrals[0].server.objects[record].object().(*corev1.ConfigMap)
-	return o != nil && h.foreign[h.centrals[0].server][record] == nil && strings.Count(o.Data[recordKey], "identity") == 2 && h.centrals[0].kafka() != nil && h.centrals[0].kafka().DeletionTimestamp == nil
+	kafka := h.centrals[0].kafka()
+	return o != nil && kafka != nil && kafka.DeletionTimestamp == nil && ownedBy(o, kafka.UID) &&
+		h.foreign[h.centrals[0].server][record] == nil && strings.Count(o.Data[recordKey], "identity") == 2
 }
 
 // ours are the keys of what a central cluster's Kafka has in a Kubernetes cluster.

@@ -301,3 +301,17 @@ func TestABrokerThatTheCacheDoesNotKnowYetIsNotUnregistered(t *testing.T) {
 	w.get(more, "more")
 	w.Expect(more.Status.NodeIDs).To(Equal([]int32{3}))
 }
+
+func TestASetThatTheCacheDoesNotKnowYetIsNotChanged(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	before, after := &podset.StrimziPodSet{}, &podset.StrimziPodSet{}
+	w.get(before, "my-cluster-a")
+	w.r.Cache = lateCache{w.r.Cache, "my-cluster-a"}
+	result, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(result.RequeueAfter).To(Equal(conflictDelay))
+	w.get(after, "my-cluster-a")
+	w.Expect(after.ResourceVersion).To(Equal(before.ResourceVersion))
+}
