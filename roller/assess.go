@@ -121,7 +121,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	a.unknown(policy)
 	reasons := a.reasons(s, n, policy, r.heard)
 	for _, x := range reasons {
-		if slices.Contains(p.Restarted[n.ID], x.key()) {
+		if x.served(p.Restarted[n.ID]) {
 			a.Repeated = append(a.Repeated, x)
 		} else {
 			a.Reasons = append(a.Reasons, x)
@@ -255,8 +255,8 @@ func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
 	if len(a.Changes.Restart) > 0 {
-		mark := brokerconfig.Diff{Restart: a.Changes.Restart}.Fingerprint()
-		reasons = append(reasons, Reason{Kind: ConfigChangeRequiresRestart, Note: keys(a.Changes.Restart), Mark: mark})
+		d := brokerconfig.Diff{Restart: a.Changes.Restart}
+		reasons = append(reasons, Reason{Kind: ConfigChangeRequiresRestart, Note: keys(a.Changes.Restart), Mark: d.Fingerprint() + before + d.Before()})
 	}
 	return sortedReasons(reasons)
 }

@@ -1,6 +1,8 @@
 package roller_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,6 +192,43 @@ func TestAConfigurationThatNeedsARestart(t *testing.T) {
 	configured(sc.node(0), true, "9", "10")
 	sc.policy.NoReconfiguration = true
 	sc.Expect(sc.roll()).To(Equal(ids(0)))
+}
+
+// A node that has another value after its restart than before took up what was wanted for a while: it is restarted once more. One that has
+// another value each time is not restarted for ever.
+func TestAValueThatIsAnotherOneAfterEachRestart(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	configured(sc.node(0), true, "8", "9")
+	restarts := 0
+	sc.after = func(n *roller.Node) {
+		restarts++
+		configured(n, true, strconv.Itoa(10+restarts), "9")
+	}
+	sc.Expect(sc.roll()).To(Equal(ids(0, 0, 0)))
+	sc.Expect(sc.of(0).Repeated).To(HaveLen(1), "it is told")
+	sc.progress = restored(t, sc.progress)
+	configured(sc.node(0), true, "8", "9")
+	sc.Expect(sc.roll()).To(HaveLen(3))
+
+	configured(sc.node(0), true, "8", "10")
+	sc.after = func(n *roller.Node) { configured(n, true, "10", "10") }
+	sc.Expect(sc.roll()).To(Equal(ids(0, 0, 0, 0)), "another wish is another reason")
+}
+
+// A journal of an earlier version says for which values a node was restarted, and not which ones it had.
+func TestARestartForAConfigurationThatAnEarlierVersionRemembers(t *testing.T) {
+	sc := newScene(t).with(broker, 0).current(0)
+	configured(sc.node(0), true, "8", "9")
+	sc.after = func(*roller.Node) {}
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+	for id, keys := range sc.progress.Restarted {
+		for i := range keys {
+			keys[i], _, _ = strings.Cut(keys[i], "<")
+		}
+		sc.progress.Restarted[id] = keys
+	}
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
+	sc.Expect(sc.of(0).Repeated).To(HaveLen(1))
 }
 
 // What Kafka refused for one broker it is not asked again for another one that stands in for it.

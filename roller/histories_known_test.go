@@ -220,6 +220,21 @@ var known = []struct {
 			{Do: "pass", Node: 0, Arg: 49364},
 			{Do: "look", Node: 3, Arg: 55281},
 		}}},
+	{"a value is changed and changed back while a node restarts for it, so that the node takes up what is not wanted any more", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 8 * time.Second, Boot: 46 * time.Second, Rate: 3},
+			{ID: 2, Roles: roller.Roles{Broker: true}, Rack: "r2", Outdated: true, Stop: 7 * time.Second, Boot: 48 * time.Second, Rate: 17},
+			{ID: 6, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 3 * time.Second, Boot: 46 * time.Second, Rate: 8},
+		}, Policy: limited(1, 0, 0.5, 0), Old: true},
+		Steps: []simulator.Step{
+			{Do: "configure", Node: 2, Arg: 48013},
+			{Do: "look", Node: 4, Arg: 15805},
+			{Do: "pass", Node: 1, Arg: 27656},
+			{Do: "look", Node: 6, Arg: 21598},
+			{Do: "configure", Node: 0, Arg: 34649},
+			{Do: "pass", Node: 5, Arg: 58476},
+			{Do: "configure", Node: 6, Arg: 4378},
+		}}},
 }
 
 // What broke a rule once does not any more.

@@ -62,6 +62,42 @@ func (r Reason) String() string {
 // key tells reasons apart.
 func (r Reason) key() string { return string(r.Kind) + "/" + r.Mark }
 
+// before stands in the mark of a configuration between the values that are wanted and those that the node has: who has others than before the restart
+// that was to give it the wanted ones took another wish up, which nobody may have seen, and has to be restarted once more.
+const before = "<"
+
+// mostRestarts is how often a node is restarted for the same wanted values if it has others each time.
+const mostRestarts = 3
+
+// served reports whether a node that was restarted for all of these keys is not to be restarted for this reason as well.
+func (r Reason) served(keys []string) bool {
+	times := 0
+	for _, key := range keys {
+		if key == r.key() || key == r.wish() { // a mark of an earlier version has the wanted values only
+			return true
+		}
+		if r.about(key) {
+			times++
+		}
+	}
+	return times >= mostRestarts
+}
+
+// about reports whether a node with this key was restarted for what this reason wants, whatever it had.
+func (r Reason) about(key string) bool {
+	wish, _, _ := strings.Cut(key, before)
+	return wish == r.wish() && (r.Kind == ConfigChangeRequiresRestart || key == r.key())
+}
+
+// wish is the key without what the node has.
+func (r Reason) wish() string {
+	if r.Kind != ConfigChangeRequiresRestart {
+		return r.key()
+	}
+	wish, _, _ := strings.Cut(r.key(), before)
+	return wish
+}
+
 // Reasons renders several reasons for people.
 func Reasons(rs []Reason) string {
 	words := make([]string, len(rs))

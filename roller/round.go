@@ -155,7 +155,8 @@ func (r *round) forgetReasons(a *Assessment) {
 		if key == silence.key() && !n.answered() {
 			return false // a new instance is given its time, which is no answer
 		}
-		return !slices.ContainsFunc(a.Repeated, func(x Reason) bool { return x.key() == key })
+		shown := func(x Reason) bool { return x.key() == key || x.Kind == ConfigChangeRequiresRestart && x.about(key) }
+		return !slices.ContainsFunc(a.Repeated, shown) && !slices.ContainsFunc(a.Reasons, shown)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -12,8 +13,8 @@ import (
 const fingerprintLength = 16
 
 // Fingerprint tells one set of changes from another: the same keys that are to have the same values, in the same way, have the same one, in
-// every process. What the values are before does not count, so that a value that will not stay does not make an old wish a new one. It is
-// empty if there is nothing to be done.
+// every process. What the values are before does not count, so that a value that will not stay does not make an old wish a new one (Before
+// tells that). It is empty if there is nothing to be done.
 //
 // The mark of a reason to restart is that of Diff{Restart: ...} alone: what is changed without a restart comes and goes meanwhile.
 func (d Diff) Fingerprint() string {
@@ -31,6 +32,20 @@ func (d Diff) Fingerprint() string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintLength]
+}
+
+// Before tells changes apart by what the values are before, as Fingerprint does by what they are to be. It is empty if there is nothing to be done.
+func (d Diff) Before() string {
+	swapped := func(changes []Change) []Change {
+		changes = slices.Clone(changes)
+		for i := range changes {
+			changes[i].To = changes[i].From
+		}
+		return changes
+	}
+	d.Node, d.Global, d.Restart = swapped(d.Node), swapped(d.Global), swapped(d.Restart)
+	d.StoredNode, d.StoredGlobal = swapped(d.StoredNode), swapped(d.StoredGlobal)
+	return d.Fingerprint()
 }
 
 // write adds texts to a hash so that no other texts give the same bytes, and how many they are.
