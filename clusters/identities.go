@@ -27,7 +27,8 @@ func (c claims) judge(id string, found, expected types.UID) error {
 		expected = held
 	}
 	if expected != "" && expected != found {
-		return refuse(ReasonIdentityChanged, "the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, and has to be %s",
+		return refuse(ReasonIdentityChanged,
+			"the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, and has to be %s",
 			found, expected)
 	}
 	if c.held[id] == found {

@@ -65,10 +65,12 @@ func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 func checkHarmless(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) error {
 	switch {
 	case user.Exec != nil:
-		return refuse(ReasonKubeconfigUnsafe, "the kubeconfig runs the command %q (users[].user.exec), which a Secret may not: use a token or a client certificate",
+		return refuse(ReasonKubeconfigUnsafe,
+			"the kubeconfig runs the command %q (users[].user.exec), which a Secret may not: use a token or a client certificate",
 			user.Exec.Command)
 	case user.AuthProvider != nil:
-		return refuse(ReasonKubeconfigUnsafe, "the kubeconfig uses the plugin %q (users[].user.auth-provider), which a Secret may not: use a token or a client certificate",
+		return refuse(ReasonKubeconfigUnsafe,
+			"the kubeconfig uses the plugin %q (users[].user.auth-provider), which a Secret may not: use a token or a client certificate",
 			user.AuthProvider.Name)
 	}
 	for _, file := range []struct{ field, path, instead string }{
@@ -105,7 +107,8 @@ func access(config clientcmdapi.Config, cluster *clientcmdapi.Cluster, user *cli
 	}
 	a.Config = rc
 	if rc.Insecure {
-		a.Warnings = append(a.Warnings, "the server's certificate is not checked (insecure-skip-tls-verify): anybody on the way can take the credentials")
+		a.Warnings = append(a.Warnings,
+			"the server's certificate is not checked (insecure-skip-tls-verify): anybody on the way can take the credentials")
 	}
 	if strings.HasPrefix(rc.Host, "http://") {
 		a.Warnings = append(a.Warnings, "the connection is not encrypted (http): anybody on the way can take the credentials")

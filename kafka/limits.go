@@ -35,11 +35,13 @@ func CheckConfig(key, value string) error {
 	case !utf8.ValidString(value):
 		return NewError(CodeInvalidConfig, fmt.Sprintf("Invalid value for configuration %s: it is not valid UTF-8", key))
 	case len(value) > MaxText:
-		return NewError(CodeInvalidConfig, fmt.Sprintf("Invalid value %s for configuration %s: it has %d bytes, and Kafka's protocol carries at most %d",
-			excerpt(value), key, len(value), MaxText))
+		return NewError(CodeInvalidConfig,
+			fmt.Sprintf("Invalid value %s for configuration %s: it has %d bytes, and Kafka's protocol carries at most %d",
+				excerpt(value), key, len(value), MaxText))
 	case len(value) > maxQuoted && !isThrottleList(key, value):
-		return NewError(CodeInvalidConfig, fmt.Sprintf("Invalid value %s for configuration %s: it has %d bytes; only lists of throttled replicas may have more than %d",
-			excerpt(value), key, len(value), maxQuoted))
+		return NewError(CodeInvalidConfig,
+			fmt.Sprintf("Invalid value %s for configuration %s: it has %d bytes; only lists of throttled replicas may have more than %d",
+				excerpt(value), key, len(value), maxQuoted))
 	}
 	return nil
 }

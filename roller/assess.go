@@ -92,7 +92,8 @@ type Assessment struct {
 	Unknown []string `json:"unknown,omitempty"`
 	// Down: it serves nobody, so that to restart it takes nothing away.
 	Down bool `json:"down,omitempty"`
-	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is (docs/decisions/restart-order.md).
+	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is
+	// (docs/decisions/restart-order.md).
 	Blocks []Block `json:"blocks,omitempty"`
 	Forced string  `json:"forced,omitempty"`
 
@@ -193,7 +194,8 @@ func (a *Assessment) unready(n *Node) {
 	}
 }
 
-// unknown notes what is not known of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown is never as it should be.
+// unknown notes what is not known of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown
+// is never as it should be.
 func (a *Assessment) unknown(policy Policy) {
 	n := a.node
 	if n.Instance.Or("?") == "" {

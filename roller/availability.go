@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Availability tells which brokers may be down at once (docs/decisions/availability.md). It is made from the topics of one Snapshot, and is safe for concurrent use.
+// Availability tells which brokers may be down at once (docs/decisions/availability.md). It is made from the topics of one Snapshot, and is
+// safe for concurrent use.
 type Availability struct {
 	unknown string
 	topics  []Topic
@@ -61,8 +62,8 @@ func NewAvailability(topics Fact[[]Topic]) *Availability {
 	return a
 }
 
-// Shortage explains why a broker must not go down while all of down are down as well: the partition that would have too few replicas in sync. Empty: it may
-// go. A broker without replicas may always go.
+// Shortage explains why a broker must not go down while all of down are down as well: the partition that would have too few replicas in
+// sync. Empty: it may go. A broker without replicas may always go.
 func (a *Availability) Shortage(id NodeID, down []NodeID) string {
 	return a.shortage(id, a.set(down))
 }
@@ -95,7 +96,8 @@ func (a *Availability) shortage(id NodeID, down nodeSet) string {
 	return ""
 }
 
-// Risks tells what the broker's absence, beside that of down, does to clients although Shortage allows it, with the first partition of each kind.
+// Risks tells what the broker's absence, beside that of down, does to clients although Shortage allows it, with the first partition of each
+// kind.
 func (a *Availability) Risks(id NodeID, down []NodeID) map[Risk]string {
 	return a.risks(id, a.set(down))
 }
@@ -140,7 +142,8 @@ func (a *Availability) Behind(id NodeID) (behind, of int, known bool) {
 	return behind, len(a.hosted[at]), true
 }
 
-// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are not known, each broker may serve.
+// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are not known, each
+// broker may serve.
 func (a *Availability) serves(id NodeID) string {
 	if a.unknown != "" {
 		return "?"
@@ -171,7 +174,8 @@ func (a *Availability) LeaderShare(id NodeID) float64 {
 	return float64(a.leads(id)) / float64(max(1, a.total))
 }
 
-// outcome is how a partition may come to stand. One that is being reassigned has two, because the reassignment may end, or be cancelled, at any moment.
+// outcome is how a partition may come to stand. One that is being reassigned has two, because the reassignment may end, or be cancelled, at
+// any moment.
 type outcome struct {
 	replicas, inSync []NodeID
 	when             string

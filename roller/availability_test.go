@@ -17,11 +17,12 @@ func topicOf(name string, minISR int, replicas, isr []roller.NodeID) roller.Topi
 	if len(isr) > 0 {
 		leader = isr[0]
 	}
-	return roller.Topic{Name: name, MinISR: roller.Known(minISR), Partitions: []roller.Partition{{Leader: leader, Replicas: replicas, ISR: isr}}}
+	return roller.Topic{Name: name, MinISR: roller.Known(minISR),
+		Partitions: []roller.Partition{{Leader: leader, Replicas: replicas, ISR: isr}}}
 }
 
-// The availability rule (docs/decisions/availability.md), with the behaviours of Strimzi's KafkaAvailabilityTest that it does not overrule, and the
-// holes that it closes.
+// The availability rule (docs/decisions/availability.md), with the behaviours of Strimzi's KafkaAvailabilityTest that it does not overrule,
+// and the holes that it closes.
 func TestAvailability(t *testing.T) {
 	moving := func(isr []roller.NodeID) roller.Topic {
 		topic := topicOf("t", 2, ids(1, 2, 3, 4), isr)
@@ -39,14 +40,17 @@ func TestAvailability(t *testing.T) {
 		down    []roller.NodeID
 		blocked string // empty: it may go
 	}{
-		{"below min ISR, a member", topicOf("t", 2, ids(1, 2, 3), ids(1)), 1, nil, "partition t-0 would have 0 replicas in sync without node 1, and needs 2 (3 replicas, min.insync.replicas 2)"},
-		{"below min ISR, a replica that is not in sync: it may be the first to catch up", topicOf("t", 2, ids(1, 2, 3), ids(1)), 2, nil, "needs 2"},
+		{"below min ISR, a member", topicOf("t", 2, ids(1, 2, 3), ids(1)), 1, nil,
+			"partition t-0 would have 0 replicas in sync without node 1, and needs 2 (3 replicas, min.insync.replicas 2)"},
+		{"below min ISR, a replica that is not in sync: it may be the first to catch up",
+			topicOf("t", 2, ids(1, 2, 3), ids(1)), 2, nil, "needs 2"},
 		{"below min ISR, a broker without a replica", topicOf("t", 2, ids(1, 2, 3), ids(1)), 4, nil, ""},
 		{"at min ISR, a member", topicOf("t", 2, ids(1, 2, 3), ids(1, 2)), 1, nil, "would have 1 replica in sync"},
 		{"at min ISR, another replica", topicOf("t", 2, ids(1, 2, 3), ids(1, 2)), 3, nil, ""},
 		{"above min ISR", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, nil, ""},
 		{"min ISR equals replicas, all in sync", topicOf("t", 3, ids(1, 2, 3), ids(1, 2, 3)), 1, nil, ""},
-		{"min ISR equals replicas, one is not in sync", topicOf("t", 3, ids(1, 2, 3), ids(1, 2)), 1, nil, "would have 1 replica in sync without node 1, and needs 2"},
+		{"min ISR equals replicas, one is not in sync", topicOf("t", 3, ids(1, 2, 3), ids(1, 2)), 1, nil,
+			"would have 1 replica in sync without node 1, and needs 2"},
 		{"two replicas, min ISR 2, all in sync", topicOf("t", 2, ids(1, 2), ids(1, 2)), 1, nil, ""},
 		{"two replicas, min ISR 2, the last in sync: the hole of the shipped roller", topicOf("t", 2, ids(1, 2), ids(1)), 1, nil, "needs 1"},
 		{"two replicas, min ISR 1, the last in sync", topicOf("t", 1, ids(1, 2), ids(1)), 1, nil, "needs 1"},
@@ -63,7 +67,8 @@ func TestAvailability(t *testing.T) {
 		{"min ISR 1, two of three", topicOf("t", 1, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(2), ""},
 		{"moving, the new one is not in sync", moving(ids(1, 2, 3)), 2, nil, ""},
 		{"moving, one of those that stay is not in sync", moving(ids(1, 2)), 2, nil, "needs 2"},
-		{"shrinking, the last in sync of those that stay", shrinking, 3, nil, "would have 0 replicas in sync without node 3, and needs 1 (2 replicas, min.insync.replicas 2), once its reassignment is complete"},
+		{"shrinking, the last in sync of those that stay", shrinking, 3, nil,
+			"would have 0 replicas in sync without node 3, and needs 1 (2 replicas, min.insync.replicas 2), once its reassignment is complete"},
 		{"moving, the new one is in sync: if it is cancelled, too few are", moving(ids(2, 3, 4)), 2, nil, "if its reassignment is cancelled"},
 		{"moving, all are in sync", moving(ids(1, 2, 3, 4)), 2, nil, ""},
 		{"moving, the one that is added", moving(ids(1, 2, 3)), 4, nil, ""},
@@ -101,7 +106,8 @@ func TestRisksThatTheAvailabilityRuleAllows(t *testing.T) {
 
 func TestBrokerIDsOfAnySize(t *testing.T) {
 	g := NewWithT(t)
-	a := roller.NewAvailability(roller.Known([]roller.Topic{topicOf("t", 1, ids(1<<30, 5), ids(1<<30)), topicOf("u", 1, ids(0, 5), ids(0, 5))}))
+	a := roller.NewAvailability(roller.Known([]roller.Topic{topicOf("t", 1, ids(1<<30, 5), ids(1<<30)),
+		topicOf("u", 1, ids(0, 5), ids(0, 5))}))
 	g.Expect(a.Shortage(1<<30, nil)).To(ContainSubstring("t-0"))
 	g.Expect(a.Shortage(0, nil)).To(BeEmpty())
 	g.Expect(a.Shortage(1<<29, nil)).To(BeEmpty())

@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that should be restarted, or one can go with others
-// that could not when it was made, it is made again, as soon as no broker is away.
+// follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that should be restarted, or
+// one can go with others that could not when it was made, it is made again, as soon as no broker is away.
 func (r *round) follow() {
 	r.takeUp()
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
@@ -79,8 +79,8 @@ type division struct {
 	shut []NodeID
 }
 
-// divide makes batches of brokers that may go down together (docs/decisions/availability.md). Unready ones are of earlier batches than ready ones. Those that may not go down at
-// all at this moment are batches of their own, the last ones.
+// divide makes batches of brokers that may go down together (docs/decisions/availability.md). Unready ones are of earlier batches than
+// ready ones. Those that may not go down at all at this moment are batches of their own, the last ones.
 func (r *round) divide(brokers []*Assessment) division {
 	if r.policy.MaxUnavailable <= 1 {
 		return oneByOne(brokers)
@@ -214,8 +214,8 @@ func (r *round) racks(brokers []*Assessment) []int32 {
 	return groups
 }
 
-// constraints are what the availability rule asks of the brokers that go down together, beside those that are gone: of the replicas of a partition that are in sync no
-// more may go than it can spare. Those of a partition that can spare none are shut, and in no packing.
+// constraints are what the availability rule asks of the brokers that go down together, beside those that are gone: of the replicas of a
+// partition that are in sync no more may go than it can spare. Those of a partition that can spare none are shut, and in no packing.
 func (l *ledger) constraints(brokers []*Assessment) packing.Input {
 	in := packing.Input{Items: len(brokers), Offsets: []int32{0}}
 	item := l.a.items(brokers)

@@ -31,7 +31,8 @@ func TestAChangedConfigurationRestartsANodeOfAnyRole(t *testing.T) {
 		sc.node(1).Config = roller.Known(brokerconfig.Config{
 			Desired: map[string]string{"metadata.log.dir": "/b", "log.dirs": "/b"},
 			Live: map[string]brokerconfig.Entry{
-				"metadata.log.dir": {Value: "/a", ReadOnly: true, Source: brokerconfig.SourceStatic}, "log.dirs": {Value: "/a", ReadOnly: true, Source: brokerconfig.SourceStatic},
+				"metadata.log.dir": {Value: "/a", ReadOnly: true, Source: brokerconfig.SourceStatic},
+				"log.dirs":         {Value: "/a", ReadOnly: true, Source: brokerconfig.SourceStatic},
 			},
 		})
 		sc.after = func(n *roller.Node) { n.Config = roller.Unknown[brokerconfig.Config]("it starts") }
@@ -109,7 +110,8 @@ func TestACombinedNodePassesBothChecks(t *testing.T) {
 	}
 }
 
-// Checklist 34, the quorum rule: the timeout is the one that the node is to have; two seconds where its configuration has none, or is not known.
+// Checklist 34, the quorum rule: the timeout is the one that the node is to have; two seconds where its configuration has none, or is not
+// known.
 func TestTheTimeoutOfTheQuorumCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		desired map[string]string

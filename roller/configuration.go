@@ -82,7 +82,8 @@ func (r *round) untaken(diffs map[NodeID]brokerconfig.Diff) []brokerconfig.Refus
 	return refusals
 }
 
-// forgetRefusals drops what Kafka said against values that no node is to have any more, or that all have. What can't be seen is not forgotten.
+// forgetRefusals drops what Kafka said against values that no node is to have any more, or that all have. What can't be seen is not
+// forgotten.
 func (r *round) forgetRefusals() {
 	if r.s.Unread != "" || r.policy.NoReconfiguration {
 		return

@@ -25,7 +25,8 @@ func refusal(to, why string) brokerconfig.Refusal {
 	return brokerconfig.Refusal{Key: "num.io.threads", To: &to, Node: brokerconfig.EveryBroker, Why: why}
 }
 
-// No node starts with an illegal value: it is neither asked for nor answered with a restart, and nobody is restarted into it for another reason.
+// No node starts with an illegal value: it is neither asked for nor answered with a restart, and nobody is restarted into it for another
+// reason.
 func TestAnIllegalValue(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1)
 	configured(sc.node(0), false, "8", "-3")
@@ -129,8 +130,8 @@ func TestAStoredValueThatIsRefused(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0)))
 }
 
-// What has to wait for another key is asked for three times: the other key may stay in the way for ever. Then it is stored where nobody refuses it, and
-// only who does not take it up while it runs is restarted for it.
+// What has to wait for another key is asked for three times: the other key may stay in the way for ever. Then it is stored where nobody
+// refuses it, and only who does not take it up while it runs is restarted for it.
 func TestAKeyThatWaitsForAnotherOne(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	configured(sc.node(0), false, "8", "100")

@@ -2,8 +2,8 @@ package roller
 
 import "encoding/json"
 
-// Fact is what is known of one thing: its value, or that it is not known, and why. The zero Fact is unknown. What is unknown is never taken for
-// "no": a decision that needs it waits.
+// Fact is what is known of one thing: its value, or that it is not known, and why. The zero Fact is unknown. What is unknown is never taken
+// for "no": a decision that needs it waits.
 type Fact[T any] struct {
 	value T
 	known bool

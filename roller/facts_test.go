@@ -10,7 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Where nobody can tell whether an unready node recovers its logs, it may. After patience it goes, alone, with the check of the data, and is reported as forced.
+// Where nobody can tell whether an unready node recovers its logs, it may. After patience it goes, alone, with the check of the data, and
+// is reported as forced.
 func TestAPodThatMayRecoverItsLogsIsGivenTime(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(2).unready(0, 0, 1).topics(topicOf("t", 1, ids(0, 9), ids(0, 9)))
 	sc.policy.MaxUnavailable = 3
@@ -30,7 +31,8 @@ func TestAPodThatMayRecoverItsLogsIsGivenTime(t *testing.T) {
 	sc.Expect(d.Actions).To(HaveLen(1))
 	sc.Expect(d.Actions[0].Forced).To(Equal("it has been unready for 5m0s, and may be recovering its logs: pods/log is forbidden"))
 	sc.Expect(sc.step().Actions).To(BeEmpty())
-	sc.Expect(sc.of(1-d.Actions[0].Node).Blocks).To(ContainElement(HaveField("Why", ContainSubstring("one at a time"))), "whatever may be away")
+	sc.Expect(sc.of(1-d.Actions[0].Node).Blocks).To(ContainElement(HaveField("Why", ContainSubstring("one at a time"))),
+		"whatever may be away")
 }
 
 // What is not known is never as it should be.
@@ -95,7 +97,8 @@ func TestOneRestartPerLook(t *testing.T) {
 	sc.s.From = noon.Add(-2 * time.Second)
 	d := sc.step()
 	sc.Expect(d.Actions).To(HaveLen(2))
-	sc.Expect(d.Actions[0]).To(And(HaveField("Kind", roller.ActionRestart), HaveField("Node", roller.NodeID(0)), HaveField("Until", noon.Add(3*time.Second))))
+	sc.Expect(d.Actions[0]).
+		To(And(HaveField("Kind", roller.ActionRestart), HaveField("Node", roller.NodeID(0)), HaveField("Until", noon.Add(3*time.Second))))
 	sc.Expect(d.Actions[1].Kind).To(Equal(roller.ActionReconfigure), "changes take long, so that they come last")
 	sc.Expect(d.Again).To(BeNumerically("<", time.Second), "the next one goes at once")
 	sc.Expect(sc.of(1).Blocks[0].Why).To(Equal("it goes after node 0, when the others have been looked at again"))
@@ -151,7 +154,8 @@ func TestADeniedRestartIsTriedLaterEachTime(t *testing.T) {
 		}
 		sc.s.At = sc.s.At.Add(time.Second)
 	}
-	sc.Expect(at).To(Equal([]time.Duration{0, 5 * time.Second, 15 * time.Second, 35 * time.Second, 75 * time.Second, 155 * time.Second, 315 * time.Second, 615 * time.Second, 915 * time.Second}))
+	sc.Expect(at).To(Equal([]time.Duration{0, 5 * time.Second, 15 * time.Second, 35 * time.Second, 75 * time.Second, 155 * time.Second,
+		315 * time.Second, 615 * time.Second, 915 * time.Second}))
 }
 
 // A node that failed and is on hold is somebody's, and counts against no limit. Its replicas are still missed.

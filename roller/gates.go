@@ -35,9 +35,9 @@ func (r *round) gates(a *Assessment) []Block {
 	return b.Blocks
 }
 
-// halts keep nodes that work from being restarted into what another node did not survive (docs/decisions/restart-order.md: a stuck pod that is up to date stops all; a node
-// that is not ready after its restart stops its own kind). A node on hold stops nobody: somebody knows of it. In a cluster that is lost, a node
-// that is not ready may only wait for the others.
+// halts keep nodes that work from being restarted into what another node did not survive (docs/decisions/restart-order.md: a stuck pod that
+// is up to date stops all; a node that is not ready after its restart stops its own kind). A node on hold stops nobody: somebody knows of
+// it. In a cluster that is lost, a node that is not ready may only wait for the others.
 func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	for _, other := range r.nodes {
 		if other == a || other.node.Hold != "" {
@@ -45,7 +45,8 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 		}
 		switch {
 		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
-			b.block(RuleHalt, "node %d is stuck (%s) and up to date: others might end like it; correct it, or put it on hold", other.Node, other.Detail)
+			b.block(RuleHalt, "node %d is stuck (%s) and up to date: others might end like it; correct it, or put it on hold",
+				other.Node, other.Detail)
 		case !clusterIsLost && other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
 			b.block(RuleHalt, "node %d was restarted and did not become ready: others might end like it; correct it, or put it on hold", other.Node)
 		default:
@@ -55,7 +56,8 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	}
 }
 
-// order is: controllers before brokers, the active one last. What can't go is waited for no longer than patience lasts (docs/decisions/restart-order.md).
+// order is: controllers before brokers, the active one last. What can't go is waited for no longer than patience lasts
+// (docs/decisions/restart-order.md).
 func (r *round) order(a, b *Assessment) {
 	if a.Roles.Controller && !a.ActiveController {
 		return
@@ -86,7 +88,8 @@ func (a *Assessment) summary() string {
 	return "it is its turn"
 }
 
-// voters go one at a time (docs/decisions/availability.md). Those that are down may go together where there is no quorum that could be lost.
+// voters go one at a time (docs/decisions/availability.md). Those that are down may go together where there is no quorum that could be
+// lost.
 func (r *round) voters(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Down && (!known || q.Leader < 0) {
@@ -136,7 +139,8 @@ func (r *round) shares(a *Assessment, away []*Assessment, b *Assessment) {
 		b.block(RuleRack, "at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), rack)
 	}
 	if r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare {
-		b.block(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may at once", 100*share, 100*r.policy.MaxLeaderShare)
+		b.block(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may at once", 100*share,
+			100*r.policy.MaxLeaderShare)
 	}
 }
 
@@ -225,7 +229,8 @@ func (r *round) data(a, b *Assessment) {
 	}
 }
 
-// quorum is what the metadata quorum needs: of a controller, that the others are enough; of a broker, that there is one, without which it could not come back.
+// quorum is what the metadata quorum needs: of a controller, that the others are enough; of a broker, that there is one, without which it
+// could not come back.
 func (r *round) quorum(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Roles.Controller {
@@ -238,7 +243,8 @@ func (r *round) quorum(a, b *Assessment) {
 	case known && q.Leader < 0:
 		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
 	case r.down > 0 && r.controllers-r.down < r.controllers/2+1: // its last leader may not have noticed yet
-		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", r.down, amount(r.controllers, "controller"))
+		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", r.down,
+			amount(r.controllers, "controller"))
 	}
 }
 
@@ -246,7 +252,8 @@ func (r *round) quorum(a, b *Assessment) {
 func (r *round) comesBack(a *Assessment) *Assessment {
 	for _, other := range r.nodes {
 		recent := other.State == StateUnready && r.s.At.Sub(other.node.ReadyChanged) < r.policy.Patience
-		if other != a && other.Roles.Broker && (recent || other.State == StateMissing || other.State == StateRecovering || slices.Contains(r.away, other)) {
+		if other != a && other.Roles.Broker && (recent || other.State == StateMissing || other.State == StateRecovering ||
+			slices.Contains(r.away, other)) {
 			return other
 		}
 	}
@@ -267,7 +274,8 @@ func (r *round) nobodyAnswers(a *Assessment) bool {
 	return true
 }
 
-// guessed reports whether a node is unready, and nobody can tell whether it recovers its logs. After patience it goes all the same, and alone (docs/decisions/facts-of-a-restart.md).
+// guessed reports whether a node is unready, and nobody can tell whether it recovers its logs. After patience it goes all the same, and
+// alone (docs/decisions/facts-of-a-restart.md).
 func (a *Assessment) guessed() bool {
 	return !a.node.Ready.Or(true) && a.State != StateStuck && !a.node.Recovery.IsKnown()
 }
@@ -281,7 +289,8 @@ func (r *round) forced(a *Assessment) string {
 	case r.first(a):
 		return r.ringed()
 	case a.guessed():
-		return fmt.Sprintf("it has been unready for %s, and may be recovering its logs: %s", rounded(r.s.At.Sub(a.node.ReadyChanged)), a.node.Recovery.Why())
+		return fmt.Sprintf("it has been unready for %s, and may be recovering its logs: %s", rounded(r.s.At.Sub(a.node.ReadyChanged)),
+			a.node.Recovery.Why())
 	case a.Down:
 		return fmt.Sprintf("it serves nobody (%s), so neither the quorum nor replicas in sync can be lost", a.summaryOfState())
 	case a.Roles.Broker && r.nobodyAnswers(a):

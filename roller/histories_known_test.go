@@ -13,7 +13,8 @@ import (
 
 // patient is a policy that lets so many brokers be away at once.
 func patient(most int) roller.Policy {
-	return roller.Policy{MaxUnavailable: most, Patience: 5 * time.Minute, Silence: 2 * time.Minute, Stall: 5 * time.Minute, QuorumFetchTimeout: 2 * time.Second}
+	return roller.Policy{MaxUnavailable: most, Patience: 5 * time.Minute, Silence: 2 * time.Minute, Stall: 5 * time.Minute,
+		QuorumFetchTimeout: 2 * time.Second}
 }
 
 // limited is a patient one with more limits: by rack, by leaders, and how long a node is back before the next one goes.
@@ -30,7 +31,8 @@ var known = []struct {
 }{
 	{"the controllers find no leader, and nobody can read the log of the other combined node", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
-			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 2 * time.Second, Boot: 26 * time.Second, Rate: 6},
+			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 2 * time.Second,
+				Boot: 26 * time.Second, Rate: 6},
 			{ID: 3, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r1", Stop: 1 * time.Second, Boot: 24 * time.Second, Rate: 18},
 		}, Policy: patient(2), Old: true},
 		Steps: []simulator.Step{
@@ -80,7 +82,8 @@ var known = []struct {
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
 			{ID: 0, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 3 * time.Second, Boot: 18 * time.Second, Rate: 15},
 			{ID: 6, Roles: roller.Roles{Broker: true}, Outdated: true, Stop: 8 * time.Second, Boot: 10 * time.Second, Rate: 4},
-			{ID: 8, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 9 * time.Second, Boot: 38 * time.Second, Rate: 11}}, Policy: patient(1)},
+			{ID: 8, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 9 * time.Second, Boot: 38 * time.Second, Rate: 11}},
+			Policy: patient(1)},
 		Steps: []simulator.Step{
 			{Do: "look", Node: 7, Arg: 20444},
 			{Do: "hang", Node: 6, Arg: 14066},
@@ -92,10 +95,14 @@ var known = []struct {
 		}}},
 	{"a voter that is wedged has the only replicas but those of a lost broker, so that the last voters have to stay", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
-			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 5 * time.Second, Boot: 31 * time.Second, Rate: 10},
-			{ID: 3, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 5 * time.Second, Boot: 8 * time.Second, Rate: 4},
-			{ID: 4, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Place: "east", Outdated: true, Stop: 3 * time.Second, Boot: 51 * time.Second, Rate: 10},
-			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "west", Outdated: true, Stop: 1 * time.Second, Boot: 17 * time.Second, Rate: 20},
+			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 5 * time.Second,
+				Boot: 31 * time.Second, Rate: 10},
+			{ID: 3, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 5 * time.Second,
+				Boot: 8 * time.Second, Rate: 4},
+			{ID: 4, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Place: "east", Outdated: true, Stop: 3 * time.Second,
+				Boot: 51 * time.Second, Rate: 10},
+			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "west", Outdated: true, Stop: 1 * time.Second,
+				Boot: 17 * time.Second, Rate: 20},
 			{ID: 9, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 2 * time.Second, Boot: 9 * time.Second, Rate: 9},
 		}, Topics: []simulator.Topic{
 			{Name: "t1", MinISR: 3, Partitions: [][]roller.NodeID{{9, 0}}},
@@ -110,8 +117,10 @@ var known = []struct {
 	{"a broker on hold refuses everybody, so that nobody waits for it", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
 			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 6 * time.Second, Boot: 12 * time.Second, Rate: 3},
-			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 2 * time.Second, Boot: 31 * time.Second, Rate: 5},
-			{ID: 2, Roles: roller.Roles{Broker: true}, Rack: "r2", Place: "west", Outdated: true, Stop: 1 * time.Second, Boot: 10 * time.Second, Rate: 1},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 2 * time.Second,
+				Boot: 31 * time.Second, Rate: 5},
+			{ID: 2, Roles: roller.Roles{Broker: true}, Rack: "r2", Place: "west", Outdated: true, Stop: 1 * time.Second,
+				Boot: 10 * time.Second, Rate: 1},
 			{ID: 4, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 5 * time.Second, Boot: 20 * time.Second, Rate: 14},
 			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r2", Place: "west", Stop: 7 * time.Second, Boot: 13 * time.Second, Rate: 12},
 		}, Topics: []simulator.Topic{
@@ -126,10 +135,12 @@ var known = []struct {
 	{"another key is in the way three times at once", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
 			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Stop: 5 * time.Second, Boot: 28 * time.Second, Rate: 8},
-			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "east", Outdated: true, Stop: 5 * time.Second, Boot: 16 * time.Second, Rate: 14},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "east", Outdated: true, Stop: 5 * time.Second,
+				Boot: 16 * time.Second, Rate: 14},
 			{ID: 3, Roles: roller.Roles{Broker: true}, Rack: "r0", Stop: 3 * time.Second, Boot: 33 * time.Second, Rate: 11},
 			{ID: 4, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "east", Stop: 1 * time.Second, Boot: 35 * time.Second, Rate: 5},
-			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "west", Outdated: true, Stop: 1 * time.Second, Boot: 14 * time.Second, Rate: 14},
+			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "west", Outdated: true, Stop: 1 * time.Second,
+				Boot: 14 * time.Second, Rate: 14},
 			{ID: 8, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 6 * time.Second, Boot: 37 * time.Second, Rate: 12},
 		}, Policy: limited(1, 1, 0, 60*time.Second)},
 		Steps: []simulator.Step{
@@ -205,10 +216,12 @@ var known = []struct {
 		}}},
 	{"a node on hold was restarted just now, and is still shown as it was before", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
-			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 8 * time.Second, Boot: 41 * time.Second, Rate: 1},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 8 * time.Second,
+				Boot: 41 * time.Second, Rate: 1},
 			{ID: 4, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 7 * time.Second, Boot: 18 * time.Second, Rate: 13},
 			{ID: 6, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 10 * time.Second, Boot: 31 * time.Second, Rate: 10},
-			{ID: 7, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 5 * time.Second, Boot: 52 * time.Second, Rate: 18},
+			{ID: 7, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 5 * time.Second,
+				Boot: 52 * time.Second, Rate: 18},
 		}, Topics: []simulator.Topic{
 			{Name: "t1", MinISR: 2, Partitions: [][]roller.NodeID{{4, 1, 7, 6}}},
 		}, Policy: limited(3, 2, 0, 10*time.Second)},

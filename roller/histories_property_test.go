@@ -75,7 +75,8 @@ func TestRandomHistoriesOfLargeRolls(t *testing.T) {
 		made += len(h.Steps)
 		began := time.Now()
 		result := h.Play(nil)
-		t.Logf("%d brokers: %d looks, %d restarts, %s until all was rolled, played in %s", brokers, result.Looks, result.Restarts, result.Took, time.Since(began).Round(time.Millisecond))
+		t.Logf("%d brokers: %d looks, %d restarts, %s until all was rolled, played in %s", brokers, result.Looks, result.Restarts, result.Took,
+			time.Since(began).Round(time.Millisecond))
 		if result.Broken != "" {
 			violations++
 			t.Errorf("LargeHistory(%d, %d): %s", seed+uint64(i), brokers, result.Broken)
@@ -90,5 +91,6 @@ func reportHistory(t *testing.T, seed uint64, h simulator.History) {
 	small := h.Shrink(func(h simulator.History) bool { return h.Play(nil).Broken != "" })
 	var story strings.Builder
 	small.Play(&story)
-	t.Errorf("the history of PROVE_SEED=%d breaks a rule; %d of its %d steps are needed:\n%s\nAs a value:\n%s", seed, len(small.Steps), len(h.Steps), story.String(), small.Literal())
+	t.Errorf("the history of PROVE_SEED=%d breaks a rule; %d of its %d steps are needed:\n%s\nAs a value:\n%s", seed, len(small.Steps),
+		len(h.Steps), story.String(), small.Literal())
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Kafka takes its time to notice that a broker is gone. What is seen to go, whoever ended it, counts as gone at once (docs/decisions/availability.md), and as away.
+// Kafka takes its time to notice that a broker is gone. What is seen to go, whoever ended it, counts as gone at once
+// (docs/decisions/availability.md), and as away.
 func TestWhatLeavesByItselfCountsAsGone(t *testing.T) {
 	for name, leaves := range map[string]func(sc *scene){
 		"its pod is being deleted":  func(sc *scene) { sc.node(1).Terminating = true },
@@ -45,7 +46,8 @@ func TestAPodThatNeverGoesStopsNobody(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
 }
 
-// Without a quorum nobody takes a broker that crashed out of what it is in sync with: one that is not ready and does not answer counts as gone, however long.
+// Without a quorum nobody takes a broker that crashed out of what it is in sync with: one that is not ready and does not answer counts as
+// gone, however long.
 func TestABrokerThatCrashedLongAgoCountsAsGone(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(1).unready(time.Hour, 1).topics(topicOf("t", 2, ids(0, 1, 2), ids(0, 1, 2)))
 	sc.node(1).Answers = roller.Known(false)

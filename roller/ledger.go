@@ -2,13 +2,13 @@ package roller
 
 import "slices"
 
-// ledger keeps account of how many replicas each partition can still spare while nodes go down one after another, so that nobody needs to look at all
-// partitions of a broker again for each node that is chosen. It is the same as asking Shortage each time.
+// ledger keeps account of how many replicas each partition can still spare while nodes go down one after another, so that nobody needs to
+// look at all partitions of a broker again for each node that is chosen. It is the same as asking Shortage each time.
 type ledger struct {
 	a    *Availability
 	gone nodeSet
-	// first is, for each topic, the number of its first partition; spare has, for each partition and each of its outcomes, how many replicas in sync it can
-	// spare, or noOutcome.
+	// first is, for each topic, the number of its first partition; spare has, for each partition and each of its outcomes, how many replicas
+	// in sync it can spare, or noOutcome.
 	first []int32
 	spare [][2]int16
 	// shut is, by a broker's position, how many outcomes forbid that it goes down.

@@ -9,19 +9,20 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// losses keeps the cluster-loss budget (docs/decisions/cluster-loss-budget.md): nothing is restarted that would make the loss of any one whole Kubernetes cluster an
-// outage, if it is not one already, and if waiting can help. It counts what is there in three ways: what may be there, what is there for certain, and what would be
-// there if all others were back.
+// losses keeps the cluster-loss budget (docs/decisions/cluster-loss-budget.md): nothing is restarted that would make the loss of any one
+// whole Kubernetes cluster an outage, if it is not one already, and if waiting can help. It counts what is there in three ways: what may be
+// there, what is there for certain, and what would be there if all others were back.
 type losses struct {
 	r *round
-	// places are the Kubernetes clusters with nodes; nil: there is no other one to lose. Numbers of places begin with 1; 0 is a place that is not known.
+	// places are the Kubernetes clusters with nodes; nil: there is no other one to lose. Numbers of places begin with 1; 0 is a place that is
+	// not known.
 	places []string
 	// at is the place of a broker, and back whether it is waited for, by its position; sure are those that serve nobody, for certain.
 	at   []int
 	back []bool
 	sure nodeSet
-	// dented are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is gone; in all others nobody
-	// is waited for. marked are those, by their number.
+	// dented are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is
+	// gone; in all others nobody is waited for. marked are those, by their number.
 	dented [][]place
 	marked []bool
 	// may, is and can count by place. They are here so that not each partition makes them anew.
@@ -125,8 +126,8 @@ func (a *Assessment) out() bool {
 	return a.Down || n.Terminating || known && !ready && !n.Answers.Or(true) || n.Recovery.Or(nil) != nil
 }
 
-// unawaited reports whether nobody waits for the node to come back: it has been down for long, or has refused everybody, and is on hold, so that somebody
-// knows of it. One that was restarted just now is waited for, however old what is seen of it.
+// unawaited reports whether nobody waits for the node to come back: it has been down for long, or has refused everybody, and is on hold, so
+// that somebody knows of it. One that was restarted just now is waited for, however old what is seen of it.
 func (r *round) unawaited(a *Assessment) bool {
 	n := a.node
 	if a.stage.underWay() && a.stage != stageFailed {
@@ -161,7 +162,8 @@ func (l *losses) beside(a *Assessment, ids []NodeID) string {
 
 // String tells users what would be lost, and what is waited for.
 func (e *exposure) String(id NodeID) string {
-	return fmt.Sprintf("while node %d is down the loss of Kubernetes cluster %s would be an outage, and it would be none with %s back: %s would have %s, and needs %d",
+	return fmt.Sprintf("while node %d is down the loss of Kubernetes cluster %s would be an outage, and it would be none with %s back: %s "+
+		"would have %s, and needs %d",
 		id, cmp.Or(e.place, "home"), list(e.waits), e.what, e.left, e.need)
 }
 
@@ -172,7 +174,8 @@ func (l *losses) exposed(a *Assessment) *exposure {
 	return first
 }
 
-// each calls f for everything that the loss of another Kubernetes cluster would take, as long as f wants more. A node that is out takes nothing with it.
+// each calls f for everything that the loss of another Kubernetes cluster would take, as long as f wants more. A node that is out takes
+// nothing with it.
 func (l *losses) each(a *Assessment, f func(*exposure) bool) {
 	if l.places == nil || a.Down {
 		return
@@ -232,7 +235,8 @@ func (l *losses) partition(o *outcome, need int, id NodeID, gone nodeSet) *expos
 	return e
 }
 
-// outage is the first place, other than its own, the loss of which would be an outage of what was counted, and what would be left then; 0: there is none.
+// outage is the first place, other than its own, the loss of which would be an outage of what was counted, and what would be left then; 0:
+// there is none.
 func (l *losses) outage(own, need int) (d, left int) {
 	may, is, can := sum(l.may), sum(l.is), sum(l.can)
 	for d = 1; d <= len(l.places); d++ {
@@ -272,8 +276,8 @@ func (l *losses) count(o *outcome, gone nodeSet) {
 	}
 }
 
-// constrain adds to what batches are made by: of the replicas of a partition in sync outside of one Kubernetes cluster no more may go than it can spare when that one
-// is lost. Nodes that can't go one by one are in no packing.
+// constrain adds to what batches are made by: of the replicas of a partition in sync outside of one Kubernetes cluster no more may go than
+// it can spare when that one is lost. Nodes that can't go one by one are in no packing.
 func (l *losses) constrain(in *packing.Input, brokers []*Assessment) {
 	if l.places == nil {
 		return

@@ -43,7 +43,8 @@ func (sc *scene) behind(nodes ...roller.NodeID) *scene {
 	return sc
 }
 
-// stretched is a cluster of brokers over several Kubernetes clusters, the numbers of which are given, with one partition that has a replica on each.
+// stretched is a cluster of brokers over several Kubernetes clusters, the numbers of which are given, with one partition that has a replica
+// on each.
 func stretched(t *testing.T, minISR int, isr []roller.NodeID, counts ...int) *scene {
 	sc := newScene(t)
 	var replicas []roller.NodeID
@@ -85,17 +86,23 @@ func TestTheClusterLossBudget(t *testing.T) {
 	}{
 		{"three voters, one in each: no waiting can help", func(t *testing.T) *scene { return voters(t, 1) }, nil, 1},
 		{"nine voters, all well", func(t *testing.T) *scene { return voters(t, 3) }, nil, 1},
-		{"nine voters, one lags, which is up to date", func(t *testing.T) *scene { return voters(t, 3).behind(8).current(8) }, ids(1, 2, 3, 4, 5, 6, 7, 0), -1},
-		{"nine voters, one lags, and is to be restarted itself", func(t *testing.T) *scene { return voters(t, 3).behind(8) }, ids(1, 2, 3, 4, 5, 6, 7, 0), 8},
-		{"nine voters, two in one cluster lag: the loss of another one is an outage already", func(t *testing.T) *scene { return voters(t, 3).behind(7, 8).current(7, 8) }, nil, 1},
-		{"nine voters, one is down, which is up to date", func(t *testing.T) *scene { return unready(voters(t, 3).current(8), 8).behind(8) }, ids(1, 2, 3, 4, 5, 6, 7, 0), -1},
+		{"nine voters, one lags, which is up to date", func(t *testing.T) *scene { return voters(t, 3).behind(8).current(8) },
+			ids(1, 2, 3, 4, 5, 6, 7, 0), -1},
+		{"nine voters, one lags, and is to be restarted itself", func(t *testing.T) *scene { return voters(t, 3).behind(8) },
+			ids(1, 2, 3, 4, 5, 6, 7, 0), 8},
+		{"nine voters, two in one cluster lag: the loss of another one is an outage already",
+			func(t *testing.T) *scene { return voters(t, 3).behind(7, 8).current(7, 8) }, nil, 1},
+		{"nine voters, one is down, which is up to date", func(t *testing.T) *scene { return unready(voters(t, 3).current(8), 8).behind(8) },
+			ids(1, 2, 3, 4, 5, 6, 7, 0), -1},
 		{"nine voters, one is down for long, and on hold", func(t *testing.T) *scene {
 			sc := unready(voters(t, 3).current(8), 8).behind(8)
 			sc.node(8).Hold = "its disk is broken"
 			return sc
 		}, nil, 1},
-		{"nine voters, three of which are in a cluster that can't be read", func(t *testing.T) *scene { return unread(voters(t, 3), 6, 7, 8) }, ids(1, 2, 3, 4, 5, 0), -1},
-		{"nine voters, three of which are lost, as the others know", func(t *testing.T) *scene { return unread(voters(t, 3), 6, 7, 8).behind(6, 7, 8) }, nil, 1},
+		{"nine voters, three of which are in a cluster that can't be read", func(t *testing.T) *scene { return unread(voters(t, 3), 6, 7, 8) },
+			ids(1, 2, 3, 4, 5, 0), -1},
+		{"nine voters, three of which are lost, as the others know",
+			func(t *testing.T) *scene { return unread(voters(t, 3), 6, 7, 8).behind(6, 7, 8) }, nil, 1},
 		{"nine voters in one Kubernetes cluster, one lags", func(t *testing.T) *scene {
 			return voters(t, 3).behind(8).current(8).in("", 3, 4, 5, 6, 7, 8)
 		}, nil, 1},
@@ -103,17 +110,23 @@ func TestTheClusterLossBudget(t *testing.T) {
 			return newScene(t).with(controller, 0, 1, 2, 3, 4).in("east", 3, 4).led(0).behind(4).current(4)
 		}, nil, 1},
 
-		{"one replica in each, min.insync.replicas 2: no waiting can help", func(t *testing.T) *scene { return stretched(t, 2, nil, 1, 1, 1) }, nil, 0},
+		{"one replica in each, min.insync.replicas 2: no waiting can help", func(t *testing.T) *scene { return stretched(t, 2, nil, 1, 1, 1) },
+			nil, 0},
 		{"one replica in each, min.insync.replicas 1, all in sync", func(t *testing.T) *scene { return stretched(t, 1, nil, 1, 1, 1) }, nil, 0},
-		{"one replica in each, min.insync.replicas 1, one out of sync", func(t *testing.T) *scene { return stretched(t, 1, ids(0, 1), 1, 1, 1) }, ids(0, 1), 2},
+		{"one replica in each, min.insync.replicas 1, one out of sync", func(t *testing.T) *scene { return stretched(t, 1, ids(0, 1), 1, 1, 1) },
+			ids(0, 1), 2},
 		{"five replicas, all in sync", func(t *testing.T) *scene { return stretched(t, 2, nil, 2, 2, 1) }, nil, 0},
-		{"five replicas, one out of sync", func(t *testing.T) *scene { return stretched(t, 2, ids(0, 2, 3, 4), 2, 2, 1).current(1) }, ids(0, 4), 2},
-		{"five replicas, so many out of sync that it is an outage already", func(t *testing.T) *scene { return stretched(t, 2, ids(0, 2, 3), 2, 2, 1).current(1, 2, 3, 4) }, nil, 0},
-		{"four replicas in two clusters, one out of sync", func(t *testing.T) *scene { return stretched(t, 1, ids(0, 2, 3), 2, 2).current(1) }, ids(0), 2},
+		{"five replicas, one out of sync", func(t *testing.T) *scene { return stretched(t, 2, ids(0, 2, 3, 4), 2, 2, 1).current(1) }, ids(0, 4),
+			2},
+		{"five replicas, so many out of sync that it is an outage already",
+			func(t *testing.T) *scene { return stretched(t, 2, ids(0, 2, 3), 2, 2, 1).current(1, 2, 3, 4) }, nil, 0},
+		{"four replicas in two clusters, one out of sync", func(t *testing.T) *scene { return stretched(t, 1, ids(0, 2, 3), 2, 2).current(1) },
+			ids(0), 2},
 		{"four replicas, one serves nobody and is to be restarted", func(t *testing.T) *scene {
 			return unready(stretched(t, 1, nil, 2, 2).current(0, 2, 3), 1)
 		}, nil, 1},
-		{"five replicas, and a cluster that can't be read", func(t *testing.T) *scene { return unread(stretched(t, 2, nil, 2, 2, 1), 4) }, ids(0, 1, 2, 3), -1},
+		{"five replicas, and a cluster that can't be read", func(t *testing.T) *scene { return unread(stretched(t, 2, nil, 2, 2, 1), 4) },
+			ids(0, 1, 2, 3), -1},
 		{"five replicas, and a cluster that is not part of this Kafka any more", func(t *testing.T) *scene {
 			sc := stretched(t, 2, ids(0, 1, 2, 3), 2, 2, 1)
 			sc.s.Nodes = sc.s.Nodes[:4]
@@ -208,7 +221,8 @@ func TestBatchesWithinTheClusterLossBudget(t *testing.T) {
 	plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)
 	sc.Expect(batchesOf(plan)).To(Equal([][]roller.NodeID{ids(0, 2), ids(1, 3)}))
 	sc.Expect(plan.Fewest).To(Equal(2))
-	sc.Expect(plan.Batches[1].Split).To(ContainSubstring("the loss of Kubernetes cluster east would be an outage, and it would be none with node"))
+	sc.Expect(plan.Batches[1].Split).
+		To(ContainSubstring("the loss of Kubernetes cluster east would be an outage, and it would be none with node"))
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2, 1, 3)))
 	sc = stretched(t, 1, nil, 2, 2).in("", 2, 3)
 	sc.policy.MaxUnavailable = 4
@@ -232,10 +246,12 @@ func TestTheWayOutOfALostQuorumIsNoMatterOfTheBudget(t *testing.T) {
 // ringOf is two nodes each of which is in sync where the other one is not.
 func ringOf(t *testing.T) *scene {
 	sc := newScene(t).with(broker, 0, 1, 2, 3).in("east", 2, 3).current(2, 3)
-	return sc.topics(topicOf("a", 1, ids(0, 1, 2, 3), ids(0, 2, 3)), topicOf("b", 1, ids(0, 1, 2, 3), ids(1, 2, 3)), topicOf("c", 1, ids(0, 1, 2, 3), ids(1, 2, 3)))
+	return sc.topics(topicOf("a", 1, ids(0, 1, 2, 3), ids(0, 2, 3)), topicOf("b", 1, ids(0, 1, 2, 3), ids(1, 2, 3)),
+		topicOf("c", 1, ids(0, 1, 2, 3), ids(1, 2, 3)))
 }
 
-// Two nodes that wait for one another are waited for as long as one of them catches up with anything; then the first of them goes, and says so.
+// Two nodes that wait for one another are waited for as long as one of them catches up with anything; then the first of them goes, and says
+// so.
 func TestNodesThatWaitForOneAnother(t *testing.T) {
 	sc := ringOf(t)
 	start := sc.s.At

@@ -108,7 +108,8 @@ func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
 }
 
-// The same, and nobody can tell whether it recovers its logs: it gets the time that any node gets, and then the others are not kept by it for ever.
+// The same, and nobody can tell whether it recovers its logs: it gets the time that any node gets, and then the others are not kept by it
+// for ever.
 func TestACombinedNodeWhoseLogCantBeRead(t *testing.T) {
 	sc := newScene(t).with(combined, 3, 4).led(-1).current(3).unready(0, 3)
 	waits := sc.node(3)

@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// docs/decisions/restart-order.md. The names, and what they expect, are those of Strimzi's KafkaRollerTest; unready ones go by ascending id (there:
-// descending).
+// docs/decisions/restart-order.md. The names, and what they expect, are those of Strimzi's KafkaRollerTest; unready ones go by ascending id
+// (there: descending).
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -19,14 +19,19 @@ func TestOrder(t *testing.T) {
 	}{
 		{"testRollWithNoController", func(sc *scene) { sc.with(broker, 0, 1, 2, 3, 4) }, ids(0, 1, 2, 3, 4)},
 		{"testRollWithPod2AsActiveController", func(sc *scene) { sc.with(combined, 0, 1, 2, 3, 4).led(2) }, ids(0, 1, 3, 4, 2)},
-		{"testRollWithControllerAndBrokers", func(sc *scene) { sc.with(broker, 0, 1, 2).with(controller, 3, 4, 5).led(3) }, ids(4, 5, 3, 0, 1, 2)},
-		{"testRollWithAllRoles", func(sc *scene) { sc.with(broker, 0, 1, 2).with(combined, 3, 4, 5).with(controller, 6, 7, 8).led(6) }, ids(3, 4, 5, 7, 8, 6, 0, 1, 2)},
+		{"testRollWithControllerAndBrokers", func(sc *scene) { sc.with(broker, 0, 1, 2).with(controller, 3, 4, 5).led(3) },
+			ids(4, 5, 3, 0, 1, 2)},
+		{"testRollWithAllRoles", func(sc *scene) { sc.with(broker, 0, 1, 2).with(combined, 3, 4, 5).with(controller, 6, 7, 8).led(6) },
+			ids(3, 4, 5, 7, 8, 6, 0, 1, 2)},
 		{"testRollUnreadyPodFirstAllRoles", func(sc *scene) {
 			sc.with(broker, 0, 1, 2).with(combined, 3, 4, 5).with(controller, 6, 7, 8).led(8).unready(time.Hour, 1, 4, 7)
 		}, ids(4, 7, 3, 5, 6, 8, 1, 0, 2)},
-		{"testSuccessfulRollingControllers", func(sc *scene) { sc.with(combined, 0, 1, 2).with(controller, 3, 4, 5).led(5) }, ids(0, 1, 2, 3, 4, 5)},
-		{"testRollWithDisconnectedBrokerPodNames", func(sc *scene) { sc.with(combined, 10, 200, 30, 400, 500).led(30) }, ids(10, 200, 400, 500, 30)},
-		{"the active controller is last also if it is not ready", func(sc *scene) { sc.with(combined, 0, 1, 2).led(1).unready(time.Hour, 1) }, ids(0, 2, 1)},
+		{"testSuccessfulRollingControllers", func(sc *scene) { sc.with(combined, 0, 1, 2).with(controller, 3, 4, 5).led(5) },
+			ids(0, 1, 2, 3, 4, 5)},
+		{"testRollWithDisconnectedBrokerPodNames", func(sc *scene) { sc.with(combined, 10, 200, 30, 400, 500).led(30) },
+			ids(10, 200, 400, 500, 30)},
+		{"the active controller is last also if it is not ready", func(sc *scene) { sc.with(combined, 0, 1, 2).led(1).unready(time.Hour, 1) },
+			ids(0, 2, 1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sc := newScene(t)

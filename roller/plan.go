@@ -96,7 +96,8 @@ func (p *Plan) predict(r *round) {
 	}
 }
 
-// stays reports whether the node would not be restarted as things are, and gives it what keeps it. What a node that is under way takes away is given back.
+// stays reports whether the node would not be restarted as things are, and gives it what keeps it. What a node that is under way takes away
+// is given back.
 func (r *round) stays(a *Assessment) bool {
 	passes := passing
 	if slices.ContainsFunc(r.away, func(other *Assessment) bool { return other.stage.underWay() }) {

@@ -180,7 +180,8 @@ func large(unaware float64) (*roller.Snapshot, roller.Policy) {
 	for id := range roller.NodeID(1000) {
 		s.Nodes = append(s.Nodes, roller.Node{
 			ID: id, Roles: broker, Rack: fmt.Sprint(id % 3), Instance: roller.Known("i"), Ready: roller.Known(true), Answers: roller.Known(true),
-			Stuck: roller.Known(""), Config: roller.Known(brokerconfig.Config{}), Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}), ReadyChanged: noon.Add(-time.Hour),
+			Stuck: roller.Known(""), Config: roller.Known(brokerconfig.Config{}),
+			Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}), ReadyChanged: noon.Add(-time.Hour),
 		})
 	}
 	var topics []roller.Topic

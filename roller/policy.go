@@ -9,7 +9,8 @@ import (
 
 // Policy is what the roller is allowed to do. Its zero value is not usable: start from DefaultPolicy.
 type Policy struct {
-	// MaxUnavailable is how many brokers may be down at once because of us (docs/decisions/availability.md). Voters of the quorum go one at a time, whatever it says.
+	// MaxUnavailable is how many brokers may be down at once because of us (docs/decisions/availability.md). Voters of the quorum go one at a
+	// time, whatever it says.
 	MaxUnavailable int `json:"maxUnavailable"`
 	// MaxPerRack is how many of them may be of one rack; 0: as many as there are.
 	MaxPerRack int `json:"maxPerRack,omitempty"`
@@ -34,7 +35,8 @@ type Policy struct {
 	NoReconfiguration bool `json:"noReconfiguration,omitempty"`
 	// Paused describes who wants no restart to begin, and why; empty: nobody does. What has begun is seen to its end.
 	Paused string `json:"paused,omitempty"`
-	// Closed describes which maintenance window is waited for; empty: one is open, or there are none. It bears on restarts and reconfigurations.
+	// Closed describes which maintenance window is waited for; empty: one is open, or there are none. It bears on restarts and
+	// reconfigurations.
 	Closed string `json:"closed,omitempty"`
 }
 
@@ -55,8 +57,8 @@ type Risk string
 const (
 	// RiskOffline is that a partition with a single replica is offline while its node is down.
 	RiskOffline Risk = "offline"
-	// RiskUnwritable is that producers with acks=all can't write to a partition while the node is down, because min.insync.replicas is as high as the number of
-	// replicas.
+	// RiskUnwritable is that producers with acks=all can't write to a partition while the node is down, because min.insync.replicas is as high
+	// as the number of replicas.
 	RiskUnwritable Risk = "unwritable"
 )
 

@@ -29,8 +29,8 @@ func (p *Progress) took(roles Roles, restart time.Duration) {
 	p.Paces[roles.String()] = pace
 }
 
-// predict is how long it takes until all that is under way is back, and after that these groups of nodes, one after another; 0: nobody can tell, because no such
-// node was restarted before.
+// predict is how long it takes until all that is under way is back, and after that these groups of nodes, one after another; 0: nobody can
+// tell, because no such node was restarted before.
 func (r *round) predict(groups [][]NodeID) time.Duration {
 	var total, first time.Duration
 	for id, restart := range r.progress.Restarts {
@@ -61,7 +61,8 @@ func (r *round) predict(groups [][]NodeID) time.Duration {
 	return max(0, total-r.policy.Settle) // nobody waits after the last one
 }
 
-// left are the groups of nodes that are still to be restarted, as Step follows them: those that others keep from it count, because that may end.
+// left are the groups of nodes that are still to be restarted, as Step follows them: those that others keep from it count, because that may
+// end.
 func (r *round) left() [][]NodeID {
 	var groups [][]NodeID
 	var brokers []*Assessment

@@ -8,8 +8,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Progress is what the roller must remember from one step to the next, and over its own restarts: it should be stored before the actions of the same
-// decision are carried out. Its zero value is a beginning. A Progress is never changed: a Step returns another one.
+// Progress is what the roller must remember from one step to the next, and over its own restarts: it should be stored before the actions of
+// the same decision are carried out. Its zero value is a beginning. A Progress is never changed: a Step returns another one.
 type Progress struct {
 	// Batches are the brokers of the plan that is being followed, and Limits those of the policy that it was made for.
 	Batches [][]NodeID `json:"batches,omitempty"`
@@ -72,7 +72,8 @@ type Alteration struct {
 	Tries int `json:"tries"`
 }
 
-// effect is how long an action may take until it can be seen. Until then a restart that was stored counts as begun, whether or not it was carried out.
+// effect is how long an action may take until it can be seen. Until then a restart that was stored counts as begun, whether or not it was
+// carried out.
 const effect = 30 * time.Second
 
 // Clone returns a copy that shares nothing with p.
@@ -114,7 +115,8 @@ func (d Denial) again() time.Time {
 	return d.At.Add(min(longest, first<<min(d.Times-1, 10)))
 }
 
-// Deny takes a restart back that the API server did not carry out, at that time and for that reason. It is asked for again, later each time.
+// Deny takes a restart back that the API server did not carry out, at that time and for that reason. It is asked for again, later each
+// time.
 func (p Progress) Deny(id NodeID, at time.Time, why string) Progress {
 	p = p.Clone()
 	instance := p.Restarts[id].Instance
@@ -154,8 +156,8 @@ func (p Progress) undo(id NodeID) {
 	}
 }
 
-// Taken notes that Kafka took the last change of a node's configuration, all or what it did not refuse. What is not known to have been taken is tried again:
-// nothing is lost by making the same change twice.
+// Taken notes that Kafka took the last change of a node's configuration, all or what it did not refuse. What is not known to have been
+// taken is tried again: nothing is lost by making the same change twice.
 func (p Progress) Taken(id NodeID) Progress {
 	p = p.Clone()
 	if a, tried := p.Alterations[id]; tried {
@@ -165,8 +167,8 @@ func (p Progress) Taken(id NodeID) Progress {
 	return p
 }
 
-// Refused notes what Kafka said against changes of configurations. None of them is tried again, for this node or for others that want the same of all brokers,
-// until something else is wanted. What has to wait for another key is, but not for ever (brokerconfig.Refusal.Waits).
+// Refused notes what Kafka said against changes of configurations. None of them is tried again, for this node or for others that want the
+// same of all brokers, until something else is wanted. What has to wait for another key is, but not for ever (brokerconfig.Refusal.Waits).
 func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	p = p.Clone()
 	var asked time.Time // the last attempt is the one that was refused
@@ -234,10 +236,11 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress
 	return p, stages
 }
 
-// since is from when on a restarted node is waited for: its restart, or, if the new instance was ready in between, which nobody may have seen, when it
-// ceased to be.
+// since is from when on a restarted node is waited for: its restart, or, if the new instance was ready in between, which nobody may have
+// seen, when it ceased to be.
 func (r Restart) since(n *Node) time.Time {
-	if instance, known := n.Instance.Get(); known && instance != r.Instance && instance != "" && !n.Ready.Or(true) && n.ReadyChanged.After(r.At) {
+	if instance, known := n.Instance.Get(); known && instance != r.Instance && instance != "" && !n.Ready.Or(true) &&
+		n.ReadyChanged.After(r.At) {
 		return n.ReadyChanged
 	}
 	return r.At
@@ -305,7 +308,8 @@ func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *Availability) (lef
 	return left, true
 }
 
-// Rate is how many replicas caught up a second since the node was ready again, and how long the rest takes at that rate; false: nothing has caught up yet.
+// Rate is how many replicas caught up a second since the node was ready again, and how long the rest takes at that rate; false: nothing has
+// caught up yet.
 func (r Restart) Rate(now time.Time) (perSecond float64, rest time.Duration, ok bool) {
 	took := now.Sub(r.Ready).Seconds()
 	if r.Ready.IsZero() || took <= 0 || r.First <= r.Left {

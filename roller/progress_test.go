@@ -53,7 +53,8 @@ func TestARollerThatCrashesContinues(t *testing.T) {
 	sc.Expect(roller.Step(&sc.s, next.Progress.NotCarriedOut(1), sc.policy).Actions).To(HaveLen(1))
 }
 
-// Found by random histories: a roller died after it had stored a restart, the node came back and crashed later. It gets the time that any node gets.
+// Found by random histories: a roller died after it had stored a restart, the node came back and crashed later. It gets the time that any
+// node gets.
 func TestANodeThatCameBackUnseenAndCrashedIsWaitedForAnew(t *testing.T) {
 	sc := newScene(t).with(controller, 1, 2, 3).led(1)
 	stored := restored(t, roller.Step(&sc.s, roller.Progress{}, sc.policy).Progress)

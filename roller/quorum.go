@@ -14,9 +14,9 @@ type QuorumVerdict struct {
 	Warning string
 }
 
-// CheckQuorum tells whether the quorum goes on without one controller (the quorum check; docs/decisions/quorum.md): a majority of all voters must be
-// caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader. All times are of the
-// leader's clock.
+// CheckQuorum tells whether the quorum goes on without one controller (the quorum check; docs/decisions/quorum.md): a majority of all
+// voters must be caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader.
+// All times are of the leader's clock.
 func CheckQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration) QuorumVerdict {
 	return checkQuorum(quorum, id, timeout, nil)
 }
@@ -50,7 +50,8 @@ func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []N
 	case n > 2 && caughtUp >= needed:
 		return QuorumVerdict{}
 	}
-	return QuorumVerdict{Blocked: fmt.Sprintf("%d of %d voters would be caught up without it, and %d are needed; not caught up: %s", caughtUp, n, needed, list(behind))}
+	return QuorumVerdict{Blocked: fmt.Sprintf("%d of %d voters would be caught up without it, and %d are needed; not caught up: %s", caughtUp,
+		n, needed, list(behind))}
 }
 
 // others counts the other voters that are caught up, and names those that are not.
@@ -77,8 +78,8 @@ func (q Quorum) votes(id NodeID) bool {
 	return false
 }
 
-// leaderTime is when the leader was caught up with itself: the present, by its clock. A leader may be no voter any more (KIP-853), and is then among the
-// observers.
+// leaderTime is when the leader was caught up with itself: the present, by its clock. A leader may be no voter any more (KIP-853), and is
+// then among the observers.
 func (q Quorum) leaderTime() (int64, bool) {
 	latest, found := int64(-1), false
 	for _, replicas := range [][]Voter{q.Voters, q.Observers} {

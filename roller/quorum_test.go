@@ -73,5 +73,6 @@ func TestQuorumCheck(t *testing.T) {
 // cannotRollControllerWhenFailedFuture: an error is never "it may go".
 func TestQuorumThatCannotBeReadBlocks(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(roller.CheckQuorum(roller.Unknown[roller.Quorum]("timed out"), 1, time.Second).Blocked).To(Equal("the state of the metadata quorum is not known: timed out"))
+	g.Expect(roller.CheckQuorum(roller.Unknown[roller.Quorum]("timed out"), 1, time.Second).Blocked).
+		To(Equal("the state of the metadata quorum is not known: timed out"))
 }

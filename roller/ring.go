@@ -12,8 +12,9 @@ type Ring struct {
 	Since time.Time `json:"since"`
 }
 
-// rings finds nodes that the cluster-loss budget would let wait for one another for ever: each is to be restarted, lacks something itself, and is kept only until
-// others of them have what they lack. As long as that becomes less they are waited for; after policy.Stall without that, the first of them goes.
+// rings finds nodes that the cluster-loss budget would let wait for one another for ever: each is to be restarted, lacks something itself,
+// and is kept only until others of them have what they lack. As long as that becomes less they are waited for; after policy.Stall without
+// that, the first of them goes.
 func (r *round) rings() {
 	waits := map[*Assessment][]NodeID{}
 	left := map[*Assessment]int{}

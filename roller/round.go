@@ -16,13 +16,15 @@ type round struct {
 	avail    *Availability
 	// nodes are the assessments in the order in which nodes are considered.
 	nodes []*Assessment
-	// gone are the nodes that serve nobody, or soon will not: those down, or leaving, by themselves, those that are under way, and those chosen in this round.
+	// gone are the nodes that serve nobody, or soon will not: those down, or leaving, by themselves, those that are under way, and those
+	// chosen in this round.
 	gone *ledger
 	// away are the nodes that count against the limits: under way, chosen in this round, or leaving by themselves and waited for.
 	away []*Assessment
 	// chosen are those of this round.
 	chosen []*Assessment
-	// controllers counts the controllers, and down those of them that serve nobody. They tell of a lost quorum where nobody answers who knows of it.
+	// controllers counts the controllers, and down those of them that serve nobody. They tell of a lost quorum where nobody answers who knows
+	// of it.
 	controllers, down int
 	// lost are the controllers that can't be relied on, although the quorum's leader may still take them for caught up.
 	lost []NodeID
@@ -101,8 +103,8 @@ func (r *round) unread() []NodeID {
 	return ids
 }
 
-// rank is the place in the order of docs/decisions/restart-order.md: unready controllers and combined nodes, ready ones, the active controller (also if it is not ready: it is the
-// last of its kind in any case), unready brokers, ready brokers. Equals go by their ids.
+// rank is the place in the order of docs/decisions/restart-order.md: unready controllers and combined nodes, ready ones, the active
+// controller (also if it is not ready: it is the last of its kind in any case), unready brokers, ready brokers. Equals go by their ids.
 func (a *Assessment) rank() int {
 	ready := a.State == StateReady || a.State == StateSilent || a.State == StateCatchingUp || a.State == StateStalled
 	switch {
@@ -118,8 +120,8 @@ func (a *Assessment) rank() int {
 	return 4
 }
 
-// forget drops what is remembered of reasons that are gone, of controllers that need nothing any more, and of changes that were taken up. What can't be
-// seen is not forgotten.
+// forget drops what is remembered of reasons that are gone, of controllers that need nothing any more, and of changes that were taken up.
+// What can't be seen is not forgotten.
 func (r *round) forget() {
 	for _, a := range r.nodes {
 		r.forgetReasons(a)
@@ -174,8 +176,8 @@ func (a *Assessment) wanted() bool {
 	})
 }
 
-// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more (docs/decisions/restart-order.md). One that goes now is waited
-// for.
+// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more
+// (docs/decisions/restart-order.md). One that goes now is waited for.
 func (r *round) givenUp(a *Assessment) bool {
 	if slices.Contains(r.chosen, a) {
 		return false
@@ -200,7 +202,8 @@ func (r *round) restart(a *Assessment) Restart {
 	if a.Down {
 		behind = 0 // it is behind because it serves nobody, and catches up once it does
 	}
-	next := Restart{Instance: a.node.Instance.Or(""), Name: a.Name, Roles: a.Roles, Rack: a.node.Rack, Place: a.node.Place, At: r.s.At, Reasons: a.Reasons, Behind: behind}
+	next := Restart{Instance: a.node.Instance.Or(""), Name: a.Name, Roles: a.Roles, Rack: a.node.Rack, Place: a.node.Place, At: r.s.At,
+		Reasons: a.Reasons, Behind: behind}
 	if before, ok := r.progress.Restarts[a.Node]; ok { // what it lost by that one is still to catch up
 		before.Before = nil
 		next.Before, next.Behind = &before, before.Behind
@@ -208,8 +211,8 @@ func (r *round) restart(a *Assessment) Restart {
 	return next
 }
 
-// waits notes since when a controller that should be restarted can't be. To stand in the queue behind one that is on its way is not that: the last of many
-// controllers would be given up before its turn.
+// waits notes since when a controller that should be restarted can't be. To stand in the queue behind one that is on its way is not that:
+// the last of many controllers would be given up before its turn.
 func (r *round) waits(a *Assessment) {
 	since, already := r.progress.Waiting[a.Node]
 	switch {
@@ -226,9 +229,10 @@ func (r *round) waits(a *Assessment) {
 
 // queues reports whether a controller waits for another one that is on its way, or for a time that is to come.
 func (r *round) queues(a *Assessment) bool {
-	return r.policy.Paused != "" || r.policy.Closed != "" || r.s.At.Before(r.settled()) || slices.ContainsFunc(r.nodes, func(other *Assessment) bool {
-		return other != a && other.Roles.Controller && (other.stage.underWay() && other.stage != stageFailed || slices.Contains(r.chosen, other))
-	})
+	return r.policy.Paused != "" || r.policy.Closed != "" || r.s.At.Before(r.settled()) ||
+		slices.ContainsFunc(r.nodes, func(other *Assessment) bool {
+			return other != a && other.Roles.Controller && (other.stage.underWay() && other.stage != stageFailed || slices.Contains(r.chosen, other))
+		})
 }
 
 // settled is when the last node that came back will have been back for long enough.

@@ -12,7 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// scene is a cluster in which every restart ends well within one step, unless the test says otherwise. Its clock moves only when nothing else happens.
+// scene is a cluster in which every restart ends well within one step, unless the test says otherwise. Its clock moves only when nothing
+// else happens.
 type scene struct {
 	*WithT
 	s        roller.Snapshot
@@ -37,7 +38,8 @@ var (
 
 func newScene(t *testing.T) *scene {
 	sc := &scene{WithT: NewWithT(t), policy: roller.DefaultPolicy()}
-	sc.s = roller.Snapshot{At: noon, Topics: roller.Known[[]roller.Topic](nil), Quorum: roller.Known(roller.Quorum{Leader: 1000, Voters: []roller.Voter{{ID: 1000, LastCaughtUp: 1}}})}
+	sc.s = roller.Snapshot{At: noon, Topics: roller.Known[[]roller.Topic](nil),
+		Quorum: roller.Known(roller.Quorum{Leader: 1000, Voters: []roller.Voter{{ID: 1000, LastCaughtUp: 1}}})}
 	return sc
 }
 
@@ -47,7 +49,8 @@ func (sc *scene) with(roles roller.Roles, nodes ...roller.NodeID) *scene {
 		sc.s.Nodes = append(sc.s.Nodes, roller.Node{
 			ID: id, Name: fmt.Sprintf("my-cluster-kafka-%d", id), Roles: roles, Instance: roller.Known("first"),
 			Ready: roller.Known(true), ReadyChanged: noon.Add(-time.Hour), Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
-			Answers: roller.Known(true), Fenced: roller.Known(false), Config: roller.Known(brokerconfig.Config{}), Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
+			Answers: roller.Known(true), Fenced: roller.Known(false), Config: roller.Known(brokerconfig.Config{}),
+			Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
 		})
 	}
 	slices.SortFunc(sc.s.Nodes, func(a, b roller.Node) int { return int(a.ID - b.ID) })

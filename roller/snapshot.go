@@ -14,8 +14,8 @@ type Snapshot struct {
 	At time.Time `json:"at"`
 	// From is when the oldest fact was read on which the safety of a restart depends; zero: At.
 	From time.Time `json:"from,omitzero"`
-	// Unread explains why nodes may be missing from Nodes, such as a Kubernetes cluster that can't be read. Empty: a node that is not in Nodes is listed by no
-	// StrimziPodSet, and has no pod.
+	// Unread explains why nodes may be missing from Nodes, such as a Kubernetes cluster that can't be read. Empty: a node that is not in Nodes
+	// is listed by no StrimziPodSet, and has no pod.
 	Unread string `json:"unread,omitempty"`
 	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id. An id stands there once.
 	Nodes []Node `json:"nodes"`
@@ -76,8 +76,8 @@ type Node struct {
 	// Answers: the node answered a question of ours. Silent is since when it does not.
 	Answers Fact[bool] `json:"answers"`
 	Silent  time.Time  `json:"silent,omitzero"`
-	// Failing is positive evidence that the node can serve nobody as it is: it refuses connections, or its certificate has expired. Empty: there is none. That a
-	// question times out is no evidence, because it may be us who can't reach it.
+	// Failing is positive evidence that the node can serve nobody as it is: it refuses connections, or its certificate has expired. Empty:
+	// there is none. That a question times out is no evidence, because it may be us who can't reach it.
 	Failing string `json:"failing,omitempty"`
 	// Hidden says that, and why, nobody can tell how some partitions of the broker are. Empty: nothing is known to be hidden.
 	Hidden string `json:"hidden,omitempty"`
@@ -94,10 +94,11 @@ type Node struct {
 	Desired Fact[map[string]string] `json:"desired"`
 	// Hold describes who wants the node to be left alone, and why; empty: nobody does.
 	Hold string `json:"hold,omitempty"`
-	// Unsettled explains why what the node should be is not known yet; nothing is done to it meanwhile. Empty: it is known, or nobody promises to say so.
+	// Unsettled explains why what the node should be is not known yet; nothing is done to it meanwhile. Empty: it is known, or nobody promises
+	// to say so.
 	Unsettled string `json:"unsettled,omitempty"`
-	// Foreign explains why it is not proven that the node may be restarted by us: nobody is known to make its pod again, or the Kafka that answers is another one.
-	// Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
+	// Foreign explains why it is not proven that the node may be restarted by us: nobody is known to make its pod again, or the Kafka that
+	// answers is another one. Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
 	Foreign string `json:"foreign,omitempty"`
 }
 
@@ -154,7 +155,8 @@ type Voter struct {
 	ID NodeID `json:"id"`
 	// Directory is the id of the directory of its log (KIP-853); empty where the quorum is static.
 	Directory string `json:"directory,omitempty"`
-	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative: never (docs/decisions/quorum.md).
+	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative: never
+	// (docs/decisions/quorum.md).
 	LastCaughtUp int64 `json:"lastCaughtUp"`
 }
 

@@ -57,7 +57,8 @@ type Decision struct {
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Progress should be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
-	// Expected is when all is likely to be rolled, as long as restarts take what they took lately; zero: nothing is under way, or nobody can tell.
+	// Expected is when all is likely to be rolled, as long as restarts take what they took lately; zero: nothing is under way, or nobody can
+	// tell.
 	Expected time.Time `json:"expected,omitzero"`
 	// Again is after how long to look again, unless something changes before; 0: there is no need to.
 	Again time.Duration `json:"again,omitempty"`
@@ -73,8 +74,9 @@ const (
 // Freshness is how old facts may be at the most when a node is restarted on them.
 const Freshness = 5 * time.Second
 
-// Step decides what to do now: at most one restart, which comes first, and changes of configurations. It looks at everything again each time; all it
-// remembers is the Progress. Each member of a batch is decided on by a look of its own, because facts age while the one before goes (docs/decisions/facts-of-a-restart.md).
+// Step decides what to do now: at most one restart, which comes first, and changes of configurations. It looks at everything again each
+// time; all it remembers is the Progress. Each member of a batch is decided on by a look of its own, because facts age while the one before
+// goes (docs/decisions/facts-of-a-restart.md).
 func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	r := newRound(s, p, policy)
 	r.follow()
@@ -90,7 +92,8 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 		a.Forced = r.forced(a)
 		if len(r.chosen) == 0 {
 			actions = append(actions, Action{
-				Kind: ActionRestart, Node: a.Node, Instance: a.node.Instance.Or(""), Reasons: a.Reasons, Forced: a.Forced, Until: r.s.from().Add(Freshness),
+				Kind: ActionRestart, Node: a.Node, Instance: a.node.Instance.Or(""), Reasons: a.Reasons, Forced: a.Forced,
+				Until: r.s.from().Add(Freshness),
 			})
 		} else {
 			a.block(RuleOrder, "it goes after node %d, when the others have been looked at again", r.chosen[0].Node)

@@ -184,7 +184,8 @@ func TestBrokersStayWhereMostControllersAreDown(t *testing.T) {
 	}
 }
 
-// testControllerNeverRollable, testControllerAndOneMoreNeverRollable: the active controller waits for the others, no longer than patience lasts.
+// testControllerNeverRollable, testControllerAndOneMoreNeverRollable: the active controller waits for the others, no longer than patience
+// lasts.
 func TestTheActiveControllerDoesNotWaitForEver(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2).led(2).topics(topicOf("t", 1, ids(1, 9), ids(1)))
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
@@ -218,7 +219,8 @@ func TestAStuckNodeThatIsUpToDateStopsAll(t *testing.T) {
 	}
 }
 
-// testPodStuckForceRestartWithOldRevision: stuck and out of date: it goes first, at once, without a check that could not lose anything, and says so.
+// testPodStuckForceRestartWithOldRevision: stuck and out of date: it goes first, at once, without a check that could not lose anything, and
+// says so.
 func TestAStuckNodeThatIsOutOfDateIsRestarted(t *testing.T) {
 	for _, stuck := range []string{"CrashLoopBackOff", "ImagePullBackOff", "ContainerCreating", "Unschedulable"} {
 		sc := newScene(t).with(broker, 0, 1, 2).unready(0, 1).topics(topicOf("t", 1, ids(1, 9), ids(1)))

@@ -25,7 +25,8 @@ func (sc *scene) slowly(takes time.Duration) *scene {
 	return sc
 }
 
-// To queue is not to be unable to go: with many controllers, none is given up before its turn (docs/decisions/restart-order.md), so that the order stays.
+// To queue is not to be unable to go: with many controllers, none is given up before its turn (docs/decisions/restart-order.md), so that
+// the order stays.
 func TestAControllerIsNotGivenUpInTheQueue(t *testing.T) {
 	for _, roles := range []roller.Roles{controller, combined} {
 		sc := newScene(t).with(roles, 3, 4, 5, 6, 7).with(broker, 0, 1).led(3).slowly(3 * time.Minute)

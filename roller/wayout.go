@@ -30,7 +30,8 @@ func (r *round) wayOut(a *Assessment) string {
 
 // noneReady reports whether Kubernetes finds no controller ready, and nobody tells of a quorum.
 func (r *round) noneReady() bool {
-	return r.controllers > 0 && !r.s.Quorum.IsKnown() && r.s.Unread == "" && !slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return a.Roles.Controller && a.node.Ready.Or(true) })
+	return r.controllers > 0 && !r.s.Quorum.IsKnown() && r.s.Unread == "" &&
+		!slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return a.Roles.Controller && a.node.Ready.Or(true) })
 }
 
 // leaderless reports whether the controllers that answer know of no leader.
@@ -43,7 +44,8 @@ func (r *round) leaderless() bool {
 func (r *round) enough(a *Assessment) bool {
 	live := 0
 	for _, other := range r.nodes {
-		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() && (r.mayWait(other) || !n.dead()) {
+		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() &&
+			(r.mayWait(other) || !n.dead()) {
 			live++
 		}
 	}

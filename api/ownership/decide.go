@@ -15,7 +15,8 @@ const (
 	Refresh Decision = "Refresh"
 	// Claim: it is the owner's from an earlier epoch of another holder, which this one followed.
 	Claim Decision = "Claim"
-	// Resume: it is that of a holder before, an object of the same name that does not exist any more. The owner goes on with its id, in the next epoch.
+	// Resume: it is that of a holder before, an object of the same name that does not exist any more. The owner goes on with its id, in the
+	// next epoch.
 	Resume Decision = "Resume"
 	// Restore: it lost its marks, and something else proves that it is the owner's.
 	Restore Decision = "Restore"
@@ -23,7 +24,8 @@ const (
 	Adopt Decision = "Adopt"
 	// Wait: it is going away. What follows is made when it is gone.
 	Wait Decision = "Wait"
-	// Fenced: somebody else speaks for the owner now, or an older state of this holder was restored. Nothing of the owner may be written anywhere.
+	// Fenced: somebody else speaks for the owner now, or an older state of this holder was restored. Nothing of the owner may be written
+	// anywhere.
 	Fenced Decision = "Fenced"
 	// Foreign: it is another owner's.
 	Foreign Decision = "Foreign"
@@ -48,16 +50,18 @@ func (d Decision) Deletes() bool { return d == Proceed || d == Refresh }
 
 // Facts are what is known beside the object.
 type Facts struct {
-	// Proven reports that the object is the owner's though it carries no marks: its uid is in the owner's inventory, or its owner reference names the
-	// owner's anchor by uid.
+	// Proven reports that the object is the owner's though it carries no marks: its uid is in the owner's inventory, or its owner reference
+	// names the owner's anchor by uid.
 	Proven bool
-	// Gone are holders that spoke before and do not exist any more: objects of the same cluster, namespace and name as the holder, with other uids.
+	// Gone are holders that spoke before and do not exist any more: objects of the same cluster, namespace and name as the holder, with other
+	// uids.
 	Gone []Holder
 	// AdoptUnowned permits to take objects that are nobody's.
 	AdoptUnowned bool
 }
 
-// Decide says what an owner may do with an object. live is nil if there is no such object, which must be known: a read that failed is no answer.
+// Decide says what an owner may do with an object. live is nil if there is no such object, which must be known: a read that failed is no
+// answer.
 func Decide(live *Live, o Owner, facts Facts) Decision {
 	if live == nil {
 		return Create

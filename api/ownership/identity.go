@@ -52,8 +52,8 @@ type Owner struct {
 // managerPrefix is what the field managers of owners begin with.
 const managerPrefix = "strimzi-cluster-operator/"
 
-// FieldManager is the name under which the owner applies, at most 72 of the 128 bytes that the API server takes. It differs between epochs, so that the API
-// server refuses a former holder.
+// FieldManager is the name under which the owner applies, at most 72 of the 128 bytes that the API server takes. It differs between epochs,
+// so that the API server refuses a former holder.
 func (o Owner) FieldManager() string {
 	return managerPrefix + o.ID + "/" + strconv.FormatInt(o.Epoch, 10)
 }

@@ -137,7 +137,8 @@ func (d *Decision) await(pod *corev1.Pod, now time.Time) {
 		node = "none"
 	}
 	d.Problems = append(d.Problems, fmt.Sprintf(
-		"pod %s should have ended at %s and may still run: its node (%s) has not confirmed the end, or finalizers keep the pod (%d). If the node is lost for good, delete it or give it the taint %s",
+		"pod %s should have ended at %s and may still run: its node (%s) has not confirmed the end, or finalizers keep the pod (%d). If the "+
+			"node is lost for good, delete it or give it the taint %s",
 		pod.Name, pod.DeletionTimestamp.UTC().Format(time.RFC3339), node, len(pod.Finalizers), corev1.TaintNodeOutOfService))
 }
 
@@ -147,7 +148,8 @@ func foreign(set *core.StrimziPodSet, pod *corev1.Pod) string {
 	if o := metav1.GetControllerOf(pod); o != nil {
 		owner = fmt.Sprintf("%s %s with uid %s", o.Kind, o.Name, o.UID)
 	}
-	return fmt.Sprintf("pod %s exists and belongs to %s, and not to StrimziPodSet %s with uid %s. It is not touched; delete it to let the pod be created",
+	return fmt.Sprintf("pod %s exists and belongs to %s, and not to StrimziPodSet %s with uid %s. It is not touched; delete it to let the "+
+		"pod be created",
 		pod.Name, owner, set.Name, set.UID)
 }
 

@@ -66,7 +66,9 @@ func TestForeignPod(t *testing.T) {
 	w.Expect(w.admin.Create(t.Context(), stranger)).To(Succeed())
 	w.is("c-p-0", corev1.PodFailed, false)
 	w.set("c-p-0", "c-p-1")
-	w.Eventually(w.status).Should(And(HavePrefix("generation +0: 2 0 1; Error=true pod c-p-0 exists and belongs to nothing that is known, and not to StrimziPodSet c-p with uid "), ContainSubstring("It is not touched")))
+	w.Eventually(w.status).
+		Should(And(HavePrefix("generation +0: 2 0 1; Error=true pod c-p-0 exists and belongs to nothing that is known, and not to "+
+			"StrimziPodSet c-p with uid "), ContainSubstring("It is not touched")))
 	w.Expect(w.names()).To(ConsistOf("c-p-0", "c-p-1"))
 	w.Consistently(func() map[string]string { return w.pod("c-p-0").Labels }).Should(HaveKey("mine"))
 	w.Expect(w.pod("c-p-0").OwnerReferences).To(BeEmpty())

@@ -82,7 +82,8 @@ func TestInstall(t *testing.T) {
 // installed lists the objects of a folder as the server has them, with their versions.
 func installed(t *testing.T, run func(...string) string, folder string) string {
 	t.Helper()
-	return run("get", "-k", "../../config/"+folder, "-o", `jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
+	return run("get", "-k", "../../config/"+folder, "-o",
+		`jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 }
 
 // TestInstallOnlyWhatIsNeeded holds each folder to the kinds that it brings: the topic operator alone leaves those of Kafka clusters out,

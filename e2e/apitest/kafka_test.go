@@ -100,7 +100,9 @@ func TestInvalidKafka(t *testing.T) {
 		{"no listeners", `{"kafka":{}}`, `spec.kafka.listeners: Required value`},
 		{"listeners empty", `{"kafka":{"listeners":[]}}`, `spec.kafka.listeners in body should have at least 1 items`},
 		{"unknown field", kafka(`"kafkaVersion":"4.3.1"`), `unknown field "spec.kafka.kafkaVersion"`},
-		{"unknown field in an authentication", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"authentication":{"type":"tls","kind":"x"}`), `unknown field "spec.kafka.listeners[0].authentication.kind"`},
+		{"unknown field in an authentication",
+			listeners(`"name":"a","port":9092,"type":"internal","tls":true,"authentication":{"type":"tls","kind":"x"}`),
+			`unknown field "spec.kafka.listeners[0].authentication.kind"`},
 		{"version as a number", kafka(`"version":4.3`), `spec.kafka.version in body must be of type string: "number"`},
 		{"config as a list", kafka(`"config":[]`), `spec.kafka.config in body must be of type object: "array"`},
 		{"listener without a name", listeners(`"port":9092,"type":"internal","tls":true`), `spec.kafka.listeners[0].name: Required value`},
@@ -115,7 +117,8 @@ func TestInvalidKafka(t *testing.T) {
 			`Unsupported value: "external": supported values: "internal", "route"`},
 		{"authentication's type", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"authentication":{"type":"plain"}`),
 			`Unsupported value: "plain": supported values: "tls", "scram-sha-512", "custom", "oauth"`},
-		{"half a certificate", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"configuration":{"brokerCertChainAndKey":{"secretName":"a","key":"b"}}`),
+		{"half a certificate",
+			listeners(`"name":"a","port":9092,"type":"internal","tls":true,"configuration":{"brokerCertChainAndKey":{"secretName":"a","key":"b"}}`),
 			`spec.kafka.listeners[0].configuration.brokerCertChainAndKey.certificate: Required value`},
 		{"broker without an id", listeners(`"name":"a","port":9092,"type":"internal","tls":true,"configuration":{"brokers":[{"host":"a"}]}`),
 			`spec.kafka.listeners[0].configuration.brokers[0].broker: Required value`},
@@ -141,7 +144,9 @@ func TestInvalidKafka(t *testing.T) {
 		{"ratio", kafka(`"quotas":{"type":"strimzi","minAvailableRatioPerVolume":1.5}`), `should be less than or equal to 1`},
 		{"disruption budget", kafka(`"template":{"podDisruptionBudget":{"maxUnavailable":-1}}`),
 			`maxUnavailable in body should be greater than or equal to 0`},
-		{"variable with two values", kafka(`"template":{"kafkaContainer":{"env":[{"name":"a","value":"b","valueFrom":{"secretKeyRef":{"name":"a","key":"b"}}}]}}`), `value and valueFrom exclude each other`},
+		{"variable with two values",
+			kafka(`"template":{"kafkaContainer":{"env":[{"name":"a","value":"b","valueFrom":{"secretKeyRef":{"name":"a","key":"b"}}}]}}`),
+			`value and valueFrom exclude each other`},
 		{"variable of nowhere", kafka(`"template":{"kafkaContainer":{"env":[{"name":"a","valueFrom":{}}]}}`),
 			`one of secretKeyRef and configMapKeyRef is required`},
 		{"validityDays", fmt.Sprintf(`{"kafka":{%s},"clusterCa":{"validityDays":0}}`, listener),
@@ -236,7 +241,8 @@ func TestScalePool(t *testing.T) {
 func TestWhatIsNotSupportedIsStored(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
-	object := decode(t, fmt.Sprintf(`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka","metadata":{"name":"a"},"spec":{"kafka":{%s},"cruiseControl":{"a":{"b":[1,"c"]}}}}`, listener))
+	object := decode(t, fmt.Sprintf(`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka","metadata":{"name":"a"},"spec":{"kafka":{%s},
+		"cruiseControl":{"a":{"b":[1,"c"]}}}}`, listener))
 	object.SetNamespace(s.namespace(ctx, t))
 	if err := s.strict().Create(ctx, object); err != nil {
 		t.Fatal(err)

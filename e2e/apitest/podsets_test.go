@@ -134,7 +134,8 @@ func TestInvalidPodSet(t *testing.T) {
 	for name, tc := range cases {
 		for _, version := range podSetVersions {
 			t.Run(name+"/"+version, func(t *testing.T) {
-				object := decode(t, fmt.Sprintf(`{"apiVersion":"core.strimzi.io/%s","kind":"StrimziPodSet","metadata":{"name":"a","namespace":"default"},"spec":%s}`, version, tc.spec))
+				object := decode(t, fmt.Sprintf(`{"apiVersion":"core.strimzi.io/%s","kind":"StrimziPodSet",
+					"metadata":{"name":"a","namespace":"default"},"spec":%s}`, version, tc.spec))
 				if err := s.strict().Create(t.Context(), object); err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("got %v, want %q", err, tc.want)
 				}

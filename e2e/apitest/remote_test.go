@@ -16,8 +16,8 @@ import (
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne applies the component that a remote Kubernetes cluster can have, and creates what nobody
-// would look after there.
+// TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne applies the component that a remote Kubernetes cluster can have, and creates what
+// nobody would look after there.
 func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	needServer(t)
 	s, err := start([]string{bases, "testdata/strimzi-connect.yaml"})
@@ -27,7 +27,8 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	t.Cleanup(s.stop)
 	namespace := s.namespace(t.Context(), t)
 	specs := map[string]map[string]any{
-		"Kafka":         {"kafka": map[string]any{"listeners": []any{map[string]any{"name": "plain", "port": int64(9092), "type": "internal", "tls": false}}}},
+		"Kafka": {"kafka": map[string]any{"listeners": []any{map[string]any{"name": "plain", "port": int64(9092),
+			"type": "internal", "tls": false}}}},
 		"KafkaNodePool": {"replicas": int64(1), "roles": []any{"broker"}, "storage": map[string]any{"type": "ephemeral"}},
 		"KafkaConnect":  {},
 		"StrimziPodSet": {"selector": map[string]any{"matchLabels": map[string]any{"a": "b"}}, "pods": []any{}},

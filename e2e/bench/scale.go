@@ -56,7 +56,8 @@ func (f *filling) grow(ctx context.Context, to int) (time.Duration, error) {
 func (w *world) scale(ctx context.Context, r *Report, steps []int) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f, err := w.fill(ctx, "scale", map[string]string{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": strconv.FormatInt(steadyInterval.Milliseconds(), 10)})
+	f, err := w.fill(ctx, "scale",
+		map[string]string{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": strconv.FormatInt(steadyInterval.Milliseconds(), 10)})
 	if err != nil {
 		return err
 	}

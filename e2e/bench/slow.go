@@ -37,8 +37,8 @@ const (
 	edits = 5
 )
 
-// besideSlow measures how long a change of the Kafka takes to arrive in the Kubernetes clusters that answer at once, while another one takes
-// 2 s for each call, and beside it the same while none is slow.
+// besideSlow measures how long a change of the Kafka takes to arrive in the Kubernetes clusters that answer at once, while another one
+// takes 2 s for each call, and beside it the same while none is slow.
 func (s *stretched) besideSlow(ctx context.Context, r *Report) (err error) {
 	without, err := s.edit(ctx)
 	if err != nil {
@@ -194,7 +194,8 @@ func (s *stretched) lead(ctx context.Context, m machine, through *httptest.Serve
 	if err != nil {
 		return nil, err
 	}
-	slow := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: deploy.Namespace, Name: name + "-slow"}, Data: map[string][]byte{"kubeconfig": text}}
+	slow := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: deploy.Namespace, Name: name + "-slow"},
+		Data: map[string][]byte{"kubeconfig": text}}
 	if err := central.Client.Create(ctx, slow); err != nil {
 		return nil, err
 	}

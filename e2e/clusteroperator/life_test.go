@@ -167,7 +167,8 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 			g.Expect(all).To(ContainSubstring("combined"))
 		}).Should(Succeed(), func() string { return said(k.namespace) })
 		GinkgoWriter.Println(conditions(k.object(Default).Status.Conditions))
-		Consistently(func(g Gomega) { g.Expect(k.readyPods(g)).To(Equal(before)) }).WithTimeout(10 * time.Second).WithPolling(time.Second).Should(Succeed())
+		Consistently(func(g Gomega) { g.Expect(k.readyPods(g)).To(Equal(before)) }).WithTimeout(10 * time.Second).WithPolling(time.Second).
+			Should(Succeed())
 		k.holds("kept", kept)
 		k.apply()
 		Expect(k.readyPods(Default)).To(Equal(before))

@@ -29,7 +29,8 @@ func TestKillNine(t *testing.T) {
 	k.converge()
 	k.final()
 	t.Logf("%d operations, %d kills, %d of them before the operator was ready", p.count, k.killed, k.unready)
-	t.Logf("deletions that were refused, and let go: %d NotReadyForDeletion (of which %d had a topic: killed between its creation and the status), %d TopicIdMismatch",
+	t.Logf("deletions that were refused, and let go: %d NotReadyForDeletion (of which %d had a topic: killed between its creation and the "+
+		"status), %d TopicIdMismatch",
 		k.blocked.notReady.Load(), k.blocked.made.Load(), k.blocked.mismatch.Load())
 	p.end(k.story)
 }

@@ -52,8 +52,8 @@ func balancerPrefix(cluster int) netip.Prefix {
 	return netip.PrefixFrom(siteAddress(cluster, 220, 0), 24)
 }
 
-// LoadBalancerAddress returns one of the addresses, counted from 1 to 254, that the cluster's load balancers can have. Everything in the lab is routed to
-// node 1 for it, where kube-proxy passes it on once it is in the status of a Service.
+// LoadBalancerAddress returns one of the addresses, counted from 1 to 254, that the cluster's load balancers can have. Everything in the
+// lab is routed to node 1 for it, where kube-proxy passes it on once it is in the status of a Service.
 func (c *Cluster) LoadBalancerAddress(n int) string { return siteAddress(c.number, 220, n).String() }
 
 // servicePrefix holds the addresses of a cluster's services.

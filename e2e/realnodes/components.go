@@ -148,7 +148,8 @@ func (n *Node) scheduler() nodespec.Component {
 }
 
 func (n *Node) kubeProxy() nodespec.Component {
-	return n.component(KubeProxy, filepath.Join(n.cluster.lab.programs.nodes, "kube-proxy"), []string{"--config=" + n.etc("kube-proxy.json")}, n.served())
+	return n.component(KubeProxy, filepath.Join(n.cluster.lab.programs.nodes, "kube-proxy"),
+		[]string{"--config=" + n.etc("kube-proxy.json")}, n.served())
 }
 
 func (n *Node) kubelet() nodespec.Component {

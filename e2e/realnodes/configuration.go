@@ -43,7 +43,8 @@ func (n *Node) containerdConfig() string {
 root = "$ROOT"
 state = "$STATE"
 oom_score = 0
-disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"]
+disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp",
+  "io.containerd.internal.v1.tracing"]
 [grpc]
   address = "$SOCKET"
 [plugins."io.containerd.cri.v1.images"]

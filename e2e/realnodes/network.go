@@ -112,14 +112,16 @@ func (n *network) connect(ns *namespace, name string, address netip.Addr, behind
 		return fmt.Errorf("add the route to the router: %w", err)
 	}
 	// The source has to be said: there may be more addresses on a node than its own.
-	if err := ns.links.RouteAdd(&netlink.Route{LinkIndex: near, Gw: gateway.AsSlice(), Dst: ipNet(netip.PrefixFrom(netip.IPv4Unspecified(), 0)), Src: address.AsSlice()}); err != nil {
+	if err := ns.links.RouteAdd(&netlink.Route{LinkIndex: near, Gw: gateway.AsSlice(),
+		Dst: ipNet(netip.PrefixFrom(netip.IPv4Unspecified(), 0)), Src: address.AsSlice()}); err != nil {
 		return fmt.Errorf("add the default route: %w", err)
 	}
 	if err := n.router.links.RouteAdd(&netlink.Route{LinkIndex: far, Scope: netlink.SCOPE_LINK, Dst: ipNet(single(address))}); err != nil {
 		return fmt.Errorf("add the route back: %w", err)
 	}
 	for _, prefix := range behind {
-		if err := n.router.links.RouteAdd(&netlink.Route{LinkIndex: far, Gw: address.AsSlice(), Flags: int(netlink.FLAG_ONLINK), Dst: ipNet(prefix)}); err != nil {
+		if err := n.router.links.RouteAdd(&netlink.Route{LinkIndex: far, Gw: address.AsSlice(), Flags: int(netlink.FLAG_ONLINK),
+			Dst: ipNet(prefix)}); err != nil {
 			return fmt.Errorf("add the route of what is behind: %w", err)
 		}
 	}

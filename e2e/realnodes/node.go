@@ -128,7 +128,8 @@ func (n *Node) bootMachine(namespace *namespace) (*machine, error) {
 		log.Close()
 		return nil, err
 	}
-	m := &machine{namespace: namespace, boot: cmd, requests: requests, answers: answers, lines: bufio.NewReader(answers), log: log, since: time.Now(), ended: make(chan struct{})}
+	m := &machine{namespace: namespace, boot: cmd, requests: requests, answers: answers, lines: bufio.NewReader(answers), log: log,
+		since: time.Now(), ended: make(chan struct{})}
 	go func() {
 		// Not Wait, which would close the pipe of answers at once.
 		_, _ = cmd.Process.Wait() // how it ended is in its log

@@ -49,7 +49,8 @@ var _ = Describe("three clusters", Ordered, func() {
 
 	It("open node ports to everybody", func() {
 		nodePort := netip.AddrPortFrom(first.cluster.Nodes()[0].Address(), 30080).String()
-		Eventually(func() (string, error) { return first.do("GET", "http://"+nodePort+"/from", "") }).Should(HavePrefix(outsideAddress().String()))
+		Eventually(func() (string, error) { return first.do("GET", "http://"+nodePort+"/from", "") }).
+			Should(HavePrefix(outsideAddress().String()))
 		other := servers[1].ready()
 		Eventually(func() (string, error) { return servers[1].fetch(other, "http://"+nodePort+"/from") }).Should(HavePrefix("10.102."))
 	})

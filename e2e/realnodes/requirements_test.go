@@ -45,7 +45,9 @@ func TestAHierarchyOfTwoControllersIsMountedWithBoth(t *testing.T) {
 
 func TestAMachineWithoutHierarchiesIsToldSo(t *testing.T) {
 	_, err := findHierarchies("cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0\n")
-	NewWithT(t).Expect(err).To(MatchError("this machine has no cgroup hierarchy (version 1) of cpu, cpuacct, cpuset, memory, devices, freezer, blkio, pids, name=systemd"))
+	NewWithT(t).Expect(err).
+		To(MatchError("this machine has no cgroup hierarchy (version 1) of cpu, cpuacct, cpuset, memory, devices, freezer, blkio, pids, " +
+			"name=systemd"))
 }
 
 func TestAddressesOfALabDoNotOverlap(t *testing.T) {

@@ -50,7 +50,8 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 			Expect(n.Need).To(Equal("Restart"), n.Name)
 			Expect(n.Reasons).To(ConsistOf(HaveField("Kind", "PodHasOldRevision")), n.Name)
 		}
-		Expect(s.ask(pending, "plan", "--max-unavailable=3")).To(ContainSubstring("6 of 6 nodes are to be restarted, in 6 batches (at least 6 are needed"))
+		Expect(s.ask(pending, "plan", "--max-unavailable=3")).
+			To(ContainSubstring("6 of 6 nodes are to be restarted, in 6 batches (at least 6 are needed"))
 		Expect(s.ask(pending, "explain", s.pod(leader))).To(ContainSubstring("(active controller)"))
 
 		for _, moment := range []func() bool{s.aPodIsDeleted, s.begins(2), s.aPodIsDeleted, s.begins(4), s.aPodIsDeleted} {

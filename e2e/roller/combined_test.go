@@ -60,7 +60,8 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 	It("rolls once, the active controller last, unnoticed by clients", func() {
 		t := s.produce()
 		order := s.inOrder()
-		Expect(s.ask(pending, "plan", "--max-unavailable=3")).To(ContainSubstring("3 of 3 nodes are to be restarted, in 3 batches (at least 3 are needed"))
+		Expect(s.ask(pending, "plan", "--max-unavailable=3")).
+			To(ContainSubstring("3 of 3 nodes are to be restarted, in 3 batches (at least 3 are needed"))
 		s.ask(done, "roll", "--max-unavailable=3", "--limit=4m")
 		Expect(s.restartedSince(0)).To(Equal(order))
 		t.stop()
@@ -74,7 +75,8 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		Expect(s.ask(blocked, "roll", "--limit=1m")).To(ContainSubstring("blocked  Paused: ConfigMap combined/my-cluster-roller is annotated"))
 		annotate[corev1.ConfigMap](s, journal, v1.AnnotationPauseReconciliation, "")
 		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationHold, "ann replaces a disk")
-		Expect(s.ask(blocked, "explain", "1")).To(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann replaces a disk"))
+		Expect(s.ask(blocked, "explain", "1")).
+			To(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann replaces a disk"))
 		s.ask(blocked, "roll", "--limit=1m")
 		Expect(s.restartedSince(before)).To(BeEmpty())
 		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationHold, "false")
@@ -90,7 +92,8 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		s.ask(done, "roll", "--limit=4m")
 		Expect(s.restartedSince(before)).To(Equal(order))
 		s.ask(done, "roll", "--limit=1m")
-		Expect(s.ask(done, "explain", "0")).To(ContainSubstring("ManualRollingUpdate (StrimziPodSet my-cluster-combined is annotated): it was restarted for that already"))
+		Expect(s.ask(done, "explain", "0")).
+			To(ContainSubstring("ManualRollingUpdate (StrimziPodSet my-cluster-combined is annotated): it was restarted for that already"))
 		Expect(s.restartedSince(before)).To(Equal(order), "the annotation is still there, and asks for nothing more")
 		annotate[podset.StrimziPodSet](s, set, podset.AnnotationManualRollingUpdate, "")
 		s.ask(done, "roll", "--limit=1m")

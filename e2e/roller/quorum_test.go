@@ -28,7 +28,8 @@ func quorumSpecs(s *scene) {
 			s.seen(id, beStuck("CrashLoopBackOff"))
 		}
 		By("restarting nothing that is up to date")
-		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).To(MatchRegexp(`my-cluster-controllers-4, controller\)\n  state    Stuck: CrashLoopBackOff`))
+		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).
+			To(MatchRegexp(`my-cluster-controllers-4, controller\)\n  state    Stuck: CrashLoopBackOff`))
 		Expect(s.remade(uids)).To(BeEmpty())
 
 		By("restarting nothing that works, also where somebody takes care of those that are down")
@@ -36,8 +37,9 @@ func quorumSpecs(s *scene) {
 			annotate[corev1.Pod](s, s.pod(id), podset.AnnotationHold, "ann repairs it")
 		}
 		s.outdate()
-		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).To(And(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann repairs it"),
-			ContainSubstring("blocked  Quorum: the metadata quorum is lost, because 2 of 3 controllers are down")))
+		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).
+			To(And(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann repairs it"),
+				ContainSubstring("blocked  Quorum: the metadata quorum is lost, because 2 of 3 controllers are down")))
 		Expect(s.remade(uids)).To(BeEmpty())
 		for _, id := range broken {
 			annotate[corev1.Pod](s, s.pod(id), podset.AnnotationHold, "")

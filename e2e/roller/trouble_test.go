@@ -55,7 +55,8 @@ func troubleSpecs(s *scene) {
 		annotate[corev1.Pod](s, s.pod(other), podset.AnnotationManualRollingUpdate, "true")
 		said := s.ask(blocked, "roll", "--patience=3s")
 		Expect(said).To(MatchRegexp(s.pod(node) + `, .*\n +state +Stuck: CrashLoopBackOff(; it refuses connections)?\n +needs +Nothing`))
-		Expect(said).To(MatchRegexp(s.pod(other) + `, .*\n(.*\n)*? +blocked  Halt: node \d is stuck \(CrashLoopBackOff(; it refuses connections)?\) and up to date`))
+		Expect(said).To(MatchRegexp(s.pod(other) +
+			`, .*\n(.*\n)*? +blocked  Halt: node \d is stuck \(CrashLoopBackOff(; it refuses connections)?\) and up to date`))
 		Expect(s.remade(uids)).To(BeEmpty())
 	})
 

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// AssignAddresses gives each Service of type LoadBalancer of a Kubernetes cluster an address, as a cloud's controller does, until the context ends. Address
-// returns the n-th one, counted from 1; none is given twice.
+// AssignAddresses gives each Service of type LoadBalancer of a Kubernetes cluster an address, as a cloud's controller does, until the
+// context ends. Address returns the n-th one, counted from 1; none is given twice.
 func AssignAddresses(ctx context.Context, k8s client.Client, address func(n int) string) {
 	given := map[types.UID]string{}
 	for ctx.Err() == nil {

@@ -41,7 +41,8 @@ func exchangeCredentials(remote *place) {
 		began := time.Now()
 		put(kubeconfig)
 		Eventually(func(g Gomega) {
-			g.Expect(condition(object(g), v1.ConditionWarning)).To(And(ContainSubstring(remote.ID), ContainSubstring("the earlier credentials stay in use"), MatchRegexp(why)))
+			g.Expect(condition(object(g), v1.ConditionWarning)).
+				To(And(ContainSubstring(remote.ID), ContainSubstring("the earlier credentials stay in use"), MatchRegexp(why)))
 		}).Should(Succeed(), whatWasSaid)
 		Expect(condition(object(Default), v1.ConditionReady)).To(HavePrefix("True"))
 		report(condition(object(Default), v1.ConditionWarning), time.Since(began))
@@ -54,7 +55,8 @@ func exchangeCredentials(remote *place) {
 	began := time.Now()
 	put(token.ReplaceAll(good, []byte("token: "+fresh)))
 	Eventually(func(g Gomega) {
-		g.Expect(condition(object(g), v1.ConditionWarning)).To(HavePrefix("True CredentialsExpire The credentials for cluster '" + remote.ID + "' end at"))
+		g.Expect(condition(object(g), v1.ConditionWarning)).
+			To(HavePrefix("True CredentialsExpire The credentials for cluster '" + remote.ID + "' end at"))
 	}).Should(Succeed(), whatWasSaid)
 	report("new credentials are in use", time.Since(began))
 	remote.kubectl("delete", "secret", "central-operators-token", "-n", deploy.Namespace)
@@ -65,12 +67,14 @@ func exchangeCredentials(remote *place) {
 	Eventually(func() error { return remote.Client.Get(ctx, key, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
 }
 
-// drain does what draining a Kubernetes node does to a pod: its eviction is refused, and the annotation that Strimzi's Drain Cleaner then sets has it moved.
+// drain does what draining a Kubernetes node does to a pod: its eviction is refused, and the annotation that Strimzi's Drain Cleaner then
+// sets has it moved.
 func drain(remote *place) {
 	GinkgoHelper()
 	before := readyPods(Default)
 	var pods corev1.PodList
-	Expect(remote.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
+	Expect(remote.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
+		client.HasLabels{podset.LabelPoolName})).To(Succeed())
 	Expect(pods.Items).To(HaveLen(1))
 	pod := &pods.Items[0]
 	err := remote.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
@@ -118,7 +122,8 @@ spec:
 	for _, replicas := range []int{2, 1} {
 		began = time.Now()
 		for _, p := range places {
-			places[0].kubectl("patch", "kafkanodepool", "more-"+p.ID, "-n", namespace, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+			places[0].kubectl("patch", "kafkanodepool", "more-"+p.ID, "-n", namespace, "--type=merge", "-p",
+				fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 		}
 		nodes = 3 + 3*replicas
 		ready()

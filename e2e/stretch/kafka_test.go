@@ -69,7 +69,8 @@ func readyPods(g Gomega) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, p := range places {
 		var pods corev1.PodList
-		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name}, client.HasLabels{podset.LabelPoolName})).To(Succeed())
+		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
+			client.HasLabels{podset.LabelPoolName})).To(Succeed())
 		for _, pod := range pods.Items {
 			if pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -101,7 +102,8 @@ func records(topic string) traffic.Options {
 	pool := x509.NewCertPool()
 	Expect(pool.AppendCertsFromPEM(authority)).To(BeTrue())
 	return traffic.Options{
-		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic, Group: topic + "-readers",
+		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic,
+		Group: topic + "-readers",
 	}
 }
 
@@ -110,7 +112,8 @@ func admin() *saramakafka.Admin {
 	GinkgoHelper()
 	addresses, authority := outside()
 	a, err := saramakafka.New(kafka.Config{
-		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 10 * time.Second, Dial: lab.DialContext, TLS: &kafka.TLS{TrustedCertificates: authority},
+		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 10 * time.Second, Dial: lab.DialContext,
+		TLS: &kafka.TLS{TrustedCertificates: authority},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(a.Close)
@@ -153,14 +156,17 @@ func write(topic string, during func(flow *traffic.Traffic)) {
 	r := flow.Stop(limited)
 	Expect(r.Err()).NotTo(HaveOccurred())
 	acknowledged += len(r.Acknowledged)
-	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways, fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
-		len(r.Acknowledged), r.Longest.Round(time.Millisecond)))
+	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways,
+		fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
+			len(r.Acknowledged), r.Longest.Round(time.Millisecond)))
 }
 
-// longOutage is how long a Kubernetes cluster is away when all is tried (make prove): longer than a producer waits for an acknowledgement by default.
+// longOutage is how long a Kubernetes cluster is away when all is tried (make prove): longer than a producer waits for an acknowledgement
+// by default.
 var longOutage = map[bool]time.Duration{true: 150 * time.Second}[full]
 
-// goesOn waits until the node that is away leads no partition of a topic, and records are acknowledged after that. The client was there before.
+// goesOn waits until the node that is away leads no partition of a topic, and records are acknowledged after that. The client was there
+// before.
 func goesOn(a *saramakafka.Admin, topic string, away int32, flow *traffic.Traffic) {
 	GinkgoHelper()
 	began := time.Now()
@@ -196,7 +202,8 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		write("formed", func(*traffic.Traffic) {})
 		for i, p := range places {
 			pod := fmt.Sprintf("%s-%s-%d", name, strings.TrimPrefix(p.ID, "cluster-"), i)
-			Expect(p.kubectl("get", "pod", "-n", namespace, pod, "-o", "jsonpath={.metadata.annotations.strimzi\\.io/stretch-cluster-alias}")).To(Equal(p.ID))
+			Expect(p.kubectl("get", "pod", "-n", namespace, pod, "-o", "jsonpath={.metadata.annotations.strimzi\\.io/stretch-cluster-alias}")).
+				To(Equal(p.ID))
 		}
 		for _, remote := range places[1:] {
 			Expect(remote.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca"}, &corev1.Secret{})).
@@ -208,7 +215,8 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		before := readyPods(Default)
 		began := time.Now()
 		write("rolled", func(*traffic.Traffic) {
-			places[0].kubectl("patch", "kafka", name, "-n", namespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
+			places[0].kubectl("patch", "kafka", name, "-n", namespace, "--type=merge", "-p",
+				`{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
 			Eventually(func(g Gomega) {
 				now := readyPods(g)
 				g.Expect(now).To(HaveLen(3))
@@ -227,12 +235,14 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		write("cut-off", func(flow *traffic.Traffic) {
 			began := time.Now()
 			Expect(lab.Isolate(west.Cluster)).To(Succeed())
-			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-west")) }).Should(Succeed(), whatWasSaid)
+			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-west")) }).
+				Should(Succeed(), whatWasSaid)
 			report("a lost Kubernetes cluster shows in the status", time.Since(began))
 			found := object(Default)
 			Expect(condition(found, v1.ConditionReady)).To(HavePrefix("False"))
 			goesOn(admin(), "cut-off", 2, flow)
-			Expect(found.Status.StretchClusters[2]).To(And(HaveField("Name", "cluster-west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2})))
+			Expect(found.Status.StretchClusters[2]).
+				To(And(HaveField("Name", "cluster-west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2})))
 			began = time.Now()
 			Expect(lab.HealAll()).To(Succeed())
 			ready()
@@ -247,7 +257,8 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		write("without-power", func(flow *traffic.Traffic) {
 			began := time.Now()
 			Expect(machine.PowerOff(ctx)).To(Succeed())
-			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-east")) }).Should(Succeed(), whatWasSaid)
+			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-east")) }).
+				Should(Succeed(), whatWasSaid)
 			report("a Kubernetes cluster without power shows in the status", time.Since(began))
 			goesOn(admin(), "without-power", 1, flow)
 			began = time.Now()
@@ -302,7 +313,8 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		places[0].kubectl("delete", "-n", namespace, "-f", filepath.Join("testdata", "kafka.yaml"), "--timeout=120s")
 		for _, p := range places {
 			Eventually(func() string {
-				return p.kubectl("get", "strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets", "-n", namespace,
+				return p.kubectl("get", "strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets", "-n",
+					namespace,
 					"-l", v1.LabelCluster+"="+name, "-o", "name")
 			}).Should(BeEmpty())
 			var claims corev1.PersistentVolumeClaimList

@@ -88,7 +88,8 @@ func rollAndDelete() {
 	GinkgoHelper()
 	before := readyPods(Default)
 	write("rolled", func(*traffic.Traffic) {
-		places[0].kubectl("patch", "kafka", name, "-n", namespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
+		places[0].kubectl("patch", "kafka", name, "-n", namespace, "--type=merge", "-p",
+			`{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
 		Eventually(func(g Gomega) {
 			now := readyPods(g)
 			g.Expect(now).To(HaveLen(3))

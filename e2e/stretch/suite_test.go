@@ -42,7 +42,8 @@ var acknowledged int
 // place is a Kubernetes cluster.
 type place struct{ *deploy.Place }
 
-// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as well.
+// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as
+// well.
 const patience = 4 * time.Minute
 
 func TestStretchedKafkaOnNodes(t *testing.T) {
@@ -56,7 +57,8 @@ func TestStretchedKafkaOnNodes(t *testing.T) {
 	if !RunSpecs(t, "a Kafka over three Kubernetes clusters") {
 		violations = 1
 	}
-	fmt.Printf("PROOF {\"name\":\"a Kafka over three Kubernetes clusters\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", acknowledged, violations)
+	fmt.Printf("PROOF {\"name\":\"a Kafka over three Kubernetes clusters\",\"count\":%d,\"violations\":%d,\"seed\":0}\n",
+		acknowledged, violations)
 }
 
 var _ = BeforeSuite(func() {

@@ -86,7 +86,8 @@ var _ = Describe("Where Kafka deletes no topics", func() {
 })
 
 // autoCreate is Strimzi's warning (docs/decisions/kafkas-words.md).
-const autoCreate = "It is recommended that auto.create.topics.enable is set to 'false' to avoid races between the operator and Kafka applications auto-creating topics"
+const autoCreate = "It is recommended that auto.create.topics.enable is set to 'false' to avoid races between the operator and Kafka " +
+	"applications auto-creating topics"
 
 var _ = Describe("The review of the brokers' configuration", func() {
 	It("shouldLogWarningIfAutoCreateTopicsIsEnabled", func() {

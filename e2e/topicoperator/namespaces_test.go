@@ -113,7 +113,8 @@ var _ = Describe("As it is installed", Ordered, func() {
 		kubectl("patch", "kt", "hello", "--type=merge", "-p", `{"spec":{"config":{"retention.ms":1000000}}}`)
 		Eventually(told("hello")).Should(MatchRegexp(`Normal +Changed +KafkaTopic/hello .*retention.ms=1000000`))
 		kubectl("patch", "kt", "orders", "--type=merge", "-p", `{"spec":{"partitions":1}}`)
-		Eventually(told("orders")).Should(MatchRegexp(`Warning +NotSupported +KafkaTopic/orders +Decrease of spec.partitions is not supported by Kafka`))
+		Eventually(told("orders")).
+			Should(MatchRegexp(`Warning +NotSupported +KafkaTopic/orders +Decrease of spec.partitions is not supported by Kafka`))
 		Eventually(told("invalid-config")).Should(MatchRegexp(`Warning +KafkaError +KafkaTopic/invalid-config +InvalidConfigurationException`))
 		kubectl("delete", "kt", "hello", "--timeout=60s")
 		Eventually(told("hello")).Should(MatchRegexp(`Normal +Deleted +KafkaTopic/hello +Deleted topic 'hello'`))

@@ -8,7 +8,8 @@ import (
 
 const (
 	plainJAAS = `org.apache.kafka.common.security.plain.PlainLoginModule required username=\"foo\" password=\"bar\";`
-	oauthJAAS = `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=\"me\" clientSecret=\"hush\" scope=\"a b\" extension_logicalCluster=\"lc\";`
+	oauthJAAS = `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=\"me\" clientSecret=\"hush\" ` +
+		`scope=\"a b\" extension_logicalCluster=\"lc\";`
 )
 
 const endpointProperty = `"sasl.oauthbearer.token.endpoint.url":"https://idp:8443/token"`

@@ -24,7 +24,8 @@ const (
 // Secrets are the entries of Kubernetes Secrets, by the Secret's name. One that does not exist is not in it.
 type Secrets map[string]map[string][]byte
 
-// Material is everything from Secrets that a connection depends on. It is comparable: equal material means that nothing has to change. What it holds is secret.
+// Material is everything from Secrets that a connection depends on. It is comparable: equal material means that nothing has to change. What
+// it holds is secret.
 type Material struct {
 	// trust, certificate and key are PEM.
 	trust, certificate, key string
@@ -74,14 +75,16 @@ type reader struct {
 }
 
 func (r *reader) fail(name, format string, args ...any) {
-	r.errs = append(r.errs, fmt.Errorf("Secret %s in namespace %s: %s", name, r.namespace, fmt.Sprintf(format, args...))) //nolint:staticcheck // Secret is a name
+	reason := fmt.Sprintf(format, args...)
+	r.errs = append(r.errs, fmt.Errorf("Secret %s in namespace %s: %s", name, r.namespace, reason)) //nolint:staticcheck // Secret is a name
 }
 
 // get returns the Secret's data, or nil if there is none. The text is Strimzi's.
 func (r *reader) get(name, with string) map[string][]byte {
 	data, found := r.secrets[name]
 	if !found {
-		r.errs = append(r.errs, fmt.Errorf("Secret %s in namespace %s with %s was configured but is missing.", name, r.namespace, with)) //nolint:staticcheck,revive // Strimzi's text
+		//nolint:staticcheck,revive // Strimzi's text
+		r.errs = append(r.errs, fmt.Errorf("Secret %s in namespace %s with %s was configured but is missing.", name, r.namespace, with))
 		return nil
 	}
 	if data == nil {

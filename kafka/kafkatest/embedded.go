@@ -123,7 +123,8 @@ func (e *Embedded) fakeOptions() []kfake.Opt {
 		opts = append(opts, kfake.EnableACLs())
 	}
 	if o.Reauthenticate > 0 {
-		opts = append(opts, kfake.BrokerConfigs(map[string]string{"connections.max.reauth.ms": strconv.FormatInt(o.Reauthenticate.Milliseconds(), 10)}))
+		opts = append(opts, kfake.BrokerConfigs(map[string]string{"connections.max.reauth.ms": strconv.FormatInt(o.Reauthenticate.Milliseconds(),
+			10)}))
 	}
 	if len(o.Users) > 0 {
 		opts = append(opts, kfake.EnableSASL())

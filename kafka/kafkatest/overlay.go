@@ -324,7 +324,8 @@ func (s *session) describeCluster(c *call, req *kmsg.DescribeClusterRequest) (km
 	}
 	resp, live := answer.(*kmsg.DescribeClusterResponse), s.cluster.brokers()
 	if req.Version >= 2 && req.IncludeFencedBrokers {
-		resp.Brokers = slices.DeleteFunc(resp.Brokers, func(b kmsg.DescribeClusterResponseBroker) bool { return s.cluster.isUnregistered(b.NodeID) })
+		resp.Brokers = slices.DeleteFunc(resp.Brokers,
+			func(b kmsg.DescribeClusterResponseBroker) bool { return s.cluster.isUnregistered(b.NodeID) })
 		for i := range resp.Brokers {
 			resp.Brokers[i].IsFenced = !slices.Contains(live, resp.Brokers[i].NodeID)
 		}

@@ -70,7 +70,8 @@ func (r *router) notLoggedIn(cause error) error {
 	default:
 		out.Name = "SslAuthenticationException"
 		out.Code = kafka.CodeTransport
-		out.Message = fmt.Sprintf("SSL handshake failed: %s; check the trusted certificates, the client certificate and the listener's protocol (%s)", tlsText(cause), s.addresses())
+		out.Message = fmt.Sprintf("SSL handshake failed: %s; check the trusted certificates, the client certificate and the listener's "+
+			"protocol (%s)", tlsText(cause), s.addresses())
 	}
 	return out
 }

@@ -95,7 +95,8 @@ func (s *Settings) connection() []settings.Setting {
 		s.clientID(),
 		{Env: envProtocol, DefaultDoc: "derived", Parse: settings.Into(&r.Protocol, credentials.ParseProtocol),
 			Doc: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if a certificate is named, with login if " +
-				s.loginCondition() + ". `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the start."},
+				s.loginCondition() + ". `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the " +
+				"start."},
 	}
 }
 
@@ -140,7 +141,8 @@ func (s *Settings) certificates() []settings.Setting {
 			Doc: "The entry with the certificate and its chain. The default is ours and holds only if `STRIMZI_TLS_KEY_NAME` is unset too."},
 		{Env: "STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM", Default: "HTTPS", EmptyCounts: true,
 			Parse: settings.Into(&tls.SkipHostnameVerification, credentials.ParseEndpointAlgorithm),
-			Doc:   "`HTTPS` compares the brokers' certificates with their host names. Set to the empty string it does not; the chain is verified nevertheless."},
+			Doc: "`HTTPS` compares the brokers' certificates with their host names. Set to the empty string it does not; the chain is verified " +
+				"nevertheless."},
 	}
 	if !s.program.Files {
 		return all
@@ -164,10 +166,12 @@ func (s *Settings) login() []settings.Setting {
 		{Env: envSASLPassword, DefaultDoc: "none", Secret: true, Parse: settings.Into(&sasl.Password, settings.Secret),
 			Doc: "The user's password. It is read at start only: prefer `STRIMZI_SASL_SECRET_NAME`."},
 		{Env: envSASLSecret, DefaultDoc: "none", Added: true, Parse: settings.Into(&sasl.Secret, settings.Name),
-			Doc: "A Secret with the entries `username` and `password`, or `client-id` and `client-secret` for OAUTHBEARER. Followed while running. " +
+			Doc: "A Secret with the entries `username` and `password`, or `client-id` and `client-secret` for OAUTHBEARER. Followed while " +
+				"running. " +
 				"The Secret of a KafkaUser, which has no `username`, works together with `STRIMZI_SASL_USERNAME`."},
 		{Env: envSASLCustom, DefaultDoc: "none", Secret: true, Parse: settings.Into(&s.custom, settings.Secret),
-			Doc: "Kafka client properties as a JSON object, all keys beginning with `sasl.`; see below. It replaces mechanism, user and password above."},
+			Doc: "Kafka client properties as a JSON object, all keys beginning with `sasl.`; see below. It replaces mechanism, user and password " +
+				"above."},
 	}
 	if !s.program.Files {
 		return all

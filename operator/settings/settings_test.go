@@ -68,7 +68,8 @@ func TestFlagsOverrideVariablesOverrideDefaults(t *testing.T) {
 	if !r.Given("STRIMZI_BATCH_SIZE") || r.Given("STRIMZI_INTERVAL_MS") {
 		t.Error("Given is wrong about a flag, or about an empty variable")
 	}
-	want := `STRIMZI_NAME="a" STRIMZI_BATCH_SIZE="9" STRIMZI_INTERVAL_MS="120000" STRIMZI_ON="true" STRIMZI_PASSWORD="********" STRIMZI_MODE=""`
+	want := `STRIMZI_NAME="a" STRIMZI_BATCH_SIZE="9" STRIMZI_INTERVAL_MS="120000" STRIMZI_ON="true" STRIMZI_PASSWORD="********" ` +
+		`STRIMZI_MODE=""`
 	if got := r.String(); got != want {
 		t.Errorf("String is\n%s, want\n%s", got, want)
 	}

@@ -162,7 +162,8 @@ func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
 // that was asked for: it is tried again, and how often is counted.
 func TestARefusalThatIsAboutAnotherKey(t *testing.T) {
 	g := NewWithT(t)
-	const why = "Dynamic thread count update validation failed for num.io.threads=100, value should not be greater than double the current value 4"
+	const why = "Dynamic thread count update validation failed for num.io.threads=100, value should not be greater than double the current " +
+		"value 4"
 	p := &picky{refuses: map[string]error{"log.cleaner.enable=true": kafka.NewError(kafka.CodeInvalidRequest, why),
 		"num.io.threads=100": kafka.NewError(kafka.CodeInvalidRequest, why)}}
 	yes, hundred := "true", "100"

@@ -21,12 +21,20 @@ func Compare(c Config, r Roles) Diff {
 // tell its synonyms, after the second time.
 //
 // Never in the result, so that a change of theirs must show in the pod's revision (a hash of their values, say):
-//   - keys that Kafka does not know, those of plugins and those behind a listener's prefix (listener.name.x.) among them, and keys of which the node
-//     does not tell: an older Kafka, which would refuse them;
-//   - passwords, which a node shows to nobody, and values that the node looks up itself (${file:...}). An override of a password for one node is deleted,
-//     because nobody could tell whether it is the right one;
-//   - the keys that make a node the one it is: its id, roles, rack and advertised listeners;
-//   - what the node does not read: a controller's settings on a broker, a broker's on a controller; log.retention.hours where log.retention.ms is desired.
+//   - keys that Kafka does not know, those of plugins and those behind a listener's prefix (listener.name.x.) among them, and keys of which
+//
+// the node
+//
+//	  does not tell: an older Kafka, which would refuse them;
+//	- passwords, which a node shows to nobody, and values that the node looks up itself (${file:...}). An override of a password for one
+//
+// node is deleted,
+//
+//	  because nobody could tell whether it is the right one;
+//	- the keys that make a node the one it is: its id, roles, rack and advertised listeners;
+//	- what the node does not read: a controller's settings on a broker, a broker's on a controller; log.retention.hours where
+//
+// log.retention.ms is desired.
 //
 // A key that is no longer desired has Kafka's default. One whose value is the default already is left as it is, wherever the value comes
 // from.

@@ -36,7 +36,8 @@ func (k *Kafka) pin(id string) error {
 		}
 	}
 	if errors.Join(errs...) != nil {
-		return fmt.Errorf("the ConfigMaps of the pods tell of Kafka cluster %s, and the roller worked with another one before; restart it if that is right", id)
+		return fmt.Errorf("the ConfigMaps of the pods tell of Kafka cluster %s, and the roller worked with another one before; restart it if "+
+			"that is right", id)
 	}
 	return nil
 }
@@ -52,7 +53,8 @@ func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
 			return fmt.Sprintf("Kafka cluster %s answers, and another one did before; restart the roller if that is right", facts.ClusterID)
 		}
 	case facts.ClusterID != "" && facts.ClusterID != expected:
-		return fmt.Sprintf("Kafka cluster %s answers at the bootstrap addresses, and the ConfigMaps of the pods tell of %s: correct the addresses", facts.ClusterID, expected)
+		return fmt.Sprintf("Kafka cluster %s answers at the bootstrap addresses, and the ConfigMaps of the pods tell of %s: correct the "+
+			"addresses", facts.ClusterID, expected)
 	}
 	return ""
 }

@@ -45,7 +45,9 @@ func TestAnotherKafkaCluster(t *testing.T) {
 		r := newReading(t, 0)
 		r.tells(1, "someOtherKafkaCluster0")
 		s := r.glance()
-		r.Expect(r.foreign(s)).To(Equal("Kafka cluster memoryKafkaCluster0000 answers at the bootstrap addresses, and the ConfigMaps of the pods tell of someOtherKafkaCluster0: correct the addresses"))
+		r.Expect(r.foreign(s)).
+			To(Equal("Kafka cluster memoryKafkaCluster0000 answers at the bootstrap addresses, and the ConfigMaps of the pods tell of " +
+				"someOtherKafkaCluster0: correct the addresses"))
 		r.Expect(s.Topics.IsKnown()).To(BeFalse())
 		r.Expect(s.Quorum.IsKnown()).To(BeFalse())
 		for _, n := range s.Nodes {
@@ -57,13 +59,16 @@ func TestAnotherKafkaCluster(t *testing.T) {
 		r := newReading(t, 0)
 		r.tells(0, r.kafka.ClusterID())
 		r.tells(2, "someOtherKafkaCluster0")
-		r.Expect(r.foreign(r.glance())).To(Equal("the ConfigMaps of my-cluster-kafka-0 and my-cluster-kafka-2 tell of different Kafka clusters, memoryKafkaCluster0000 and someOtherKafkaCluster0"))
+		r.Expect(r.foreign(r.glance())).
+			To(Equal("the ConfigMaps of my-cluster-kafka-0 and my-cluster-kafka-2 tell of different Kafka clusters, memoryKafkaCluster0000 and " +
+				"someOtherKafkaCluster0"))
 	})
 	t.Run("ConfigMaps that tell it later", func(t *testing.T) {
 		r := newReading(t, 0)
 		r.Expect(r.foreign(r.glance())).To(Equal(unlisted))
 		r.tells(0, "someOtherKafkaCluster0")
-		r.Expect(r.foreign(r.glance())).To(HavePrefix("the ConfigMaps of the pods tell of Kafka cluster someOtherKafkaCluster0, and the roller worked with another one before"))
+		r.Expect(r.foreign(r.glance())).
+			To(HavePrefix("the ConfigMaps of the pods tell of Kafka cluster someOtherKafkaCluster0, and the roller worked with another one before"))
 	})
 	t.Run("without ConfigMaps, not the one that answered first", func(t *testing.T) {
 		r := newReading(t, 0)

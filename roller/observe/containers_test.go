@@ -56,7 +56,9 @@ func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 		},
 		{
 			"Kafka has just ended beside a sidecar that crashes", false, nil,
-			[]corev1.ContainerStatus{{Name: "kafka", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Time{Time: momentAgo}}}}, waits("sidecar", "CrashLoopBackOff")},
+			[]corev1.ContainerStatus{{Name: "kafka",
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Time{Time: momentAgo}}}},
+				waits("sidecar", "CrashLoopBackOff")},
 			false, momentAgo, "", "its container sidecar does not run: CrashLoopBackOff",
 		},
 		{"Kafka crashes", false, nil, []corev1.ContainerStatus{waits("kafka", "CrashLoopBackOff"), runs("sidecar", true, hourAgo)}, false,
@@ -105,7 +107,8 @@ func TestWhatIsKnownOfASilentNode(t *testing.T) {
 	p := pod(3, func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: noon.Add(20 * time.Second)}, &grace
 	})
-	s := seen(observe.Place{Pods: []corev1.Pod{p}, Properties: map[string]string{"my-cluster-kafka-3": "controller.quorum.fetch.timeout.ms=9000\n"}})
+	s := seen(observe.Place{Pods: []corev1.Pod{p},
+		Properties: map[string]string{"my-cluster-kafka-3": "controller.quorum.fetch.timeout.ms=9000\n"}})
 	n := observe.Assemble(s).Nodes[0]
 	g.Expect(n.Desired.Or(nil)).To(Equal(map[string]string{"controller.quorum.fetch.timeout.ms": "9000"}))
 	g.Expect(n.Deleted).To(Equal(noon.Add(-10 * time.Second)))

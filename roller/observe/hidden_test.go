@@ -32,7 +32,9 @@ func TestTopicsThatWeMayNotDescribe(t *testing.T) {
 	facts := k.Read(t.Context(), []roller.NodeID{0, 1, 2}, nil)
 	g.Expect(facts.Topics.Or(nil)).To(HaveLen(1))
 	g.Expect(facts.Hidden).To(HaveLen(2))
-	g.Expect(facts.Hidden[1]).To(Equal("it has replicas of topics that the roller may not describe (secret-a, secret-b, secret-c and 1 more), and nobody can tell how many others are in sync: allow it Describe and DescribeConfigs on all topics"))
+	g.Expect(facts.Hidden[1]).
+		To(Equal("it has replicas of topics that the roller may not describe (secret-a, secret-b, secret-c and 1 more), and nobody can tell " +
+			"how many others are in sync: allow it Describe and DescribeConfigs on all topics"))
 	g.Expect(facts.Hidden[2]).To(Equal(facts.Hidden[1]))
 	g.Expect((&observe.Kafka{Brokers: cluster.Client("User:admin", nil)}).Read(t.Context(), []roller.NodeID{0, 1, 2},
 		nil).Hidden).To(BeEmpty())
@@ -80,7 +82,8 @@ func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
 	}
 	hidden, _ := read("User:roller", 2, 2)
 	g.Expect(hidden).To(HaveKeyWithValue(roller.NodeID(2),
-		HavePrefix("it does not tell which topics it has replicas of, and of node 1 it has replicas of topics that the roller may not describe (secret)")))
+		HavePrefix("it does not tell which topics it has replicas of, and of node 1 it has replicas of topics that the roller may not describe "+
+			"(secret)")))
 	hidden, asked := read("User:admin", 2, 2)
 	g.Expect(hidden).To(BeEmpty())
 	g.Expect(asked).To(BeEquivalentTo(3))

@@ -36,7 +36,9 @@ func idle(set *podset.StrimziPodSet) string {
 	case strings.EqualFold(set.Annotations[v1.AnnotationPauseReconciliation], "true"):
 		return "StrimziPodSet " + set.Name + " is annotated with " + v1.AnnotationPauseReconciliation + ", so that its pods are not made anew"
 	case strimzis(set):
-		return "StrimziPodSet " + set.Name + " is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate the set with " +
+		return "StrimziPodSet " + set.Name +
+			" is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate " +
+			"the set with " +
 			podset.AnnotationRolledBy + "=" + podset.RolledByRoller
 	}
 	return ""

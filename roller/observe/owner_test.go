@@ -30,7 +30,8 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 			s.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "false"}
 		}, ""},
 		{"Strimzi's", func(s *podset.StrimziPodSet) { s.Labels[podset.LabelManagedBy] = podset.ManagedByStrimzi },
-			"StrimziPodSet my-cluster-kafka is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate the set with " +
+			"StrimziPodSet my-cluster-kafka is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, " +
+				"pause its Kafka and annotate the set with " +
 				"kafka-operators.io/rolled-by=roller"},
 		{"deleted", func(s *podset.StrimziPodSet) {
 			now := metav1.Now()

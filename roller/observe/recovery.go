@@ -15,7 +15,8 @@ var (
 	logsLoaded     = regexp.MustCompile(`Loaded \d+ logs in \d+ ?ms`)
 	loadsLogs      = regexp.MustCompile(`Loading logs from log dirs`)
 	// What Kafka says first: a log that has this is not cut off.
-	starts = regexp.MustCompile(`Registered .?kafka:type=kafka\.Log4jController|Starting SharedServer|\] Starting (controller|broker) \(kafka\.server`)
+	starts = regexp.MustCompile(`Registered .?kafka:type=kafka\.Log4jController|Starting SharedServer|\] Starting (controller|broker) ` +
+		`\(kafka\.server`)
 	// The log of the metadata is always recovered, after an orderly stop too, before all others. It is when its producers are read next.
 	metadataRead = regexp.MustCompile(`partition=__cluster_metadata-0\b.*Loading producer state till offset`)
 )

@@ -43,7 +43,8 @@ const RolledByRoller = "roller"
 const (
 	// ContainerKafka is the name of the container of a pod that is Kafka. Source: Strimzi.
 	ContainerKafka = "kafka"
-	// ConfigMapServerConfig is the entry of a node's ConfigMap, which has the name of its pod, with the node's configuration file. Source: Strimzi.
+	// ConfigMapServerConfig is the entry of a node's ConfigMap, which has the name of its pod, with the node's configuration file. Source:
+	// Strimzi.
 	ConfigMapServerConfig = "server.config"
 	// ConfigMapClusterID is the entry with the id of the Kafka cluster that the node's storage is formatted for. Source: Strimzi.
 	ConfigMapClusterID = "cluster.id"
@@ -51,19 +52,21 @@ const (
 
 // Annotations of pods and StrimziPodSets.
 const (
-	// AnnotationRevision is a hash of what the pod was made from, on pods and on the pods of a StrimziPodSet's spec: where the two differ the pod is out
-	// of date. Source: Strimzi.
+	// AnnotationRevision is a hash of what the pod was made from, on pods and on the pods of a StrimziPodSet's spec: where the two differ the
+	// pod is out of date. Source: Strimzi.
 	AnnotationRevision = "strimzi.io/revision"
-	// AnnotationManualRollingUpdate asks for a restart when it is "true": of the pod, or of all pods of the StrimziPodSet. Source: Strimzi; docs/roller/checklist.md.
+	// AnnotationManualRollingUpdate asks for a restart when it is "true": of the pod, or of all pods of the StrimziPodSet. Source: Strimzi;
+	// docs/roller/checklist.md.
 	AnnotationManualRollingUpdate = "strimzi.io/manual-rolling-update"
 	// AnnotationHold asks the roller to leave a pod alone, or all pods of a StrimziPodSet; its value says why. "false" is as good as none.
 	// Source: this project.
 	AnnotationHold = "kafka-operators.io/hold"
 
-	// AnnotationRolledBy says on a StrimziPodSet who restarts its pods: the roller where it is RolledByRoller. Source: docs/decisions/who-rolls.md.
+	// AnnotationRolledBy says on a StrimziPodSet who restarts its pods: the roller where it is RolledByRoller. Source:
+	// docs/decisions/who-rolls.md.
 	AnnotationRolledBy = "kafka-operators.io/rolled-by"
-	// AnnotationConfigHash says on a pod of a StrimziPodSet's spec which contents of the node's ConfigMap it was written for (ConfigHash): a set and the
-	// ConfigMaps of its pods are not written at once. Source: docs/decisions/who-rolls.md.
+	// AnnotationConfigHash says on a pod of a StrimziPodSet's spec which contents of the node's ConfigMap it was written for (ConfigHash): a
+	// set and the ConfigMaps of its pods are not written at once. Source: docs/decisions/who-rolls.md.
 	AnnotationConfigHash = "kafka-operators.io/config-hash"
 	// AnnotationRestartedAt says on a pod of a StrimziPodSet's spec when a restart was asked for last. It is part of the revision.
 	// Source: docs/decisions/who-rolls.md.

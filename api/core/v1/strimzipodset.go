@@ -39,8 +39,8 @@ func (s *StrimziPodSet) DesiredPod(name string) (*corev1.Pod, error) {
 // Revision is what a pod was made from, or should be made from; empty if nobody said so.
 func Revision(pod *corev1.Pod) string { return pod.Annotations[AnnotationRevision] }
 
-// Outdated reports whether a pod was made from something else than what it should be made from now. It is Strimzi's rule: a pod without a revision is out
-// of date if one is desired, and the other way round.
+// Outdated reports whether a pod was made from something else than what it should be made from now. It is Strimzi's rule: a pod without a
+// revision is out of date if one is desired, and the other way round.
 func Outdated(current, desired *corev1.Pod) bool { return Revision(current) != Revision(desired) }
 
 // SetDesiredPods makes these the pods of the spec.

@@ -7,8 +7,8 @@ import (
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// StrimziPodSet declares pods, each of them in full. Whoever follows it makes the pods that are missing and deletes those that are not in it any more. A
-// pod that is out of date is left running: the roller restarts it.
+// StrimziPodSet declares pods, each of them in full. Whoever follows it makes the pods that are missing and deletes those that are not in
+// it any more. A pod that is out of date is left running: the roller restarts it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion

@@ -5,8 +5,8 @@ const (
 	// ConditionNotReady is True, with a reason and a message, as long as the Kafka cluster is not as its object says. Source: Strimzi.
 	ConditionNotReady = "NotReady"
 
-	// ConditionUpdatesPending is True as long as nodes would be made otherwise by this version of the operator, which restarts nothing of its own accord.
-	// The message says what would change.
+	// ConditionUpdatesPending is True as long as nodes would be made otherwise by this version of the operator, which restarts nothing of its
+	// own accord. The message says what would change.
 	ConditionUpdatesPending = "UpdatesPending"
 )
 

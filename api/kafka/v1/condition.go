@@ -52,9 +52,9 @@ const (
 	// neither good nor bad. The topic operator sets it instead of Ready. Source: Strimzi; docs/decisions/unmanaged-and-paused.md.
 	ConditionReconciliationPaused = "ReconciliationPaused"
 
-	// ConditionStalled means that the topic is not Ready and that only somebody's help can change that: another specification, a permission, a way
-	// out that the message names. It is only ever True, with the reason and message of Ready. Without it, Ready=False passes by itself. Tools that
-	// wait for objects (kstatus, GitOps) take a resource with it for failed, and others that are not Ready for not done yet.
+	// ConditionStalled means that the topic is not Ready and that only somebody's help can change that: another specification, a permission, a
+	// way out that the message names. It is only ever True, with the reason and message of Ready. Without it, Ready=False passes by itself.
+	// Tools that wait for objects (kstatus, GitOps) take a resource with it for failed, and others that are not Ready for not done yet.
 	ConditionStalled = "Stalled"
 
 	// ConditionWarning tells of something the user should look at although the topic is Ready. It is only ever True; True
@@ -86,7 +86,8 @@ const (
 	ReasonInvalidConfig = "InvalidConfig"
 
 	// ReasonClusterMismatch means that status.clusterId names another Kafka cluster than the operator's. Neither the
-	// topic nor the rest of the status is touched, and deletion is blocked. Source: docs/decisions/another-cluster.md; docs/decisions/deletion.md.
+	// topic nor the rest of the status is touched, and deletion is blocked. Source: docs/decisions/another-cluster.md;
+	// docs/decisions/deletion.md.
 	ReasonClusterMismatch = "ClusterMismatch"
 
 	// ReasonTopicIDMismatch means that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the
@@ -103,8 +104,8 @@ const (
 	// docs/decisions/namespace-policy.md.
 	ReasonPolicyViolation = "PolicyViolation"
 
-	// ReasonNotSelected means, in an Event and in figures only, that the resource is being deleted and holds the operator's finalizer, that the
-	// operator's selector does not select it, and that no other operator has looked at it since.
+	// ReasonNotSelected means, in an Event and in figures only, that the resource is being deleted and holds the operator's finalizer, that
+	// the operator's selector does not select it, and that no other operator has looked at it since.
 	ReasonNotSelected = "NotSelected"
 
 	// ReasonClusterIDUnknown means that the resource is being deleted while the id of the operator's Kafka cluster could not be

@@ -8,8 +8,8 @@ import (
 
 // Kafka declares one Kafka cluster. Its nodes are declared by the KafkaNodePools that carry the label strimzi.io/cluster with its name.
 //
-// The schema is that of Strimzi, v1 and v1beta2 in one. It sets no defaults: each default that a field names is the operator's. Fields that the
-// operator does not support are stored, so that it can report them by name (UnsupportedField).
+// The schema is that of Strimzi, v1 and v1beta2 in one. It sets no defaults: each default that a field names is the operator's. Fields that
+// the operator does not support are stored, so that it can report them by name (UnsupportedField).
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -50,7 +50,8 @@ type KafkaSpec struct {
 	// +optional
 	ClientsCa *CertificateAuthority `json:"clientsCa,omitempty"`
 
-	// When maintenance, such as the renewal of certificates, may be done: cron expressions as Quartz reads them (seconds first), in GMT. Always when empty.
+	// When maintenance, such as the renewal of certificates, may be done: cron expressions as Quartz reads them (seconds first), in GMT.
+	// Always when empty.
 	// +optional
 	// +listType=atomic
 	MaintenanceTimeWindows []string `json:"maintenanceTimeWindows,omitempty"`

@@ -15,14 +15,16 @@ const (
 
 // Annotations that users set on a Kafka object.
 const (
-	// AnnotationSkipScaleDownCheck says, when it is "true", that nodes may be removed, or lose the role of a broker, although they hold replicas of partitions.
-	// Source: Strimzi.
+	// AnnotationSkipScaleDownCheck says, when it is "true", that nodes may be removed, or lose the role of a broker, although they hold
+	// replicas of partitions. Source: Strimzi.
 	AnnotationSkipScaleDownCheck = "strimzi.io/skip-broker-scaledown-check"
 
-	// AnnotationInPlaceResizing says, when it is "true", that CPU and memory of running pods may be changed without a restart. Source: Strimzi.
+	// AnnotationInPlaceResizing says, when it is "true", that CPU and memory of running pods may be changed without a restart. Source:
+	// Strimzi.
 	AnnotationInPlaceResizing = "strimzi.io/in-place-resizing"
 
-	// AnnotationInPlaceResizingWaitForDeferred says, when it is "true", that a resize that the kubelet deferred is waited for. Source: Strimzi.
+	// AnnotationInPlaceResizingWaitForDeferred says, when it is "true", that a resize that the kubelet deferred is waited for. Source:
+	// Strimzi.
 	AnnotationInPlaceResizingWaitForDeferred = "strimzi.io/in-place-resizing-wait-for-deferred"
 
 	// AnnotationInternalClusterSecurity holds JSON that turns TLS between the nodes off. It is not supported. Source: Strimzi.
@@ -43,8 +45,8 @@ const (
 	// AnnotationTargetCluster names, on every KafkaNodePool of such a Kafka, the Kubernetes cluster that the pool's nodes run in.
 	AnnotationTargetCluster = "strimzi.io/stretch-cluster-alias"
 
-	// AnnotationOwnerEpoch counts, on such a Kafka object, the holders of the owner that ownership.MarkID names. The operator writes both before it makes
-	// anything in another Kubernetes cluster.
+	// AnnotationOwnerEpoch counts, on such a Kafka object, the holders of the owner that ownership.MarkID names. The operator writes both
+	// before it makes anything in another Kubernetes cluster.
 	AnnotationOwnerEpoch = "strimzi.io/owner-epoch"
 
 	// FinalizerStretch keeps such a Kafka object until nothing is left of it in other Kubernetes clusters.
@@ -83,7 +85,8 @@ const (
 	// AnnotationCAKeyGeneration counts, on the Secret of a CA's key, how often the key was replaced. Source: Strimzi.
 	AnnotationCAKeyGeneration = "strimzi.io/ca-key-generation"
 
-	// AnnotationDeleteClaim says on a PersistentVolumeClaim whether it is deleted with its node: deleteClaim of its storage, "true" or "false". Source: Strimzi.
+	// AnnotationDeleteClaim says on a PersistentVolumeClaim whether it is deleted with its node: deleteClaim of its storage, "true" or
+	// "false". Source: Strimzi.
 	AnnotationDeleteClaim = "strimzi.io/delete-claim"
 
 	// AnnotationStorage holds, on a StrimziPodSet, the storage of its pool that was last accepted, as JSON. Source: Strimzi.

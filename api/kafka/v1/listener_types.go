@@ -95,7 +95,8 @@ type ListenerAuthentication struct {
 	OAuthAuthentication `json:",inline"`
 }
 
-// ListenerConfiguration is what else can be said about a listener. Which field belongs to which type of listener is checked by the operator.
+// ListenerConfiguration is what else can be said about a listener. Which field belongs to which type of listener is checked by the
+// operator.
 type ListenerConfiguration struct {
 	// The listener's own certificate, in a Secret, instead of one that the cluster CA signs.
 	// +optional
@@ -147,7 +148,8 @@ type ListenerConfiguration struct {
 	// +optional
 	MaxConnectionCreationRate *int32 `json:"maxConnectionCreationRate,omitempty"`
 
-	// Which address of its Kubernetes node a broker advertises. Defaults to the first that exists of ExternalDNS, ExternalIP, InternalDNS, InternalIP, Hostname.
+	// Which address of its Kubernetes node a broker advertises. Defaults to the first that exists of ExternalDNS, ExternalIP, InternalDNS,
+	// InternalIP, Hostname.
 	// +optional
 	// +kubebuilder:validation:Enum=ExternalIP;ExternalDNS;InternalIP;InternalDNS;Hostname
 	PreferredNodePortAddressType corev1.NodeAddressType `json:"preferredNodePortAddressType,omitempty"`

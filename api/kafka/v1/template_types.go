@@ -48,7 +48,8 @@ type PodDisruptionBudgetTemplate struct {
 	// +optional
 	Metadata *MetadataTemplate `json:"metadata,omitempty"`
 
-	// How many pods may be evicted at a time, in each Kubernetes cluster; 1 when absent, and 0 for a Kafka that is stretched over several of them.
+	// How many pods may be evicted at a time, in each Kubernetes cluster; 1 when absent, and 0 for a Kafka that is stretched over several of
+	// them.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`

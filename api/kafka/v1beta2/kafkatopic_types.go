@@ -30,8 +30,8 @@ type KafkaTopic struct {
 	// The specification of the topic.
 	// +optional
 	Spec *v1.KafkaTopicSpec `json:"spec,omitempty"`
-	// The status of the topic, written by the topic operator only. Until it is, observedGeneration is -1, so that whoever waits for the resource sees that
-	// it was not dealt with.
+	// The status of the topic, written by the topic operator only. Until it is, observedGeneration is -1, so that whoever waits for the
+	// resource sees that it was not dealt with.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status v1.KafkaTopicStatus `json:"status,omitempty,omitzero"`

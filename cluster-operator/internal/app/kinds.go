@@ -52,7 +52,8 @@ func served(mapper meta.RESTMapper) error {
 		v1.GroupVersion.WithKind("Kafka"), v1.GroupVersion.WithKind("KafkaNodePool"), podset.GroupVersion.WithKind("StrimziPodSet"),
 	} {
 		if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
-			return fmt.Errorf("the API server does not serve %s of %s: apply the CustomResourceDefinitions (kubectl apply --server-side -k config/crd): %w",
+			return fmt.Errorf("the API server does not serve %s of %s: apply the CustomResourceDefinitions (kubectl apply --server-side -k "+
+				"config/crd): %w",
 				kind.Kind, kind.GroupVersion(), err)
 		}
 	}

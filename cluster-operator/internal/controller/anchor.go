@@ -48,20 +48,22 @@ func anchor(ctx context.Context, live client.Reader, kafka client.ObjectKey) (*c
 
 // anchorOwner is the one reference that everything in another Kubernetes cluster has. It does not block the anchor's deletion.
 func anchorOwner(anchor *corev1.ConfigMap) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name, UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name, UID: anchor.UID, Controller: new(false),
+		BlockOwnerDeletion: new(false)}
 }
 
 // holder is what speaks for a Kafka's owner.
 func (r *Reconciler) holder(kafka *v1.Kafka) (ownership.Holder, error) {
 	home := r.Stretching.home()
 	if home == nil || home.Status().Identity == "" {
-		return ownership.Holder{}, fmt.Errorf("the uid of namespace %s, by which this Kubernetes cluster is known to others, was not read yet", clusters.IdentityNamespace)
+		return ownership.Holder{}, fmt.Errorf("the uid of namespace %s, by which this Kubernetes cluster is known to others, was not read yet",
+			clusters.IdentityNamespace)
 	}
 	return ownership.Holder{Central: r.Stretching.Central, Cluster: home.Status().Identity, Object: kafka.UID}, nil
 }
 
-// former returns the holder that an anchor names if it was an earlier Kafka object of this name in this Kubernetes cluster, which does not exist any more:
-// there is never more than one of a name.
+// former returns the holder that an anchor names if it was an earlier Kafka object of this name in this Kubernetes cluster, which does not
+// exist any more: there is never more than one of a name.
 func former(anchor *corev1.ConfigMap, now ownership.Holder) []ownership.Holder {
 	h, err := ownership.ParseHolder(anchor.Data[anchorHolder])
 	if err != nil || h.Cluster != now.Cluster || h.Object == now.Object {
@@ -70,8 +72,8 @@ func former(anchor *corev1.ConfigMap, now ownership.Holder) []ownership.Holder {
 	return []ownership.Holder{h}
 }
 
-// findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: the annotations say so, else the anchors that are
-// there. It fails if somebody else owns one of these.
+// findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: the annotations say so, else the
+// anchors that are there. It fails if somebody else owns one of these.
 func (p *pass) findOwner(sites []*site) error {
 	holder, err := p.holder(p.kafka)
 	if err != nil {
@@ -116,20 +118,24 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 		return &Failure{Problem: problemf("AnchorTerminating", "ConfigMap %s/%s in cluster '%s' is being deleted: what it owned is gone first",
 			s.anchor.Namespace, s.anchor.Name, s.cluster), Err: fmt.Errorf("anchor in cluster %s is being deleted", s.cluster)}
 	case decision == ownership.Fenced:
-		return stalled(reasonFenced, "Kafka %s/%s is managed by another central cluster now (holder %s in ConfigMap %s of cluster '%s'): nothing is changed anywhere",
+		return stalled(reasonFenced,
+			"Kafka %s/%s is managed by another central cluster now (holder %s in ConfigMap %s of cluster '%s'): nothing is changed anywhere",
 			p.kafka.Namespace, p.kafka.Name, s.anchor.Data[anchorHolder], s.anchor.Name, s.cluster)
 	case !decision.Writes() && len(former(s.anchor, holder)) > 0:
-		return stalled("OwnershipConflict", "cluster '%s' holds what an earlier Kafka %s/%s left (ConfigMap %s, holder %q): nothing is changed anywhere. "+
-			"Delete that ConfigMap there: what it owns goes with it, and volumes stay", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
+		return stalled("OwnershipConflict",
+			"cluster '%s' holds what an earlier Kafka %s/%s left (ConfigMap %s, holder %q): nothing is changed anywhere. "+
+				"Delete that ConfigMap there: what it owns goes with it, and volumes stay", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name,
+			s.anchor.Data[anchorHolder])
 	case !decision.Writes():
-		return stalled("OwnershipConflict", "cluster '%s' holds a Kafka %s/%s that is not this one (ConfigMap %s, holder %q): nothing is changed anywhere. "+
-			"Rename this Kafka, or delete the other one", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
+		return stalled("OwnershipConflict",
+			"cluster '%s' holds a Kafka %s/%s that is not this one (ConfigMap %s, holder %q): nothing is changed anywhere. "+
+				"Rename this Kafka, or delete the other one", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
 	}
 	return nil
 }
 
-// confirm reads the anchor of a Kubernetes cluster from its API server before the first write of a pass there, and fails if it is not the one that the
-// cache holds, or not the Kafka's any more.
+// confirm reads the anchor of a Kubernetes cluster from its API server before the first write of a pass there, and fails if it is not the
+// one that the cache holds, or not the Kafka's any more.
 func (p *pass) confirm(ctx context.Context, s *site) error {
 	if s.confirmed {
 		return nil
@@ -165,7 +171,8 @@ func (p *pass) writeOwner(ctx context.Context) error {
 	p.owner.Epoch = max(p.owner.Epoch, 1)
 	want := map[string]string{ownership.MarkID: p.owner.ID, v1.AnnotationOwnerEpoch: strconv.FormatInt(p.owner.Epoch, 10)}
 	have := p.kafka.Annotations
-	if controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) && have[ownership.MarkID] == want[ownership.MarkID] && have[v1.AnnotationOwnerEpoch] == want[v1.AnnotationOwnerEpoch] {
+	if controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) && have[ownership.MarkID] == want[ownership.MarkID] &&
+		have[v1.AnnotationOwnerEpoch] == want[v1.AnnotationOwnerEpoch] {
 		return nil
 	}
 	return p.patchKafka(ctx, p.kafka, func(k *v1.Kafka) {
@@ -180,7 +187,8 @@ func (p *pass) writeOwner(ctx context.Context) error {
 // applyAnchor makes the anchor of a Kubernetes cluster, and takes its uid for everything else there.
 func (p *pass) applyAnchor(ctx context.Context, s *site) error {
 	wanted := model.Anchor(p.at(s), map[string]string{
-		anchorHolder: p.owner.Holder.String(), anchorKafkaUID: string(p.kafka.UID), anchorCentral: p.Stretching.Central, anchorProvider: p.Stretching.ProviderName,
+		anchorHolder: p.owner.Holder.String(), anchorKafkaUID: string(p.kafka.UID), anchorCentral: p.Stretching.Central,
+		anchorProvider: p.Stretching.ProviderName,
 	})
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
@@ -206,8 +214,8 @@ func (p *pass) applyAnchor(ctx context.Context, s *site) error {
 	return nil
 }
 
-// deleteAnchor deletes the anchor of a Kubernetes cluster, and reports whether it is gone. Kubernetes' garbage collector deletes all that it owns. One that
-// an earlier Kafka object left is marked as this one's first: only what the owner has marked is deleted.
+// deleteAnchor deletes the anchor of a Kubernetes cluster, and reports whether it is gone. Kubernetes' garbage collector deletes all that
+// it owns. One that an earlier Kafka object left is marked as this one's first: only what the owner has marked is deleted.
 func (p *pass) deleteAnchor(ctx context.Context, s *site) (gone bool, err error) {
 	if err := p.applyAnchor(ctx, s); err != nil {
 		return false, err

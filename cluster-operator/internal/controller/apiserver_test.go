@@ -22,9 +22,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// apiServer is what histories need of an API server, with the objects of one namespace in memory: uids, resourceVersions, preconditions, finalizers, the
-// subresource status, server-side apply with the fields of each manager, and the garbage collector. client-go's fake has no uids and no garbage
-// collector, and is too slow for long histories.
+// apiServer is what histories need of an API server, with the objects of one namespace in memory: uids, resourceVersions, preconditions,
+// finalizers, the subresource status, server-side apply with the fields of each manager, and the garbage collector. client-go's fake has no
+// uids and no garbage collector, and is too slow for long histories.
 type apiServer struct {
 	id      string
 	scheme  *runtime.Scheme
@@ -143,7 +143,8 @@ func (s *apiServer) collect() {
 		for _, key := range sortedKeys(s.objects) {
 			o := s.objects[key]
 			refs := o.GetOwnerReferences()
-			if len(refs) == 0 || slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return uids[r.UID] }) || o.GetDeletionTimestamp() != nil {
+			if len(refs) == 0 || slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return uids[r.UID] }) ||
+				o.GetDeletionTimestamp() != nil {
 				continue
 			}
 			s.terminate(key)
@@ -153,7 +154,8 @@ func (s *apiServer) collect() {
 }
 
 func sortedKeys[T any](m map[facts.Key]T) []facts.Key {
-	return slices.SortedFunc(maps.Keys(m), func(a, b facts.Key) int { return slices.Compare([]string{a.Kind, a.Name}, []string{b.Kind, b.Name}) })
+	return slices.SortedFunc(maps.Keys(m),
+		func(a, b facts.Key) int { return slices.Compare([]string{a.Kind, a.Name}, []string{b.Kind, b.Name}) })
 }
 
 func (s *apiServer) terminate(key facts.Key) {
@@ -195,7 +197,8 @@ func (s *apiServer) typed(gvk schema.GroupVersionKind, content map[string]any) (
 }
 
 // replace stores what became of an object, if anything differs. Status is changed only by its subresource, and nothing else is then.
-func (s *apiServer) replace(key facts.Key, gvk schema.GroupVersionKind, next map[string]any, status bool, manager string, mine map[string]any) (client.Object, error) {
+func (s *apiServer) replace(key facts.Key, gvk schema.GroupVersionKind, next map[string]any, status bool, manager string,
+	mine map[string]any) (client.Object, error) {
 	before := s.objects[key]
 	was := content(before.Object)
 	told := was["status"]
@@ -243,7 +246,8 @@ func (s *apiServer) replace(key facts.Key, gvk schema.GroupVersionKind, next map
 }
 
 // create stores a new object.
-func (s *apiServer) create(key facts.Key, gvk schema.GroupVersionKind, fields map[string]any, applied map[string]map[string]any) (client.Object, error) {
+func (s *apiServer) create(key facts.Key, gvk schema.GroupVersionKind, fields map[string]any,
+	applied map[string]map[string]any) (client.Object, error) {
 	if s.objects[key] != nil {
 		return nil, apierrors.NewAlreadyExists(resourceOf(key), key.Name)
 	}

@@ -35,8 +35,8 @@ func (p *pass) entityOperator(ctx context.Context) error {
 	return nil
 }
 
-// brokers finishes what only Kafka knows of, once all nodes are ready and up to date: brokers that left are unregistered, and the metadata version
-// follows the version of Kafka. A failure is a warning: the nodes are as they should be.
+// brokers finishes what only Kafka knows of, once all nodes are ready and up to date: brokers that left are unregistered, and the metadata
+// version follows the version of Kafka. A failure is a warning: the nodes are as they should be.
 func (p *pass) brokers(ctx context.Context) error {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	if !status.Converged(p.status) || len(p.away) > 0 {
@@ -56,7 +56,8 @@ func (p *pass) brokers(ctx context.Context) error {
 	return p.moveMetadataVersion(ctx, to, found.MetadataVersion)
 }
 
-// unregister deletes the registrations of brokers that left. One that got a replica while it stopped keeps its own, until the replica was moved.
+// unregister deletes the registrations of brokers that left. One that got a replica while it stopped keeps its own, until the replica was
+// moved.
 func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node) {
 	if len(left) == 0 {
 		return
@@ -64,7 +65,8 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	replicas, err := p.Kafka.Replicas(ctx, to)
 	var pools v1.KafkaNodePoolList
 	// What the caches hold may be old: a broker that was just added is fenced, too.
-	if err := p.Live.List(ctx, &pools, client.InNamespace(p.kafka.Namespace), client.MatchingLabels{v1.LabelCluster: p.kafka.Name}); err != nil {
+	if err := p.Live.List(ctx, &pools, client.InNamespace(p.kafka.Namespace),
+		client.MatchingLabels{v1.LabelCluster: p.kafka.Name}); err != nil {
 		p.warn("UnregistrationFailed", fmt.Sprintf("Brokers that left are still registered: list KafkaNodePools: %v", err))
 		return
 	}

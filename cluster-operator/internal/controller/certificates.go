@@ -103,7 +103,8 @@ func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 	in := pki.Input{
 		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: new(model.Owner(p.kafka)), Labels: model.SecretLabels(p.input),
 		ClusterCA: caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
-		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(), Rand: p.Rand, NewKey: p.NewKey,
+		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(),
+		Rand: p.Rand, NewKey: p.NewKey,
 	}
 	custom, err := p.listenerCertificates(ctx)
 	if err != nil {
@@ -123,7 +124,8 @@ func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 		in.Pods = append(in.Pods, pki.Pod{Name: l.Pod.Name, Annotations: l.Pod.Annotations})
 	}
 	names := []string{
-		pki.ClusterCAKeySecret(in.Cluster), pki.ClusterCACertSecret(in.Cluster), pki.ClientsCAKeySecret(in.Cluster), pki.ClientsCACertSecret(in.Cluster),
+		pki.ClusterCAKeySecret(in.Cluster), pki.ClusterCACertSecret(in.Cluster), pki.ClientsCAKeySecret(in.Cluster),
+		pki.ClientsCACertSecret(in.Cluster),
 		pki.TrustBundleSecret(in.Cluster), pki.OperatorSecret(in.Cluster), pki.TopicOperatorSecret(in.Cluster),
 	}
 	for _, n := range in.Nodes {
@@ -172,7 +174,8 @@ func (p *pass) listenerCertificates(ctx context.Context) (map[string][]byte, err
 		case len(s.Data[ref.Certificate]) == 0:
 			wrong = append(wrong, fmt.Sprintf("Secret %s does not contain certificate under the key %s.", ref.SecretName, ref.Certificate))
 		case len(s.Data[ref.Key]) == 0:
-			wrong = append(wrong, fmt.Sprintf("Secret %s does not contain custom certificate private key under the key %s.", ref.SecretName, ref.Key))
+			wrong = append(wrong, fmt.Sprintf("Secret %s does not contain custom certificate private key under the key %s.",
+				ref.SecretName, ref.Key))
 		default:
 			files[certificate], files[key] = s.Data[ref.Certificate], s.Data[ref.Key]
 			sum := sha256.Sum256(s.Data[ref.Certificate])

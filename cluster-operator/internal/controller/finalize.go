@@ -30,8 +30,8 @@ import (
 // awayDelay is how long a deletion waits before it looks again for a Kubernetes cluster that is away. Its return wakes the Kafka at once.
 const awayDelay = 30 * time.Second
 
-// finalize deletes what a stretched Kafka that is being deleted has in other Kubernetes clusters, and then lets it go. While one of them is away, the Kafka
-// object stays, and its status says why.
+// finalize deletes what a stretched Kafka that is being deleted has in other Kubernetes clusters, and then lets it go. While one of them is
+// away, the Kafka object stays, and its status says why.
 func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch) {
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
@@ -49,7 +49,8 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled {
-		failure.Message += fmt.Sprintf(". To delete the Kafka here and leave everything in other Kubernetes clusters as it is, take the finalizer %s off it", v1.FinalizerStretch)
+		failure.Message += fmt.Sprintf(". To delete the Kafka here and leave everything in other Kubernetes clusters as it is, take the "+
+			"finalizer %s off it", v1.FinalizerStretch)
 	}
 	_, retry := p.conclude(err)
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
@@ -84,7 +85,8 @@ func (p *pass) finalize(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
 		problem := p.away[id].Problem
-		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To leave them there, take the finalizer %s off the Kafka",
+		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To leave them there, take the "+
+			"finalizer %s off the Kafka",
 			id, problem.Message, v1.FinalizerStretch)
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
 	}
@@ -116,7 +118,8 @@ func (o *orphans) forget(name types.NamespacedName) {
 	delete(o.since, name)
 }
 
-// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, or it is somebody else's, or nobody knows.
+// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, or it is somebody else's, or
+// nobody knows.
 func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
 	if m.Home() || m.Status().State != clusters.Connected {
 		return nil, nil
@@ -132,8 +135,9 @@ func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedNa
 	return left, nil
 }
 
-// sweep deletes what a Kafka left in other Kubernetes clusters whose object was deleted without its finalizer. Only what names this very Kubernetes cluster
-// as its holder is this operator's to delete. It waits for two intervals: an object that was restored from a backup takes its nodes over again.
+// sweep deletes what a Kafka left in other Kubernetes clusters whose object was deleted without its finalizer. Only what names this very
+// Kubernetes cluster as its holder is this operator's to delete. It waits for two intervals: an object that was restored from a backup
+// takes its nodes over again.
 func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next time.Duration, err error) {
 	if r.Stretching == nil || r.Stretching.home() == nil {
 		return 0, nil
@@ -161,7 +165,8 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 			return awayDelay, err
 		}
 		log.FromContext(ctx).Info("Deleting what a Kafka left whose object is gone", "cluster", m.ID(), "configMap", left.Name)
-		err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
 			return awayDelay, err
 		}

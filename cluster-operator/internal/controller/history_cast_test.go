@@ -53,7 +53,8 @@ func (c *central) learn(o client.Object) {
 		return
 	}
 	c.uids[kafka.UID] = true
-	c.holders[ownership.Owner{Holder: ownership.Holder{Central: c.id, Cluster: types.UID(c.server.id), Object: kafka.UID}}.Term().Holder] = true
+	c.holders[ownership.Owner{Holder: ownership.Holder{Central: c.id, Cluster: types.UID(c.server.id),
+		Object: kafka.UID}}.Term().Holder] = true
 	if id := kafka.Annotations[ownership.MarkID]; id != "" {
 		c.ids[id] = true
 	}
@@ -73,7 +74,8 @@ type operator struct {
 	links map[string]*link
 }
 
-// link is an operator's connection to a Kubernetes cluster. It remembers which one that is for as long as the process lives, as module clusters does.
+// link is an operator's connection to a Kubernetes cluster. It remembers which one that is for as long as the process lives, as module
+// clusters does.
 type link struct {
 	h    *stretched
 	op   *operator
@@ -282,7 +284,8 @@ func (h *stretched) start(o *operator) {
 	r := o.r
 	for id, server := range o.points {
 		l := &link{h: h, op: o, id: id, home: server == o.server, bound: server, reads: -1, lost: lost[id]}
-		l.live = liveReads{h.guarded(server.client(), func() *Reconciler { return r }, func(do func() error) error { return h.through(l, do) }), l.APIReader()}
+		l.live = liveReads{h.guarded(server.client(), func() *Reconciler { return r }, func(do func() error) error { return h.through(l, do) }),
+			l.APIReader()}
 		o.links[id] = l
 	}
 	home := o.links["central"]
@@ -290,13 +293,14 @@ func (h *stretched) start(o *operator) {
 	provider, end, err := providers.Open(h.t.Context(), providers.Options{Name: "nodeport"})
 	h.must(err)
 	end()
-	o.r.Stretching = &Stretching{Central: "central", Namespace: historyNamespace, Provider: provider, ProviderName: "nodeport", Members: func() []Member {
-		var all []Member
-		for _, id := range slices.Sorted(maps.Keys(o.links)) {
-			all = append(all, o.links[id])
-		}
-		return all
-	}}
+	o.r.Stretching = &Stretching{Central: "central", Namespace: historyNamespace, Provider: provider, ProviderName: "nodeport",
+		Members: func() []Member {
+			var all []Member
+			for _, id := range slices.Sorted(maps.Keys(o.links)) {
+				all = append(all, o.links[id])
+			}
+			return all
+		}}
 }
 
 // through lets a write to a Kubernetes cluster through, or the connection breaks before or after it.
@@ -320,7 +324,8 @@ func (h *stretched) pass(o *operator, kill int) (reconcile.Result, error) {
 	acting, fail, window := h.acting, h.fail, h.window
 	h.acting, h.fail = o, kill
 	h.inside++
-	result, err := o.r.Reconcile(h.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
+	result, err := o.r.Reconcile(h.t.Context(),
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
 	h.inside--
 	killed := h.fail == -2
 	h.acting, h.fail, h.window = acting, fail, window

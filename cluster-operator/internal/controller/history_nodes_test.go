@@ -20,8 +20,8 @@ import (
 // metadataOf is the newest metadata version that each version of Kafka in histories supports.
 var metadataOf = map[string]kafka.MetadataVersion{"4.2.0": 29, "4.3.1": 30}
 
-// runPods makes pods of what the sets in a Kubernetes cluster list, as the StrimziPodSet controller, the roller and the kubelets do. Each change is carried
-// out with a probability, in percent: pods wait for their turn, or for a Kubernetes node that is gone.
+// runPods makes pods of what the sets in a Kubernetes cluster list, as the StrimziPodSet controller, the roller and the kubelets do. Each
+// change is carried out with a probability, in percent: pods wait for their turn, or for a Kubernetes node that is gone.
 func (h *history) runPods(s *apiServer, percent int) {
 	k8s := s.client()
 	listed := map[string]bool{}
@@ -47,7 +47,8 @@ func (h *history) runPods(s *apiServer, percent int) {
 			}
 			if live == nil {
 				pod.Spec.NodeName = "node"
-				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true)}}
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
+					Controller: new(true)}}
 				h.must(k8s.Create(h.t.Context(), pod))
 			}
 			status.CurrentPods++
@@ -71,7 +72,8 @@ func (h *history) runPods(s *apiServer, percent int) {
 
 // disk is a volume of a node, as its user writes it.
 func (h *history) disk(id int32) v1.StorageVolume {
-	return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: fmt.Sprintf("%dGi", 1+h.rand.Intn(3)), DeleteClaim: new(h.rand.Intn(2) == 0)}
+	return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: fmt.Sprintf("%dGi", 1+h.rand.Intn(3)),
+		DeleteClaim: new(h.rand.Intn(2) == 0)}
 }
 
 // disks are some volumes of a node, always with one that stays.
@@ -161,14 +163,15 @@ func (h *history) moveReplicas() string {
 			continue
 		}
 		for volume := range int32(3) {
-			h.brokers.dirs[id] = append(h.brokers.dirs[id], kafka.LogDir{Path: dirOf(id, volume), Replicas: h.rand.Intn(2), Cordoned: h.rand.Intn(3) > 0, Failed: h.rand.Intn(10) == 0})
+			h.brokers.dirs[id] = append(h.brokers.dirs[id], kafka.LogDir{Path: dirOf(id, volume), Replicas: h.rand.Intn(2),
+				Cordoned: h.rand.Intn(3) > 0, Failed: h.rand.Intn(10) == 0})
 		}
 	}
 	return "move replicas"
 }
 
-// emptyDirs has all brokers report that nothing is on their volumes, and a topic be made right after somebody has seen that: in log directories that are
-// not cordoned.
+// emptyDirs has all brokers report that nothing is on their volumes, and a topic be made right after somebody has seen that: in log
+// directories that are not cordoned.
 func (h *history) emptyDirs() string {
 	h.brokers.dirs, h.brokers.err = map[int32][]kafka.LogDir{}, nil
 	for id := range int32(20) {
@@ -225,7 +228,8 @@ func (h *history) replaceKey() string {
 	return "replace the key of " + name
 }
 
-// judgeVolumes holds what becomes of a set, or of a claim, against the promises: nothing takes a volume from a node that holds something there.
+// judgeVolumes holds what becomes of a set, or of a claim, against the promises: nothing takes a volume from a node that holds something
+// there.
 func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
 	switch was := before.(type) {

@@ -18,7 +18,8 @@ import (
 
 // TestRandomHistoriesOfKafkas plays a few histories; PROVE=full plays many.
 func TestRandomHistoriesOfKafkas(t *testing.T) {
-	proveHistories(t, "random histories of Kafkas", 6, 20_000, 50, func(t *testing.T, seed int64, steps int) { newHistory(t, seed).play(steps) })
+	proveHistories(t, "random histories of Kafkas", 6, 20_000, 50,
+		func(t *testing.T, seed int64, steps int) { newHistory(t, seed).play(steps) })
 }
 
 // TestRandomHistoriesOfStretchedKafkas plays a few histories; PROVE=full plays many.
@@ -27,7 +28,8 @@ func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
 		func(t *testing.T, seed int64, steps int) { newStretched(newHistory(t, seed)).play(steps) })
 }
 
-// proveHistories plays histories with one seed after the other: few, or many with PROVE=full. PROVE_SEED is the first one, PROVE_COUNT how many there are.
+// proveHistories plays histories with one seed after the other: few, or many with PROVE=full. PROVE_SEED is the first one, PROVE_COUNT how
+// many there are.
 func proveHistories(t *testing.T, name string, few, many, steps int, play func(t *testing.T, seed int64, steps int)) {
 	count, first := few, int64(1)
 	if os.Getenv("PROVE") == "full" {
@@ -112,7 +114,8 @@ func (h *history) violation(play func()) (found string) {
 	return ""
 }
 
-// TestHistoriesFindPlantedFaults shows that the rules for volumes and versions are sharp: what the operator reads is wrong, and the truth is not.
+// TestHistoriesFindPlantedFaults shows that the rules for volumes and versions are sharp: what the operator reads is wrong, and the truth
+// is not.
 func TestHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 400, 50
 	for fault, plant := range map[string]func(*history){

@@ -262,7 +262,8 @@ func (h *stretched) end() {
 		for _, key := range sortedKeys(s.objects) {
 			o := s.objects[key]
 			claim, volume := o.Object.(*corev1.PersistentVolumeClaim)
-			if volume && claim.Annotations[v1.AnnotationDeleteClaim] != "true" || key.Kind == "KafkaNodePool" || key.Kind == "Node" || key.Kind == "Lease" {
+			if volume && claim.Annotations[v1.AnnotationDeleteClaim] != "true" || key.Kind == "KafkaNodePool" || key.Kind == "Node" ||
+				key.Kind == "Lease" {
 				continue
 			}
 			h.failf("%s %s is left in %s: %v %v", key.Kind, key.Name, s.id, o.GetAnnotations(), o.GetOwnerReferences())

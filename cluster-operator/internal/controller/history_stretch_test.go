@@ -74,7 +74,8 @@ func (h *stretched) alter() string {
 	case n == 24:
 		kafka.Spec.Kafka.Listeners = newKafka().Spec.Kafka.Listeners[:1+h.rand.Intn(2)]
 		if h.rand.Intn(2) == 0 {
-			kafka.Spec.Kafka.Listeners = append(kafka.Spec.Kafka.Listeners, v1.Listener{Name: "outside", Port: 9094, Type: v1.ListenerNodePort, TLS: true})
+			kafka.Spec.Kafka.Listeners = append(kafka.Spec.Kafka.Listeners,
+				v1.Listener{Name: "outside", Port: 9094, Type: v1.ListenerNodePort, TLS: true})
 		}
 		h.must(c.k8s.Update(h.t.Context(), kafka))
 		return fmt.Sprintf("%d listeners", len(kafka.Spec.Kafka.Listeners))
@@ -124,7 +125,8 @@ func (h *stretched) alterPool(c *central) string {
 	pool = pool.DeepCopy()
 	switch h.rand.Intn(3) {
 	case 0:
-		pool.Annotations = with(pool.Annotations, v1.AnnotationTargetCluster, h.one("central", "east", "west", h.targets[name], h.targets[name], "nowhere"))
+		pool.Annotations = with(pool.Annotations, v1.AnnotationTargetCluster,
+			h.one("central", "east", "west", h.targets[name], h.targets[name], "nowhere"))
 	case 1:
 		pool.Spec.Roles = [][]v1.ProcessRole{{v1.RoleBroker}, {v1.RoleController}, {v1.RoleBroker, v1.RoleController}}[h.rand.Intn(3)]
 	case 2:
@@ -209,7 +211,8 @@ func (h *stretched) mishap() string {
 	switch h.rand.Intn(7) {
 	case 6:
 		for _, key := range sortedKeys(s.objects) {
-			if service, ok := s.objects[key].object().(*corev1.Service); ok && service.Spec.Type == corev1.ServiceTypeNodePort && h.rand.Intn(3) == 0 {
+			if service, ok := s.objects[key].object().(*corev1.Service); ok && service.Spec.Type == corev1.ServiceTypeNodePort &&
+				h.rand.Intn(3) == 0 {
 				service = service.DeepCopy()
 				service.Spec.Ports[0].NodePort = 20000 + int32(h.rand.Intn(1000))
 				h.must(s.client().Update(h.t.Context(), service))
@@ -273,13 +276,16 @@ func (h *stretched) intrude() string {
 	var o client.Object
 	switch h.rand.Intn(4) {
 	case 0:
-		o = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-kafka-gc", "my-cluster-east-1", "my-cluster-a-3", "my-cluster-kafka-stretch")}}
+		o = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-kafka-gc", "my-cluster-east-1", "my-cluster-a-3",
+			"my-cluster-kafka-stretch")}}
 	case 1:
-		o = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-cluster-ca-cert", "my-cluster-east-1", "my-cluster-west-2", "my-cluster-a-3")}}
+		o = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-cluster-ca-cert", "my-cluster-east-1",
+			"my-cluster-west-2", "my-cluster-a-3")}}
 	case 2:
 		o = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-kafka-brokers", "my-cluster-kafka-bootstrap")}}
 	case 3:
-		o = &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-east", "my-cluster-a")}, Spec: &podset.StrimziPodSetSpec{}}
+		o = &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-east", "my-cluster-a")},
+			Spec: &podset.StrimziPodSetSpec{}}
 	}
 	o.SetNamespace(historyNamespace)
 	if h.rand.Intn(2) == 0 {
@@ -354,7 +360,8 @@ func (h *stretched) act(o *operator) {
 // usurp has somebody else make an object anew that was the operator's a moment ago.
 func (h *stretched) usurp(s *apiServer, key facts.Key) string {
 	o := s.objects[key].object()
-	if o == nil || key.Kind == "Kafka" || key.Kind == "KafkaNodePool" || key.Kind == "PersistentVolumeClaim" || key.Kind == "Pod" || strings.HasSuffix(key.Name, "-ca") || h.foreign[s][key] != nil {
+	if o == nil || key.Kind == "Kafka" || key.Kind == "KafkaNodePool" || key.Kind == "PersistentVolumeClaim" || key.Kind == "Pod" ||
+		strings.HasSuffix(key.Name, "-ca") || h.foreign[s][key] != nil {
 		return "nothing"
 	}
 	theirs := copied(o)

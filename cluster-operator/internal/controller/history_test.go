@@ -38,8 +38,8 @@ import (
 
 const historyNamespace = "ns"
 
-// history plays random edits by users, accidents and API errors against the reconciler. Its rules know nothing of the reconciler: they compare
-// what is in the API server before and after each pass.
+// history plays random edits by users, accidents and API errors against the reconciler. Its rules know nothing of the reconciler: they
+// compare what is in the API server before and after each pass.
 type history struct {
 	t    testing.TB
 	seed int64
@@ -85,7 +85,8 @@ func newHistory(t testing.TB, seed int64) *history {
 			t.Fatal(err)
 		}
 	}
-	h := &history{t: t, seed: seed, rand: rand.New(rand.NewSource(seed)), fail: -1, brokers: &brokers{metadata: 30}, now: time.Unix(1_800_000_000, 0),
+	h := &history{t: t, seed: seed, rand: rand.New(rand.NewSource(seed)), fail: -1, brokers: &brokers{metadata: 30},
+		now:     time.Unix(1_800_000_000, 0),
 		foreign: map[*apiServer]map[facts.Key]client.Object{}}
 	h.k8s = h.server("central", scheme).client()
 	h.r = h.reconciler()
@@ -115,7 +116,8 @@ func (h *history) reconciler() *Reconciler {
 	return &Reconciler{
 		Events: &world{}, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: h.brokers, DefaultVersion: "4.3.1",
 		OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute, NewKey: keys, Serial: true,
-		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", DNSDomain: "cluster.local",
+		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1",
+			DNSDomain:       "cluster.local",
 			NetworkPolicies: true, DisruptionBudgets: true, RollerAccount: "a/b"},
 		Now: func() time.Time { return h.now }, Rand: cryptorand.Reader,
 	}
@@ -149,7 +151,8 @@ func (h *history) guarded(k8s *inMemory, who func() *Reconciler, guard func(do f
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return write(o, func() error { return c.Delete(ctx, o, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return write(o, func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	})
@@ -224,7 +227,8 @@ func (h *history) reconcile(faults bool) {
 	}
 	for range 12 {
 		before := h.k8s.server.version
-		_, err := h.r.Reconcile(h.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
+		_, err := h.r.Reconcile(h.t.Context(),
+			reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
 		killed := h.fail == -2
 		h.fail = -1
 		if killed {
@@ -260,7 +264,8 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	if claim, ok := before.(*corev1.PersistentVolumeClaim); ok && goes && claim.Annotations[v1.AnnotationDeleteClaim] != "true" {
 		h.failf("volume %s in %s is deleted", key.Name, s.id)
 	}
-	if secret, ok := before.(*corev1.Secret); ok && key.Name == "my-cluster-cluster-ca" && secret.Annotations[v1.AnnotationForceReplace] != "true" {
+	if secret, ok := before.(*corev1.Secret); ok && key.Name == "my-cluster-cluster-ca" &&
+		secret.Annotations[v1.AnnotationForceReplace] != "true" {
 		if goes || string(after.(*corev1.Secret).Data["ca.key"]) != string(secret.Data["ca.key"]) {
 			h.failf("the key of the CA is lost")
 		}
@@ -418,7 +423,8 @@ func (h *history) topicBetweenLooks() {
 func (h *history) accident() string {
 	objects := h.all()
 	made := slices.DeleteFunc(slices.Collect(maps.Keys(objects)), func(k facts.Key) bool {
-		return h.spared != nil && h.spared(k) || h.foreign[h.k8s.server][k] != nil || k.Kind == "PersistentVolumeClaim" || k.Kind == "StrimziPodSet" || k.Name == "my-cluster-cluster-ca" || k.Name == "my-cluster-clients-ca" ||
+		return h.spared != nil && h.spared(k) || h.foreign[h.k8s.server][k] != nil || k.Kind == "PersistentVolumeClaim" ||
+			k.Kind == "StrimziPodSet" || k.Name == "my-cluster-cluster-ca" || k.Name == "my-cluster-clients-ca" ||
 			k.Name == "my-cluster-cluster-ca-cert" || k.Name == "my-cluster-clients-ca-cert"
 	})
 	if len(made) == 0 {
@@ -442,9 +448,11 @@ func (h *history) play(steps int) {
 	k := newKafka()
 	k.Namespace = historyNamespace
 	controllers := h.pool("controllers", 3, v1.RoleController)
-	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "theirs", Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
+	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "theirs",
+		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "data-my-cluster-d-7",
-		Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "d"}, Annotations: map[string]string{v1.AnnotationDeleteClaim: "true"}}}
+		Labels:      map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "d"},
+		Annotations: map[string]string{v1.AnnotationDeleteClaim: "true"}}}
 	brokers := h.pool("a", int32(h.rand.Intn(3)), v1.RoleBroker)
 	for _, o := range []client.Object{k, controllers, brokers, foreign, volume} {
 		h.must(h.k8s.Create(ctx, o))

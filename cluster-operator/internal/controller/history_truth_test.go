@@ -20,7 +20,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// This file says what is true, from all API servers at once, whatever the connections of the operators are. It knows nothing of the reconciler.
+// This file says what is true, from all API servers at once, whatever the connections of the operators are. It knows nothing of the
+// reconciler.
 
 var anchorKey = facts.Key{Kind: "ConfigMap", Name: "my-cluster-kafka-gc"}
 
@@ -70,7 +71,8 @@ func (h *stretched) owns(c *central, s *apiServer, key facts.Key, o client.Objec
 
 // survives reports whether an object is a volume, or the Secret of a CA, that an earlier Kafka object left.
 func (c *central) survives(o client.Object) bool {
-	if o.GetAnnotations()[v1.AnnotationForceReplace] == "true" && o.GetLabels()[podset.LabelKind] == podset.KindKafka && o.GetLabels()[v1.LabelCluster] == "my-cluster" {
+	if o.GetAnnotations()[v1.AnnotationForceReplace] == "true" && o.GetLabels()[podset.LabelKind] == podset.KindKafka &&
+		o.GetLabels()[v1.LabelCluster] == "my-cluster" {
 		return true // its user made it, for the operator to fill it in
 	}
 	if o.GetLabels()[v1.LabelCluster] != "my-cluster" || o.GetLabels()["app.kubernetes.io/managed-by"] != model.ManagedBy {
@@ -91,7 +93,8 @@ func (h *stretched) podOfOurs(c *central, s *apiServer, key facts.Key, o client.
 		return false
 	}
 	for set, stored := range s.objects {
-		if set.Kind == "StrimziPodSet" && slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == stored.GetUID() }) {
+		if set.Kind == "StrimziPodSet" && slices.ContainsFunc(o.GetOwnerReferences(),
+			func(r metav1.OwnerReference) bool { return r.UID == stored.GetUID() }) {
 			return h.owns(c, s, set, stored.Object)
 		}
 	}
@@ -136,7 +139,8 @@ func nodesOf(fatal func(...any), s *apiServer, set *podset.StrimziPodSet) []node
 			fatal(err)
 		}
 		labels := pod.Metadata.Labels
-		all = append(all, node{s, labels[podset.LabelPoolName], id, labels[podset.LabelControllerRole] == "true", labels[podset.LabelBrokerRole] == "true"})
+		all = append(all, node{s, labels[podset.LabelPoolName], id, labels[podset.LabelControllerRole] == "true",
+			labels[podset.LabelBrokerRole] == "true"})
 	}
 	return all
 }
@@ -170,7 +174,8 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	if key == anchorKey && kafka != nil && kafka.GetDeletionTimestamp() == nil {
 		h.judgeAnchorGoes(c, s)
 	}
-	if _, secret := before.(*corev1.Secret); secret && slices.ContainsFunc(h.nodes(c), func(n node) bool { return key.Name == fmt.Sprintf("my-cluster-%s-%d", n.pool, n.id) }) {
+	if _, secret := before.(*corev1.Secret); secret && slices.ContainsFunc(h.nodes(c),
+		func(n node) bool { return key.Name == fmt.Sprintf("my-cluster-%s-%d", n.pool, n.id) }) {
 		h.failf("%s deletes the certificate of a node: Secret %s in %s", who, key.Name, s.id)
 	}
 }
@@ -201,8 +206,10 @@ func (h *stretched) judgeIDs(c *central, s *apiServer, set *podset.StrimziPodSet
 		}
 		for _, elsewhere := range h.servers {
 			for key, o := range elsewhere.objects {
-				if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); ok && strings.HasSuffix(key.Name, fmt.Sprintf("-%d", n.id)) && c.clusterIDs[claim.Annotations[model.AnnotationClusterID]] &&
-					(elsewhere == c.server || c.marked(claim, key.Kind)) && claim.DeletionTimestamp == nil && claim.Labels[podset.LabelPoolName] != n.pool {
+				if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); ok && strings.HasSuffix(key.Name, fmt.Sprintf("-%d", n.id)) &&
+					c.clusterIDs[claim.Annotations[model.AnnotationClusterID]] &&
+					(elsewhere == c.server || c.marked(claim, key.Kind)) && claim.DeletionTimestamp == nil &&
+					claim.Labels[podset.LabelPoolName] != n.pool {
 					h.failf("node %d of pool %s in %s gets the id of volume %s in %s", n.id, n.pool, s.id, key.Name, elsewhere.id)
 				}
 			}

@@ -100,7 +100,8 @@ type openClient struct {
 
 // admin returns the client of a Kafka, a new one if its credentials have changed.
 func (c *Clients) admin(to Connection) (Admin, error) {
-	credentials := sha256.Sum256(append(append(append([]byte{}, to.Config.TLS.TrustedCertificates...), to.Config.TLS.Certificate...), to.Config.TLS.Key...))
+	credentials := sha256.Sum256(append(append(append([]byte{}, to.Config.TLS.TrustedCertificates...), to.Config.TLS.Certificate...),
+		to.Config.TLS.Key...))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have, ok := c.open[to.Kafka]; ok {
@@ -144,8 +145,9 @@ func (c *Clients) cluster(ctx context.Context, to Connection) (Admin, kafka.Clus
 	return admin, cluster, err
 }
 
-// Inspect asks for the registered brokers and the metadata version. To wait for brokers that do not answer would hold a worker that other Kafkas need: after
-// two seconds the pass goes on without, and the next one takes the answer. Brokers that did not answer at all are left alone for a while.
+// Inspect asks for the registered brokers and the metadata version. To wait for brokers that do not answer would hold a worker that other
+// Kafkas need: after two seconds the pass goes on without, and the next one takes the answer. Brokers that did not answer at all are left
+// alone for a while.
 func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
 	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
 		return Found{}, err
@@ -158,7 +160,8 @@ func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
 	case <-ctx.Done():
 		return Found{}, ctx.Err() // this program ends, which says nothing of the brokers
 	case <-c.After(patience):
-		return Found{}, &SilentError{fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience), to.Config.RequestTimeout}
+		return Found{}, &SilentError{fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience),
+			to.Config.RequestTimeout}
 	}
 }
 

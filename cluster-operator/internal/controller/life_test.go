@@ -106,7 +106,8 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	w.Expect(w.brokers.unregistered).To(BeEmpty())
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
-	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", "UnregistrationWaits"), HaveField("Message", ContainSubstring("Broker 2")))))
+	w.Expect(k.Status.Conditions).
+		To(ContainElement(And(HaveField("Reason", "UnregistrationWaits"), HaveField("Message", ContainSubstring("Broker 2")))))
 	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 0}
 	w.reconcile()
 	w.Expect(w.brokers.unregistered).To(Equal([]int32{2}))
@@ -137,8 +138,10 @@ func TestVolumesOutliveTheirKafkaAndGiveItTheirID(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{}
 	w.get(claim, "data-my-cluster-pool-10")
 	w.Expect(claim.OwnerReferences).To(BeEmpty())
-	for _, o := range []client.Object{&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &podset.StrimziPodSet{}} {
-		w.Expect(w.k8s.DeleteAllOf(t.Context(), o, client.InNamespace(w.namespace), client.MatchingLabels{v1.LabelCluster: "my-cluster"})).To(Succeed())
+	for _, o := range []client.Object{&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{},
+		&podset.StrimziPodSet{}} {
+		w.Expect(w.k8s.DeleteAllOf(t.Context(), o, client.InNamespace(w.namespace), client.MatchingLabels{v1.LabelCluster: "my-cluster"})).
+			To(Succeed())
 	}
 	w.Expect(w.k8s.DeleteAllOf(t.Context(), &networkingv1.NetworkPolicy{}, client.InNamespace(w.namespace))).To(Succeed())
 	w.Expect(w.k8s.DeleteAllOf(t.Context(), &policyv1.PodDisruptionBudget{}, client.InNamespace(w.namespace))).To(Succeed())
@@ -163,7 +166,8 @@ func TestStorageChangesThatWouldLoseDataAreRefused(t *testing.T) {
 	w.Expect(w.pods("pool")).To(Equal(before))
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
-	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", "KafkaStorage"), HaveField("Message", ContainSubstring("the type can't change")))))
+	w.Expect(k.Status.Conditions).
+		To(ContainElement(And(HaveField("Reason", "KafkaStorage"), HaveField("Message", ContainSubstring("the type can't change")))))
 
 	claim := &corev1.PersistentVolumeClaim{}
 	w.get(claim, "data-my-cluster-pool-0")
@@ -173,7 +177,8 @@ func TestStorageChangesThatWouldLoseDataAreRefused(t *testing.T) {
 	w.reconcile()
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "KafkaStorage")))
-	w.Expect(w.pods("pool")["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]).To(Equal(before["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]))
+	w.Expect(w.pods("pool")["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]).
+		To(Equal(before["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]))
 }
 
 func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
@@ -214,7 +219,8 @@ func TestAnInvalidKafkaChangesNothing(t *testing.T) {
 	before := w.pods("pool")
 	w.reconcile()
 	w.Expect(w.pods("pool")).To(Equal(before))
-	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("Unsupported Kafka.spec.kafka.version: 1.0.0"))))
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message",
+		ContainSubstring("Unsupported Kafka.spec.kafka.version: 1.0.0"))))
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Stalled"), HaveField("Status", "True"))))
 }
@@ -242,8 +248,9 @@ func TestARestartIsAskedForOnce(t *testing.T) {
 func TestAnIngressListenerIsServedAndTakenAway(t *testing.T) {
 	w := newWorld(t)
 	k := newKafka()
-	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "web", Port: 9094, Type: v1.ListenerIngress, TLS: true, Configuration: &v1.ListenerConfiguration{
-		HostTemplate: "broker-{nodeId}.example.com", Bootstrap: &v1.ListenerBootstrap{Host: "kafka.example.com"}}})
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "web", Port: 9094, Type: v1.ListenerIngress, TLS: true,
+		Configuration: &v1.ListenerConfiguration{
+			HostTemplate: "broker-{nodeId}.example.com", Bootstrap: &v1.ListenerBootstrap{Host: "kafka.example.com"}}})
 	w.create(k, nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	ingress := &networkingv1.Ingress{}

@@ -152,7 +152,8 @@ func (p *pass) ours(s *site, set client.Object) bool {
 	return ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven}).Writes()
 }
 
-// version is the Kafka version that the user wants. Where the user names none it stays as it is: a newer operator's default restarts nothing.
+// version is the Kafka version that the user wants. Where the user names none it stays as it is: a newer operator's default restarts
+// nothing.
 func (p *pass) version() string {
 	if v := p.kafka.Spec.Kafka.Version; v != "" {
 		return v
@@ -165,7 +166,8 @@ func (p *pass) version() string {
 	return p.DefaultVersion
 }
 
-// identify finds the id of the Kafka cluster: what a status or a volume holds, else a random one, which is in the status before anything is made.
+// identify finds the id of the Kafka cluster: what a status or a volume holds, else a random one, which is in the status before anything is
+// made.
 func (p *pass) identify() error {
 	id := p.kafka.Status.ClusterID
 	for _, pool := range p.pools {
@@ -183,7 +185,8 @@ func (p *pass) identify() error {
 	}
 	if id == "" && len(volumes) > 1 {
 		return stalled("ConflictingVolumes", "the PersistentVolumeClaims of Kafka %s/%s belong to different Kafka clusters (%v): "+
-			"delete those that are not needed, or name the right cluster in the annotation %s of all of them", p.kafka.Namespace, p.kafka.Name, volumes, model.AnnotationClusterID)
+			"delete those that are not needed, or name the right cluster in the annotation %s of all of them", p.kafka.Namespace, p.kafka.Name,
+			volumes, model.AnnotationClusterID)
 	}
 	for of := range volumes {
 		if id == "" {
@@ -254,8 +257,8 @@ func (p *pass) assign(ctx context.Context) error {
 	return nil
 }
 
-// emptied returns the brokers that are to leave, or to be brokers no more, as soon as they hold nothing. A pool that was removed does not count: that may be
-// a mistake, and its brokers may be all that there are.
+// emptied returns the brokers that are to leave, or to be brokers no more, as soon as they hold nothing. A pool that was removed does not
+// count: that may be a mistake, and its brokers may be all that there are.
 func (p *pass) emptied() []int32 {
 	var brokers []int32
 	for _, t := range p.input.Topology.Pools {

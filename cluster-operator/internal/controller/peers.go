@@ -22,7 +22,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// peers has the network provider make nodes reachable from other Kubernetes clusters, and finds out where. A provider that fails leaves all as it was.
+// peers has the network provider make nodes reachable from other Kubernetes clusters, and finds out where. A provider that fails leaves all
+// as it was.
 func (p *pass) peers(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
@@ -30,7 +31,8 @@ func (p *pass) peers(ctx context.Context) error {
 	request := p.request(ctx)
 	found, err := p.resolve(ctx, request)
 	if err != nil {
-		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, and nodes keep their addresses: %v", p.Stretching.ProviderName, err))
+		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, and nodes keep their addresses: %v",
+			p.Stretching.ProviderName, err))
 		found = map[int32]model.Found{}
 	}
 	for _, n := range p.input.Topology.Nodes() {
@@ -127,7 +129,8 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	for _, s := range p.sites {
 		for _, o := range planned {
 			if o.Cluster == p.clusterID(s.cluster) && s.kept[facts.Key{Kind: o.Object.GetKind(), Name: o.Object.GetName()}] {
-				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator makes itself", o.Object.GetKind(), o.Object.GetName(), o.Cluster)
+				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator makes itself", o.Object.GetKind(),
+					o.Object.GetName(), o.Cluster)
 			}
 		}
 	}

@@ -136,7 +136,8 @@ func (p *pass) report(took time.Duration) {
 	}
 	p.Metrics.Observe(name, figures)
 	if f := p.status.Failure; f != nil {
-		shown := slices.ContainsFunc(p.kafka.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Message == f.Message })
+		shown := slices.ContainsFunc(p.kafka.Status.Conditions,
+			func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Message == f.Message })
 		if !shown {
 			p.Events.Warning(p.kafka, f.Reason, "Reconcile", f.Message)
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// record is what is known of the other Kubernetes clusters. It is written before anything is made there, and stands in for one that is away.
+// record is what is known of the other Kubernetes clusters. It is written before anything is made there, and stands in for one that is
+// away.
 type record struct {
 	// Clusters are those in which the Kafka has nodes, or volumes of nodes, by their ids.
 	Clusters map[string]recorded `json:"clusters"`
@@ -49,7 +50,8 @@ func (p *pass) readRecord() error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(text), &p.record); err != nil {
-		return stalled("StretchRecordInvalid", "ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
+		return stalled("StretchRecordInvalid",
+			"ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
 			p.kafka.Namespace, model.RecordName(p.kafka.Name), err, recordKey)
 	}
 	return nil
@@ -65,7 +67,8 @@ func (p *pass) recall() {
 
 // writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
 func (p *pass) writeRecord(ctx context.Context) error {
-	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName, Owner: p.owner.ID, Epoch: p.owner.Epoch}
+	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName,
+		Owner: p.owner.ID, Epoch: p.owner.Epoch}
 	for id := range p.away {
 		if r, known := p.record.Clusters[id]; known {
 			next.Clusters[id] = r
@@ -89,8 +92,8 @@ func (p *pass) writeRecord(ctx context.Context) error {
 	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
 }
 
-// rememberEndpoints notes which addresses listeners have in each other Kubernetes cluster, and recalls those of clusters that are away: clients may still
-// reach these, and certificates stay as they are.
+// rememberEndpoints notes which addresses listeners have in each other Kubernetes cluster, and recalls those of clusters that are away:
+// clients may still reach these, and certificates stay as they are.
 func (p *pass) rememberEndpoints(world model.World) {
 	for _, s := range p.sites {
 		r, known := p.record.Clusters[s.cluster]

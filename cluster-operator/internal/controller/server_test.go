@@ -137,8 +137,10 @@ func newWorld(t *testing.T) *world {
 	w.Expect(k8s.Create(t.Context(), ns)).To(Succeed())
 	w.namespace = ns.Name
 	w.r = &Reconciler{
-		Cache: k8s, Live: k8s, Events: w, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: w.brokers, DefaultVersion: "4.3.1", OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute,
-		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1", DNSDomain: "cluster.local",
+		Cache: k8s, Live: k8s, Events: w, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: w.brokers, DefaultVersion: "4.3.1",
+		OperatorVersion: "test", Interval: time.Hour, AddressTimeout: time.Minute,
+		Settings: model.Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1",
+			DNSDomain:       "cluster.local",
 			NetworkPolicies: true, DisruptionBudgets: true},
 		Now: func() time.Time { return w.now }, Rand: rand.Reader, NewKey: keys,
 	}
@@ -171,9 +173,10 @@ func (w *world) create(objects ...client.Object) {
 }
 
 func newKafka() *v1.Kafka {
-	return &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster"}, Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{Listeners: []v1.Listener{
-		{Name: "plain", Port: 9092, Type: v1.ListenerInternal}, {Name: "tls", Port: 9093, Type: v1.ListenerInternal, TLS: true},
-	}}}}
+	return &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster"},
+		Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{Listeners: []v1.Listener{
+			{Name: "plain", Port: 9092, Type: v1.ListenerInternal}, {Name: "tls", Port: 9093, Type: v1.ListenerInternal, TLS: true},
+		}}}}
 }
 
 func nodePool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
@@ -185,7 +188,8 @@ func nodePool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNod
 func (w *world) versions() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
-	for _, list := range []client.ObjectList{&corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.PersistentVolumeClaimList{},
+	for _, list := range []client.ObjectList{&corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+		&corev1.PersistentVolumeClaimList{},
 		&corev1.ServiceAccountList{}, &podset.StrimziPodSetList{}, &v1.KafkaList{}, &v1.KafkaNodePoolList{}} {
 		w.Expect(w.k8s.List(w.t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
 		items, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
@@ -298,7 +302,8 @@ func TestANewerOperatorRestartsNothing(t *testing.T) {
 
 func TestAForeignObjectIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-kafka-bootstrap", Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-kafka-bootstrap",
+		Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	w.create(foreign, newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
 	w.get(foreign, foreign.Name)
@@ -309,5 +314,6 @@ func TestAForeignObjectIsLeftAlone(t *testing.T) {
 	w.Expect(foreign.ResourceVersion).To(Equal(version))
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
-	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"), HaveField("Reason", "ObjectNotOwned"))))
+	w.Expect(k.Status.Conditions).
+		To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"), HaveField("Reason", "ObjectNotOwned"))))
 }

@@ -44,9 +44,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects fun
 	selected := predicate.NewPredicateFuncs(func(o client.Object) bool { return selects == nil || selects(o.GetLabels()) })
 	b := ctrl.NewControllerManagedBy(mgr).Named("kafka").
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		For(&v1.Kafka{}, builder.WithPredicates(selected, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
+		For(&v1.Kafka{}, builder.WithPredicates(selected, predicate.Or(predicate.GenerationChangedPredicate{},
+			predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
 		Watches(&v1.KafkaNodePool{}, handler.EnqueueRequestsFromMapFunc(ofCluster),
-			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+				predicate.LabelChangedPredicate{}))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(placed()))
 	for _, kind := range facts.Kinds() {
 		b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofCluster))
@@ -63,8 +65,8 @@ func ofCluster(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: cluster}}}
 }
 
-// placed lets through what matters about pods: that they came, went, or were put on a Kubernetes node. Their readiness is in the status of their
-// StrimziPodSet.
+// placed lets through what matters about pods: that they came, went, or were put on a Kubernetes node. Their readiness is in the status of
+// their StrimziPodSet.
 func placed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*corev1.Pod)

@@ -16,7 +16,8 @@ import (
 func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	g := NewWithT(t)
 	now, asked, refused := time.Unix(0, 0), 0, errors.New("connection refused")
-	clients := &Clients{Now: func() time.Time { return now }, After: never, Connect: func(kafka.Config) (Admin, error) { asked++; return nil, refused }}
+	clients := &Clients{Now: func() time.Time { return now }, After: never,
+		Connect: func(kafka.Config) (Admin, error) { asked++; return nil, refused }}
 	silent := Connection{Kafka: types.NamespacedName{Namespace: "a", Name: "silent"}}
 	silent.Config.TLS = &kafka.TLS{}
 	other := silent

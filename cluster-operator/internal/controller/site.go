@@ -27,7 +27,8 @@ type site struct {
 	// cache holds what is watched there, and live reads and writes past it.
 	cache client.Reader
 	live  client.Client
-	// member is the connection to another Kubernetes cluster than home, and anchor what owns the Kafka's objects there; nil if there is none yet.
+	// member is the connection to another Kubernetes cluster than home, and anchor what owns the Kafka's objects there; nil if there is none
+	// yet.
 	member Member
 	anchor *corev1.ConfigMap
 	// confirmed reports that the anchor was read from the API server in this pass.
@@ -56,8 +57,8 @@ func (p *pass) site(cluster string) *site {
 // home returns the Kubernetes cluster of the Kafka object.
 func (p *pass) home() *site { return p.sites[0] }
 
-// each carries out a step in the Kubernetes cluster of the Kafka object, and then in all others at once: a slow one holds up no other. One that fails is
-// left out of the rest of the pass, and the others go on; home must not fail.
+// each carries out a step in the Kubernetes cluster of the Kafka object, and then in all others at once: a slow one holds up no other. One
+// that fails is left out of the rest of the pass, and the others go on; home must not fail.
 func (p *pass) each(do func(*site) error) error {
 	if err := do(p.home()); err != nil {
 		return err
@@ -73,7 +74,8 @@ func (p *pass) each(do func(*site) error) error {
 		all.Go(func() { errs[i] = do(s) })
 	}
 	all.Wait()
-	slices.SortStableFunc(p.status.Warnings[told:], func(a, b status.Problem) int { return cmp.Compare(a.Reason+a.Message, b.Reason+b.Message) })
+	slices.SortStableFunc(p.status.Warnings[told:],
+		func(a, b status.Problem) int { return cmp.Compare(a.Reason+a.Message, b.Reason+b.Message) })
 	for i, s := range others {
 		err := errs[i]
 		failure, is := errors.AsType[*Failure](err)
@@ -114,7 +116,8 @@ func (p *pass) describeClusters() {
 		}
 	}
 	for id, a := range p.away {
-		in.Clusters = append(in.Clusters, status.Cluster{ID: id, Nodes: ids(p.record.Clusters[id].Nodes), Problem: &a.Problem, Since: a.member.Since, LastSeen: a.member.LastSeen})
+		in.Clusters = append(in.Clusters, status.Cluster{ID: id, Nodes: ids(p.record.Clusters[id].Nodes), Problem: &a.Problem,
+			Since: a.member.Since, LastSeen: a.member.LastSeen})
 	}
 	p.status.Stretch = in
 }

@@ -148,7 +148,8 @@ func (p *pass) nodes(ctx context.Context) error {
 	return p.finishRequests(ctx)
 }
 
-// applyNodes applies what nodes are made from, and the StrimziPodSets last. No Kubernetes cluster waits for the others, except where brokers are to leave.
+// applyNodes applies what nodes are made from, and the StrimziPodSets last. No Kubernetes cluster waits for the others, except where
+// brokers are to leave.
 func (p *pass) applyNodes(ctx context.Context, rendered map[*site]model.Result) error {
 	objects := func(s *site) error {
 		if err := p.applyCopies(ctx, s); err != nil {
@@ -209,7 +210,8 @@ func (p *pass) leaving() []int32 {
 	return leave
 }
 
-// stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may have been made.
+// stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may
+// have been made.
 func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 	replicas, err := p.Kafka.Replicas(ctx, p.connection())
 	stays := func(format string, args ...any) error {
@@ -229,17 +231,19 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 // forced reports whether the user lets brokers go whatever they hold.
 func (p *pass) forced() bool { return p.kafka.Annotations[v1.AnnotationSkipScaleDownCheck] == "true" }
 
-// restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume needed.
+// restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume
+// needed.
 func (p *pass) restartedAt(l facts.ListedPod) string {
 	// The running pod's uid makes one request one restart, however often the pass is repeated.
-	if running := p.pod(l.Node); running != nil && (l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" || p.resizeWaits(l.Node, running)) {
+	if running := p.pod(l.Node); running != nil && (l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" ||
+		p.resizeWaits(l.Node, running)) {
 		return string(running.UID)
 	}
 	return l.Pod.Annotations[model.AnnotationRestartedAt]
 }
 
-// finishRequests takes annotations off StrimziPodSets that have had their effect: a request to restart, which the pods have now, and the hold of a pause
-// that is over.
+// finishRequests takes annotations off StrimziPodSets that have had their effect: a request to restart, which the pods have now, and the
+// hold of a pause that is over.
 func (p *pass) finishRequests(ctx context.Context) error {
 	return p.each(func(s *site) error { return s.finishRequests(ctx) })
 }
@@ -326,7 +330,8 @@ func (p *pass) prune(ctx context.Context) error {
 }
 
 func (p *pass) pruneSite(ctx context.Context, s *site) error {
-	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects), func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects),
+		func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
 		o := s.facts.Objects[key]
 		if s.kept[key] || o.GetLabels()["app.kubernetes.io/managed-by"] != apply.FieldManager || !p.removable(s, key, o) {
 			continue

@@ -31,8 +31,9 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		}
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage)
 		if len(refused) > 0 {
-			p.warn("KafkaStorage", fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
-				"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")))
+			p.warn("KafkaStorage",
+				fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
+					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")))
 		} else if stay := p.volumesInUse(ctx, pool, model.RemovedVolumes(before, accepted)); len(stay) > 0 {
 			accepted = model.KeepVolumes(before, accepted, stay)
 		} else {
@@ -45,7 +46,8 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 	return nil
 }
 
-// volumesInUse returns which of the volumes that a pool is to lose stay for now, because brokers hold replicas there, or may. They get no new ones meanwhile.
+// volumesInUse returns which of the volumes that a pool is to lose stay for now, because brokers hold replicas there, or may. They get no
+// new ones meanwhile.
 func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, removed []int32) []int32 {
 	var brokers []int32
 	for _, l := range p.listed {
@@ -78,7 +80,8 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, removed
 	if len(stay) == 0 {
 		return nil
 	}
-	p.warn("KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace, pool.Name, strings.Join(reasons, "; ")))
+	p.warn("KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace, pool.Name,
+		strings.Join(reasons, "; ")))
 	p.requeueAfter(time.Minute) // nothing reports that a volume is empty now
 	if p.cordons() {
 		if p.input.Cordon.Volumes == nil {
@@ -106,7 +109,8 @@ func (p *pass) cordons() bool {
 // onlineResize is how long a file system may take to grow while its pod runs. One that takes longer needs a restart.
 const onlineResize = 5 * time.Minute
 
-// resizeWaits reports whether a volume of a pod has grown, and its file system has not though there was time for it: it grows when the volume is mounted again.
+// resizeWaits reports whether a volume of a pod has grown, and its file system has not though there was time for it: it grows when the
+// volume is mounted again.
 func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 	for _, o := range p.site(n.Cluster).facts.Objects {
 		claim, ok := o.(*corev1.PersistentVolumeClaim)
@@ -115,7 +119,8 @@ func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 		}
 		for _, c := range claim.Status.Conditions {
 			since := c.LastTransitionTime
-			if c.Type != corev1.PersistentVolumeClaimFileSystemResizePending || c.Status != corev1.ConditionTrue || since.Before(&pod.CreationTimestamp) {
+			if c.Type != corev1.PersistentVolumeClaimFileSystemResizePending || c.Status != corev1.ConditionTrue ||
+				since.Before(&pod.CreationTimestamp) {
 				continue
 			}
 			if rest := onlineResize - p.Now().Sub(since.Time); rest > 0 {
@@ -133,8 +138,9 @@ func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 func (p *pass) warnOfDeletions() {
 	for _, pod := range p.pods() {
 		if pod.Annotations[v1.AnnotationDeletePodAndPVC] == "true" {
-			p.warn(v1.ReasonUnsupportedField, fmt.Sprintf("Pod %s has the annotation %s, which is not supported and has no effect: make sure that other brokers have "+
-				"replicas of its partitions, then delete its PersistentVolumeClaims and the pod", pod.Name, v1.AnnotationDeletePodAndPVC))
+			p.warn(v1.ReasonUnsupportedField,
+				fmt.Sprintf("Pod %s has the annotation %s, which is not supported and has no effect: make sure that other brokers have "+
+					"replicas of its partitions, then delete its PersistentVolumeClaims and the pod", pod.Name, v1.AnnotationDeletePodAndPVC))
 		}
 	}
 }

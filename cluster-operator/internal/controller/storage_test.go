@@ -68,7 +68,8 @@ func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
 		dirs := map[int32][]kafka.LogDir{}
 		for id := range int32(2) {
 			for v := range 2 {
-				dirs[id] = append(dirs[id], kafka.LogDir{Path: fmt.Sprintf("/var/lib/kafka/data-%d/kafka-log%d", v, id), Replicas: replicas, Cordoned: cordoned && v == 1})
+				dirs[id] = append(dirs[id], kafka.LogDir{Path: fmt.Sprintf("/var/lib/kafka/data-%d/kafka-log%d", v, id), Replicas: replicas,
+					Cordoned: cordoned && v == 1})
 			}
 		}
 		return dirs
@@ -110,7 +111,8 @@ func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
 	w.reconcile()
 	gone := &corev1.PersistentVolumeClaim{}
 	err := w.k8s.Get(t.Context(), types.NamespacedName{Namespace: w.namespace, Name: claim}, gone)
-	w.Expect(apierrors.IsNotFound(err) || gone.DeletionTimestamp != nil).To(BeTrue(), "it was to be deleted with its node, and nothing uses it: %v", err)
+	w.Expect(apierrors.IsNotFound(err) || gone.DeletionTimestamp != nil).
+		To(BeTrue(), "it was to be deleted with its node, and nothing uses it: %v", err)
 	w.get(&corev1.PersistentVolumeClaim{}, "data-0-my-cluster-pool-1")
 }
 
@@ -212,7 +214,9 @@ func TestAnAnnotationThatDeletesDataIsAnsweredAndNotCarriedOut(t *testing.T) {
 	pod.Annotations[v1.AnnotationDeletePodAndPVC] = "true"
 	w.Expect(w.k8s.Update(t.Context(), pod)).To(Succeed())
 	w.reconcile()
-	w.Expect(w.conditions()).To(ContainElement(HaveField("Message", HavePrefix("Pod my-cluster-pool-0 has the annotation strimzi.io/delete-pod-and-pvc, which is not supported"))))
+	w.Expect(w.conditions()).
+		To(ContainElement(HaveField("Message",
+			HavePrefix("Pod my-cluster-pool-0 has the annotation strimzi.io/delete-pod-and-pvc, which is not supported"))))
 	w.get(pod, "my-cluster-pool-0")
 	w.get(&corev1.PersistentVolumeClaim{}, "data-my-cluster-pool-0")
 }

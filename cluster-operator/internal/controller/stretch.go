@@ -106,8 +106,9 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	}
 	if p.Stretching == nil {
 		if controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) {
-			return stalled(validate.ReasonOperatorNotConfigured, "Kafka %s/%s was stretched over several Kubernetes clusters, which this operator is not configured for: "+
-				"nothing is changed", p.kafka.Namespace, p.kafka.Name)
+			return stalled(validate.ReasonOperatorNotConfigured,
+				"Kafka %s/%s was stretched over several Kubernetes clusters, which this operator is not configured for: "+
+					"nothing is changed", p.kafka.Namespace, p.kafka.Name)
 		}
 		return nil // validation says so
 	}
@@ -170,8 +171,8 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	return opened
 }
 
-// leftIn returns the Kubernetes clusters that hold an anchor of this Kafka, or of an earlier one of its name here, as far as caches tell. What is there is the
-// Kafka's, whether its pools and its record say so or not.
+// leftIn returns the Kubernetes clusters that hold an anchor of this Kafka, or of an earlier one of its name here, as far as caches tell.
+// What is there is the Kafka's, whether its pools and its record say so or not.
 func (p *pass) leftIn(ctx context.Context) []string {
 	now, err := p.holder(p.kafka)
 	if err != nil {
@@ -200,7 +201,8 @@ const credentialsNotice = 7 * 24 * time.Hour
 func (p *pass) warnOfCredentials(m Member) {
 	s := m.Status()
 	if at := s.CredentialsExpire; !at.IsZero() && at.Sub(p.Now()) < credentialsNotice {
-		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' end at %s: put a kubeconfig with new ones into its Secret", m.ID(), at.UTC().Format(time.RFC3339)))
+		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' end at %s: put a kubeconfig with new ones into its Secret",
+			m.ID(), at.UTC().Format(time.RFC3339)))
 	}
 	if s.State == clusters.Connected && s.Reason != "" { // with credentials that were replaced by some that do not do
 		p.warn(string(clusters.ReasonCredentialsRefused), fmt.Sprintf("cluster '%s': %s", m.ID(), s.Message))
@@ -217,7 +219,8 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 		return nil, err
 	}
 	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
-		return nil, fmt.Errorf("its credentials lead to another Kubernetes cluster than the one with the nodes of this Kafka: the uid of its namespace %s is %s, not %s",
+		return nil, fmt.Errorf("its credentials lead to another Kubernetes cluster than the one with the nodes of this Kafka: the uid of its "+
+			"namespace %s is %s, not %s",
 			clusters.IdentityNamespace, has, known)
 	}
 	s := &site{cluster: m.ID(), member: m, cache: m.Reader()}
@@ -249,7 +252,8 @@ func (p *pass) checkAgent(ctx context.Context, s *site) error {
 	defer cancel()
 	beat, err := heartbeat.Read(ctx, s.cache, p.Stretching.Namespace)
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w (if the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there)", err)
+		return fmt.Errorf("%w (if the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there)",
+			err)
 	}
 	if err != nil {
 		return err
@@ -274,8 +278,9 @@ func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
 		problem = status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
 	} else if meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet") {
-		problem = status.Problem{Reason: "MissingCRD", Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
-			"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
+		problem = status.Problem{Reason: "MissingCRD",
+			Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
+				"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
 	} else if errors.Is(err, errVersions) {
 		problem = status.Problem{Reason: "VersionMismatch", Message: fmt.Sprintf("In cluster '%s': %s.", cluster, err)}
 	} else if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
@@ -300,7 +305,8 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// checkFirst refuses to go on without a record while a Kubernetes cluster is away: nobody knows whether it holds nodes, or a Kafka of this name already.
+// checkFirst refuses to go on without a record while a Kubernetes cluster is away: nobody knows whether it holds nodes, or a Kafka of this
+// name already.
 func (p *pass) checkFirst() error {
 	if len(p.record.Clusters) > 0 {
 		return nil
@@ -312,8 +318,8 @@ func (p *pass) checkFirst() error {
 	return nil
 }
 
-// claim takes possession of the other Kubernetes clusters before the first object is made there: the Kafka object gets its finalizer and its owner's id, the
-// record says what will be where, and each cluster gets its anchor.
+// claim takes possession of the other Kubernetes clusters before the first object is made there: the Kafka object gets its finalizer and
+// its owner's id, the record says what will be where, and each cluster gets its anchor.
 func (p *pass) claim(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
@@ -322,8 +328,9 @@ func (p *pass) claim(ctx context.Context) error {
 		return err
 	}
 	if p.record.Provider != "" && p.record.Provider != p.Stretching.ProviderName {
-		return stalled("ProviderChangeForbidden", "the nodes of Kafka %s/%s are reached through the network provider %s, and the operator is configured for %s: "+
-			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
+		return stalled("ProviderChangeForbidden",
+			"the nodes of Kafka %s/%s are reached through the network provider %s, and the operator is configured for %s: "+
+				"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
 	}
 	if err := p.writeOwner(ctx); err != nil {
 		return err
@@ -361,8 +368,8 @@ func (p *pass) applyCopies(ctx context.Context, s *site) error {
 	return nil
 }
 
-// release gives back what the Kafka does not need any more: the anchor of a Kubernetes cluster without nodes, with which all that it owns goes, and the
-// finalizer of a Kafka that is in one Kubernetes cluster again.
+// release gives back what the Kafka does not need any more: the anchor of a Kubernetes cluster without nodes, with which all that it owns
+// goes, and the finalizer of a Kafka that is in one Kubernetes cluster again.
 func (p *pass) release(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil

@@ -55,7 +55,8 @@ func TestCredentialsThatLeadToAnotherKubernetesClusterAreNotUsed(t *testing.T) {
 	exchange()
 	w.configure("log.retention.hours", "1")
 	w.pass()
-	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ClusterFailed"), HaveField("Message", ContainSubstring("credentials lead to another Kubernetes cluster"))))
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ClusterFailed"),
+		HaveField("Message", ContainSubstring("credentials lead to another Kubernetes cluster"))))
 	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
 
 	// Without the record, the anchors tell.
@@ -211,5 +212,6 @@ func TestNodesThatAnEarlierKafkaLeftElsewhereAreNotForgotten(t *testing.T) {
 	w.Expect(w.ready()).To(And(HaveField("Reason", "ConnectivityError"), HaveField("Message", ContainSubstring("'east'"))))
 	w.members["east"].lost = false
 	w.pass()
-	w.Expect(w.ready()).To(And(HaveField("Reason", "TargetClusterChangeForbidden"), HaveField("Message", ContainSubstring("nodes or volumes in cluster 'east'"))))
+	w.Expect(w.ready()).To(And(HaveField("Reason", "TargetClusterChangeForbidden"),
+		HaveField("Message", ContainSubstring("nodes or volumes in cluster 'east'"))))
 }

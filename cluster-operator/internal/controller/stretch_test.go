@@ -181,13 +181,14 @@ func newStretchedWorld(t *testing.T) *stretchedWorld {
 	provider, end, err := providers.Open(t.Context(), providers.Options{Name: "nodeport"})
 	w.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(end)
-	w.r.Stretching = &Stretching{Central: "central", Namespace: w.namespace, Provider: provider, ProviderName: "nodeport", Members: func() []Member {
-		var all []Member
-		for _, id := range slices.Sorted(maps.Keys(w.members)) {
-			all = append(all, connected{w.members[id]})
-		}
-		return all
-	}}
+	w.r.Stretching = &Stretching{Central: "central", Namespace: w.namespace, Provider: provider, ProviderName: "nodeport",
+		Members: func() []Member {
+			var all []Member
+			for _, id := range slices.Sorted(maps.Keys(w.members)) {
+				all = append(all, connected{w.members[id]})
+			}
+			return all
+		}}
 	return w
 }
 
@@ -351,8 +352,9 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 	w.form()
 	k := w.kafka()
 	w.Expect(k.Finalizers).To(ContainElement(v1.FinalizerStretch))
-	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "StretchCluster"), HaveField("Status", "True"), HaveField("Reason", "StretchClusterActive"),
-		HaveField("Message", "Stretch cluster active: provider=nodeport, central=central, clusters=central,east,west"))))
+	w.Expect(k.Status.Conditions).
+		To(ContainElement(And(HaveField("Type", "StretchCluster"), HaveField("Status", "True"), HaveField("Reason", "StretchClusterActive"),
+			HaveField("Message", "Stretch cluster active: provider=nodeport, central=central, clusters=central,east,west"))))
 	w.Expect(k.Status.StretchClusters).To(HaveLen(3))
 
 	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
@@ -377,10 +379,12 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 		anchor := &corev1.ConfigMap{}
 		w.in(id, anchor, "my-cluster-kafka-gc")
 		w.Expect(anchor.OwnerReferences).To(BeEmpty())
-		w.Expect(anchor.Labels).To(And(HaveKeyWithValue("strimzi.io/component-type", "garbage-collector"), HaveKeyWithValue("app.kubernetes.io/name", "kafka"),
-			HaveKeyWithValue("app.kubernetes.io/instance", "my-cluster"), HaveKeyWithValue("strimzi.io/kind", "Kafka")))
-		w.Expect(anchor.Data).To(And(HaveKeyWithValue("cluster-id", id), HaveKeyWithValue("kafka-cluster", "my-cluster"), HaveKeyWithValue("namespace", w.namespace),
-			HaveKeyWithValue("kafka-uid", string(k.UID)), HaveKeyWithValue("purpose", "Garbage collection anchor for remote cluster resources")))
+		w.Expect(anchor.Labels).
+			To(And(HaveKeyWithValue("strimzi.io/component-type", "garbage-collector"), HaveKeyWithValue("app.kubernetes.io/name", "kafka"),
+				HaveKeyWithValue("app.kubernetes.io/instance", "my-cluster"), HaveKeyWithValue("strimzi.io/kind", "Kafka")))
+		w.Expect(anchor.Data).
+			To(And(HaveKeyWithValue("cluster-id", id), HaveKeyWithValue("kafka-cluster", "my-cluster"), HaveKeyWithValue("namespace", w.namespace),
+				HaveKeyWithValue("kafka-uid", string(k.UID)), HaveKeyWithValue("purpose", "Garbage collection anchor for remote cluster resources")))
 		w.Expect(set.OwnerReferences).To(Equal([]metav1.OwnerReference{
 			{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name, UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}}))
 	}
@@ -390,7 +394,8 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 
 	w.members["east"].expire = w.now.Add(6 * 24 * time.Hour)
 	w.pass()
-	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "CredentialsExpire"), HaveField("Message", ContainSubstring("cluster 'east'")))))
+	w.Expect(w.kafka().Status.Conditions).
+		To(ContainElement(And(HaveField("Reason", "CredentialsExpire"), HaveField("Message", ContainSubstring("cluster 'east'")))))
 	w.members["east"].refused = "the Secret has changed, but the earlier credentials stay in use"
 	w.pass()
 	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "CredentialsRefused"),
@@ -414,11 +419,13 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.members["west"].lost = true
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError"),
-		HaveField("Message", ContainSubstring("Cannot connect to cluster 'west': connection refused. Please check kubeconfig and network connectivity."))))
+		HaveField("Message", ContainSubstring("Cannot connect to cluster 'west': connection refused. Please check kubeconfig and network "+
+			"connectivity."))))
 	k := w.kafka()
 	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Degraded"), HaveField("Reason", "RemoteClusterUnreachable"))))
-	w.Expect(k.Status.StretchClusters[2]).To(And(HaveField("Name", "west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2}),
-		HaveField("ReadyNodes", BeNil()), HaveField("LastSeenTime", Not(BeNil()))))
+	w.Expect(k.Status.StretchClusters[2]).
+		To(And(HaveField("Name", "west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2}),
+			HaveField("ReadyNodes", BeNil()), HaveField("LastSeenTime", Not(BeNil()))))
 
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "ListenerNotReady")))
 
@@ -469,14 +476,16 @@ func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.pass()
-	w.Expect(w.ready()).To(And(HaveField("Reason", "VersionMismatch"), HaveField("Message", ContainSubstring("has version 1 (contract 0), and this one has test (contract 1)"))))
+	w.Expect(w.ready()).To(And(HaveField("Reason", "VersionMismatch"),
+		HaveField("Message", ContainSubstring("has version 1 (contract 0), and this one has test (contract 1)"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"), "the others go on")
 
 	w.Expect(w.members["east"].Delete(t.Context(), lease)).To(Succeed())
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
-	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "RemoteOperatorNotRunning"), HaveField("Message", ContainSubstring("In cluster 'east'")))))
+	w.Expect(w.kafka().Status.Conditions).
+		To(ContainElement(And(HaveField("Reason", "RemoteOperatorNotRunning"), HaveField("Message", ContainSubstring("In cluster 'east'")))))
 }
 
 func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
@@ -524,7 +533,8 @@ func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
 	w.Expect(w.k8s.Update(t.Context(), first)).To(Succeed())
 	w.Expect(w.k8s.Delete(t.Context(), first)).To(Succeed())
 	second := stretchedKafka()
-	second.Annotations[ownership.MarkID], second.Annotations[v1.AnnotationOwnerEpoch] = string(uuid.NewUUID()), "1" // it began where nothing was left
+	// it began where nothing was left
+	second.Annotations[ownership.MarkID], second.Annotations[v1.AnnotationOwnerEpoch] = string(uuid.NewUUID()), "1"
 	w.create(second)
 	before := w.all()
 	w.pass()
@@ -544,10 +554,12 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.Expect(k.Finalizers).To(ContainElement(v1.FinalizerStretch))
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("The deletion waits for cluster 'west'"))))
 	gone := &corev1.ConfigMap{}
-	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).
+		To(MatchError(apierrors.IsNotFound, "NotFound"))
 	w.members["west"].lost = false
 	w.pass()
-	w.Expect(w.members["west"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.members["west"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).
+		To(MatchError(apierrors.IsNotFound, "NotFound"))
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 }
 
@@ -556,7 +568,8 @@ func (w *stretchedWorld) follow(id string) {
 	w.t.Helper()
 	anchor := &corev1.ConfigMap{}
 	w.in(id, anchor, "my-cluster-kafka-gc")
-	next := ownership.Owner{ID: w.kafka().Annotations[ownership.MarkID], Epoch: 2, Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
+	next := ownership.Owner{ID: w.kafka().Annotations[ownership.MarkID], Epoch: 2,
+		Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
 	ownership.Mark(anchor, "ConfigMap", next)
 	anchor.Data[anchorHolder] = next.Holder.String()
 	w.Expect(w.members[id].Update(w.t.Context(), anchor)).To(Succeed())
@@ -587,12 +600,14 @@ func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
 	w.form()
 	anchor := &corev1.ConfigMap{}
 	w.in("east", anchor, "my-cluster-kafka-gc")
-	ownership.Mark(anchor, "ConfigMap", ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 1, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}})
+	ownership.Mark(anchor, "ConfigMap", ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 1,
+		Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}})
 	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
 	before := w.all()
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.pass()
-	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"), HaveField("Message", HaveSuffix("take the finalizer strimzi.io/stretch-cluster off it"))))
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"),
+		HaveField("Message", HaveSuffix("take the finalizer strimzi.io/stretch-cluster off it"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
@@ -650,7 +665,8 @@ func TestAProviderThatLiesChangesNothing(t *testing.T) {
 		l.Provider = honest
 		w.r.Stretching.Provider = l
 		w.pass()
-		w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "NetworkProviderFailed"), HaveField("Message", ContainSubstring(what)))))
+		w.Expect(w.kafka().Status.Conditions).
+			To(ContainElement(And(HaveField("Reason", "NetworkProviderFailed"), HaveField("Message", ContainSubstring(what)))))
 		w.Expect(w.all()["east"]).To(Equal(before["east"]), what)
 		w.Expect(w.all()["west"]).To(Equal(before["west"]), what)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
-// unknownFields remembers what was said about the fields of each Kafka and its pools that nobody knows, so that they are read once for each generation:
-// the cache holds Go types, which have lost such fields.
+// unknownFields remembers what was said about the fields of each Kafka and its pools that nobody knows, so that they are read once for each
+// generation: the cache holds Go types, which have lost such fields.
 type unknownFields struct {
 	mu   sync.Mutex
 	told map[types.NamespacedName]map[version][]validate.Problem
@@ -49,8 +49,8 @@ func (u *unknownFields) remember(kafka types.NamespacedName, told map[version][]
 	u.told[kafka] = told
 }
 
-// reportUnknownFields warns of fields that the installed CustomResourceDefinitions keep and this operator does not know: those of a newer operator, or
-// of Strimzi.
+// reportUnknownFields warns of fields that the installed CustomResourceDefinitions keep and this operator does not know: those of a newer
+// operator, or of Strimzi.
 func (p *pass) reportUnknownFields(ctx context.Context) error {
 	name := client.ObjectKeyFromObject(p.kafka)
 	before, now := p.unknown.of(name), map[version][]validate.Problem{}

@@ -24,7 +24,8 @@ func (w *world) preserve(keep bool) {
 	w.Expect(err).NotTo(HaveOccurred())
 	var patch []map[string]any
 	for i := range versions {
-		path := "/spec/versions/" + string(rune('0'+i)) + "/schema/openAPIV3Schema/properties/spec/properties/kafka/x-kubernetes-preserve-unknown-fields"
+		path := "/spec/versions/" + string(rune('0'+i)) +
+			"/schema/openAPIV3Schema/properties/spec/properties/kafka/x-kubernetes-preserve-unknown-fields"
 		if keep {
 			patch = append(patch, map[string]any{"op": "add", "path": path, "value": true})
 		} else {

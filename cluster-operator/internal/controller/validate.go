@@ -19,8 +19,10 @@ import (
 // validate holds the user's objects against all rules. If one is broken, nothing is made or changed, and what runs goes on running.
 func (p *pass) validate(ctx context.Context) error {
 	in := validate.Input{
-		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)), Version: p.input.Version,
-		Clusters: p.Stretching.clusters(), Placed: p.placed(), Running: p.running(ctx), ConfigMaps: map[string]map[string]string{}, Secrets: map[string][]string{},
+		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)),
+		Version:  p.input.Version,
+		Clusters: p.Stretching.clusters(), Placed: p.placed(), Running: p.running(ctx), ConfigMaps: map[string]map[string]string{},
+		Secrets: map[string][]string{},
 	}
 	for _, n := range p.input.Topology.Brokers() {
 		in.Brokers = append(in.Brokers, n.ID)

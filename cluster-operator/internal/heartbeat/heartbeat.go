@@ -110,9 +110,11 @@ func Read(ctx context.Context, reader client.Reader, namespace string) (Beat, er
 func (b Beat) Problem(version string, now time.Time) (problem string, mismatch bool) {
 	switch age := now.Sub(b.Renewed); {
 	case b.Renewed.IsZero():
-		return "no cluster-operator has been seen there: pods are made by one with STRIMZI_POD_SET_RECONCILIATION_ONLY=true (config/cluster-operator/overlays/remote)", false
+		return "no cluster-operator has been seen there: pods are made by one with STRIMZI_POD_SET_RECONCILIATION_ONLY=true " +
+			"(config/cluster-operator/overlays/remote)", false
 	case b.Contract != Contract:
-		return fmt.Sprintf("the cluster-operator there has version %s (contract %s), and this one has %s (contract %s): bring both to the same version",
+		return fmt.Sprintf("the cluster-operator there has version %s (contract %s), and this one has %s (contract %s): bring both to the same "+
+			"version",
 			b.Version, b.Contract, version, Contract), true
 	case age > stale:
 		return fmt.Sprintf("the cluster-operator there was last seen at %s: pods that end are not made again",

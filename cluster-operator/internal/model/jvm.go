@@ -16,7 +16,8 @@ import (
 const maxHeap = 5 << 30
 
 // defaultPerformance are the options that Kafka's own start script uses where the user names none.
-const defaultPerformance = "-server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35 -XX:+ExplicitGCInvokesConcurrent -Djava.awt.headless=true"
+const defaultPerformance = "-server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35 " +
+	"-XX:+ExplicitGCInvokesConcurrent -Djava.awt.headless=true"
 
 // environment returns the environment of the Kafka container that the operator sets.
 func (c *cluster) environment(n topology.Node) []corev1.EnvVar {

@@ -191,8 +191,9 @@ func TestWhatRestartsNodes(t *testing.T) {
 		"a setting of one listener": {func(in *Input) {
 			in.Kafka.Spec.Kafka.Config["listener.name.tls-9093.max.connections"] = v1.StringConfigValue("100")
 		}, all},
-		"a key that is ignored": {func(in *Input) { in.Kafka.Spec.Kafka.Config["ssl.truststore.password"] = v1.StringConfigValue("other") }, none},
-		"network policy peers":  {func(in *Input) { in.Kafka.Spec.Kafka.Listeners[0].NetworkPolicyPeers = nil }, none},
+		"a key that is ignored": {func(in *Input) { in.Kafka.Spec.Kafka.Config["ssl.truststore.password"] = v1.StringConfigValue("other") },
+			none},
+		"network policy peers": {func(in *Input) { in.Kafka.Spec.Kafka.Listeners[0].NetworkPolicyPeers = nil }, none},
 		"labels of a bootstrap Service": {func(in *Input) {
 			in.Kafka.Spec.Kafka.Listeners[2].Configuration.Bootstrap.Labels = map[string]string{"a": "b"}
 		}, none},

@@ -44,7 +44,8 @@ func (o *Options) scope() []settings.Setting {
 func (o *Options) imageSettings() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_KAFKA_IMAGES", Default: "4.3.1=docker.io/apache/kafka:4.3.1", Parse: settings.Into(&o.Images, images),
-			Doc: "The supported versions of Kafka and their images, as `version=image` separated by white space. A Kafka that names no version starts with the newest. " +
+			Doc: "The supported versions of Kafka and their images, as `version=image` separated by white space. A Kafka that names no version " +
+				"starts with the newest. " +
 				"A changed image restarts no node by itself."},
 		{Env: "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", Default: "kafka-operators/topic-operator:latest",
 			Parse: settings.Into(&o.TopicOperatorImage, settings.Text),
@@ -67,11 +68,13 @@ func (o *Options) made() []settings.Setting {
 		{Env: "STRIMZI_PKCS12_KEYSTORE_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.PKCS12, settings.Bool),
 			Doc: "Whether the Secrets of CAs hold their certificates as PKCS #12 stores as well."},
 		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: "own", Added: true, Parse: settings.Into(&o.RollerAccount, settings.Text),
-			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. `own` is `roller` in the operator's own namespace; `none` makes no Roles."},
+			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. `own` is `roller` in the operator's " +
+				"own namespace; `none` makes no Roles."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Text),
 			Doc: "The namespace of the operator's pods, for NetworkPolicies."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE_LABELS", DefaultDoc: "none", Parse: settings.Into(&o.OperatorLabels, settings.ParseSelector),
-			Doc: "The labels that select that namespace in NetworkPolicies, as `key=value` pairs with commas between. Without, any namespace is let in."},
+			Doc: "The labels that select that namespace in NetworkPolicies, as `key=value` pairs with commas between. Without, any namespace is " +
+				"let in."},
 		{Env: "STRIMZI_LABELS_EXCLUSION_PATTERN", Default: `^(app\.kubernetes\.io/.*|kustomize\.toolkit\.fluxcd\.io.*)`,
 			Parse: settings.Into(&o.ExcludedLabels, pattern),
 			Doc:   "A regular expression (RE2): labels of Kafka and KafkaNodePool objects that match are not copied to what is made."},
@@ -91,13 +94,17 @@ const (
 func (o *Options) stretch() []settings.Setting {
 	return []settings.Setting{
 		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Central, settings.Text),
-			Doc: "The id of the Kubernetes cluster that the operator runs in, by which pools name it. This and the next three are needed for Kafkas over several Kubernetes clusters."},
+			Doc: "The id of the Kubernetes cluster that the operator runs in, by which pools name it. This and the next three are needed for " +
+				"Kafkas over several Kubernetes clusters."},
 		{Env: envRemotes, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Remotes, clusters.ParseRemotes),
-			Doc: "The other Kubernetes clusters: a line `<id>.url=<address of the API server>` and a line `<id>.secret=<name>` for each. The Secret is in the operator's namespace and holds a kubeconfig under the key `kubeconfig`; a changed one is taken up at once."},
+			Doc: "The other Kubernetes clusters: a line `<id>.url=<address of the API server>` and a line `<id>.secret=<name>` for each. The " +
+				"Secret is in the operator's namespace and holds a kubeconfig under the key `kubeconfig`; a changed one is taken up at once."},
 		{Env: envProvider, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Provider, settings.Text),
-			Doc: "The network provider by which nodes reach each other: `nodeport`, `loadbalancer`, `mcs`, the name of a program's, or the Java class name that Strimzi's users give."},
+			Doc: "The network provider by which nodes reach each other: `nodeport`, `loadbalancer`, `mcs`, the name of a program's, or the Java " +
+				"class name that Strimzi's users give."},
 		{Env: envPath, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Path, settings.Text),
-			Doc: "Where programs of network providers are: files, and folders followed by `/*`, with colons between. It may name a folder that is empty."},
+			Doc: "Where programs of network providers are: files, and folders followed by `/*`, with colons between. It may name a folder that is " +
+				"empty."},
 		{Env: "STRIMZI_STRETCH_NETWORK_CONFIG_MAP", DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Settings, settings.Text),
 			Doc: "A ConfigMap in the operator's namespace with the provider's settings. It is read when the operator starts."},
 	}
@@ -108,7 +115,8 @@ func (o *Options) times() []settings.Setting {
 		{Env: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Default: "120000", Parse: settings.Into(&o.Interval, settings.Millis(1)),
 			Doc: "How often each Kafka is reconciled without an event, in milliseconds. What somebody else changes or deletes is noticed at once."},
 		{Env: "STRIMZI_OPERATION_TIMEOUT_MS", Default: "300000", Parse: settings.Into(&o.OperationTimeout, settings.Millis(1)),
-			Doc: "How long a new node waits for the address of a load balancer, in milliseconds. Then it starts without that listener, and gets it later."},
+			Doc: "How long a new node waits for the address of a load balancer, in milliseconds. Then it starts without that listener, and gets " +
+				"it later."},
 		{Env: "STRIMZI_OPERATIONS_THREAD_POOL_SIZE", Default: "10", Parse: settings.Into(&o.Concurrency, settings.Positive),
 			Doc: "How many Kafkas are reconciled at the same time."},
 	}

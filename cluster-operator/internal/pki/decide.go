@@ -23,7 +23,8 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 		a.set(ReplaceKey, "the replacement of the key was interrupted")
 	case !sameKey(a.key.Public(), a.cert().PublicKey) && !replace:
 		return &Error{Reason: ReasonCAKeyMismatch, Message: fmt.Sprintf(
-			"%s: %s in Secret %s/%s does not belong to %s in Secret %s. Nothing is changed. Restore the two Secrets from one backup; or annotate Secret %s with %s=true "+
+			"%s: %s in Secret %s/%s does not belong to %s in Secret %s. Nothing is changed. Restore the two Secrets from one backup; or annotate "+
+				"Secret %s with %s=true "+
 				"to make a new key, for which nodes are restarted twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert,
 			a.kind.certSecret,
 			a.kind.keySecret, AnnotationForceReplace)}
@@ -64,7 +65,8 @@ func (a *authority) decideMissingKey(in *Input, w *world) error {
 			in.Cluster)
 	}
 	return &Error{Reason: ReasonCAKeyLost, Message: fmt.Sprintf(
-		"%s: Secret %s/%s %s. No new key is made. Restore the Secret from a backup; or %s %s=true to make a new key, for which nodes are restarted twice",
+		"%s: Secret %s/%s %s. No new key is made. Restore the Secret from a backup; or %s %s=true to make a new key, for which nodes are "+
+			"restarted twice",
 		a.kind.title, in.Namespace, a.kind.keySecret, state, way, AnnotationForceReplace)}
 }
 

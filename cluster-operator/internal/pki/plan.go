@@ -87,7 +87,8 @@ func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*a
 	}
 	if !config.Generate {
 		return nil, &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(
-			"%s: the key in Secret %s/%s was replaced, and its annotation %s was not raised. Raise it, and %s on Secret %s, so that nodes trust both keys before one is used",
+			"%s: the key in Secret %s/%s was replaced, and its annotation %s was not raised. Raise it, and %s on Secret %s, so that nodes trust "+
+				"both keys before one is used",
 			k.title, in.Namespace, k.keySecret, AnnotationCAKeyGeneration, AnnotationCACertGeneration, k.certSecret)}
 	}
 	a.keyGeneration = max(a.keyGeneration, w.seenKey(a)) + 1

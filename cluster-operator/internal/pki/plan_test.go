@@ -59,17 +59,20 @@ func TestNewCluster(t *testing.T) {
 		g.Expect(d.Change).To(Equal(Create))
 		g.Expect(d.Namespace).To(Equal("kafka"))
 		g.Expect(d.OwnerReferences).To(ConsistOf(HaveField("UID", BeEquivalentTo("u"))))
-		g.Expect(d.Labels).To(And(HaveKeyWithValue("strimzi.io/kind", "Kafka"), HaveKeyWithValue("strimzi.io/cluster", "c"), HaveKeyWithValue("app.kubernetes.io/instance", "c")))
+		g.Expect(d.Labels).To(And(HaveKeyWithValue("strimzi.io/kind", "Kafka"), HaveKeyWithValue("strimzi.io/cluster", "c"),
+			HaveKeyWithValue("app.kubernetes.io/instance", "c")))
 		order = append(order, d.Name)
 		secrets[d.Name] = d.Secret
 	}
 	g.Expect(order).To(Equal([]string{
-		"c-cluster-ca", "c-cluster-ca-cert", "c-clients-ca", "c-clients-ca-cert", "c-trustbundle", "c-cluster-operator-certs", "c-entity-topic-operator-certs", "c-p-0",
+		"c-cluster-ca", "c-cluster-ca-cert", "c-clients-ca", "c-clients-ca-cert", "c-trustbundle", "c-cluster-operator-certs",
+		"c-entity-topic-operator-certs", "c-p-0",
 	}))
 	g.Expect(secrets["c-cluster-ca"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-key-generation": "0"}))
 	g.Expect(secrets["c-clients-ca-cert"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-cert-generation": "0"}))
 	g.Expect(secrets["c-p-0"].Annotations).To(Equal(map[string]string{"strimzi.io/cluster-ca-cert-generation": "0"}))
-	g.Expect(secrets["c-p-0"].Labels).To(And(HaveKeyWithValue("strimzi.io/name", "c-kafka"), HaveKeyWithValue("strimzi.io/component-type", "kafka")))
+	g.Expect(secrets["c-p-0"].Labels).
+		To(And(HaveKeyWithValue("strimzi.io/name", "c-kafka"), HaveKeyWithValue("strimzi.io/component-type", "kafka")))
 	g.Expect(secrets["c-trustbundle"].Data).To(And(HaveKey("cluster-ca.crt"), HaveKey("clients-ca.crt")))
 
 	ca := cert(t, secrets["c-cluster-ca-cert"], "ca.crt")
@@ -86,11 +89,14 @@ func TestNewCluster(t *testing.T) {
 	g.Expect(leaf.ExtKeyUsage).To(BeEmpty())
 	g.Expect(string(secrets["c-p-0"].Data["c-p-0.key"])).To(HavePrefix("-----BEGIN PRIVATE KEY-----")) // PKCS #8, as Kafka wants it
 	g.Expect(secrets["c-p-0"].Data).To(HaveKeyWithValue("external-9094.crt", []byte("x")))
-	g.Expect(cert(t, secrets["c-cluster-operator-certs"], "cluster-operator.crt").Subject.String()).To(Equal("CN=cluster-operator,O=io.strimzi"))
-	g.Expect(cert(t, secrets["c-entity-topic-operator-certs"], "entity-operator.crt").Subject.String()).To(Equal("CN=c-entity-topic-operator,O=io.strimzi"))
+	g.Expect(cert(t, secrets["c-cluster-operator-certs"], "cluster-operator.crt").Subject.String()).
+		To(Equal("CN=cluster-operator,O=io.strimzi"))
+	g.Expect(cert(t, secrets["c-entity-topic-operator-certs"], "entity-operator.crt").Subject.String()).
+		To(Equal("CN=c-entity-topic-operator,O=io.strimzi"))
 	g.Expect(verify(r.ClusterCA.TrustPEM, secrets["c-p-0"].Data["c-p-0.crt"], s.now)).To(Succeed())
 
-	store, err := pkcs12.DecodeTrustStore(secrets["c-cluster-ca-cert"].Data["ca.p12"], string(secrets["c-cluster-ca-cert"].Data["ca.password"]))
+	store, err := pkcs12.DecodeTrustStore(secrets["c-cluster-ca-cert"].Data["ca.p12"],
+		string(secrets["c-cluster-ca-cert"].Data["ca.password"]))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(store).To(HaveLen(1))
 	g.Expect(store[0].Equal(ca)).To(BeTrue())
@@ -124,26 +130,34 @@ func TestLostKey(t *testing.T) {
 		reason  string
 		says    string
 	}{
-		"key missing":                   {func(s *sim) { delete(s.secrets, "c-cluster-ca") }, nil, ReasonCAKeyLost, "create it without data"},
-		"clients key missing":           {func(s *sim) { delete(s.secrets, "c-clients-ca") }, nil, ReasonCAKeyLost, "Clients CA: Secret kafka/c-clients-ca is missing"},
-		"Secret emptied":                {func(s *sim) { s.secrets["c-cluster-ca"].Data = nil }, nil, ReasonCAKeyLost, "holds no ca.key"},
-		"key garbage":                   {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = []byte("x") }, nil, ReasonCAKeyLost, "annotate it with strimzi.io/force-replace=true"},
-		"key and certificate missing":   {func(s *sim) { delete(s.secrets, "c-cluster-ca"); delete(s.secrets, "c-cluster-ca-cert") }, nil, ReasonCAKeyLost, "pod c-p-0"},
-		"clients key and certificate":   {func(s *sim) { delete(s.secrets, "c-clients-ca"); delete(s.secrets, "c-clients-ca-cert") }, nil, ReasonCAKeyLost, "pod c-p-0"},
-		"all but pods":                  {func(s *sim) { clear(s.secrets) }, nil, ReasonCAKeyLost, "pod c-p-0"},
-		"all but what is declared":      {func(s *sim) { clear(s.secrets); clear(s.pods) }, nil, ReasonCAKeyLost, "pod c-p-0"},
-		"all but a node's certificate":  {func(s *sim) { keepOnly(s, "c-p-1") }, nil, ReasonCAKeyLost, "the certificate in Secret c-p-1"},
-		"all but the trust bundle":      {func(s *sim) { keepOnly(s, "c-trustbundle") }, nil, ReasonCAKeyLost, "Secret c-trustbundle"},
-		"all but the CA's certificate":  {func(s *sim) { keepOnly(s, "c-cluster-ca-cert") }, nil, ReasonCAKeyLost, "Secret c-cluster-ca-cert"},
-		"all, and pods unknown":         {func(s *sim) { keepOnly(s, "") }, []string{"pods"}, ReasonUnknown, "some pods could not be read"},
-		"all, and one node unknown":     {func(s *sim) { keepOnly(s, "") }, []string{"c-p-1"}, ReasonUnknown, "Secret c-p-1 could not be read"},
-		"key unknown":                   {func(*sim) {}, []string{"c-cluster-ca"}, ReasonUnknown, "Secret kafka/c-cluster-ca could not be read"},
-		"certificate unknown":           {func(*sim) {}, []string{"c-clients-ca-cert"}, ReasonUnknown, "timeout"},
-		"trust bundle unknown":          {func(*sim) {}, []string{"c-trustbundle"}, ReasonUnknown, "timeout"},
-		"key of another CA":             {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = s.secrets["c-clients-ca"].Data["ca.key"] }, nil, ReasonCAKeyMismatch, "Restore the two Secrets from one backup"},
-		"a Secret of somebody else":     {func(s *sim) { s.secrets["c-cluster-ca"].Labels = nil }, nil, ReasonForeign, "does not belong to Kafka c"},
-		"a node's name taken":           {func(s *sim) { s.secrets["c-p-1"].Labels["strimzi.io/cluster"] = "d" }, nil, ReasonForeign, "Secret kafka/c-p-1 exists"},
-		"the trust bundle's name taken": {func(s *sim) { s.secrets["c-trustbundle"].Labels = nil }, nil, ReasonForeign, "Secret kafka/c-trustbundle exists"},
+		"key missing": {func(s *sim) { delete(s.secrets, "c-cluster-ca") }, nil, ReasonCAKeyLost, "create it without data"},
+		"clients key missing": {func(s *sim) { delete(s.secrets, "c-clients-ca") }, nil, ReasonCAKeyLost,
+			"Clients CA: Secret kafka/c-clients-ca is missing"},
+		"Secret emptied": {func(s *sim) { s.secrets["c-cluster-ca"].Data = nil }, nil, ReasonCAKeyLost, "holds no ca.key"},
+		"key garbage": {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = []byte("x") }, nil, ReasonCAKeyLost,
+			"annotate it with strimzi.io/force-replace=true"},
+		"key and certificate missing": {func(s *sim) { delete(s.secrets, "c-cluster-ca"); delete(s.secrets, "c-cluster-ca-cert") }, nil,
+			ReasonCAKeyLost, "pod c-p-0"},
+		"clients key and certificate": {func(s *sim) { delete(s.secrets, "c-clients-ca"); delete(s.secrets, "c-clients-ca-cert") }, nil,
+			ReasonCAKeyLost, "pod c-p-0"},
+		"all but pods":                 {func(s *sim) { clear(s.secrets) }, nil, ReasonCAKeyLost, "pod c-p-0"},
+		"all but what is declared":     {func(s *sim) { clear(s.secrets); clear(s.pods) }, nil, ReasonCAKeyLost, "pod c-p-0"},
+		"all but a node's certificate": {func(s *sim) { keepOnly(s, "c-p-1") }, nil, ReasonCAKeyLost, "the certificate in Secret c-p-1"},
+		"all but the trust bundle":     {func(s *sim) { keepOnly(s, "c-trustbundle") }, nil, ReasonCAKeyLost, "Secret c-trustbundle"},
+		"all but the CA's certificate": {func(s *sim) { keepOnly(s, "c-cluster-ca-cert") }, nil, ReasonCAKeyLost, "Secret c-cluster-ca-cert"},
+		"all, and pods unknown":        {func(s *sim) { keepOnly(s, "") }, []string{"pods"}, ReasonUnknown, "some pods could not be read"},
+		"all, and one node unknown":    {func(s *sim) { keepOnly(s, "") }, []string{"c-p-1"}, ReasonUnknown, "Secret c-p-1 could not be read"},
+		"key unknown":                  {func(*sim) {}, []string{"c-cluster-ca"}, ReasonUnknown, "Secret kafka/c-cluster-ca could not be read"},
+		"certificate unknown":          {func(*sim) {}, []string{"c-clients-ca-cert"}, ReasonUnknown, "timeout"},
+		"trust bundle unknown":         {func(*sim) {}, []string{"c-trustbundle"}, ReasonUnknown, "timeout"},
+		"key of another CA": {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = s.secrets["c-clients-ca"].Data["ca.key"] },
+			nil, ReasonCAKeyMismatch, "Restore the two Secrets from one backup"},
+		"a Secret of somebody else": {func(s *sim) { s.secrets["c-cluster-ca"].Labels = nil }, nil, ReasonForeign,
+			"does not belong to Kafka c"},
+		"a node's name taken": {func(s *sim) { s.secrets["c-p-1"].Labels["strimzi.io/cluster"] = "d" }, nil, ReasonForeign,
+			"Secret kafka/c-p-1 exists"},
+		"the trust bundle's name taken": {func(s *sim) { s.secrets["c-trustbundle"].Labels = nil }, nil, ReasonForeign,
+			"Secret kafka/c-trustbundle exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -169,7 +183,8 @@ func keepOnly(s *sim, name string) {
 func TestRecovery(t *testing.T) {
 	asked := func(s *sim) {
 		s.secrets["c-cluster-ca"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-			Name: "c-cluster-ca", Labels: map[string]string{"strimzi.io/kind": "Kafka", "strimzi.io/cluster": "c"}, Annotations: map[string]string{AnnotationForceReplace: "true"},
+			Name: "c-cluster-ca", Labels: map[string]string{"strimzi.io/kind": "Kafka", "strimzi.io/cluster": "c"},
+			Annotations: map[string]string{AnnotationForceReplace: "true"},
 		}}
 	}
 	for name, tc := range map[string]struct {
@@ -178,7 +193,11 @@ func TestRecovery(t *testing.T) {
 	}{
 		"key lost, and a new one asked for":       {func(s *sim) { asked(s) }, 3},
 		"all of the CA lost, and a new one asked": {func(s *sim) { asked(s); delete(s.secrets, "c-cluster-ca-cert") }, 3},
-		"and the trust bundle too":                {func(s *sim) { asked(s); delete(s.secrets, "c-cluster-ca-cert"); delete(s.secrets, "c-trustbundle") }, 3},
+		"and the trust bundle too": {func(s *sim) {
+			asked(s)
+			delete(s.secrets, "c-cluster-ca-cert")
+			delete(s.secrets, "c-trustbundle")
+		}, 3},
 		"key of another CA, and a new one asked": {func(s *sim) {
 			s.secrets["c-cluster-ca"].Data["ca.key"] = s.secrets["c-clients-ca"].Data["ca.key"]
 			s.annotate("c-cluster-ca", AnnotationForceReplace)
@@ -191,7 +210,8 @@ func TestRecovery(t *testing.T) {
 			s.secrets["c-cluster-ca"].Annotations = nil
 			s.secrets["c-cluster-ca-cert"].Annotations = nil
 		}, 0},
-		"generations of certificates deleted":      {func(s *sim) { s.secrets["c-p-0"].Annotations = nil; s.secrets["c-p-1"].Annotations = nil }, 0},
+		"generations of certificates deleted": {func(s *sim) { s.secrets["c-p-0"].Annotations = nil; s.secrets["c-p-1"].Annotations = nil },
+			0},
 		"labels of a CA edited":                    {func(s *sim) { s.secrets["c-cluster-ca"].Labels["strimzi.io/name"] = "x" }, 0},
 		"PKCS #12 stores":                          {func(s *sim) { s.in.PKCS12 = true }, 0},
 		"the operator's certificate deleted":       {func(s *sim) { delete(s.secrets, "c-cluster-operator-certs") }, 0},
@@ -252,9 +272,11 @@ func TestReplacementPhases(t *testing.T) {
 	s.annotate("c-cluster-ca", AnnotationForceReplace)
 
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
-	g.Expect(s.last.ClusterCA).To(And(HaveField("Phase", Distributing), HaveField("Operation", ReplaceKey), HaveField("KeyGeneration", 1), HaveField("CertGeneration", 1)))
+	g.Expect(s.last.ClusterCA).To(And(HaveField("Phase", Distributing), HaveField("Operation", ReplaceKey), HaveField("KeyGeneration", 1),
+		HaveField("CertGeneration", 1)))
 	g.Expect(s.secrets["c-cluster-ca"].Annotations).NotTo(HaveKey(AnnotationForceReplace))
-	g.Expect(s.declared["c-p-0"]).To(And(HaveKeyWithValue(core.AnnotationClusterCAKeyGeneration, "1"), HaveKeyWithValue(core.AnnotationClusterCACertGeneration, "0")))
+	g.Expect(s.declared["c-p-0"]).
+		To(And(HaveKeyWithValue(core.AnnotationClusterCAKeyGeneration, "1"), HaveKeyWithValue(core.AnnotationClusterCACertGeneration, "0")))
 	entry := "ca-" + cert(t, &corev1.Secret{Data: map[string][]byte{"x": old}}, "x").NotAfter.Format("2006-01-02T15-04-05Z") + ".crt"
 	g.Expect(s.secrets["c-cluster-ca-cert"].Data).To(HaveKeyWithValue(entry, old))
 
@@ -314,7 +336,8 @@ func TestMaintenanceWindows(t *testing.T) {
 
 	s.in.Windows = []string{"* * 2 ? * SUN", "gibberish"}
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
-	g.Expect(s.last.Problems).To(ConsistOf(And(HaveField("Reason", ReasonWindow), HaveField("Message", ContainSubstring(`"gibberish" has 1 fields`)))))
+	g.Expect(s.last.Problems).
+		To(ConsistOf(And(HaveField("Reason", ReasonWindow), HaveField("Message", ContainSubstring(`"gibberish" has 1 fields`)))))
 
 	// No window opens before it expires.
 	s.in.Windows = []string{"* * * 1 1 ? 2099"}
@@ -380,16 +403,20 @@ func TestSuppliedCA(t *testing.T) {
 		change func(*sim)
 		says   string
 	}{
-		"no Secrets":        {func(s *sim) { delete(s.secrets, "c-cluster-ca-cert") }, "Cluster CA should not be generated, but the secrets were not found."},
-		"no clients Secret": {func(s *sim) { delete(s.secrets, "c-clients-ca") }, "Clients CA should not be generated, but the secrets were not found."},
-		"no key":            {func(s *sim) { delete(s.secrets["c-cluster-ca"].Data, "ca.key") }, "Secret kafka/c-cluster-ca for CA CLUSTER_CA does not contain ca.key"},
-		"key garbage":       {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = []byte("x") }, "holds an unreadable ca.key"},
-		"certificate":       {func(s *sim) { s.secrets["c-cluster-ca-cert"].Data["ca.crt"] = []byte("x") }, "does not contain a readable ca.crt"},
+		"no Secrets": {func(s *sim) { delete(s.secrets, "c-cluster-ca-cert") },
+			"Cluster CA should not be generated, but the secrets were not found."},
+		"no clients Secret": {func(s *sim) { delete(s.secrets, "c-clients-ca") },
+			"Clients CA should not be generated, but the secrets were not found."},
+		"no key": {func(s *sim) { delete(s.secrets["c-cluster-ca"].Data, "ca.key") },
+			"Secret kafka/c-cluster-ca for CA CLUSTER_CA does not contain ca.key"},
+		"key garbage": {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = []byte("x") }, "holds an unreadable ca.key"},
+		"certificate": {func(s *sim) { s.secrets["c-cluster-ca-cert"].Data["ca.crt"] = []byte("x") }, "does not contain a readable ca.crt"},
 		"chain": {func(s *sim) {
 			d := s.secrets["c-cluster-ca-cert"].Data
 			d["ca.crt"] = append(bytes.Clone(d["ca.crt"]), s.secrets["c-clients-ca-cert"].Data["ca.crt"]...)
 		}, "Failed to validate User supplied Cluster CA cert chain in ca.crt"},
-		"generation":               {func(s *sim) { s.secrets["c-cluster-ca"].Annotations = nil }, "annotation: strimzi.io/ca-key-generation on Secret c-cluster-ca"},
+		"generation": {func(s *sim) { s.secrets["c-cluster-ca"].Annotations = nil },
+			"annotation: strimzi.io/ca-key-generation on Secret c-cluster-ca"},
 		"exchanged, not announced": {func(s *sim) { exchange(s, "") }, "its annotation strimzi.io/ca-key-generation was not raised"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -424,7 +451,8 @@ func TestSuppliedCAReplaced(t *testing.T) {
 			before := s.secrets["c-p-0"].Data["c-p-0.crt"]
 			r, err := Plan(s.read())
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(r.Problems).To(ContainElement(And(HaveField("Reason", ReasonOldKeyGone), HaveField("Message", ContainSubstring("Secret c-p-5")))))
+			g.Expect(r.Problems).
+				To(ContainElement(And(HaveField("Reason", ReasonOldKeyGone), HaveField("Message", ContainSubstring("Secret c-p-5")))))
 			s.in.Nodes = s.in.Nodes[:3]
 
 			g.Expect(s.converge(s.checkNodes)).To(Succeed())
@@ -475,7 +503,8 @@ func FuzzSecrets(f *testing.F) {
 			}
 			d := in.Secrets[secret].Secret
 			d.Annotations = map[string]string{AnnotationCAKeyGeneration: generation, AnnotationCACertGeneration: generation}
-			d.Data = map[string][]byte{"ca.key": key, "ca.crt": crt, "ca-2027-11-22T12-00-00Z.crt": crt, "ca-2027-11-22T12-00-00Z.key": key, name + ".crt": crt, name + ".key": key}
+			d.Data = map[string][]byte{"ca.key": key, "ca.crt": crt, "ca-2027-11-22T12-00-00Z.crt": crt, "ca-2027-11-22T12-00-00Z.key": key,
+				name + ".crt": crt, name + ".key": key}
 		}
 		r, err := Plan(in)
 		if err != nil {

@@ -51,7 +51,8 @@ var (
 func ParseWindow(expression string) (*Window, error) {
 	fields := strings.Fields(strings.ToUpper(expression))
 	if len(fields) != 6 && len(fields) != 7 {
-		return nil, fmt.Errorf("%q has %d fields: a Quartz cron expression has 6 or 7 (seconds minutes hours day-of-month month day-of-week [year])", expression, len(fields))
+		return nil, fmt.Errorf("%q has %d fields: a Quartz cron expression has 6 or 7 (seconds minutes hours day-of-month month day-of-week "+
+			"[year])", expression, len(fields))
 	}
 	w := &Window{}
 	var err error

@@ -43,7 +43,8 @@ func TestWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		{"no such provider", Options{Name: "com.example.Mine", Path: "/nowhere/*"},
-			`there is no network provider "com.example.Mine": loadbalancer, mcs, nodeport are built in, and no program network-provider-... was found in /nowhere/*`},
+			`there is no network provider "com.example.Mine": loadbalancer, mcs, nodeport are built in, and no program network-provider-... was ` +
+				`found in /nowhere/*`},
 		{"no such program", Options{Name: "b", Path: dir + "/*"}, "and the programs for a were found in"},
 		{"a program that is no provider", Options{Name: "a", Path: "/nowhere/*:" + dir + "/network-provider-a"},
 			"network-provider-a does not start"},

@@ -117,7 +117,8 @@ func (a *assignment) claim() error {
 		if !taken {
 			a.owner[v.Node] = v.Pool
 		} else if _, runs := a.running[v.Node]; owner != v.Pool && !runs {
-			return fmt.Errorf("node ID %d is in the status of KafkaNodePool %s, where it does not run, and a volume of KafkaNodePool %s has it too: nobody knows which holds "+
+			return fmt.Errorf("node ID %d is in the status of KafkaNodePool %s, where it does not run, and a volume of KafkaNodePool %s has it "+
+				"too: nobody knows which holds "+
 				"the node's data. Delete the PersistentVolumeClaims of %s-%s-%d if these are not needed; else make KafkaNodePool %s again",
 				v.Node, owner, v.Pool, a.Name, v.Pool, v.Node, owner)
 		}
@@ -165,7 +166,8 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 			if !found {
 				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name,
 					Message: fmt.Sprintf("Scale-up of KafkaNodePool %s is blocked: Kubernetes "+
-						"cluster %s can't be reached, and may hold volumes of nodes. Annotate the pool with strimzi.io/next-node-ids and ids that were never used "+
+						"cluster %s can't be reached, and may hold volumes of nodes. Annotate the pool with strimzi.io/next-node-ids and ids that were "+
+						"never used "+
 						"to go on without it", spec.Name, strings.Join(a.Away, ", "))})
 				break
 			}

@@ -125,7 +125,8 @@ func TestAnIDThatAVolumeOfAnotherPoolHasIsNotUsed(t *testing.T) {
 	g := NewWithT(t)
 	in := Input{Name: "my-cluster", Pools: []PoolSpec{pool("a", 1, 4)}, Volumes: []Volume{{Node: 4, Pool: "a"}, {Node: 4, Pool: "b"}}}
 	_, err := Assign(in)
-	g.Expect(err).To(MatchError(And(ContainSubstring("node ID 4 is in the status of KafkaNodePool a"), ContainSubstring("PersistentVolumeClaims of my-cluster-b-4"))))
+	g.Expect(err).To(MatchError(And(ContainSubstring("node ID 4 is in the status of KafkaNodePool a"),
+		ContainSubstring("PersistentVolumeClaims of my-cluster-b-4"))))
 	// What runs goes on.
 	in.Running = []Node{{ID: 4, Pool: "a", Roles: in.Pools[0].Roles}}
 	_, err = Assign(in)

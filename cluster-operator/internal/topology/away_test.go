@@ -41,7 +41,8 @@ func TestNothingChangesInAKubernetesClusterThatIsAway(t *testing.T) {
 		{
 			name:  "a new node elsewhere might get the id of a volume there",
 			pools: []PoolSpec{here, there, brokers, {Name: "more", Replicas: 2, Roles: Roles{Broker: true}}}, nodes: []int32{0, 1, 2},
-			blocked: []string{"Scale-up of KafkaNodePool more is blocked: Kubernetes cluster east can't be reached, and may hold volumes of nodes. " +
+			blocked: []string{"Scale-up of KafkaNodePool more is blocked: Kubernetes cluster east can't be reached, and may hold volumes of " +
+				"nodes. " +
 				"Annotate the pool with strimzi.io/next-node-ids and ids that were never used to go on without it"},
 		},
 		{

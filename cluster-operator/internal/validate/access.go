@@ -25,7 +25,8 @@ func (f *findings) renewal(path string, ca *v1.CertificateAuthority) {
 	}
 	validity, renewal := or(ca.ValidityDays, defaultValidityDays), or(ca.RenewalDays, defaultRenewalDays)
 	if renewal >= validity {
-		f.invalid("RenewalTooLong", "%s.renewalDays is %d and validityDays is %d: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays",
+		f.invalid("RenewalTooLong",
+			"%s.renewalDays is %d and validityDays is %d: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays",
 			path, renewal, validity)
 	}
 }

@@ -22,8 +22,9 @@ func (f *findings) advice() {
 			{"default.replication.factor", v1.ReasonDefaultReplicationFactor}, {"min.insync.replicas", v1.ReasonMinInsyncReplicas},
 		} {
 			if _, set := config[option.key]; !set {
-				f.warn("NotReplicated", option.reason, "%s option is not configured. It defaults to 1 which does not guarantee reliability and availability. "+
-					"You should configure this option in .spec.kafka.config.", option.key)
+				f.warn("NotReplicated", option.reason,
+					"%s option is not configured. It defaults to 1 which does not guarantee reliability and availability. "+
+						"You should configure this option in .spec.kafka.config.", option.key)
 			}
 		}
 	}
@@ -39,11 +40,14 @@ func (f *findings) advice() {
 		{"inter.broker.protocol.version", v1.ReasonInterBrokerProtocolVersion}, {"log.message.format.version", v1.ReasonLogMessageFormatVersion},
 	} {
 		if _, set := config[key.key]; set {
-			f.warn("KeyOfZooKeeper", key.reason, "%s is not used in KRaft-based Kafka clusters and should be removed from the Kafka custom resource.", key.key)
+			f.warn("KeyOfZooKeeper", key.reason,
+				"%s is not used in KRaft-based Kafka clusters and should be removed from the Kafka custom resource.", key.key)
 		}
 	}
-	f.lossy(v1.RoleBroker, "A Kafka cluster with a single broker node and ephemeral storage will lose topic messages after any restart or rolling update.")
-	f.lossy(v1.RoleController, "A Kafka cluster with a single controller node and ephemeral storage will lose data after any restart or rolling update.")
+	f.lossy(v1.RoleBroker,
+		"A Kafka cluster with a single broker node and ephemeral storage will lose topic messages after any restart or rolling update.")
+	f.lossy(v1.RoleController,
+		"A Kafka cluster with a single controller node and ephemeral storage will lose data after any restart or rolling update.")
 	f.quorum(controllers)
 	f.oldMetadata()
 }
@@ -64,8 +68,9 @@ func (f *findings) lossy(role v1.ProcessRole, message string) {
 func (f *findings) quorum(controllers int) {
 	switch {
 	case controllers == 2:
-		f.warn("ControllerCount", v1.ReasonControllerCount, "Running KRaft controller quorum with two nodes is not advisable as both nodes will be needed to avoid downtime. "+
-			"It is recommended that a minimum of three nodes are used.")
+		f.warn("ControllerCount", v1.ReasonControllerCount,
+			"Running KRaft controller quorum with two nodes is not advisable as both nodes will be needed to avoid downtime. "+
+				"It is recommended that a minimum of three nodes are used.")
 	case controllers > 0 && controllers%2 == 0:
 		f.warn("ControllerCount", v1.ReasonControllerCount, "Running KRaft controller quorum with an odd number of nodes is recommended.")
 	}
@@ -74,7 +79,8 @@ func (f *findings) quorum(controllers int) {
 // oldMetadata warns of an upgrade that was not finished.
 func (f *findings) oldMetadata() {
 	if metadata, known := f.metadataWanted(); known && slices.Compare(releaseOf(metadata.String()), releaseOf(f.version())) < 0 {
-		f.warn("MetadataOld", v1.ReasonMetadataVersion, "Metadata version is older than the Kafka version used by the cluster, which suggests that an upgrade is incomplete.")
+		f.warn("MetadataOld", v1.ReasonMetadataVersion,
+			"Metadata version is older than the Kafka version used by the cluster, which suggests that an upgrade is incomplete.")
 	}
 }
 

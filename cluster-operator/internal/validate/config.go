@@ -79,9 +79,11 @@ func (f *findings) factor(key, value string, brokers int) {
 	case err != nil:
 		f.invalid("ReplicationNoNumber", "Property %s should be an integer", key)
 	case brokers == 1 && n > 1:
-		f.invalid("ReplicationTooHigh", "Kafka configuration option '%s' should be set to 1 because this cluster has only 1 Kafka broker(s).", key)
+		f.invalid("ReplicationTooHigh", "Kafka configuration option '%s' should be set to 1 because this cluster has only 1 Kafka broker(s).",
+			key)
 	case brokers > 0 && n > brokers:
-		f.invalid("ReplicationTooHigh", "Kafka configuration option '%s' should be set to %d or less because this cluster has only %d Kafka broker(s).", key, brokers, brokers)
+		f.invalid("ReplicationTooHigh",
+			"Kafka configuration option '%s' should be set to %d or less because this cluster has only %d Kafka broker(s).", key, brokers, brokers)
 	}
 }
 
@@ -92,10 +94,12 @@ func (f *findings) quotas() {
 		return
 	}
 	if q.MinAvailableBytesPerVolume != nil && q.MinAvailableRatioPerVolume != nil {
-		f.invalid("QuotasExclusive", "You cannot configure both `minAvailableBytesPerVolume` and `minAvailableRatioPerVolume`, they are mutually exclusive.")
+		f.invalid("QuotasExclusive",
+			"You cannot configure both `minAvailableBytesPerVolume` and `minAvailableRatioPerVolume`, they are mutually exclusive.")
 	}
 	if _, set := f.cluster().Config["client.quota.callback.class"]; set {
-		f.warn("QuotasTwice", v1.ReasonQuotasPlugin, "Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of `%s` plugin. "+
-			"The plugin from .spec.kafka.quotas will be used", q.Type)
+		f.warn("QuotasTwice", v1.ReasonQuotasPlugin,
+			"Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of `%s` plugin. "+
+				"The plugin from .spec.kafka.quotas will be used", q.Type)
 	}
 }

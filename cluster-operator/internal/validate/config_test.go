@@ -35,9 +35,11 @@ func TestWrongConfig(t *testing.T) {
 		value("negative", `queued.max.requests: -1`, "queued.max.requests has value -1 which less than the minimum value 1"),
 		value("above the range", `log.cleaner.min.cleanable.ratio: 1.5`,
 			"log.cleaner.min.cleanable.ratio has value 1.5 which greater than the maximum value 1"),
-		value("enum", `compression.type: brotli`, "compression.type has value 'brotli' which is not one of the allowed values: [uncompressed, zstd, lz4, snappy, gzip, producer]"),
+		value("enum", `compression.type: brotli`,
+			"compression.type has value 'brotli' which is not one of the allowed values: [uncompressed, zstd, lz4, snappy, gzip, producer]"),
 		value("enum in any case", `group.consumer.migration.policy: maybe`,
-			"group.consumer.migration.policy has value 'maybe' which is not one of the allowed values (case-insensitive): [DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL]"),
+			"group.consumer.migration.policy has value 'maybe' which is not one of the allowed values (case-insensitive): [DISABLED, DOWNGRADE, "+
+				"UPGRADE, BIDIRECTIONAL]"),
 		value("enum of times", `log.message.timestamp.type: createtime`,
 			"log.message.timestamp.type has value 'createtime' which is not one of the allowed values: [CreateTime, LogAppendTime]"),
 		value("list, unknown item", `log.cleanup.policy: archive`,
@@ -50,8 +52,9 @@ func TestWrongConfig(t *testing.T) {
 			message: badConfig(`"num.partitions=1\nauto.create.topics.enable" is no key of Kafka's configuration`)},
 		{name: "an empty key", changes: configured(`"": 1`), code: "ConfigKey", message: badConfig(`"" is no key of Kafka's configuration`)},
 		{name: "config.providers: our alias", changes: configured(`config.providers: "env,strimzienv"`), code: "ConfigProvider",
-			reason:  invalidConfiguration,
-			message: "config.provider strimzienv not permitted as it reserved for Strimzi. Not permitted aliases: [strimzienv, strimzifile, strimzidir, strimzisecrets]"},
+			reason: invalidConfiguration,
+			message: "config.provider strimzienv not permitted as it reserved for Strimzi. Not permitted aliases: [strimzienv, strimzifile, " +
+				"strimzidir, strimzisecrets]"},
 	})
 	g := NewWithT(t)
 	in := input(t, "")
@@ -69,7 +72,8 @@ func TestReplicationThatNoClusterOfThisSizeHas(t *testing.T) {
 		"transaction.state.log.min.isr", "default.replication.factor"} {
 		cases = append(cases,
 			wrong{name: key + " of 3", changes: configured(key + ": 4"), code: "ReplicationTooHigh",
-				message: fmt.Sprintf("Kafka configuration option '%s' should be set to 3 or less because this cluster has only 3 Kafka broker(s).", key)},
+				message: fmt.Sprintf("Kafka configuration option '%s' should be set to 3 or less because this cluster has only 3 Kafka broker(s).",
+					key)},
 			wrong{name: key + " of 1", changes: one(key + ": 3"), code: "ReplicationTooHigh",
 				message: fmt.Sprintf("Kafka configuration option '%s' should be set to 1 because this cluster has only 1 Kafka broker(s).", key)},
 			wrong{name: key + " no number", changes: configured(key + ": all"), code: "ReplicationNoNumber",
@@ -115,9 +119,12 @@ func TestForbiddenConfig(t *testing.T) {
 
 func TestWrongQuotas(t *testing.T) {
 	g := NewWithT(t)
-	got := Validate(input(t, `kafka: {spec: {kafka: {quotas: {type: strimzi, minAvailableBytesPerVolume: 1, minAvailableRatioPerVolume: 0.1}, config: {client.quota.callback.class: a}}}}`))
+	got := Validate(input(t,
+		`kafka: {spec: {kafka: {quotas: {type: strimzi, minAvailableBytesPerVolume: 1, minAvailableRatioPerVolume: 0.1}, config: `+
+			`{client.quota.callback.class: a}}}}`))
 	g.Expect(got.Errors).To(Equal([]Problem{{"QuotasExclusive", invalidResource,
 		"You cannot configure both `minAvailableBytesPerVolume` and `minAvailableRatioPerVolume`, they are mutually exclusive."}}))
 	g.Expect(got.Warnings).To(ContainElement(Problem{"QuotasTwice", "QuotasPluginConflict",
-		"Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of `strimzi` plugin. The plugin from .spec.kafka.quotas will be used"}))
+		"Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of `strimzi` plugin. " +
+			"The plugin from .spec.kafka.quotas will be used"}))
 }

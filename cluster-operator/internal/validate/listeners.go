@@ -82,8 +82,9 @@ func (f *findings) listenerTLS(l v1.Listener) {
 // authentication refuses what would leave a listener open to anybody if it was ignored.
 func (f *findings) authentication(l v1.Listener) {
 	if a := l.Authentication; a != nil && a.Type == v1.AuthenticationOAuth {
-		f.fail("OAuth", v1.ReasonUnsupportedField, "listener %s has authentication of type oauth, which v1 does not have and this operator does not support: "+
-			"use type custom, with what clients' tokens need in listenerConfig", l.Name)
+		f.fail("OAuth", v1.ReasonUnsupportedField,
+			"listener %s has authentication of type oauth, which v1 does not have and this operator does not support: "+
+				"use type custom, with what clients' tokens need in listenerConfig", l.Name)
 	}
 }
 
@@ -110,12 +111,14 @@ func (f *findings) hosts(l v1.Listener) {
 		return
 	}
 	if len(c.Brokers) == 0 {
-		f.listener("BrokerHostsMissing", "listener %s is missing a broker configuration with host properties which are required for %s based listeners", l.Name, based)
+		f.listener("BrokerHostsMissing",
+			"listener %s is missing a broker configuration with host properties which are required for %s based listeners", l.Name, based)
 		return
 	}
 	for _, id := range f.Brokers {
 		if !slices.ContainsFunc(c.Brokers, func(b v1.ListenerBroker) bool { return b.Broker == id && b.Host != "" }) {
-			f.listener("BrokerHostMissing", "listener %s is missing a broker host property for broker with ID %d which is required for %s based listeners", l.Name, id, based)
+			f.listener("BrokerHostMissing",
+				"listener %s is missing a broker host property for broker with ID %d which is required for %s based listeners", l.Name, id, based)
 		}
 	}
 }

@@ -42,38 +42,53 @@ func TestWrongListeners(t *testing.T) {
 		{name: "auth tls, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, authentication: {type: tls}}`),
 			code:    "AuthenticationNeedsTLS",
 			message: badListener("listener a cannot use tls type authentication with disabled TLS encryption")},
-		{name: "certificate, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: k}}}`),
+		{name: "certificate, tls false",
+			changes: listening(`{name: a, port: 9092, type: internal, tls: false, configuration: {brokerCertChainAndKey: {secretName: s, ` +
+				`certificate: c, key: k}}}`),
 			code: "CertificateNeedsTLS", message: badListener("listener a cannot configure custom TLS certificate with disabled TLS encryption")},
-		{name: "certificate without a Secret", changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: "", certificate: c, key: k}}}`),
+		{name: "certificate without a Secret",
+			changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: "", ` +
+				`certificate: c, key: k}}}`),
 			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty secret name in the brokerCertChainAndKey")},
-		{name: "certificate without a key", changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: ""}}}`),
+		{name: "certificate without a key",
+			changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, ` +
+				`certificate: c, key: ""}}}`),
 			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty key in the brokerCertChainAndKey")},
-		{name: "certificate without a certificate", changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: "", key: k}}}`),
+		{name: "certificate without a certificate",
+			changes: listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, ` +
+				`certificate: "", key: k}}}`),
 			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty certificate in the brokerCertChainAndKey")},
 		{name: "oauth", changes: listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: oauth, clientId: a}}`),
 			code: "OAuth", reason: "UnsupportedField",
-			message: "listener a has authentication of type oauth, which v1 does not have and this operator does not support: use type custom, with what clients' tokens need in listenerConfig"},
+			message: "listener a has authentication of type oauth, which v1 does not have and this operator does not support: use type custom, " +
+				"with what clients' tokens need in listenerConfig"},
 	})
 }
 
 func TestWrongListenersToTheOutside(t *testing.T) {
 	const ingress = `name: a, port: 9094, type: ingress, tls: true`
 	expectErrors(t, []wrong{
-		{name: "ingress: tls false", changes: listening(`{name: a, port: 9092, type: ingress, tls: false, configuration: {bootstrap: {host: a}, hostTemplate: "{nodeId}.b"}}`),
+		{name: "ingress: tls false",
+			changes: listening(`{name: a, port: 9092, type: ingress, tls: false, configuration: {bootstrap: {host: a}, hostTemplate: ` +
+				`"{nodeId}.b"}}`),
 			code: "ListenerNeedsTLS", message: badListener("listener a is Route or Ingress type listener and requires enabled TLS encryption")},
 		{name: "ingress: no bootstrap host", changes: listening(`{` + ingress + `, configuration: {hostTemplate: "{nodeId}.b"}}`),
 			code:    "BootstrapHostMissing",
 			message: badListener("listener a is missing a bootstrap host property which is required for Ingress based listeners")},
 		{name: "ingress: a broker without a host", changes: listening(`{` + ingress +
 			`, configuration: {bootstrap: {host: a}, brokers: [{broker: 0, host: b}, {broker: 1, host: c}]}}`),
-			code: "BrokerHostMissing", message: badListener("listener a is missing a broker host property for broker with ID 2 which is required for Ingress based listeners")},
+			code: "BrokerHostMissing",
+			message: badListener("listener a is missing a broker host property for broker with ID 2 which is required for Ingress based " +
+				"listeners")},
 		{name: "ingress: no brokers", changes: listening(`{` + ingress + `, configuration: {bootstrap: {host: a}}}`), code: "BrokerHostsMissing",
-			message: badListener("listener a is missing a broker configuration with host properties which are required for Ingress based listeners")},
+			message: badListener("listener a is missing a broker configuration with host properties which are required for Ingress based " +
+				"listeners")},
 		{name: "ingress: no configuration", changes: listening(`{` + ingress + `}`), code: "HostsMissing",
 			message: badListener("listener a is missing a configuration with host properties which are required for Ingress based listeners")},
 		{name: "route without the API", changes: listening(`{name: a, port: 9092, type: route, tls: true}`), code: "RouteUnsupported",
 			message: "The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster c using routes is not possible."},
-		{name: "tlsroute", changes: listening(`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}, hostTemplate: "{nodeId}.b", parentRefs: [{name: g}]}}`),
+		{name: "tlsroute", changes: listening(`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}, ` +
+			`hostTemplate: "{nodeId}.b", parentRefs: [{name: g}]}}`),
 			code: "TLSRouteUnsupported", reason: "UnsupportedField",
 			message: "listener a is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress"},
 	})
@@ -100,7 +115,8 @@ func TestWrongRoutes(t *testing.T) {
 }
 
 func TestWrongCertificatesOfListeners(t *testing.T) {
-	own := listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: tls.crt, key: tls.key}}}`)
+	own := listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: ` +
+		`tls.crt, key: tls.key}}}`)
 	secret := func(keys ...string) func(*Input) {
 		return func(in *Input) { in.Secrets = map[string][]string{"s": keys} }
 	}
@@ -110,7 +126,8 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 		{name: "no certificate in it", changes: own, facts: secret("tls.key"), code: "CertificateMissing",
 			message: "Failed to process Secrets with custom certificates: [Secret s does not contain certificate under the key tls.crt.]"},
 		{name: "no key in it", changes: own, facts: secret("tls.crt"), code: "CertificateKeyMissing",
-			message: "Failed to process Secrets with custom certificates: [Secret s does not contain custom certificate private key under the key tls.key.]"},
+			message: "Failed to process Secrets with custom certificates: [Secret s does not contain custom certificate private key under the key " +
+				"tls.key.]"},
 	})
 	g := NewWithT(t)
 	unread := input(t, own)
@@ -181,7 +198,9 @@ func TestPortTemplates(t *testing.T) {
 		"1000000000 * 1000000000 * 1000000000": false, strings.Repeat("(", 1000): false, "9000 + {id}": false,
 	} {
 		t.Run(template, func(t *testing.T) {
-			got := Validate(input(t, listening(fmt.Sprintf(`{name: l, port: 9094, type: cluster-ip, tls: false, configuration: {advertisedPortTemplate: %q}}`, template)))).Errors
+			got := Validate(input(t,
+				listening(fmt.Sprintf(`{name: l, port: 9094, type: cluster-ip, tls: false, configuration: {advertisedPortTemplate: %q}}`,
+					template)))).Errors
 			if good {
 				NewWithT(t).Expect(got).To(BeEmpty())
 			} else {
@@ -194,14 +213,17 @@ func TestPortTemplates(t *testing.T) {
 
 func TestUnusedBrokers(t *testing.T) {
 	expectWarnings(t, []wrong{
-		{name: "unknown id in brokers[]", changes: listening(`{name: l, port: 9094, type: nodeport, tls: false, configuration: {brokers: [{broker: 0}, {broker: 7}, {broker: 8}]}}`),
+		{name: "unknown id in brokers[]",
+			changes: listening(`{name: l, port: 9094, type: nodeport, tls: false, configuration: {brokers: [{broker: 0}, {broker: 7}, {broker: ` +
+				`8}]}}`),
 			code: "UnusedBrokers", reason: invalidConfiguration,
 			message: "Listener l contains configuration for brokers with IDs [7, 8] that are currently not used"},
 	})
 }
 
 func TestTheHostsOfUnknownBrokersAreNotAskedFor(t *testing.T) {
-	in := input(t, listening(`{name: a, port: 9094, type: ingress, tls: true, configuration: {bootstrap: {host: a}, brokers: [{broker: 0, host: b}]}}`))
+	in := input(t, listening(`{name: a, port: 9094, type: ingress, tls: true, configuration: {bootstrap: {host: a}, brokers: [{broker: 0, `+
+		`host: b}]}}`))
 	in.Brokers = nil
 	NewWithT(t).Expect(Validate(in).Errors).To(BeEmpty())
 }
@@ -211,7 +233,8 @@ func TestReferences(t *testing.T) {
 	in := input(t, `kafka: {spec: {kafka: {
   metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}},
   logging: {type: external, valueFrom: {configMapKeyRef: {name: m, key: l}}},
-  listeners: [{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: k}}}]}}}`)
+  listeners: [{name: a, port: 9092, type: internal, tls: true,
+    configuration: {brokerCertChainAndKey: {secretName: s, certificate: c, key: k}}}]}}}`)
 	configMaps, secrets := References(in.Kafka)
 	g.Expect(configMaps).To(Equal([]string{"m"}))
 	g.Expect(secrets).To(Equal([]string{"s"}))

@@ -41,7 +41,8 @@ func TestManifestsOfUsersAreTaken(t *testing.T) {
 				g := NewWithT(t)
 				in := input(t, "")
 				in.Kafka, in.Versions = kafka, append(in.Versions, "4.1.0")
-				if own := slices.DeleteFunc(slices.Clone(pools), func(p *v1.KafkaNodePool) bool { return p.Labels[v1.LabelCluster] != kafka.Name }); hasBothRoles(own) {
+				if own := slices.DeleteFunc(slices.Clone(pools),
+					func(p *v1.KafkaNodePool) bool { return p.Labels[v1.LabelCluster] != kafka.Name }); hasBothRoles(own) {
 					in.Pools = own
 				}
 				got := Validate(in)

@@ -21,17 +21,22 @@ const maxLabel = 63
 // names checks what the names of objects make of the names of pods and Services, and the labels that are copied to them.
 func (f *findings) names() {
 	if !dnsLabel.MatchString(f.Kafka.Name) {
-		f.invalid("NameInvalid", "The name of Kafka %s is part of the names of Services and hosts: use lower-case letters, digits and '-' only, without dots", f.key())
+		f.invalid("NameInvalid",
+			"The name of Kafka %s is part of the names of Services and hosts: use lower-case letters, digits and '-' only, without dots", f.key())
 	}
 	f.ownLabels("Kafka", f.Kafka.Name, f.Kafka.Labels)
 	for _, p := range f.Pools {
 		f.ownLabels("KafkaNodePool", p.Name, p.Labels)
 		if !dnsLabel.MatchString(p.Name) {
-			f.invalid("NameInvalid", "The name of KafkaNodePool %s/%s is part of the names of hosts: use lower-case letters, digits and '-' only, without dots", p.Namespace, p.Name)
+			f.invalid("NameInvalid",
+				"The name of KafkaNodePool %s/%s is part of the names of hosts: use lower-case letters, digits and '-' only, without dots",
+				p.Namespace, p.Name)
 		}
 		// Ids have up to 10 digits, and most have few: what will not do for three is refused.
 		if pod := fmt.Sprintf("%s-%s-100", f.Kafka.Name, p.Name); len(pod) > maxLabel {
-			f.invalid("NameTooLong", "The names of the pods of KafkaNodePool %s would have %d characters (%s), and hosts can have %d: use a shorter name for the Kafka or the KafkaNodePool",
+			f.invalid("NameTooLong",
+				"The names of the pods of KafkaNodePool %s would have %d characters (%s), and hosts can have %d: use a shorter name for the Kafka or "+
+					"the KafkaNodePool",
 				p.Name, len(pod), pod, maxLabel)
 		}
 	}
@@ -40,7 +45,8 @@ func (f *findings) names() {
 func (f *findings) ownLabels(kind, name string, labels map[string]string) {
 	for key := range labels {
 		if strings.HasPrefix(key, "strimzi.io/") && key != v1.LabelCluster {
-			f.invalid("ReservedLabel", "Labels starting with strimzi.io/ are not allowed in Custom Resources, such labels should be removed. (%s %s)", kind, name)
+			f.invalid("ReservedLabel",
+				"Labels starting with strimzi.io/ are not allowed in Custom Resources, such labels should be removed. (%s %s)", kind, name)
 			return
 		}
 	}
@@ -61,7 +67,8 @@ func (f *findings) pools() {
 	}
 	if nodes == 0 {
 		f.invalid("NoReplicas", "KafkaNodePools are enabled, but KafkaNodePools for Kafka cluster %s either don't exist or have 0 replicas. "+
-			"Please make sure at least one KafkaNodePool resource exists, is in the same namespace as the Kafka resource, has at least one replica, "+
+			"Please make sure at least one KafkaNodePool resource exists, is in the same namespace as the Kafka resource, has at least one "+
+			"replica, "+
 			"and has the strimzi.io/cluster label set to the name of the Kafka resource.", f.Kafka.Name)
 		return
 	}
@@ -80,8 +87,10 @@ func (f *findings) pools() {
 			add("NoRoles", "KafkaNodePool %s has no role defined in .spec.roles", p.Name)
 		}
 		if f.severalDisks(p) {
-			add("DisksNeedMetadata", "Using more than one disk in a JBOD storage in KRaft mode is supported only with Apache Kafka 3.7.0 or newer and metadata version 3.7-IV2 or newer "+
-				"(in KafkaNodePool %s)", p.Name)
+			add("DisksNeedMetadata",
+				"Using more than one disk in a JBOD storage in KRaft mode is supported only with Apache Kafka 3.7.0 or newer and metadata version "+
+					"3.7-IV2 or newer "+
+					"(in KafkaNodePool %s)", p.Name)
 		}
 	}
 	for _, w := range wrong {

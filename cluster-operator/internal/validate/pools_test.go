@@ -9,11 +9,15 @@ const noReplicas = "KafkaNodePools are enabled, but KafkaNodePools for Kafka clu
 func TestWrongNames(t *testing.T) {
 	expectErrors(t, []wrong{
 		{name: "Kafka's name with a dot", changes: `kafka: {metadata: {name: my.cluster}}`, code: "NameInvalid",
-			message: "The name of Kafka ns/my.cluster is part of the names of Services and hosts: use lower-case letters, digits and '-' only, without dots"},
+			message: "The name of Kafka ns/my.cluster is part of the names of Services and hosts: use lower-case letters, digits and '-' only, " +
+				"without dots"},
 		{name: "pool's name with a dot", changes: `pools: {broker: {metadata: {name: a.b}}}`, code: "NameInvalid",
 			message: "The name of KafkaNodePool ns/a.b is part of the names of hosts: use lower-case letters, digits and '-' only, without dots"},
-		{name: "names too long", changes: `{kafka: {metadata: {name: a-cluster-of-great-importance-to-us}}, pools: {broker: {metadata: {name: brokers-in-the-zone-a-west}}}}`, code: "NameTooLong",
-			message: "The names of the pods of KafkaNodePool brokers-in-the-zone-a-west would have 66 characters (a-cluster-of-great-importance-to-us-brokers-in-the-zone-a-west-100), " +
+		{name: "names too long",
+			changes: `{kafka: {metadata: {name: a-cluster-of-great-importance-to-us}}, pools: {broker: {metadata: {name: ` +
+				`brokers-in-the-zone-a-west}}}}`, code: "NameTooLong",
+			message: "The names of the pods of KafkaNodePool brokers-in-the-zone-a-west would have 66 characters " +
+				"(a-cluster-of-great-importance-to-us-brokers-in-the-zone-a-west-100), " +
 				"and hosts can have 63: use a shorter name for the Kafka or the KafkaNodePool"},
 		{name: "label of ours on the Kafka", changes: `kafka: {metadata: {labels: {strimzi.io/kind: Kafka}}}`, code: "ReservedLabel",
 			message: "Labels starting with strimzi.io/ are not allowed in Custom Resources, such labels should be removed. (Kafka c)"},
@@ -28,16 +32,20 @@ func TestWrongPools(t *testing.T) {
 			message: "No KafkaNodePools found for Kafka cluster c"},
 		{name: "0 replicas everywhere", changes: `pools: {broker: {spec: {replicas: 0}}, controller: {spec: {replicas: 0}}}`, code: "NoReplicas",
 			message: noReplicas},
-		{name: "roles []", changes: `pools: {other: {metadata: {name: other, namespace: ns}, spec: {replicas: 1, roles: [], storage: {type: ephemeral}}}}`, code: "NoRoles",
+		{name: "roles []", changes: `pools: {other: {metadata: {name: other, namespace: ns}, spec: {replicas: 1, roles: [], storage: {type: ` +
+			`ephemeral}}}}`, code: "NoRoles",
 			message: "The Kafka cluster c is invalid: [KafkaNodePool other has no role defined in .spec.roles]"},
 		{name: "no broker", changes: `pools: {broker: null}`, code: "NoBroker",
-			message: "The Kafka cluster c is invalid: [At least one KafkaNodePool with the broker role and at least one replica is required when KRaft mode is enabled]"},
+			message: "The Kafka cluster c is invalid: [At least one KafkaNodePool with the broker role and at least one replica is required when " +
+				"KRaft mode is enabled]"},
 		{name: "no controller", changes: `pools: {controller: {spec: {replicas: 0}}}`, code: "NoController",
-			message: "The Kafka cluster c is invalid: [At least one KafkaNodePool with the controller role and at least one replica is required when KRaft mode is enabled]"},
+			message: "The Kafka cluster c is invalid: [At least one KafkaNodePool with the controller role and at least one replica is required " +
+				"when KRaft mode is enabled]"},
 		{name: "disks, metadata < 3.7-IV2", changes: `
 kafka: {spec: {kafka: {version: 3.9.1, metadataVersion: 3.7-IV1}}}
 pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 0, type: ephemeral}, {id: 1, type: ephemeral}]}}}}`, code: "DisksNeedMetadata",
-			message: "The Kafka cluster c is invalid: [Using more than one disk in a JBOD storage in KRaft mode is supported only with Apache Kafka 3.7.0 or newer and " +
+			message: "The Kafka cluster c is invalid: [Using more than one disk in a JBOD storage in KRaft mode is supported only with Apache " +
+				"Kafka 3.7.0 or newer and " +
 				"metadata version 3.7-IV2 or newer (in KafkaNodePool broker)]"},
 	})
 }
@@ -48,15 +56,19 @@ func TestWrongStorage(t *testing.T) {
 			message: "JbodStorage needs to contain at least one volume (KafkaNodePool.spec.storage) (KafkaNodePool broker)"},
 		{name: "claim without size", changes: `pools: {broker: {spec: {storage: {size: null}}}}`, code: "SizeMissing",
 			message: "The size is mandatory for a persistent-claim storage (KafkaNodePool.spec.storage) (KafkaNodePool broker)"},
-		{name: "claim in jbod without size", changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 0, type: persistent-claim}]}}}}`, code: "SizeMissing",
+		{name: "claim in jbod without size",
+			changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 0, type: persistent-claim}]}}}}`, code: "SizeMissing",
 			message: "The size is mandatory for a persistent-claim storage (KafkaNodePool.spec.storage) (KafkaNodePool broker)"},
 		{name: "jbod volume, no id", changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{type: persistent-claim, size: 1Gi}]}}}}`,
 			code:    "VolumeIDMissing",
 			message: "The 'id' property is required for volumes in JBOD storage. (KafkaNodePool broker)"},
-		{name: "jbod volumes of one id", changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 1, type: ephemeral}, {id: 1, type: ephemeral}]}}}}`, code: "VolumeIDTwice",
+		{name: "jbod volumes of one id",
+			changes: `pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 1, type: ephemeral}, {id: 1, type: ephemeral}]}}}}`,
+			code:    "VolumeIDTwice",
 			message: "The volume with id 1 is in the storage of KafkaNodePool broker twice: each volume needs an id of its own"},
 		{name: "two volumes for metadata", changes: `
-pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 0, type: ephemeral, kraftMetadata: shared}, {id: 1, type: ephemeral, kraftMetadata: shared}]}}}}`, code: "MetadataShared",
+pools: {broker: {spec: {storage: {type: jbod, volumes: [{id: 0, type: ephemeral, kraftMetadata: shared},
+  {id: 1, type: ephemeral, kraftMetadata: shared}]}}}}`, code: "MetadataShared",
 			message: "2 volumes of KafkaNodePool broker have kraftMetadata: shared, and the metadata log is in one: keep it on one volume"},
 		{name: "size 10GB", changes: `pools: {broker: {spec: {storage: {size: 10GB}}}}`, code: "SizeInvalid",
 			message: "Invalid memory suffix: GB (size 10GB in the storage of KafkaNodePool broker)"},

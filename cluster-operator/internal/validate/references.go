@@ -117,6 +117,8 @@ func (f *findings) logging() {
 		return
 	}
 	if data, read := f.ConfigMaps[ref.Name]; read && strings.TrimSpace(data[ref.Key]) == "" {
-		f.invalid("LoggingConfigMap", "ConfigMap %s with external logging configuration does not exist or doesn't contain the configuration under the %s key.", ref.Name, ref.Key)
+		f.invalid("LoggingConfigMap",
+			"ConfigMap %s with external logging configuration does not exist or doesn't contain the configuration under the %s key.", ref.Name,
+			ref.Key)
 	}
 }

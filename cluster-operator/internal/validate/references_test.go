@@ -12,7 +12,9 @@ func TestWrongMetrics(t *testing.T) {
 		{name: "no reference", changes: `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {}}}}}`,
 			code:    "MetricsReference",
 			message: "Metrics configuration is invalid: [ConfigMap reference is missing]"},
-		{name: "reference without a name", changes: `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {key: k}}}}}}`, code: "MetricsReference",
+		{name: "reference without a name",
+			changes: `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {key: k}}}}}}`,
+			code:    "MetricsReference",
 			message: "Metrics configuration is invalid: [Name of the ConfigMap with metrics configuration is missing]"},
 		{name: "ConfigMap absent", changes: exporter, facts: configMap("m", nil), code: "MetricsConfigMap", reason: invalidConfiguration,
 			message: "ConfigMap m does not exist"},
@@ -25,7 +27,8 @@ func TestWrongMetrics(t *testing.T) {
 		{name: "allowList []", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: []}}}}}`,
 			code:    "MetricsAllowList",
 			message: "Metrics configuration is invalid: [Allowlist should contain at least one element]"},
-		{name: "bad regex", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: ["kafka_(.*", "a.*"]}}}}}`, code: "MetricsAllowList",
+		{name: "bad regex", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: ["kafka_(.*", ` +
+			`"a.*"]}}}}}`, code: "MetricsAllowList",
 			message: "Metrics configuration is invalid: [Invalid regex: kafka_(.*, missing closing )]"},
 	})
 }
@@ -49,7 +52,8 @@ func TestWrongAccess(t *testing.T) {
 	authorization := func(name, yaml string, code Code, reason, message string) wrong {
 		return wrong{name: name, changes: `kafka: {spec: {kafka: {authorization: ` + yaml + `}}}`, code: code, reason: reason, message: message}
 	}
-	const removed = ", which v1 does not have and this operator does not support: use type custom, with an authorizerClass that is in the image or in a volume"
+	const removed = ", which v1 does not have and this operator does not support: use type custom, with an authorizerClass that is in the " +
+		"image or in a volume"
 	expectErrors(t, []wrong{
 		authorization("opa", `{type: opa, url: "http://opa"}`, "AuthorizationRemoved", "UnsupportedField",
 			"authorization is of type opa"+removed),
@@ -62,9 +66,11 @@ func TestWrongAccess(t *testing.T) {
 		authorization("an empty super user", `{type: simple, superUsers: [""]}`, "SuperUser", "",
 			`"" is no super user: give one principal to each item of superUsers, such as CN=admin`),
 		{name: "renewal as long as the validity", changes: `kafka: {spec: {clusterCa: {validityDays: 30}}}`, code: "RenewalTooLong",
-			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays"},
+			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal as soon as it is made. Use " +
+				"fewer renewalDays"},
 		{name: "renewal longer than the validity", changes: `kafka: {spec: {clientsCa: {renewalDays: 400}}}`, code: "RenewalTooLong",
-			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays"},
+			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal as soon as it is made. " +
+				"Use fewer renewalDays"},
 	})
 	in := input(t, `kafka: {spec: {clusterCa: {generateCertificateAuthority: false, renewalDays: 400}}}`)
 	if got := Validate(in); len(got.Errors) > 0 {

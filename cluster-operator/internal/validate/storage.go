@@ -38,7 +38,8 @@ func (f *findings) storages() {
 			ids[or(v.ID, -1)] = true
 		}
 		if shared > 1 {
-			f.invalid("MetadataShared", "%d volumes of KafkaNodePool %s have kraftMetadata: shared, and the metadata log is in one: keep it on one volume", shared, p.Name)
+			f.invalid("MetadataShared",
+				"%d volumes of KafkaNodePool %s have kraftMetadata: shared, and the metadata log is in one: keep it on one volume", shared, p.Name)
 		}
 	}
 }

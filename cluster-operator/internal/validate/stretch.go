@@ -68,7 +68,8 @@ func (f *findings) stretch() {
 	case !stretched:
 		f.fail(ReasonMissingStretchAnnotation, ReasonMissingStretchAnnotation,
 			"Kafka CR '%s' is missing required annotation '%s: true' but the following node "+
-				"pools have stretch cluster annotations: %s. Either add the annotation to the Kafka CR or remove stretch annotations from all node pools.",
+				"pools have stretch cluster annotations: %s. Either add the annotation to the Kafka CR or remove stretch annotations from all node "+
+				"pools.",
 			f.Kafka.Name, v1.AnnotationStretch, strings.Join(with, ", "))
 	case len(without) > 0:
 		f.fail(ReasonMissingTargetCluster, ReasonMissingTargetCluster, "The following node pools are missing required annotation '%s': %s. "+
@@ -96,8 +97,9 @@ func (f *findings) moved() {
 	}
 	for _, l := range f.cluster().Listeners {
 		if l.Type == v1.ListenerClusterIP {
-			f.invalid("StretchedListener", "listener %s: addresses of type cluster-ip can't be reached from other Kubernetes clusters. Use type internal, which the "+
-				"network provider makes reachable", l.Name)
+			f.invalid("StretchedListener",
+				"listener %s: addresses of type cluster-ip can't be reached from other Kubernetes clusters. Use type internal, which the "+
+					"network provider makes reachable", l.Name)
 		}
 	}
 }

@@ -11,13 +11,16 @@ import (
 
 func TestWhereAKafkaIsStretched(t *testing.T) {
 	const (
-		notConfigured = "Stretch mode is enabled for Kafka cluster 'c', but required environment variables are not properly configured. Required: " +
+		notConfigured = "Stretch mode is enabled for Kafka cluster 'c', but required environment variables are not properly configured. " +
+			"Required: " +
 			"STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, STRIMZI_STRETCH_PLUGIN_CLASS_PATH"
-		noAnnotation = "Kafka CR 'c' is missing required annotation 'strimzi.io/enable-stretch-cluster: true' but the following node pools have stretch " +
+		noAnnotation = "Kafka CR 'c' is missing required annotation 'strimzi.io/enable-stretch-cluster: true' but the following node pools " +
+			"have stretch " +
 			"cluster annotations: %. Either add the annotation to the Kafka CR or remove stretch annotations from all node pools."
 		noTarget = "The following node pools are missing required annotation 'strimzi.io/stretch-cluster-alias': %. " +
 			"All node pools must specify a target cluster when stretch mode is enabled."
-		badTarget = "The following target cluster IDs are not configured: %. Valid cluster IDs are: cluster-central, cluster-east, cluster-west. " +
+		badTarget = "The following target cluster IDs are not configured: %. Valid cluster IDs are: cluster-central, cluster-east, " +
+			"cluster-west. " +
 			"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG."
 	)
 	configured := &Clusters{Central: "cluster-central", Remotes: []string{"cluster-west", "cluster-east"}}

@@ -106,7 +106,8 @@ func (f *findings) podVolumes(pool string, pod v1.PodTemplate, container v1.Cont
 				m.MountPath, m.Name, pool)
 		}
 		if !slices.Contains(names, m.Name) {
-			f.invalid("MountOfNothing", "The Kafka container of KafkaNodePool %s mounts a volume %s, which is not in the volumes of the pod's template", pool, m.Name)
+			f.invalid("MountOfNothing",
+				"The Kafka container of KafkaNodePool %s mounts a volume %s, which is not in the volumes of the pod's template", pool, m.Name)
 		}
 	}
 }

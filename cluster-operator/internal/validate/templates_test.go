@@ -22,9 +22,13 @@ func TestWrongTemplates(t *testing.T) {
 	expectErrors(t, []wrong{
 		reserved("label of ours on pods", `kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {strimzi.io/name: a, team: b}}}}}}}`,
 			"strimzi.io/name", "Kafka c"),
-		reserved("annotation of ours on a Service", `kafka: {spec: {kafka: {template: {bootstrapService: {metadata: {annotations: {strimzi.io/discovery: a}}}}}}}`, "strimzi.io/discovery", "Kafka c"),
-		reserved("label of ours on a Deployment", `kafka: {spec: {entityOperator: {template: {deployment: {metadata: {labels: {strimzi.io/kind: a}}}}}}}`, "strimzi.io/kind", "Kafka c"),
-		reserved("label of ours in a pool", `pools: {broker: {spec: {template: {podSet: {metadata: {labels: {strimzi.io/a: b}, annotations: {strimzi.io/c: d}}}}}}}`,
+		reserved("annotation of ours on a Service",
+			`kafka: {spec: {kafka: {template: {bootstrapService: {metadata: {annotations: {strimzi.io/discovery: a}}}}}}}`,
+			"strimzi.io/discovery", "Kafka c"),
+		reserved("label of ours on a Deployment",
+			`kafka: {spec: {entityOperator: {template: {deployment: {metadata: {labels: {strimzi.io/kind: a}}}}}}}`, "strimzi.io/kind", "Kafka c"),
+		reserved("label of ours in a pool",
+			`pools: {broker: {spec: {template: {podSet: {metadata: {labels: {strimzi.io/a: b}, annotations: {strimzi.io/c: d}}}}}}}`,
 			"strimzi.io/a, strimzi.io/c", "KafkaNodePool broker"),
 		{name: "volume name", changes: pod(`{name: My_Volume, emptyDir: {}}`), code: "VolumeName",
 			message: "Volume names [My_Volume] are invalid and do not match the pattern " + pattern + " (KafkaNodePool broker)"},
@@ -52,7 +56,8 @@ func TestWrongTemplates(t *testing.T) {
 		{name: "mount of nothing", changes: mount(`{name: a, emptyDir: {}}`, `{name: b, mountPath: /mnt/b}`), code: "MountOfNothing",
 			message: "The Kafka container of KafkaNodePool broker mounts a volume b, which is not in the volumes of the pod's template"},
 		{name: "a pool's template without the volumes that the Kafka object's container mounts", changes: `
-kafka: {spec: {kafka: {template: {pod: {volumes: [{name: a, emptyDir: {}}]}, kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}]}}}}}
+kafka: {spec: {kafka: {template: {pod: {volumes: [{name: a, emptyDir: {}}]},
+  kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}]}}}}}
 pools: {broker: {spec: {template: {pod: {priorityClassName: high}}}}}`, code: "MountOfNothing",
 			message: "The Kafka container of KafkaNodePool broker mounts a volume a, which is not in the volumes of the pod's template"},
 	})
@@ -60,7 +65,8 @@ pools: {broker: {spec: {template: {pod: {priorityClassName: high}}}}}`, code: "M
 
 func TestGoodTemplates(t *testing.T) {
 	got := Validate(input(t, `
-kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {app.kubernetes.io/name: a}}, volumes: [{name: a, emptyDir: {}}], templatedVolumes: [{name: b, secret: {secretName: "s-{nodeId}"}}]},
+kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {app.kubernetes.io/name: a}}, volumes: [{name: a, emptyDir: {}}],
+  templatedVolumes: [{name: b, secret: {secretName: "s-{nodeId}"}}]},
   kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt}]}}}}}`))
 	NewWithT(t).Expect(got).To(Equal(Result{}))
 }

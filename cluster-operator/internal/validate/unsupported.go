@@ -48,7 +48,8 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 	return []unsupportedField{
 		{"spec.cruiseControl", spec.CruiseControl != nil, "no Cruise Control is run"},
 		{"spec.kafkaExporter", spec.KafkaExporter != nil, "no Kafka Exporter is run"},
-		{"spec.kafka.tieredStorage", c.TieredStorage != nil, "configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"},
+		{"spec.kafka.tieredStorage", c.TieredStorage != nil,
+			"configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"},
 		{"spec.kafka.jmxOptions", c.JmxOptions != nil, "JMX is not opened"},
 		{"spec.kafka.metricsConfig", c.MetricsConfig != nil, "nodes have no exporter of metrics"},
 		{"spec.kafka.quotas", c.Quotas != nil, "set quotas by Kafka's own tools"},
@@ -71,7 +72,9 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 func (f *findings) unsupportedListener(i int, l v1.Listener) {
 	switch l.Type {
 	case v1.ListenerRoute:
-		f.invalid("RouteUnsupported", "The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster %s using routes is not possible.", f.Kafka.Name)
+		f.invalid("RouteUnsupported",
+			"The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster %s using routes is not possible.",
+			f.Kafka.Name)
 	case v1.ListenerTLSRoute:
 		f.fail("TLSRouteUnsupported", v1.ReasonUnsupportedField,
 			"listener %s is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress", l.Name)

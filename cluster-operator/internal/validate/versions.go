@@ -37,7 +37,8 @@ func (f *findings) metadataVersion(version, text string) {
 	case err != nil:
 		f.invalid("MetadataVersionInvalid", "Metadata version %s is invalid", text)
 	case ownErr == nil && metadata > own:
-		f.invalid("MetadataVersionTooNew", "Metadata version %s is newer than Kafka %s, which supports metadata versions up to %s: use a newer .spec.kafka.version first",
+		f.invalid("MetadataVersionTooNew",
+			"Metadata version %s is newer than Kafka %s, which supports metadata versions up to %s: use a newer .spec.kafka.version first",
 			text, version, own)
 	}
 }
@@ -54,7 +55,8 @@ func tooOld(text string) bool {
 func (f *findings) versionChange(version string) {
 	if f.Running.Unannotated {
 		f.fail("VersionUnknown", v1.ReasonKafkaUpgrade,
-			"Kafka Pods exist, but do not contain the strimzi.io/kafka-version annotation to detect their version. Kafka upgrade cannot be detected.")
+			"Kafka Pods exist, but do not contain the strimzi.io/kafka-version annotation to detect their version. Kafka upgrade cannot be "+
+				"detected.")
 		return
 	}
 	if len(f.Running.Versions) == 0 {

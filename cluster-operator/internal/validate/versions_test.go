@@ -31,7 +31,8 @@ func TestWrongVersions(t *testing.T) {
 		{name: "metadataVersion much too old", changes: `kafka: {spec: {kafka: {metadataVersion: "2.8"}}}`, code: "MetadataVersionTooOld",
 			message: "The oldest supported metadata version is 3.3-IV3"},
 		{name: "metadataVersion too new", changes: `kafka: {spec: {kafka: {version: 4.2.1}}}`, code: "MetadataVersionTooNew",
-			message: "Metadata version 4.3-IV0 is newer than Kafka 4.2.1, which supports metadata versions up to 4.2-IV1: use a newer .spec.kafka.version first"},
+			message: "Metadata version 4.3-IV0 is newer than Kafka 4.2.1, which supports metadata versions up to 4.2-IV1: use a newer " +
+				".spec.kafka.version first"},
 		{name: "metadataVersion of a Kafka to come", changes: `kafka: {spec: {kafka: {metadataVersion: "9.9"}}}`, code: "MetadataVersionInvalid",
 			message: "Metadata version 9.9 is invalid"},
 		{name: "upgrade, metadata ahead", facts: running("4.3-IV0", "4.2.1"), code: "UpgradeMetadataAhead", reason: upgrade,
@@ -40,14 +41,17 @@ func TestWrongVersions(t *testing.T) {
 			message: "The current metadata version (4.2-IV1) has to be lower or equal to the Kafka broker version we upgrade from (3.9.1)"},
 		{name: "downgrade below the metadata", changes: `kafka: {spec: {kafka: {version: 4.2.0, metadataVersion: 4.2-IV1}}}`,
 			facts: running("4.3-IV0", "4.3.1"),
-			code:  "DowngradeBelowMetadata", reason: upgrade, message: "The current metadata version (4.3-IV0) has to be lower or equal to the Kafka broker version we are downgrading to (4.2.0)"},
+			code:  "DowngradeBelowMetadata", reason: upgrade,
+			message: "The current metadata version (4.3-IV0) has to be lower or equal to the Kafka broker version we are downgrading to (4.2.0)"},
 		{name: "downgrade while the metadata version is not known", changes: `kafka: {spec: {kafka: {version: 4.2.0, metadataVersion: 4.2-IV1}}}`,
 			facts: running("", "4.3.1"),
 			code:  "DowngradeOfUnknownMetadata", reason: upgrade,
-			message: `The current metadata version is not known (""), so that Kafka can't be taken back from 4.3.1 to 4.2.0. It is read from the brokers: see that they can be reached`},
+			message: `The current metadata version is not known (""), so that Kafka can't be taken back from 4.3.1 to 4.2.0. It is read from the ` +
+				`brokers: see that they can be reached`},
 		{name: "pods without annotation", facts: func(in *Input) { in.Running = &Running{Unannotated: true} }, code: "VersionUnknown",
-			reason:  upgrade,
-			message: "Kafka Pods exist, but do not contain the strimzi.io/kafka-version annotation to detect their version. Kafka upgrade cannot be detected."},
+			reason: upgrade,
+			message: "Kafka Pods exist, but do not contain the strimzi.io/kafka-version annotation to detect their version. Kafka upgrade cannot " +
+				"be detected."},
 	})
 }
 

@@ -11,30 +11,36 @@ import (
 
 func TestAdvice(t *testing.T) {
 	single := func(pools string) string {
-		return "kafka: {spec: {kafka: {config: {default.replication.factor: 1, offsets.topic.replication.factor: 1, transaction.state.log.replication.factor: 1, transaction.state.log.min.isr: 1}}}}\npools: " + pools
+		return "kafka: {spec: {kafka: {config: {default.replication.factor: 1, offsets.topic.replication.factor: 1, " +
+			"transaction.state.log.replication.factor: 1, transaction.state.log.min.isr: 1}}}}\npools: " + pools
 	}
 	expectWarnings(t, []wrong{
 		{name: "default.replication.factor", changes: `kafka: {spec: {kafka: {config: {default.replication.factor: null}}}}`,
 			code: "NotReplicated", reason: "KafkaDefaultReplicationFactor",
-			message: "default.replication.factor option is not configured. It defaults to 1 which does not guarantee reliability and availability. You should configure this option in .spec.kafka.config."},
+			message: "default.replication.factor option is not configured. It defaults to 1 which does not guarantee reliability and " +
+				"availability. You should configure this option in .spec.kafka.config."},
 		{name: "min.insync.replicas", changes: `kafka: {spec: {kafka: {config: {min.insync.replicas: null}}}}`, code: "NotReplicated",
-			reason:  "KafkaMinInsyncReplicas",
-			message: "min.insync.replicas option is not configured. It defaults to 1 which does not guarantee reliability and availability. You should configure this option in .spec.kafka.config."},
+			reason: "KafkaMinInsyncReplicas",
+			message: "min.insync.replicas option is not configured. It defaults to 1 which does not guarantee reliability and availability. You " +
+				"should configure this option in .spec.kafka.config."},
 		{name: "inter.broker.protocol.version", changes: `kafka: {spec: {kafka: {config: {inter.broker.protocol.version: "3.9"}}}}`,
 			code: "KeyOfZooKeeper", reason: "KafkaInterBrokerProtocolVersionInKRaft",
-			message: "inter.broker.protocol.version is not used in KRaft-based Kafka clusters and should be removed from the Kafka custom resource."},
+			message: "inter.broker.protocol.version is not used in KRaft-based Kafka clusters and should be removed from the Kafka custom " +
+				"resource."},
 		{name: "log.message.format.version", changes: `kafka: {spec: {kafka: {config: {log.message.format.version: "3.9"}}}}`,
 			code: "KeyOfZooKeeper", reason: "KafkaLogMessageFormatVersionInKRaft",
 			message: "log.message.format.version is not used in KRaft-based Kafka clusters and should be removed from the Kafka custom resource."},
 		{name: "one ephemeral broker", changes: single(`{broker: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`),
 			code: "SingleEphemeral", reason: "KafkaStorage",
-			message: "A Kafka cluster with a single broker node and ephemeral storage will lose topic messages after any restart or rolling update."},
+			message: "A Kafka cluster with a single broker node and ephemeral storage will lose topic messages after any restart or rolling " +
+				"update."},
 		{name: "one ephemeral controller", changes: `pools: {controller: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`,
 			code: "SingleEphemeral", reason: "KafkaStorage",
 			message: "A Kafka cluster with a single controller node and ephemeral storage will lose data after any restart or rolling update."},
 		{name: "two controllers", changes: `pools: {controller: {spec: {replicas: 2}}}`, code: "ControllerCount",
-			reason:  "KafkaKRaftControllerNodeCount",
-			message: "Running KRaft controller quorum with two nodes is not advisable as both nodes will be needed to avoid downtime. It is recommended that a minimum of three nodes are used."},
+			reason: "KafkaKRaftControllerNodeCount",
+			message: "Running KRaft controller quorum with two nodes is not advisable as both nodes will be needed to avoid downtime. It is " +
+				"recommended that a minimum of three nodes are used."},
 		{name: "four controllers", changes: `pools: {controller: {spec: {replicas: 4}}}`, code: "ControllerCount",
 			reason:  "KafkaKRaftControllerNodeCount",
 			message: "Running KRaft controller quorum with an odd number of nodes is recommended."},
@@ -49,7 +55,8 @@ kafka: {spec: {kafka: {config: {default.replication.factor: 2, transaction.state
 pools: {broker: {spec: {replicas: 2}}}`, code: "InternalTopicsWait", reason: "KafkaInternalTopicReplication",
 			message: "offsets.topic.replication.factor option is not configured. It defaults to 3, and this cluster has only 2 Kafka broker(s), " +
 				"so that consumer groups or transactions wait for ever. You should configure this option in .spec.kafka.config."},
-		{name: "ingress", changes: listening(`{name: a, port: 9094, type: ingress, tls: true, configuration: {bootstrap: {host: a}, hostTemplate: "{nodeId}.b"}}`), code: "IngressDeprecated",
+		{name: "ingress", changes: listening(`{name: a, port: 9094, type: ingress, tls: true, configuration: {bootstrap: {host: a}, ` +
+			`hostTemplate: "{nodeId}.b"}}`), code: "IngressDeprecated",
 			reason: "DeprecatedObjects", message: "ingress type listeners are deprecated."},
 	})
 }
@@ -84,7 +91,8 @@ func TestDeprecatedFields(t *testing.T) {
 			"spec.entityOperator.topicOperator.reconciliationIntervalSeconds", "and should now be configured as reconciliationIntervalMs"),
 		{name: "overrides", changes: `pools: {broker: {spec: {storage: {overrides: [{broker: 0, class: a}]}}}}`, code: "DeprecatedField",
 			reason: "DeprecatedFields",
-			message: "In resource KafkaNodePool(ns/broker) in API version kafka.strimzi.io/v1 the overrides property at path spec.storage has been deprecated " +
+			message: "In resource KafkaNodePool(ns/broker) in API version kafka.strimzi.io/v1 the overrides property at path spec.storage has " +
+				"been deprecated " +
 				"and should now be configured by one KafkaNodePool for each storage class."},
 	})
 }
@@ -120,7 +128,8 @@ func TestUnsupportedFields(t *testing.T) {
 			"the topic operator is not written in Java"),
 		field(`kafka: {metadata: {annotations: {strimzi.io/internal-cluster-security: "{}"}}}`, kafka,
 			"metadata.annotations.strimzi.io/internal-cluster-security", "nodes always use TLS among themselves"),
-		field(listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: custom, sasl: true, secrets: [{secretName: s, key: k}]}}`), kafka,
+		field(listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: custom, sasl: true, secrets: [{secretName: s, `+
+			`key: k}]}}`), kafka,
 			"spec.kafka.listeners[0].authentication.secrets", "mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts"),
 		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer", "nodes have no init container"),
 		field(`pools: {broker: {spec: {template: {perPodRoute: {}}}}}`, pool, "spec.template.perPodRoute", "no Routes are made"),
@@ -129,13 +138,17 @@ func TestUnsupportedFields(t *testing.T) {
 
 func TestUnknownFields(t *testing.T) {
 	g := NewWithT(t)
-	raw := []byte(`{"metadata":{"namespace":"ns","name":"c"},"spec":{"broker":1,"kafka":{"kafkaVersion":"4.3.1","listener":[],"listeners":[{"name":"a","tcpPort":1}]},"cruiseControl":{"anything":1}}}`)
+	raw := []byte(`{"metadata":{"namespace":"ns","name":"c"},"spec":{"broker":1,
+		"kafka":{"kafkaVersion":"4.3.1","listener":[],"listeners":[{"name":"a","tcpPort":1}]},
+		"cruiseControl":{"anything":1}}}`)
 	problems, err := UnknownFields("Kafka", raw, &v1.Kafka{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(Equal([]Problem{
 		{"UnknownFields", "UnknownFields", "Resource Kafka(ns/c) contains object at path spec with an unknown property: broker"},
-		{"UnknownFields", "UnknownFields", "Resource Kafka(ns/c) contains object at path spec.kafka with unknown properties: kafkaVersion, listener"},
-		{"UnknownFields", "UnknownFields", "Resource Kafka(ns/c) contains object at path spec.kafka.listeners[0] with an unknown property: tcpPort"},
+		{"UnknownFields", "UnknownFields",
+			"Resource Kafka(ns/c) contains object at path spec.kafka with unknown properties: kafkaVersion, listener"},
+		{"UnknownFields", "UnknownFields",
+			"Resource Kafka(ns/c) contains object at path spec.kafka.listeners[0] with an unknown property: tcpPort"},
 	}))
 	_, err = UnknownFields("Kafka", []byte(`{"spec":7}`), &v1.Kafka{})
 	g.Expect(err).To(MatchError(ContainSubstring("Kafka: ")))
@@ -148,7 +161,8 @@ func TestUnknownFields(t *testing.T) {
 func TestTheResultDependsOnTheInputAlone(t *testing.T) {
 	g := NewWithT(t)
 	const everything = `
-kafka: {spec: {clusterCa: {validityDays: 1}, clientsCa: {validityDays: 1}, kafka: {config: {listeners: a, log.dirs: a, num.partitions: a, log.segment.bytes: a}}}}
+kafka: {spec: {clusterCa: {validityDays: 1}, clientsCa: {validityDays: 1},
+  kafka: {config: {listeners: a, log.dirs: a, num.partitions: a, log.segment.bytes: a}}}}
 pools: {broker: {spec: {storage: {size: 1GB}}}, controller: {spec: {storage: {size: 1GB}}}}`
 	want := Validate(input(t, everything))
 	g.Expect(len(want.Errors)).To(BeNumerically(">=", 4))

@@ -41,8 +41,9 @@ func (p *provider) Plan(_ context.Context, r network.Request) ([]network.Object,
 	var objects []network.Object
 	for _, n := range r.Nodes {
 		s := &corev1.Service{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-			ObjectMeta: metav1.ObjectMeta{Name: n.Pod + "-dns", Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": p.host(n)}},
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+			ObjectMeta: metav1.ObjectMeta{Name: n.Pod + "-dns",
+				Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": p.host(n)}},
 			Spec: corev1.ServiceSpec{
 				ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{network.LabelPod: n.Pod},
 			},

@@ -120,13 +120,15 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 		p.program.Kill()
 		p.conn = nil
 		if wait := p.options.Pause - time.Since(p.started); wait > 0 {
-			return nil, fmt.Errorf("network provider %s ended; it is started again in %s", filepath.Base(p.options.Path), wait.Round(time.Millisecond))
+			return nil, fmt.Errorf("network provider %s ended; it is started again in %s", filepath.Base(p.options.Path),
+				wait.Round(time.Millisecond))
 		}
 	}
 	p.started = time.Now()
 	p.program = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: handshake(), Plugins: plugin.PluginSet{pluginName: &wire{}}, AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		Cmd: exec.Command(p.options.Path), StartTimeout: p.options.Deadline, AutoMTLS: true, //nolint:gosec,noctx // the operator's own setting; it outlives the call
+		StartTimeout: p.options.Deadline, AutoMTLS: true,
+		Cmd:         exec.Command(p.options.Path), //nolint:gosec,noctx // the operator's own setting; it outlives the call
 		SkipHostEnv: true, Logger: hclog.NewNullLogger(), Stderr: p.options.Stderr,
 	})
 	conn, err := dispense(p.program)

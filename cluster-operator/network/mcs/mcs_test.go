@@ -73,7 +73,8 @@ func TestWhatANodeWaitsFor(t *testing.T) {
 		observed []network.Object
 		want     string
 	}{
-		{"the API is not served", one("v1"), nil, "cluster east does not serve multicluster.x-k8s.io: install an implementation of the Multi-Cluster Services API there"},
+		{"the API is not served", one("v1"), nil,
+			"cluster east does not serve multicluster.x-k8s.io: install an implementation of the Multi-Cluster Services API there"},
 		{"not exported yet", served, nil, "ServiceExport my-cluster-kafka-brokers does not exist yet in cluster east"},
 		{"the export is refused", served, exported, "ServiceExport my-cluster-kafka-brokers in cluster east is not valid: no such Service"},
 	} {

@@ -29,7 +29,8 @@ func main() {
 func run(ctx context.Context) error {
 	bootstrap := flag.String("bootstrap", "localhost:9093", "a broker's address")
 	topic := flag.String("topic", "orders", "the topic, which exists")
-	authorities := flag.String("ca", ".", "the folder with the certificates (*.crt) of the CAs that brokers' certificates may be of; it is read at each connection")
+	authorities := flag.String("ca", ".",
+		"the folder with the certificates (*.crt) of the CAs that brokers' certificates may be of; it is read at each connection")
 	flag.Parse()
 	flow, err := traffic.Start(ctx, traffic.Options{
 		Bootstrap: []string{*bootstrap}, TLS: &tls.Config{MinVersion: tls.VersionTLS12},

@@ -138,7 +138,8 @@ func extract(in io.Reader) ([]group, error) {
 	return groups, nil
 }
 
-// tested returns the alerts that some test expects, and those that some test does not expect. What they are expected to point to has to be there.
+// tested returns the alerts that some test expects, and those that some test does not expect. What they are expected to point to has to be
+// there.
 func tested(root string, files []string) (fires, silent map[string]bool, findings []string, err error) {
 	fires, silent = map[string]bool{}, map[string]bool{}
 	for _, file := range files {
@@ -184,7 +185,8 @@ func checkTexts(root string, r rule) []string {
 // notInAnchors is what the anchor of a Markdown heading leaves out.
 var notInAnchors = regexp.MustCompile(`[^a-z0-9 _-]`)
 
-// checkRunbook looks for the page and the heading that an alert points to. Where a label chooses the heading, the tests have to name those there are.
+// checkRunbook looks for the page and the heading that an alert points to. Where a label chooses the heading, the tests have to name those
+// there are.
 func checkRunbook(root, alert, runbook string) []string {
 	page, anchor, _ := strings.Cut(runbook, "#")
 	text, err := os.ReadFile(filepath.Join(root, page))

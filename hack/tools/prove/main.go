@@ -91,7 +91,8 @@ func prove(out, only string, fuzzTime time.Duration) (bool, error) {
 		if p == nil {
 			continue
 		}
-		fmt.Printf("%-50s %12d %-12s %3d violations  %6s  seed %s\n    repeat: %s\n", p.Name, p.Count, j.what, p.Violations, time.Since(began).Round(time.Second), p.Seed, j.repeat(p.Seed))
+		fmt.Printf("%-50s %12d %-12s %3d violations  %6s  seed %s\n    repeat: %s\n", p.Name, p.Count, j.what, p.Violations,
+			time.Since(began).Round(time.Second), p.Seed, j.repeat(p.Seed))
 		line, err := json.Marshal(p)
 		if err != nil {
 			return false, err

@@ -88,7 +88,8 @@ func (r *roll) glance(ctx context.Context) (roller.Snapshot, roller.Progress, ro
 	policy := r.world.policy(s.At)
 	policy.Paused = paused
 	if len(s.Nodes) == 0 {
-		err = errors.Join(fmt.Errorf("no node of Kafka cluster %q was found in namespace %q: are its pods labelled strimzi.io/cluster=%s, and strimzi.io/broker-role or strimzi.io/controller-role?",
+		err = errors.Join(fmt.Errorf("no node of Kafka cluster %q was found in namespace %q: are its pods labelled strimzi.io/cluster=%s, and "+
+			"strimzi.io/broker-role or strimzi.io/controller-role?",
 			r.cluster.Name, r.cluster.Namespace, r.cluster.Name), r.world.unread(ctx, r.cluster))
 	}
 	return s, progress, policy, err

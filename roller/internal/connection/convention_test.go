@@ -84,7 +84,8 @@ func pair(t *testing.T) (authority, certificate, key string) {
 // conventional is a connection without addresses, to a cluster with these Secrets.
 func conventional(secrets ...client.Object) *Connection {
 	return &Connection{
-		Namespace: "kafka", Cluster: "my-cluster", Kafka: options.KafkaOptions{Settings: credentials.Settings{Protocol: credentials.ProtocolPlaintext}},
+		Namespace: "kafka", Cluster: "my-cluster",
+		Kafka:   options.KafkaOptions{Settings: credentials.Settings{Protocol: credentials.ProtocolPlaintext}},
 		Timeout: time.Second, Secrets: fake.NewClientBuilder().WithObjects(secrets...).Build(), Log: logr.Discard(),
 	}
 }
@@ -107,7 +108,8 @@ func TestCredentialsByConvention(t *testing.T) {
 	g.Expect(settings.Protocol).To(Equal(credentials.ProtocolPlaintext), "without both, the settings count")
 
 	_, _, err = conventional(ca).credentials(t.Context())
-	g.Expect(err).To(MatchError("Secret my-cluster-cluster-operator-certs in namespace kafka with certificates was configured but is missing."))
+	g.Expect(err).To(MatchError("Secret my-cluster-cluster-operator-certs in namespace kafka with certificates was configured but is " +
+		"missing."))
 
 	forbidden := conventional()
 	forbidden.Secrets = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{

@@ -65,7 +65,9 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 	}
 	if text := stored.Data[progressKey]; text != "" {
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return roller.Progress{}, "", fmt.Errorf("the journal in ConfigMap %s/%s can't be understood (delete it to begin anew, when no node is being restarted): %w", j.namespace, j.Name(), err)
+			return roller.Progress{}, "",
+				fmt.Errorf("the journal in ConfigMap %s/%s can't be understood (delete it to begin anew, when no node is being restarted): %w",
+					j.namespace, j.Name(), err)
 		}
 	}
 	j.seen = stored

@@ -162,7 +162,8 @@ func TestAJournalThatCannotBeReadIsNoBeginning(t *testing.T) {
 	g := NewWithT(t)
 	d := newDesk(configMap(ours, map[string]string{"progress": "{"}))
 	_, _, err := d.journal().Load(t.Context())
-	g.Expect(err).To(MatchError(ContainSubstring("the journal in ConfigMap kafka/my-cluster-roller can't be understood (delete it to begin anew")))
+	g.Expect(err).To(MatchError(ContainSubstring("the journal in ConfigMap kafka/my-cluster-roller can't be understood (delete it to begin " +
+		"anew")))
 	d.get = errors.New("the API server is away")
 	_, _, err = d.journal().Load(t.Context())
 	g.Expect(err).To(MatchError("the journal can't be read: the API server is away"))

@@ -47,7 +47,8 @@ func TestTwoRollersExcludeEachOther(t *testing.T) {
 	now = now.Add(time.Minute)
 	g.Expect(deployment.Verify(t.Context())).To(MatchError(ContainSubstring("has expired")), "who slept does not act")
 	g.Expect(command.Acquire(t.Context())).To(Succeed())
-	g.Expect(deployment.Verify(t.Context())).To(MatchError(ContainSubstring("another roller works on this Kafka cluster: command holds Lease kafka/my-cluster-roller-leader")))
+	g.Expect(deployment.Verify(t.Context())).
+		To(MatchError(ContainSubstring("another roller works on this Kafka cluster: command holds Lease kafka/my-cluster-roller-leader")))
 	g.Expect(command.Release(t.Context())).To(Succeed())
 	g.Expect(deployment.Acquire(t.Context())).To(Succeed(), "at once")
 }

@@ -58,15 +58,17 @@ func New(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		clusters: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "clusters",
 			Help: "Kafka clusters that this replica rolls; 0 on one that does not lead"}),
-		inProgress:  gauge("nodes_under_way", "Nodes that were restarted and are not back"),
-		phase:       gauge("phase", "1 for the phase of the roll, 0 for the others", "phase"),
-		nodes:       gauge("nodes", "Nodes by what they need", "need"),
-		blocked:     gauge("blocked_nodes", "Nodes that need something and do not get it, by what keeps them; a node may be kept by several rules", "rule"),
+		inProgress: gauge("nodes_under_way", "Nodes that were restarted and are not back"),
+		phase:      gauge("phase", "1 for the phase of the roll, 0 for the others", "phase"),
+		nodes:      gauge("nodes", "Nodes by what they need", "need"),
+		blocked: gauge("blocked_nodes",
+			"Nodes that need something and do not get it, by what keeps them; a node may be kept by several rules", "rule"),
 		restarts:    counter("restarts_total", "Restarts by what came of them", "result"),
 		forced:      counter("forced_restarts_total", "Restarts before which a check could not be made, or was not needed"),
 		reconfigure: counter("reconfigurations_total", "Configurations changed without a restart, by what came of them", "result"),
 		catchUp:     gauge("replicas_to_catch_up", "Replicas of a restarted node that are not in sync yet", "node"),
-		looks:       counter("looks_total", "Looks at the cluster: decided, or failed, when nothing could be decided or what was decided could not be stored", "result"),
+		looks: counter("looks_total",
+			"Looks at the cluster: decided, or failed, when nothing could be decided or what was decided could not be stored", "result"),
 	}
 	registry.MustRegister(m.clusters, m.inProgress, m.phase, m.nodes, m.blocked, m.restarts, m.forced, m.reconfigure, m.catchUp, m.looks)
 	return m

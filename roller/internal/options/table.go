@@ -41,7 +41,8 @@ func (d *draft) scope() []settings.Setting {
 		{Env: envNamespace, DefaultDoc: "that of the context, for commands", Parse: settings.Into(&d.Namespaces, settings.ParseNamespaces),
 			Doc: "The namespace of the nodes' pods. `run` without a Kafka cluster takes several, with commas between, or `*` for all."},
 		{Env: envCluster, Flag: "cluster", DefaultDoc: "all, for run", Parse: settings.Into(&d.Cluster, settings.Text),
-			Doc: "The name of the Kafka cluster: the value of the label `strimzi.io/cluster`. Without, `run` serves all whose StrimziPodSets are annotated " +
+			Doc: "The name of the Kafka cluster: the value of the label `strimzi.io/cluster`. Without, `run` serves all whose StrimziPodSets are " +
+				"annotated " +
 				"`kafka-operators.io/rolled-by=roller`."},
 		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Flag: "maintenance-windows", DefaultDoc: "always",
 			Parse: settings.Into(&d.Windows, parseWindows),
@@ -95,7 +96,8 @@ func (d *draft) kafkaGroups() []settings.Group {
 		"The namespace of all Secrets named below. Unset: that of each Kafka cluster's nodes."
 	groups[0].Settings = append(groups[0].Settings, secrets,
 		settings.Setting{Env: envControllers, DefaultDoc: "derived", Added: true, Parse: settings.Into(&d.Controllers, settings.Bootstrap),
-			Doc: "Addresses of controllers, as `host:port` with commas between. Unset: by the cluster's name, if those of the brokers are; else the " +
+			Doc: "Addresses of controllers, as `host:port` with commas between. Unset: by the cluster's name, if those of the brokers are; else " +
+				"the " +
 				"brokers are asked about the quorum."})
 	groups[1].Settings = append(groups[1].Settings,
 		settings.Setting{Flag: "tls", Default: "false", Boolean: true, Parse: settings.Into(&d.kafka.Encrypt, settings.Bool),

@@ -11,7 +11,8 @@ import (
 )
 
 // autoCreateWarning is Strimzi's text (docs/decisions/kafkas-words.md).
-const autoCreateWarning = "It is recommended that auto.create.topics.enable is set to 'false' to avoid races between the operator and Kafka applications auto-creating topics"
+const autoCreateWarning = "It is recommended that auto.create.topics.enable is set to 'false' to avoid races between the operator and " +
+	"Kafka applications auto-creating topics"
 
 const autoCreateKey = "auto.create.topics.enable"
 
@@ -36,7 +37,8 @@ func (r *review) Start(ctx context.Context) error {
 		case err == nil:
 			return nil
 		case !kafka.IsRetriable(err):
-			logging.Warn(r.log, "The configuration of the brokers could not be reviewed; set STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW=true if it is not meant to be", "error", err.Error())
+			logging.Warn(r.log, "The configuration of the brokers could not be reviewed; set STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW=true if it is not "+
+				"meant to be", "error", err.Error())
 			return nil
 		}
 		logging.Warn(r.log, "Kafka does not answer yet, waiting for it", "error", err.Error(), "nextTry", wait.String())

@@ -18,7 +18,8 @@ func TestObjectsThatWaitAreLookedAtWhenTheLoginWorksAgain(t *testing.T) {
 	w.create("a")
 	w.create("b")
 	for _, name := range []string{"a", "b"} {
-		w.Eventually(func() *v1.KafkaTopic { return w.get(name) }).Should(haveCondition(HavePrefix("Ready=False KafkaError: SaslAuthenticationException: ")))
+		w.Eventually(func() *v1.KafkaTopic { return w.get(name) }).
+			Should(haveCondition(HavePrefix("Ready=False KafkaError: SaslAuthenticationException: ")))
 	}
 	w.Expect(w.readyNames()).To(BeEmpty())
 	w.kafka.hook(nil)

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	deletedWasTold     = "Normal Deleted: Deleted topic 'a'"
-	keptWasTold        = "Warning DeletionDisabled: Topic 'a' stays in Kafka, unmanaged: topic deletion is disabled there (delete.topic.enable=false)"
+	deletedWasTold = "Normal Deleted: Deleted topic 'a'"
+	keptWasTold    = "Warning DeletionDisabled: Topic 'a' stays in Kafka, unmanaged: topic deletion is disabled there " +
+		"(delete.topic.enable=false)"
 	deletionIsDisabled = "TopicDeletionDisabledException: Topic deletion is disabled."
 )
 
@@ -168,7 +169,8 @@ func TestWhereKafkaHasDeletionDisabled(t *testing.T) {
 		w.Expect(w.exists("a")).To(BeFalse())
 		w.Expect(w.kafka.get("a")).NotTo(BeNil())
 		w.Expect(w.sink.took()).To(Equal([]string{keptWasTold}))
-		w.Expect(w.logged.took()).To(ConsistOf(ContainSubstring("Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller.")))
+		w.Expect(w.logged.took()).
+			To(ConsistOf(ContainSubstring("Unable to delete topic 'a' from Kafka because topic deletion is disabled on the Kafka controller.")))
 	})
 	t.Run("or both stay, as in Strimzi", func(t *testing.T) {
 		w := newWorld(t, func(s *setup) { s.KeepWhenDeletionDisabled = true })

@@ -6,7 +6,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-const forsaken = "The KafkaTopic is being deleted and holds the finalizer of a topic operator, and no operator has looked at it since: the selector of this one does not select it. " +
+const forsaken = "The KafkaTopic is being deleted and holds the finalizer of a topic operator, and no operator has looked at it since: " +
+	"the selector of this one does not select it. " +
 	`Select it again; to let it go and keep its topic, annotate it with strimzi.io/managed="false" as well`
 
 // ignore leaves an object alone, and tells if it hangs for that reason. It may be another operator's: so there is time for that one to look

@@ -152,11 +152,13 @@ func denyWrites(t *testing.T, c client.Client, name string) {
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-				Operations: []admissionv1.OperationType{admissionv1.Update},
-				Rule: admissionv1.Rule{APIGroups: []string{v1.GroupVersion.Group}, APIVersions: []string{"*"},
-					Resources: []string{"kafkatopics", "kafkatopics/status"}},
-			}}}},
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule: admissionv1.Rule{APIGroups: []string{v1.GroupVersion.Group}, APIVersions: []string{"*"},
+						Resources: []string{"kafkatopics", "kafkatopics/status"}},
+				},
+			}}},
 			Validations: []admissionv1.Validation{{Expression: "object.metadata.name != '" + name + "'", Message: "nobody touches this"}},
 		},
 	}

@@ -81,8 +81,8 @@ func TestWhatAnOperatorThatKnewNoClusterIDsMadeWhileTheyWereHidden(t *testing.T)
 	}})
 }
 
-// A random history found this, without finalizers. A read past the cache sees the object that took the place of another one, and the watch tells of the
-// other one's end only then.
+// A random history found this, without finalizers. A read past the cache sees the object that took the place of another one, and the watch
+// tells of the other one's end only then.
 func TestATopicStaysIfItsObjectWasSeenToBeReplacedBeforeTheWatchToldOfItsEnd(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 0, arg: 51728},

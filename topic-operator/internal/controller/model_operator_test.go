@@ -139,8 +139,8 @@ func (p *modelProcess) leads(context.Context) error {
 	return nil
 }
 
-// start starts a new process of the operator. Its cache is filled with the state after so many events. The one before ends, or, if the new one usurps
-// its place, was suspended and goes on with what it was at.
+// start starts a new process of the operator. Its cache is filled with the state after so many events. The one before ends, or, if the new
+// one usurps its place, was suspended and goes on with what it was at.
 func (w *model) start(o *modelOperator, known int, usurps bool) {
 	o.starts++
 	p := &modelProcess{w: w, op: o, life: o.starts, events: known,
@@ -155,7 +155,8 @@ func (w *model) start(o *modelOperator, known int, usurps bool) {
 	dropped := events.New(nil, events.Limits{}, func() {})
 	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, dropped, w.metrics, Options{
 		Selects: o.selects, Identity: &modelIdentity{p: p}, Claims: &modelClaims{p: p}, Interval: interval,
-		Leads: p.leads, Schema: &modelSchema{p: p}, UseFinalizers: w.config.finalizers, Ownership: ownership.Rules{OldestWins: w.config.oldestWins, BlockUnknown: w.config.blockUnknown}, Now: p.now,
+		Leads: p.leads, Schema: &modelSchema{p: p}, UseFinalizers: w.config.finalizers,
+		Ownership: ownership.Rules{OldestWins: w.config.oldestWins, BlockUnknown: w.config.blockUnknown}, Now: p.now,
 	})
 	if o.process != nil {
 		o.process.dead, o.process.leftAt = !usurps, o.leads
@@ -289,7 +290,10 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	}
 }
 
-func (p *modelProcess) reconcile(key types.NamespacedName) (result reconcile.Result, err error, ended bool) { //nolint:revive // the end is no error
+// reconcile makes one pass, and reports whether the process ended in it.
+//
+//nolint:revive // the end is no error
+func (p *modelProcess) reconcile(key types.NamespacedName) (result reconcile.Result, err error, ended bool) {
 	defer func() {
 		switch x := recover(); x.(type) {
 		case nil:

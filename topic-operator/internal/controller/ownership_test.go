@@ -296,7 +296,9 @@ func TestThePolicyRefusesAViolatorAndNobodyElse(t *testing.T) {
 	w.Expect(w.exists("a")).To(BeFalse())
 	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "what a namespace may not manage it may not delete")
 	w.Expect(w.kafka.took()).To(BeEmpty())
-	w.Expect(w.sink.took()).To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: by the namespace policy it is not for namespace '" + w.ns + "' to delete"))
+	w.Expect(w.sink.took()).
+		To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: by the namespace policy it is not for namespace '" +
+			w.ns + "' to delete"))
 }
 
 func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {

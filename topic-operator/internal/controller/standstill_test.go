@@ -16,7 +16,8 @@ func TestANewPausedKafkaTopicTouchesNothing(t *testing.T) {
 	w.Expect(w.get("a")).To(And(haveConditions("ReconciliationPaused=True"), observed(), claim("a", "")))
 	w.Expect(w.get("a").Finalizers).To(BeEmpty())
 	w.Expect(w.kafka.took()).To(BeEmpty())
-	w.Expect(w.sink.took()).To(Equal([]string{"Normal ReconciliationPaused: Reconciliation is paused by the annotation strimzi.io/pause-reconciliation"}))
+	w.Expect(w.sink.took()).
+		To(Equal([]string{"Normal ReconciliationPaused: Reconciliation is paused by the annotation strimzi.io/pause-reconciliation"}))
 	w.requests.took()
 	w.pass("a")
 	w.Expect(w.requests.took()).To(BeEmpty())

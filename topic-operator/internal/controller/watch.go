@@ -96,7 +96,8 @@ func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 }
 
 // newQueue returns controller-runtime's own queue, and shows the metrics how long it gets.
-func (r *Reconciler) newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func (r *Reconciler) newQueue(name string,
+	limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	q := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
 	r.queued = q.Len
 	return q
@@ -254,8 +255,8 @@ func (t *tombstones) put(key types.NamespacedName, kt *v1.KafkaTopic) {
 	t.objects[key] = kt
 }
 
-// ends notes that the watch tells of an object's end, and reports whether a pass has read the one that took its place already: a read past the cache may be
-// ahead of the watch.
+// ends notes that the watch tells of an object's end, and reports whether a pass has read the one that took its place already: a read past
+// the cache may be ahead of the watch.
 func (t *tombstones) ends(key types.NamespacedName, uid types.UID) (replaced bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

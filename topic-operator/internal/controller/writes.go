@@ -76,7 +76,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	} else {
 		r.memory.forgetMismatch(p.kt.UID) // whatever was told is overwritten
 	}
-	if o.Claimed != nil && after.TopicID == o.Claimed.ID.String() { // a paused object learns the name alone, one of another cluster learns nothing
+	// a paused object learns the name alone, one of another cluster learns nothing
+	if o.Claimed != nil && after.TopicID == o.Claimed.ID.String() {
 		r.memory.claimStored(p.kt.UID)
 	}
 	r.tellTransition(p, ref, before, o)

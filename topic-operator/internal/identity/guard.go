@@ -225,7 +225,8 @@ func (g *Guard) learned(id string) {
 	case id != g.own.ID && id != g.own.Answering:
 		g.own.Answering = id
 		log.Error(fmt.Errorf("the brokers answer as cluster '%s', not as '%s'", id, g.own.ID),
-			"The Kafka cluster changed while the operator was running: nothing is changed in Kafka until the operator's own cluster answers again, or the operator is restarted. Check the bootstrap address")
+			"The Kafka cluster changed while the operator was running: nothing is changed in Kafka until the operator's own cluster answers "+
+				"again, or the operator is restarted. Check the bootstrap address")
 		g.options.Changed(true)
 	}
 }

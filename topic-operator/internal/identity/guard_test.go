@@ -128,7 +128,9 @@ func TestWithoutAnIDTheOperatorRunsOnUnprotectedAndArmsLater(t *testing.T) {
 	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{}))
 	armed, _, _, log := w.told()
 	g.Expect(armed).To(BeFalse())
-	g.Expect(log).To(And(ContainSubstring("level=WARN"), ContainSubstring(`msg="Unable to retrieve Kafka cluster ID. Cluster ID protection will be disabled"`), ContainSubstring("no broker answered")))
+	g.Expect(log).To(And(ContainSubstring("level=WARN"),
+		ContainSubstring(`msg="Unable to retrieve Kafka cluster ID. Cluster ID protection will be disabled"`),
+		ContainSubstring("no broker answered")))
 
 	w.Own(t.Context())
 	g.Expect(w.times()).To(Equal(1), "a pass does not wait for what has just failed")

@@ -75,7 +75,8 @@ func equal(t *testing.T, what string, got, want any) {
 
 const (
 	plainJAAS = `org.apache.kafka.common.security.plain.PlainLoginModule required username=\"foo\" password=\"bar\";`
-	oauthJAAS = `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=\"me\" clientSecret=\"hush\" scope=\"a b\" extension_logicalCluster=\"lc\";`
+	oauthJAAS = `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=\"me\" clientSecret=\"hush\" ` +
+		`scope=\"a b\" extension_logicalCluster=\"lc\";`
 )
 
 // The cases of Strimzi's TopicOperatorConfigTest, by their names. Where this operator deviates, the case says so.
@@ -195,7 +196,8 @@ func TestStrimziConfig(t *testing.T) {
 			// Strimzi's stops. Its cluster operator hands its own gates to every operator, of any version.
 			o, warnings := with("STRIMZI_FEATURE_GATES", "-NonExistingGate").parse(t)
 			equal(t, "gates", len(o.FeatureGates), 0)
-			equal(t, "warnings", warnings, []string{"STRIMZI_FEATURE_GATES: Unknown feature gate NonExistingGate found in the configuration; it has no effect"})
+			equal(t, "warnings", warnings,
+				[]string{"STRIMZI_FEATURE_GATES: Unknown feature gate NonExistingGate found in the configuration; it has no effect"})
 			with("STRIMZI_FEATURE_GATES", "Gate").fails(t, "Gate is not a valid feature gate configuration")
 		},
 		// Cruise Control has no effect as a whole, so its files are never looked at.
@@ -261,8 +263,9 @@ func TestAllErrorsAtOnce(t *testing.T) {
 		"STRIMZI_LOG_LEVEL":                       "loud",
 		"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "2m",
 		"STRIMZI_SASL_ENABLED":                    "true",
-		"STRIMZI_SASL_CUSTOM_CONFIG_JSON":         `{"sasl.mechanism":"OAUTHBEARER","sasl.kerberos.service.name":"SECRET-VALUE","sasl.jaas.config":"` + oauthJAAS + `"}`,
-		"STRIMZI_KAFKA_BOOTSTRAPSERVERS":          "localhost:9092",
+		"STRIMZI_SASL_CUSTOM_CONFIG_JSON": `{"sasl.mechanism":"OAUTHBEARER","sasl.kerberos.service.name":"SECRET-VALUE",` +
+			`"sasl.jaas.config":"` + oauthJAAS + `"}`,
+		"STRIMZI_KAFKA_BOOTSTRAPSERVERS": "localhost:9092",
 	}
 	_, warnings, err := Parse([]string{"--concurrency=none"}, e.env())
 	if err == nil {

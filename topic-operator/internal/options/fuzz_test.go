@@ -10,7 +10,8 @@ import (
 // FuzzParse: whatever the environment and the flags are, Parse does not panic, and what it accepts is valid and prints no secret.
 func FuzzParse(f *testing.F) {
 	f.Add("STRIMZI_NAMESPACE=a\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092", "--leader-elect")
-	f.Add("STRIMZI_NAMESPACE=*\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092,[::1]:1\nSTRIMZI_SASL_ENABLED=true\nSTRIMZI_SASL_MECHANISM=plain\nSTRIMZI_SASL_USERNAME=a\nSTRIMZI_SASL_PASSWORD=b", "")
+	f.Add("STRIMZI_NAMESPACE=*\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092,[::1]:1\nSTRIMZI_SASL_ENABLED=true\nSTRIMZI_SASL_MECHANISM=plain\n"+
+		"STRIMZI_SASL_USERNAME=a\nSTRIMZI_SASL_PASSWORD=b", "")
 	f.Add("STRIMZI_SASL_ENABLED=true\nSTRIMZI_SASL_CUSTOM_CONFIG_JSON={\"sasl.mechanism\":\"PLAIN\"}",
 		"--namespace=a\n--kafka-bootstrap-servers=k:1")
 	for env, c := range settingCases {

@@ -26,7 +26,8 @@ func TestCustomSASL(t *testing.T) {
 	}{
 		"PLAIN": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"` + plainJAAS + `"}`,
 			credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
-		"SCRAM": {`{"sasl.mechanism":"SCRAM-SHA-512","sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=foo password='b;a\"r';"}`,
+		"SCRAM": {`{"sasl.mechanism":"SCRAM-SHA-512","sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required ` +
+			`username=foo password='b;a\"r';"}`,
 			credentials.SASL{Mechanism: kafka.SASLScramSHA512, Username: "foo", Password: credentials.Conceal(`b;a"r`)}},
 		"a distribution's own prefix": {`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"kafkashaded.` + plainJAAS + `"}`,
 			credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")}},
@@ -38,7 +39,8 @@ func TestCustomSASL(t *testing.T) {
 			"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required ;",
 			"sasl.login.callback.handler.class":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"}`,
 			oauth(credentials.OAuth{ClientID: "me", ClientSecret: credentials.Conceal("hush"), Scope: "s"})},
-		"OAUTHBEARER as Strimzi's library has it": {`{"sasl.mechanism":"OAUTHBEARER","sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required` +
+		"OAUTHBEARER as Strimzi's library has it": {`{"sasl.mechanism":"OAUTHBEARER",` +
+			`"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required` +
 			` oauth.token.endpoint.uri=\"https://keycloak/token\" oauth.client.id=\"me\" oauth.client.secret=\"hush\";",
 			"sasl.login.callback.handler.class":"io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"}`,
 			oauth(credentials.OAuth{TokenEndpoint: "https://keycloak/token", ClientID: "me", ClientSecret: credentials.Conceal("hush")})},
@@ -78,9 +80,12 @@ func TestCustomSASLRefused(t *testing.T) {
 			"sasl.oauthbearer.scope does not belong to mechanism SCRAM-SHA-256"},
 		"unknown class": {`{` + oauth + `,"sasl.login.callback.handler.class":"my.Handler"}`,
 			"sasl.login.callback.handler.class names a Java class"},
-		"unknown option":          {`{` + scram + `,"sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=a password=b tokenauth=true;"}`, "not supported: tokenauth"},
-		"no credentials":          {`{` + scram + `}`, "SASL credentials are not set"},
-		"half of the credentials": {`{` + scram + `,"sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=a;"}`, "SASL credentials are not set"},
+		"unknown option": {`{` + scram +
+			`,"sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=a password=b tokenauth=true;"}`,
+			"not supported: tokenauth"},
+		"no credentials": {`{` + scram + `}`, "SASL credentials are not set"},
+		"half of the credentials": {`{` + scram +
+			`,"sasl.jaas.config":"org.apache.kafka.common.security.scram.ScramLoginModule required username=a;"}`, "SASL credentials are not set"},
 		"no secret": {`{"sasl.mechanism":"OAUTHBEARER",` + endpoint + `,"sasl.oauthbearer.client.credentials.client.id":"me"}`,
 			"SASL credentials are not set"},
 		"no endpoint":           {`{"sasl.mechanism":"OAUTHBEARER"}`, "sasl.oauthbearer.token.endpoint.url is not set"},
@@ -88,7 +93,9 @@ func TestCustomSASLRefused(t *testing.T) {
 		"endpoint in a file":    {`{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"file:///token"}`, "is not a URL"},
 		"the client twice": {`{` + oauth + `,"sasl.jaas.config":"` + strings.Replace(oauthJAAS, "hush", "other", 1) + `"}`,
 			"duplicate key: sasl.oauthbearer.client.credentials.client.secret and clientSecret"},
-		"reserved extension":          {`{` + oauth + `,"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required extension_auth=x;"}`, "not a valid SASL extension"},
+		"reserved extension": {`{` + oauth +
+			`,"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required extension_auth=x;"}`,
+			"not a valid SASL extension"},
 		"nested":                      {`{"sasl.mechanism":{"a":1}}`, "the value of sasl.mechanism is not a text"},
 		"null":                        {`{"sasl.mechanism":null}`, "the value of sasl.mechanism is not a text"},
 		"array":                       {`["sasl.mechanism"]`, "not a JSON object"},

@@ -41,10 +41,12 @@ func scopeSettings(d *draft) []settings.Setting {
 func topicSettings(d *draft) []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_USE_FINALIZERS", Default: "true", Boolean: true, Parse: settings.Into(&d.UseFinalizers, settings.Bool),
-			Doc: "Whether a deleted KafkaTopic stays until its topic is gone. Without, topics whose KafkaTopic is deleted while the operator is down stay in Kafka."},
+			Doc: "Whether a deleted KafkaTopic stays until its topic is gone. Without, topics whose KafkaTopic is deleted while the operator is " +
+				"down stay in Kafka."},
 		{Env: "STRIMZI_DELETION_DISABLED_POLICY", Default: string(DeletionDisabledRelease), Added: true,
 			Parse: settings.Into(&d.DeletionDisabled, settings.Choice("policy", DeletionDisabledRelease, DeletionDisabledKeep)),
-			Doc: "What becomes of a deleted KafkaTopic when the brokers refuse to delete topics (`delete.topic.enable=false`): `release` lets it go with a Warning " +
+			Doc: "What becomes of a deleted KafkaTopic when the brokers refuse to delete topics (`delete.topic.enable=false`): `release` lets it " +
+				"go with a Warning " +
 				"event and leaves the topic; `keep` keeps it with `Ready=False`, as Strimzi does."},
 		{Env: "STRIMZI_ALTERABLE_TOPIC_CONFIG", Default: alterableAll, Parse: settings.Into(&d.Alterable, readAlterable),
 			Doc: "Which topic configurations may be altered: `ALL`, `NONE`, or keys with commas between. Creation is not limited."},
@@ -61,15 +63,18 @@ func topicSettings(d *draft) []settings.Setting {
 func ownershipSettings(d *draft) []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_NAMESPACE_POLICY_FILE", DefaultDoc: "none", Added: true, Parse: settings.Into(&d.NamespacePolicyFile, settings.Text),
-			Doc: "A YAML file that says which namespaces may manage which topics. Followed while running. An illegal one stops the start, and is not taken over later. " +
+			Doc: "A YAML file that says which namespaces may manage which topics. Followed while running. An illegal one stops the start, and is " +
+				"not taken over later. " +
 				"Unset: every namespace may manage every topic."},
 		{Env: "STRIMZI_CONFLICT_POLICY", Default: string(ConflictRejectAll), Added: true,
 			Parse: settings.Into(&d.ConflictPolicy, settings.Choice("policy", ConflictRejectAll, ConflictOldestWins)),
-			Doc: "What becomes of several KafkaTopics that claim one topic: `reject-all` gives all of them `Ready=False` and leaves the topic alone; " +
+			Doc: "What becomes of several KafkaTopics that claim one topic: `reject-all` gives all of them `Ready=False` and leaves the topic " +
+				"alone; " +
 				"`oldest-wins` lets the oldest of them proceed, as Strimzi does."},
 		{Env: "STRIMZI_CLUSTER_ID_UNKNOWN_POLICY", Default: string(ClusterIDUnknownProceed), Added: true,
 			Parse: settings.Into(&d.ClusterIDUnknown, settings.Choice("policy", ClusterIDUnknownProceed, ClusterIDUnknownBlock)),
-			Doc: "What becomes of a deleted KafkaTopic while the Kafka cluster's id could not be fetched: `proceed` deletes its topic without comparing the ids of the clusters; " +
+			Doc: "What becomes of a deleted KafkaTopic while the Kafka cluster's id could not be fetched: `proceed` deletes its topic without " +
+				"comparing the ids of the clusters; " +
 				"`block-deletion` keeps it with `Ready=False` until the id is known."},
 	}
 }
@@ -81,7 +86,8 @@ func throughputSettings(d *draft) []settings.Setting {
 		{Env: "STRIMZI_MAX_BATCH_SIZE", Default: "500", Parse: settings.Into(&d.Batch.MaxSize, settings.Positive),
 			Doc: "How many topics go into one Kafka request at most. (Strimzi's default: 100.)"},
 		{Env: "STRIMZI_MAX_BATCH_LINGER_MS", Default: "0", Parse: settings.Into(&d.Batch.MaxLinger, settings.Millis(0)),
-			Doc: "How long a Kafka call waits for company at most, in milliseconds. 0: a lone call never waits, and calls gather only while a request is " +
+			Doc: "How long a Kafka call waits for company at most, in milliseconds. 0: a lone call never waits, and calls gather only while a " +
+				"request is " +
 				"under way. (Strimzi's default: 100, waited in full.)"},
 	}
 }
@@ -101,7 +107,8 @@ func withoutEffect(d *draft) []settings.Setting {
 	java := "There is no Java here. Use `GOMEMLIMIT`, `GOMAXPROCS` and `GODEBUG`."
 	return []settings.Setting{
 		{Env: envCruiseControl, Default: "false", Boolean: true, Parse: settings.Into(&d.cruiseControl, settings.Bool),
-			Doc: "`true` is answered by a WARN line: changing replication factors through Cruise Control is not supported yet, and a changed `spec.replicas` is reported in the status."},
+			Doc: "`true` is answered by a WARN line: changing replication factors through Cruise Control is not supported yet, and a changed " +
+				"`spec.replicas` is reported in the status."},
 		{Env: "STRIMZI_CRUISE_CONTROL_RACK_ENABLED", Parse: settings.Ignored, Doc: cruiseControl},
 		{Env: "STRIMZI_CRUISE_CONTROL_RACK_AWARE", Parse: settings.Ignored,
 			Doc: cruiseControl + " Strimzi's cluster operator sets it, and nothing reads it."},

@@ -13,8 +13,9 @@ import (
 // The ways out, for Events, logs, and the messages that no seed prescribes.
 const (
 	unmanageToRelease = `To let the KafkaTopic go and keep the topic, annotate it with strimzi.io/managed="false"`
-	moveCluster       = `Point the operator at the cluster it belongs to; or, if the KafkaTopic is to move to this cluster, annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
-	oneStays          = "Delete all but one of them: the topic stays"
+	moveCluster       = `Point the operator at the cluster it belongs to; or, if the KafkaTopic is to move to this cluster, annotate it ` +
+		`with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
+	oneStays = "Delete all but one of them: the topic stays"
 )
 
 // mismatch carries the literal message that alerts match.
@@ -31,7 +32,8 @@ func mismatch(o Object, current string) topic.Refusal {
 func (f Facts) anotherCluster() topic.Refusal {
 	if stored := f.Object.ClusterID; stored != "" && stored != f.Own.Answering {
 		r := mismatch(f.Object, f.Own.Answering)
-		r.Advice = "The Kafka cluster behind the bootstrap address changed while the operator was running: repair the address, or restart the operator"
+		r.Advice = "The Kafka cluster behind the bootstrap address changed while the operator was running: repair the address, or restart the " +
+			"operator"
 		return r
 	}
 	return topic.Refusal{Reason: v1.ReasonClusterMismatch,
@@ -43,8 +45,10 @@ func (f Facts) unknownCluster() topic.Refusal {
 	o := f.Object
 	if f.Own.Unstorable {
 		return topic.Refusal{Reason: v1.ReasonClusterIDUnknown,
-			Message: fmt.Sprintf("The CustomResourceDefinition of KafkaTopics drops status.clusterId, so that nothing proves that topic '%s' is its own "+
-				"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as this operator's CustomResourceDefinition is applied again. %s", o.Topic(), unmanageToRelease)}
+			Message: fmt.Sprintf("The CustomResourceDefinition of KafkaTopics drops status.clusterId, so that nothing proves that topic '%s' is "+
+				"its own "+
+				"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as this operator's CustomResourceDefinition is "+
+				"applied again. %s", o.Topic(), unmanageToRelease)}
 	}
 	return topic.Refusal{Reason: v1.ReasonClusterIDUnknown,
 		Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so that nothing proves that topic '%s' is its own "+
@@ -54,8 +58,10 @@ func (f Facts) unknownCluster() topic.Refusal {
 
 func doubtful(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
-		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops spec.managed, so that "+
-			"nobody can tell whether topic '%s' is still to be left alone. %s. To delete the topic as well, annotate it with strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
+		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops "+
+			"spec.managed, so that "+
+			"nobody can tell whether topic '%s' is still to be left alone. %s. To delete the topic as well, annotate it with "+
+			"strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
 }
 
 func retargeted(o Object) topic.Refusal {
@@ -64,7 +70,8 @@ func retargeted(o Object) topic.Refusal {
 		Advice: "Set spec.topicName back to '" + o.Topic() + "', or create another KafkaTopic for '" + o.Asks + "'"}
 }
 
-const takeOver = `If it is to take over what is here, annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
+const takeOver = `If it is to take over what is here, annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and ` +
+	`remove the annotation`
 
 func topicElsewhere(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
@@ -75,7 +82,8 @@ func topicElsewhere(o Object) topic.Refusal {
 
 func topicOfAnotherID(o Object, found kafka.TopicID) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
-		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', but topic '%s' has topicId '%s' in this Kafka cluster, and nothing says in which cluster the other one is",
+		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', but topic '%s' has topicId '%s' in this Kafka cluster, and nothing says in which "+
+			"cluster the other one is",
 			o.TopicID, o.Topic(), found), Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
 }
 

@@ -73,7 +73,8 @@ func check(file string, stdin io.Reader, stdout, stderr io.Writer) int {
 // explain describes who may manage a topic; or whether the namespaces may, if some are given.
 func explain(file, topicName string, namespaces []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !kafka.IsTopicName(topicName) {
-		fmt.Fprintf(stderr, "topic-operator: %q is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them\n", topicName)
+		fmt.Fprintf(stderr, "topic-operator: %q is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of "+
+			"them\n", topicName)
 		return exitTrouble
 	}
 	p, status := open(file, stdin, stderr)

@@ -24,7 +24,8 @@ note: Kubernetes allows no namespace 'kafka.cluster.admins': no dots, and at mos
 note: Kubernetes allows no namespace 'team.a': no dots, and at most 63 characters
 note: Kubernetes allows no namespace 'team.b': no dots, and at most 63 characters
 `},
-		"one that gives the other topics to nobody": {entries("b, topicNames: [x]", "a, topicNames: [z]", "b, topicNamePrefixes: [y]"), `The policy is legal.
+		"one that gives the other topics to nobody": {entries("b, topicNames: [x]", "a, topicNames: [z]", "b, topicNamePrefixes: [y]"),
+			`The policy is legal.
 namespaces: a, b
 prefixes: 1
 topic names: 2

@@ -65,13 +65,17 @@ func TestAViolationSaysWhoMayAndWhyAndWhatToDo(t *testing.T) {
 	without := strings.Replace(policyExample, "otherTopics: True", "otherTopics: False", 1)
 	for name, c := range map[string]struct{ policy, namespace, topic, want string }{
 		"a prefix": {policyExample, "team.b", "foo-app.x",
-			"Topic 'foo-app.x' can be managed from namespace 'team.a' only (namespace policy: prefix 'foo-app.'), not from 'team.b': move the KafkaTopic there, rename the topic, or change the policy"},
+			"Topic 'foo-app.x' can be managed from namespace 'team.a' only (namespace policy: prefix 'foo-app.'), not from 'team.b': move the " +
+				"KafkaTopic there, rename the topic, or change the policy"},
 		"a listed name": {policyExample, "team.a", "config-quux",
-			"Topic 'config-quux' can be managed from namespace 'team.b' only (namespace policy: topic name 'config-quux'), not from 'team.a': move the KafkaTopic there, rename the topic, or change the policy"},
+			"Topic 'config-quux' can be managed from namespace 'team.b' only (namespace policy: topic name 'config-quux'), not from 'team.a': " +
+				"move the KafkaTopic there, rename the topic, or change the policy"},
 		"the other topics": {policyExample, "team.a", "gee",
-			"Topic 'gee' can be managed from namespace 'kafka.cluster.admins' only (namespace policy: otherTopics), not from 'team.a': move the KafkaTopic there, rename the topic, or change the policy"},
+			"Topic 'gee' can be managed from namespace 'kafka.cluster.admins' only (namespace policy: otherTopics), not from 'team.a': move the " +
+				"KafkaTopic there, rename the topic, or change the policy"},
 		"nothing that matches": {without, "kafka.cluster.admins", "gee",
-			"Topic 'gee' can't be managed from namespace 'kafka.cluster.admins', nor from any other (namespace policy: no topic name and no prefix matches, and no namespace has otherTopics): rename the topic, or change the policy"},
+			"Topic 'gee' can't be managed from namespace 'kafka.cluster.admins', nor from any other (namespace policy: no topic name and no " +
+				"prefix matches, and no namespace has otherTopics): rename the topic, or change the policy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := legal(t, c.policy).Check(c.namespace, c.topic)

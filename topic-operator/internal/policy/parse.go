@@ -83,7 +83,8 @@ func (r *reader) list(root *yaml.Node) *yaml.Node {
 	list := fields[keyPolicy]
 	switch {
 	case list == nil || isNull(list) || list.Kind == yaml.SequenceNode && len(list.Content) == 0:
-		r.add("line %d: '%s' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE", root.Line, keyPolicy)
+		r.add("line %d: '%s' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset "+
+			"STRIMZI_NAMESPACE_POLICY_FILE", root.Line, keyPolicy)
 		return nil
 	case list.Kind != yaml.SequenceNode:
 		r.add("line %d: '%s' must be a list of namespaces, not %s", list.Line, keyPolicy, kind(list))

@@ -22,9 +22,13 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 		text string
 		want []string
 	}{
-		"an empty file":  {"", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
-		"only a comment": {"# nothing\n---\n", []string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
-		"not YAML":       {"policy: [", []string{"not YAML: line 1: did not find expected node content"}},
+		"an empty file": {"",
+			[]string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset " +
+				"STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"only a comment": {"# nothing\n---\n",
+			[]string{"the policy is empty: write the key 'policy' with a list of namespaces; to have no policy, unset " +
+				"STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"not YAML": {"policy: [", []string{"not YAML: line 1: did not find expected node content"}},
 		"a missing colon": {strings.Replace(policyExample, "topicNamePrefixes:\n  - quux", "topicNamePrefixes\n  - quux", 1),
 			[]string{"not YAML: line 10: could not find expected ':'"}},
 		"two documents": {entries("a") + "---\n" + entries("b"),
@@ -32,18 +36,26 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 		"a broken second one": {entries("a") + "---\nx: [", []string{"not YAML: line 4: did not find expected node content"}},
 		"text":                {"policy", []string{"line 1: the policy must be a mapping with the key 'policy', not text"}},
 		"no list":             {"policy: {a: b}", []string{"line 1: 'policy' must be a list of namespaces, not a mapping"}},
-		"a list of nobody":    {"policy: []", []string{"line 1: 'policy' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"a list of nobody": {"policy: []",
+			[]string{"line 1: 'policy' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset " +
+				"STRIMZI_NAMESPACE_POLICY_FILE"}},
 		"a ConfigMap": {"kind: ConfigMap\ndata: {}\n", []string{
 			"line 1: unknown key \"kind\": the policy has the key 'policy' only",
 			"line 2: unknown key \"data\": the policy has the key 'policy' only",
-			"line 1: 'policy' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset STRIMZI_NAMESPACE_POLICY_FILE"}},
-		"an entry that is text": {"policy: [a]", []string{"line 1: an entry of 'policy' must be a mapping with the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics', not text"}},
+			"line 1: 'policy' lists no namespace, so nobody could manage any topic: list some; to have no policy, unset " +
+				"STRIMZI_NAMESPACE_POLICY_FILE"}},
+		"an entry that is text": {"policy: [a]",
+			[]string{"line 1: an entry of 'policy' must be a mapping with the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics', " +
+				"not text"}},
 		"an unknown key": {entries("a, topicNamePrefix: [b]"), []string{
-			"line 2: unknown key \"topicNamePrefix\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' only"}},
+			"line 2: unknown key \"topicNamePrefix\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', " +
+				"'otherTopics' only"}},
 		"a key in other letters": {entries("a, topicnames: [b]"), []string{
-			"line 2: unknown key \"topicnames\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' only"}},
+			"line 2: unknown key \"topicnames\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' " +
+				"only"}},
 		"a merge key": {"policy:\n- &a {namespace: a}\n- {<<: *a}\n",
-			[]string{"line 3: unknown key \"<<\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' only", "line 3: an entry has no 'namespace': name the namespace that it is about"}},
+			[]string{"line 3: unknown key \"<<\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' " +
+				"only", "line 3: an entry has no 'namespace': name the namespace that it is about"}},
 		"an alias": {"policy:\n- {namespace: a, topicNames: &x [b]}\n- {namespace: c, topicNames: *x}\n",
 			[]string{"line 3: 'topicNames' must be a list, not an alias"}},
 		"a key twice": {"policy:\n- namespace: a\n  namespace: b\n",
@@ -54,7 +66,8 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 		"namespace without value": {entries(""), []string{"line 2: an entry has no 'namespace': name the namespace that it is about"}},
 		"namespace of a wrong type": {entries("[a]") + "- {namespace: 1}\n",
 			[]string{"line 2: 'namespace' must be text, not a list", "line 3: 'namespace' must be text, not a number: put it in quotes"}},
-		"an illegal namespace":     {entries("Team_A"), []string{"line 2: \"Team_A\" is not the name of a namespace: use lower-case letters, digits and -"}},
+		"an illegal namespace": {entries("Team_A"),
+			[]string{"line 2: \"Team_A\" is not the name of a namespace: use lower-case letters, digits and -"}},
 		"prefixes that are text":   {entries("a, topicNamePrefixes: b"), []string{"line 2: 'topicNamePrefixes' must be a list, not text"}},
 		"names that are a mapping": {entries("a, topicNames: {b: c}"), []string{"line 2: 'topicNames' must be a list, not a mapping"}},
 		"names that are no texts": {entries("a, topicNames: [1, 1.5, true, 2024-01-01, ~, [x], !own z]"), []string{
@@ -65,21 +78,27 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 			"line 2: a topic name must be text, not a value of type !own: put it in quotes"}},
 		"an empty prefix": {entries("a, topicNamePrefixes: ['']"),
 			[]string{"line 2: a prefix is empty: to give a namespace all topics that are not named elsewhere, set 'otherTopics: true'"}},
-		"an empty name": {entries("a, topicNames: ['']"), []string{"line 2: a topic name is empty: to give a namespace all topics that are not named elsewhere, set 'otherTopics: true'"}},
+		"an empty name": {entries("a, topicNames: ['']"),
+			[]string{"line 2: a topic name is empty: to give a namespace all topics that are not named elsewhere, set 'otherTopics: true'"}},
 		"a wildcard": {entries("a, topicNamePrefixes: [b*], topicNames: ['c d']"), []string{
 			"line 2: \"b*\" can't be a prefix: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone",
-			"line 2: \"c d\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone"}},
+			"line 2: \"c d\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' " +
+				"alone"}},
 		"names that Kafka reserves": {entries("a, topicNames: [., ..]"), []string{
-			"line 2: \".\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone",
-			"line 2: \"..\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone"}},
+			"line 2: \".\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' " +
+				"alone",
+			"line 2: \"..\" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' " +
+				"alone"}},
 		"other topics as text": {entries("a, otherTopics: 'true'"), []string{"line 2: 'otherTopics' must be true or false, not text"}},
 		"other topics as a no": {entries("a, otherTopics: yes"), []string{"line 2: 'otherTopics' must be true or false, not text"}},
 		"other topics as a lie": {entries("a, otherTopics: !!bool maybe"),
 			[]string{"line 2: 'otherTopics' must be true or false, not true or false"}},
 		"problems of all kinds": {"policy:\n- {namespace: A}\n- {namespace: b, topicNames: [x, y*], topicNamePrefixes: [x]}\n", []string{
 			`line 2: "A" is not the name of a namespace: use lower-case letters, digits and -`,
-			`line 3: "y*" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' alone`,
-			"prefix 'x' of namespace 'b' (line 3) is a prefix of topic name 'x' of namespace 'b' (line 3): leave out the name, which the prefix covers"}},
+			`line 3: "y*" can't be a topic name: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them, and neither '.' nor '..' ` +
+				`alone`,
+			"prefix 'x' of namespace 'b' (line 3) is a prefix of topic name 'x' of namespace 'b' (line 3): leave out the name, which the prefix " +
+				"covers"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if found := illegal(t, c.text); !slices.Equal(found.Problems, c.want) || found.More != 0 {
@@ -142,16 +161,19 @@ func TestEachOffendingPairIsNamed(t *testing.T) {
 		want []string
 	}{
 		"prefixes of two namespaces": {entries("a, topicNamePrefixes: [foo-app.]", "b, topicNamePrefixes: [foo-]"), []string{
-			"prefix 'foo-' of namespace 'b' (line 3) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, also within one namespace"}},
+			"prefix 'foo-' of namespace 'b' (line 3) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, also " +
+				"within one namespace"}},
 		"prefixes of one namespace": {entries("a, topicNamePrefixes: [foo-, foo-app.]"), []string{
-			"prefix 'foo-' of namespace 'a' (line 2) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, also within one namespace"}},
+			"prefix 'foo-' of namespace 'a' (line 2) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, also " +
+				"within one namespace"}},
 		"equal prefixes": {entries("b, topicNamePrefixes: [x]", "a, topicNamePrefixes: [x]", "a, topicNamePrefixes: [x]"), []string{
 			"prefix 'x' of namespace 'a' (line 3) stands again at namespace 'a' (line 4): list a prefix once",
 			"prefix 'x' of namespace 'a' (line 3) stands again at namespace 'b' (line 2): list a prefix once",
 			"prefix 'x' of namespace 'a' (line 4) stands again at namespace 'b' (line 2): list a prefix once"}},
 		"a prefix and listed names": {entries("a, topicNamePrefixes: [x], topicNames: [x1]", "b, topicNames: [x, y]"), []string{
 			"prefix 'x' of namespace 'a' (line 2) is a prefix of topic name 'x' of namespace 'b' (line 3): no listed name may begin with a prefix",
-			"prefix 'x' of namespace 'a' (line 2) is a prefix of topic name 'x1' of namespace 'a' (line 2): leave out the name, which the prefix covers"}},
+			"prefix 'x' of namespace 'a' (line 2) is a prefix of topic name 'x1' of namespace 'a' (line 2): leave out the name, which the prefix " +
+				"covers"}},
 		"a name that two namespaces list": {entries("b, topicNames: [x]", "a, topicNames: [x, x]"), []string{
 			"topic name 'x' of namespace 'a' (line 3) is listed again at namespace 'b' (line 2): only one namespace may list a topic name"}},
 		"other topics of three namespaces": {entries("b, otherTopics: true", "a, otherTopics: true", "c, otherTopics: true"), []string{

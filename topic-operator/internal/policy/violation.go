@@ -18,10 +18,12 @@ type Violation struct {
 // message.
 func (v *Violation) Message() string {
 	if v.Rule == RuleNone {
-		return fmt.Sprintf("Topic '%s' can't be managed from namespace '%s', nor from any other (namespace policy: %s): rename the topic, or change the policy",
+		return fmt.Sprintf("Topic '%s' can't be managed from namespace '%s', nor from any other (namespace policy: %s): rename the topic, or "+
+			"change the policy",
 			v.Topic, v.Namespace, because(v.Rule, v.Entry))
 	}
-	return fmt.Sprintf("Topic '%s' can be managed from namespace '%s' only (namespace policy: %s), not from '%s': move the KafkaTopic there, rename the topic, or change the policy",
+	return fmt.Sprintf("Topic '%s' can be managed from namespace '%s' only (namespace policy: %s), not from '%s': move the KafkaTopic "+
+		"there, rename the topic, or change the policy",
 		v.Topic, v.Owner, because(v.Rule, v.Entry), v.Namespace)
 }
 

@@ -24,8 +24,8 @@ const Subcommand = "release"
 // Usage describes how to call the subcommand.
 const Usage = `topic-operator release --namespace NAMESPACE [--selector LABELS] [--all] [--yes] [--kubeconfig FILE] [--context NAME]
     Removes the operator's finalizer from the KafkaTopics in NAMESPACE that are being deleted, for a namespace that hangs in Terminating
-    because its operator is gone. Their topics stay in Kafka. Shows them first, and asks. With --all also from those that are not being deleted;
-    an operator that still runs puts it back there.
+    because its operator is gone. Their topics stay in Kafka. Shows them first, and asks. With --all also from those that are not being
+    deleted; an operator that still runs puts it back there.
 Exit status: 0 done, or nothing to do; 1 not done, or not for all; 2 wrong usage.
 `
 

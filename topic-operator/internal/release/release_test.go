@@ -218,7 +218,8 @@ func TestWhatIsInATerminatingNamespaceIsReleased(t *testing.T) {
 
 			w.Expect(w.finalizers(doomed)).To(Equal(map[string]string{"plain": "", "shared": foreign, "others": v1.FinalizerTopicOperator}))
 			w.Expect(w.finalizers(stays)).To(Equal(before))
-			w.Expect(strings.Count(log.String(), "Released a KafkaTopic because its namespace is being deleted; its topic stays in Kafka")).To(Equal(3), log.String())
+			w.Expect(strings.Count(log.String(), "Released a KafkaTopic because its namespace is being deleted; its topic stays in Kafka")).
+				To(Equal(3), log.String())
 			w.Expect(log.String()).To(ContainSubstring("KafkaTopic=" + doomed + "/shared topic=shared"))
 		})
 	}

@@ -127,7 +127,9 @@ func (w *Watcher) unread(err error) {
 	defer w.mu.Unlock()
 	if !w.blind {
 		w.blind = true
-		logging.Warn(w.options.Log, "The schema of KafkaTopics can't be read from the API server; whether status.clusterId is kept is found out when it is written", "error", err.Error())
+		logging.Warn(w.options.Log,
+			"The schema of KafkaTopics can't be read from the API server; whether status.clusterId is kept is found out when it is written",
+			"error", err.Error())
 	}
 }
 
@@ -140,7 +142,9 @@ func (w *Watcher) learned(found published) {
 	w.mu.Unlock()
 	switch {
 	case !found.managed && !told:
-		w.options.Log.Error(errDropsManaged, "Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed says that a KafkaTopic is unmanaged")
+		w.options.Log.Error(errDropsManaged,
+			"Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed says that a KafkaTopic is "+
+				"unmanaged")
 	case found.managed && told:
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps spec.managed again")
 	}
@@ -170,7 +174,9 @@ func (w *Watcher) set(keeps bool, path string) {
 	if keeps {
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps status.clusterId again: cluster id protection is armed")
 	} else {
-		w.options.Log.Error(errDropsClusterID, "Cluster ID protection is disabled: KafkaTopics of another Kafka cluster can't be told from those of this one. Apply this operator's CustomResourceDefinition again")
+		w.options.Log.Error(errDropsClusterID,
+			"Cluster ID protection is disabled: KafkaTopics of another Kafka cluster can't be told from those of this one. Apply this operator's "+
+				"CustomResourceDefinition again")
 	}
 	w.options.Changed(keeps)
 }

@@ -51,7 +51,8 @@ func TestDesiredRefusals(t *testing.T) {
 		"shouldFailTheReconciliationWithUnexpectedConfig": {`{"config":{"retention.ms":{"a":1}}}`,
 			`InternalError: Invalid value for topic config 'retention.ms': {"a":1}`},
 		"a name that is none": {`{"topicName":"a b"}`,
-			"KafkaError: InvalidTopicException: Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
+			"KafkaError: InvalidTopicException: Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', " +
+				"'_' and '-'"},
 		"a name that is too long": {`{"topicName":"` + strings.Repeat("x", 70_000) + `"}`,
 			"KafkaError: InvalidTopicException: Topic name is invalid: the length of '" + strings.Repeat("x", 253) +
 				"...' is longer than the max allowed length 249"},

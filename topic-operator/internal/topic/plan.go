@@ -161,7 +161,9 @@ func (p Plan) KeptWarning(name string) []Refusal {
 	if len(p.Kept) == 0 {
 		return nil
 	}
-	return []Refusal{{Reason: v1.ReasonInvalidConfig, Message: fmt.Sprintf("Topic '%s' is Kafka's own, and keeps what Kafka set on it, although spec.config does not name it: %s", name, strings.Join(p.Kept, ", "))}}
+	return []Refusal{{Reason: v1.ReasonInvalidConfig,
+		Message: fmt.Sprintf("Topic '%s' is Kafka's own, and keeps what Kafka set on it, although spec.config does not name it: %s", name,
+			strings.Join(p.Kept, ", "))}}
 }
 
 // listReplicas describes how many replicas partitions have: those of one number together, in the order of their first partition.

@@ -72,11 +72,14 @@ func TestCompare(t *testing.T) {
 		"another replication factor is refused": {want(2, 3), have(one, three), Rules{},
 			"refuse (Changing spec.replicas is not supported by the operator: partitions [0] have 1 replicas, not 3)"},
 		"each partition with its own number": {want(3, 4), have(one, three, one), Rules{},
-			"refuse (Changing spec.replicas is not supported by the operator: partitions [0, 2] have 1 replicas, partitions [1] have 3 replicas, not 4)"},
+			"refuse (Changing spec.replicas is not supported by the operator: partitions [0, 2] have 1 replicas, partitions [1] have 3 replicas, " +
+				"not 4)"},
 		"both refusals are told": {want(1, 3), have(one, one), Rules{},
-			"refuse (Decrease of spec.partitions is not supported by Kafka); refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
+			"refuse (Decrease of spec.partitions is not supported by Kafka); refuse (Changing spec.replicas is not supported by the operator: " +
+				"partitions [0, 1] have 1 replicas, not 3)"},
 		"a refused replication factor does not hold up": {want(3, 3, "retention.ms", "5"), have(one, one), Rules{},
-			"set retention.ms=5; raise partitions to 3; refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 3)"},
+			"set retention.ms=5; raise partitions to 3; refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 " +
+				"replicas, not 3)"},
 		"a key that may not be altered is left alone": {want(1, 1, "retention.ms", "5", "segment.ms", "6"),
 			have(one).with("cleanup.policy", "compact", kafka.SourceTopic), only("segment.ms"), "set segment.ms=6"},
 		"a throttle in the spec is set": {want(1, 1, "leader.replication.throttled.replicas", "*"), have(one), only(),
@@ -86,7 +89,8 @@ func TestCompare(t *testing.T) {
 		"set and unset travel in one change": {want(1, 1, "a", "1"), have(one).with("b", "2", kafka.SourceTopic), Rules{},
 			"set a=1, unset b"},
 		"a message names a bounded number of partitions": {want(30, 2), have(slices.Repeat([][]int32{one}, 30)...), Rules{},
-			"refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, and 10 more] have 1 replicas, not 2)"},
+			"refuse (Changing spec.replicas is not supported by the operator: partitions [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, " +
+				"16, 17, 18, 19, and 10 more] have 1 replicas, not 2)"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

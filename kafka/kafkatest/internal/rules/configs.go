@@ -110,7 +110,8 @@ func Config(key, value string) error {
 	culprit, why := definitions[key].refuse(value)
 	if strings.HasSuffix(key, ".replication.throttled.replicas") && !throttled.MatchString(value) {
 		culprit = "[" + strings.Join(strings.Split(value, ","), ", ") + "]"
-		why = key + " must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."
+		why = key + " must be the literal '*' or a list of replicas in the following format: " +
+			"[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 	}
 	if why != "" {
 		return kafka.NewError(kafka.CodeInvalidConfig, fmt.Sprintf("Invalid value %s for configuration %s: %s", culprit, key, why))

@@ -51,7 +51,8 @@ func NodeChange(change kafka.ConfigChange) error {
 	case len(frozen) > 0:
 		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("Cannot update these configs dynamically: [%s]", strings.Join(frozen, ", ")))
 	case len(single) > 0:
-		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("Cannot update these configs at default cluster level, broker id must be specified: [%s]", strings.Join(single, ", ")))
+		return kafka.NewError(kafka.CodeInvalidRequest,
+			fmt.Sprintf("Cannot update these configs at default cluster level, broker id must be specified: [%s]", strings.Join(single, ", ")))
 	}
 	for _, key := range keys {
 		if culprit, why := refuseNode(key, change.Set[key]); why != "" {

@@ -64,7 +64,8 @@ func (c Cluster) Placement(t kafka.NewTopic) (partitions int32, factor int16, er
 		return 0, 0, kafka.NewError(kafka.CodeInvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
 	case int(factor) > len(c.Brokers):
 		return 0, 0, kafka.NewError(kafka.CodeInvalidReplicationFactor, fmt.Sprintf(
-			"Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers have all their log directories cordoned.",
+			"Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are "+
+				"registered or some brokers have all their log directories cordoned.",
 			factor, factor, len(c.Brokers)))
 	}
 	return partitions, factor, nil
@@ -89,7 +90,8 @@ func (c Cluster) assigned(t kafka.NewTopic) (int32, int16, error) {
 		case len(replicas) == 0:
 			return refuse("The manual partition assignment includes an empty replica list.")
 		case len(replicas) != len(t.Assignments[0]):
-			return refuse("The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), len(t.Assignments[0]))
+			return refuse("The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous "+
+				"partitions, which have %d replica(s).", len(replicas), len(t.Assignments[0]))
 		}
 		for j, id := range replicas {
 			if slices.Contains(replicas[:j], id) {

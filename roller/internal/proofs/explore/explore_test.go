@@ -20,28 +20,51 @@ func ids(of ...roller.NodeID) []roller.NodeID { return of }
 
 // small are clusters all states of which are looked at in a moment.
 var small = []explore.Cluster{
-	{Name: "one combined node", Nodes: []roller.Roles{combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0)}}, Moves: -1, MaxUnavailable: 1, Crashes: 1, Faults: 1},
-	{Name: "two combined nodes", Nodes: []roller.Roles{combined, combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1},
-	{Name: "two brokers", Nodes: []roller.Roles{broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 2, Replicas: ids(1, 0)}}, Sticky: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1},
-	{Name: "three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
+	{Name: "one combined node", Nodes: []roller.Roles{combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0)}}, Moves: -1,
+		MaxUnavailable: 1, Crashes: 1, Faults: 1},
+	{Name: "two combined nodes", Nodes: []roller.Roles{combined, combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}},
+		Current: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1},
+	{Name: "two brokers", Nodes: []roller.Roles{broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)},
+		{MinISR: 2, Replicas: ids(1, 0)}}, Sticky: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1},
+	{Name: "three brokers", Nodes: []roller.Roles{broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
 	{Name: "three controllers", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Faults: 1},
-	{Name: "a move among three brokers", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(1), Moves: 2, MaxUnavailable: 3, Faults: 1},
-	{Name: "four brokers over two Kubernetes clusters", Nodes: []roller.Roles{broker, broker, broker, broker}, Places: []string{"", "", "east", "east"}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1, 2, 3)}}, Current: ids(1, 3), Moves: -1, MaxUnavailable: 3, Crashes: 1},
+	{Name: "a move among three brokers", Nodes: []roller.Roles{broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(1), Moves: 2, MaxUnavailable: 3, Faults: 1},
+	{Name: "four brokers over two Kubernetes clusters", Nodes: []roller.Roles{broker, broker, broker, broker},
+		Places: []string{"", "", "east", "east"}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1, 2, 3)}}, Current: ids(1, 3),
+		Moves: -1, MaxUnavailable: 3, Crashes: 1},
 }
 
 // large are those that take minutes.
 var large = []explore.Cluster{
-	{Name: "two combined nodes, both out of date", Nodes: []roller.Roles{combined, combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
-	{Name: "two brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 2, Replicas: ids(1, 0)}}, Sticky: ids(1), Moves: -1, MaxUnavailable: 2, Crashes: 1, Faults: 1},
-	{Name: "a move among three brokers that are all out of date", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: 2, MaxUnavailable: 3, Faults: 1},
-	{Name: "three brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(1, 2)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1, Faults: 1},
-	{Name: "four brokers", Nodes: []roller.Roles{broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 1, Replicas: ids(2, 3)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
-	{Name: "five brokers", Nodes: []roller.Roles{broker, broker, broker, broker, broker}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 2, Replicas: ids(2, 3, 4)}, {MinISR: 1, Replicas: ids(0, 3)}, {MinISR: 1, Replicas: ids(1, 4)}}, Moves: -1, MaxUnavailable: 2},
-	{Name: "four brokers over two Kubernetes clusters with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker, broker}, Places: []string{"", "", "east", "east"}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1, 2, 3)}}, Moves: -1, MaxUnavailable: 3, Crashes: 1, Faults: 1},
-	{Name: "five controllers over three Kubernetes clusters", Nodes: []roller.Roles{controller, controller, controller, controller, controller}, Places: []string{"", "", "east", "east", "west"}, Current: ids(1, 3), Moves: -1, MaxUnavailable: 1, Crashes: 1},
-	{Name: "three combined nodes", Nodes: []roller.Roles{combined, combined, combined}, Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 1, Crashes: 1},
-	{Name: "three controllers with all that goes wrong", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Crashes: 1, Faults: 2},
-	{Name: "three controllers and two brokers", Nodes: []roller.Roles{broker, broker, controller, controller, controller}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(0), Moves: -1, MaxUnavailable: 1, Crashes: 1},
+	{Name: "two combined nodes, both out of date", Nodes: []roller.Roles{combined, combined},
+		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
+	{Name: "two brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker},
+		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 2, Replicas: ids(1, 0)}}, Sticky: ids(1), Moves: -1,
+		MaxUnavailable: 2, Crashes: 1, Faults: 1},
+	{Name: "a move among three brokers that are all out of date", Nodes: []roller.Roles{broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: 2, MaxUnavailable: 3, Faults: 1},
+	{Name: "three brokers with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(1, 2)}}, Moves: -1, MaxUnavailable: 2,
+		Crashes: 1, Faults: 1},
+	{Name: "four brokers", Nodes: []roller.Roles{broker, broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 1, Replicas: ids(2, 3)}}, Moves: -1,
+		MaxUnavailable: 2, Crashes: 1},
+	{Name: "five brokers", Nodes: []roller.Roles{broker, broker, broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 2, Replicas: ids(2, 3, 4)},
+			{MinISR: 1, Replicas: ids(0, 3)}, {MinISR: 1, Replicas: ids(1, 4)}}, Moves: -1, MaxUnavailable: 2},
+	{Name: "four brokers over two Kubernetes clusters with all that goes wrong", Nodes: []roller.Roles{broker, broker, broker, broker},
+		Places: []string{"", "", "east", "east"}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1, 2, 3)}}, Moves: -1,
+		MaxUnavailable: 3, Crashes: 1, Faults: 1},
+	{Name: "five controllers over three Kubernetes clusters", Nodes: []roller.Roles{controller, controller, controller, controller,
+		controller}, Places: []string{"", "", "east", "east", "west"}, Current: ids(1, 3), Moves: -1, MaxUnavailable: 1, Crashes: 1},
+	{Name: "three combined nodes", Nodes: []roller.Roles{combined, combined, combined},
+		Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}}, Moves: -1, MaxUnavailable: 1, Crashes: 1},
+	{Name: "three controllers with all that goes wrong", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1,
+		MaxUnavailable: 1, Crashes: 1, Faults: 2},
+	{Name: "three controllers and two brokers", Nodes: []roller.Roles{broker, broker, controller, controller, controller},
+		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(0), Moves: -1, MaxUnavailable: 1, Crashes: 1},
 }
 
 // TestEveryInterleavingOfASmallRoll looks at all states that a roll of a small cluster can come to.
@@ -55,7 +78,8 @@ func TestEveryInterleavingOfASmallRoll(t *testing.T) {
 		began := time.Now()
 		result := explore.Explore(&c, limit)
 		states += result.States
-		t.Logf("%-45s %8d states, %9d transitions, %6d ends, complete %t, %s", c.Name, result.States, result.Transitions, result.Ends, result.Complete, time.Since(began).Round(time.Millisecond))
+		t.Logf("%-45s %8d states, %9d transitions, %6d ends, complete %t, %s", c.Name, result.States, result.Transitions, result.Ends,
+			result.Complete, time.Since(began).Round(time.Millisecond))
 		if result.Broken != "" {
 			violations++
 			t.Errorf("%s: %s", c.Name, result.Broken)

@@ -50,7 +50,8 @@ func (c *Cluster) blinds() map[string]func(*roller.Snapshot) {
 	for id := range c.Nodes {
 		all[fmt.Sprintf("the pod of node %d is not known", id)] = func(s *roller.Snapshot) {
 			n := &s.Nodes[id]
-			n.Instance, n.Ready, n.Stuck = roller.Unknown[string]("timed out"), roller.Unknown[bool]("timed out"), roller.Unknown[string]("timed out")
+			n.Instance, n.Ready, n.Stuck = roller.Unknown[string]("timed out"), roller.Unknown[bool]("timed out"),
+				roller.Unknown[string]("timed out")
 			n.Revision, n.Terminating = roller.Unknown[roller.Revision]("timed out"), false
 		}
 	}
@@ -135,7 +136,8 @@ func (c *Cluster) lost(s *state, id roller.NodeID) bool {
 	return !c.Nodes[id].Controller && slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age >= oldest })
 }
 
-// wayOut reports whether the quorum is lost, and a voter is restarted to find a new leader (docs/decisions/lost-clusters.md): by itself, and reported.
+// wayOut reports whether the quorum is lost, and a voter is restarted to find a new leader (docs/decisions/lost-clusters.md): by itself,
+// and reported.
 func (c *Cluster) wayOut(s *state, a roller.Action) bool {
 	recent := slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age < oldest })
 	return c.Nodes[a.Node].Controller && s.leader < 0 && a.Forced != "" && !recent
@@ -227,7 +229,8 @@ func (c *Cluster) couldGo(s *state, id int) bool {
 	return clear && int8(id) != s.leader && (!c.Nodes[id].Broker || simulator.KeepsData(c.topics(s), roller.NodeID(id), nil) == "")
 }
 
-// standing holds a state itself against the rules: where no node crashed, each partition has what the availability rule asks for, and the quorum its majority.
+// standing holds a state itself against the rules: where no node crashed, each partition has what the availability rule asks for, and the
+// quorum its majority.
 func (c *Cluster) standing(s *state) string {
 	if int(s.crashes) < c.Crashes {
 		return ""
@@ -241,7 +244,8 @@ func (c *Cluster) standing(s *state) string {
 		}
 		rf := len(ids(p.replicas &^ p.adding))
 		if rf > 1 && (in < 1 || in < min(c.Partitions[i].MinISR, rf-1)) {
-			return fmt.Sprintf("availability rule, seen in the data: partition %d has %d of %d replicas in sync, and nobody but us took any down", i, in, rf)
+			return fmt.Sprintf("availability rule, seen in the data: partition %d has %d of %d replicas in sync, and nobody but us took any down", i,
+				in, rf)
 		}
 	}
 	if voters, alive := c.voters(s); voters > 2 && alive*2 <= voters {

@@ -31,7 +31,8 @@ func (c *Cluster) node(s *state, id int) roller.Node {
 	seen := roller.Node{
 		ID: roller.NodeID(id), Roles: c.Nodes[id], Instance: roller.Known(thisOne), Terminating: n.phase == stopping,
 		Ready: roller.Known(n.serves() && !n.dead), ReadyChanged: noon.Add(-time.Duration(n.age) * tick), Stuck: roller.Known(""),
-		Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(n.runs()), Config: roller.Known(brokerconfig.Config{}), Revision: roller.Known(roller.Revision{Current: newRevision, Desired: newRevision}),
+		Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(n.runs()), Config: roller.Known(brokerconfig.Config{}),
+		Revision: roller.Known(roller.Revision{Current: newRevision, Desired: newRevision}),
 	}
 	if len(c.Places) > 0 {
 		seen.Place = c.Places[id]
@@ -53,7 +54,8 @@ func (c *Cluster) topics(s *state) []roller.Topic {
 	for i, p := range s.partitions {
 		topics[i] = roller.Topic{
 			Name: fmt.Sprint("t", i), MinISR: roller.Known(c.Partitions[i].MinISR),
-			Partitions: []roller.Partition{{Leader: roller.NodeID(p.leader), Replicas: ids(p.replicas), ISR: ids(p.isr), Adding: ids(p.adding), Removing: ids(p.removing)}},
+			Partitions: []roller.Partition{{Leader: roller.NodeID(p.leader), Replicas: ids(p.replicas), ISR: ids(p.isr), Adding: ids(p.adding),
+				Removing: ids(p.removing)}},
 		}
 	}
 	return topics

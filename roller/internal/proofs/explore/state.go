@@ -23,7 +23,8 @@ type Cluster struct {
 	Moves roller.NodeID
 	// MaxUnavailable is the roller's policy.
 	MaxUnavailable int
-	// Crashes is how many nodes crash at the most, Faults how much else goes wrong: the roller crashes, it is refused, it can't see, leaders move.
+	// Crashes is how many nodes crash at the most, Faults how much else goes wrong: the roller crashes, it is refused, it can't see, leaders
+	// move.
 	Crashes, Faults int
 }
 
@@ -33,7 +34,8 @@ type Partition struct {
 	Replicas []roller.NodeID
 }
 
-// tick is how far time goes on at once: longer than an action may take to be seen. oldest is as many ticks as patience lasts; nothing gets older.
+// tick is how far time goes on at once: longer than an action may take to be seen. oldest is as many ticks as patience lasts; nothing gets
+// older.
 const (
 	tick   = 40 * time.Second
 	oldest = 2

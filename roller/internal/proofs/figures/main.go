@@ -1,5 +1,5 @@
-// Command figures measures the roller's core: what planning costs, how good the batches are, and how long rolls take in virtual time. It prints one JSON
-// object a line; make bench takes them up. Nothing in it needs Kubernetes or Kafka.
+// Command figures measures the roller's core: what planning costs, how good the batches are, and how long rolls take in virtual time. It
+// prints one JSON object a line; make bench takes them up. Nothing in it needs Kubernetes or Kafka.
 package main
 
 import (
@@ -83,8 +83,8 @@ func batches(n int, p placement, print func(figure)) {
 	runtime.KeepAlive(s)
 }
 
-// memory is how much is in use, with no garbage in it, and how much was ever taken. What a snapshot holds and what one plan takes is as much as can be in use
-// at once, whenever the garbage is collected.
+// memory is how much is in use, with no garbage in it, and how much was ever taken. What a snapshot holds and what one plan takes is as
+// much as can be in use at once, whenever the garbage is collected.
 func memory() runtime.MemStats {
 	runtime.GC()
 	var m runtime.MemStats
@@ -99,8 +99,9 @@ func cluster(n int, unaware float64) *roller.Snapshot {
 	s := &roller.Snapshot{At: now, Quorum: roller.Known(roller.Quorum{Leader: roller.NodeID(n)})}
 	for id := range n {
 		s.Nodes = append(s.Nodes, roller.Node{
-			ID: roller.NodeID(id), Name: fmt.Sprint("kafka-", id), Roles: roller.Roles{Broker: true}, Rack: fmt.Sprint(id % 3), Instance: roller.Known("i"),
-			Ready: roller.Known(true), ReadyChanged: now.Add(-time.Hour), Answers: roller.Known(true), Stuck: roller.Known(""),
+			ID: roller.NodeID(id), Name: fmt.Sprint("kafka-", id), Roles: roller.Roles{Broker: true}, Rack: fmt.Sprint(id % 3),
+			Instance: roller.Known("i"),
+			Ready:    roller.Known(true), ReadyChanged: now.Add(-time.Hour), Answers: roller.Known(true), Stuck: roller.Known(""),
 			Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
 		})
 	}
@@ -135,7 +136,8 @@ func replicas(random *rand.Rand, n int, anywhere bool) []roller.NodeID {
 func rolls(n int, print func(figure)) error {
 	var serial float64
 	for _, most := range []int{1, 10, n} {
-		f, err := simulator.Measure(simulator.Scale{Brokers: n, PartitionsPerBroker: 20, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 30 * time.Second, Recall: observe.DefaultRecall})
+		f, err := simulator.Measure(simulator.Scale{Brokers: n, PartitionsPerBroker: 20, MaxUnavailable: most, Restart: 2 * time.Minute,
+			CatchUp: 30 * time.Second, Recall: observe.DefaultRecall})
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Cluster is how a history begins: all nodes are well, and all replicas in sync. It is a plain value, so that it can be printed and cut down.
+// Cluster is how a history begins: all nodes are well, and all replicas in sync. It is a plain value, so that it can be printed and cut
+// down.
 type Cluster struct {
 	// Nodes are by ascending id.
 	Nodes  []Node
@@ -57,7 +58,8 @@ type Shape struct {
 
 // RandomShape is a small shape for a random history.
 func RandomShape(r *rand.Rand) Shape {
-	s := Shape{Nodes: 1 + r.IntN(8), Partitions: 1 + r.IntN(6), Combined: r.IntN(3) == 0, Controllers: []int{0, 1, 2, 3, 3, 3, 5}[r.IntN(7)], Racks: r.IntN(4), Aware: r.IntN(2) == 0}
+	s := Shape{Nodes: 1 + r.IntN(8), Partitions: 1 + r.IntN(6), Combined: r.IntN(3) == 0, Controllers: []int{0, 1, 2, 3, 3, 3, 5}[r.IntN(7)],
+		Racks: r.IntN(4), Aware: r.IntN(2) == 0}
 	if r.IntN(20) == 0 {
 		s.Nodes += r.IntN(40)
 	}
@@ -85,7 +87,8 @@ func RandomCluster(r *rand.Rand, s Shape) Cluster {
 	}
 	for i := range controllers {
 		if !s.Combined {
-			c.Nodes = append(c.Nodes, Node{ID: roller.NodeID(s.Nodes + i), Roles: roller.Roles{Controller: true}, Place: s.place(i), Outdated: r.IntN(4) > 0})
+			c.Nodes = append(c.Nodes, Node{ID: roller.NodeID(s.Nodes + i), Roles: roller.Roles{Controller: true}, Place: s.place(i),
+				Outdated: r.IntN(4) > 0})
 		}
 	}
 	for i := range c.Nodes {
@@ -120,7 +123,8 @@ func placement(r *rand.Rand, s Shape, rf int) []roller.NodeID {
 	replicas := make([]roller.NodeID, 0, rf)
 	for tries := 0; len(replicas) < rf; tries++ {
 		id := roller.NodeID(r.IntN(s.Nodes))
-		taken := s.Aware && s.Racks > 0 && tries < 20 && slices.ContainsFunc(replicas, func(o roller.NodeID) bool { return int(o)%s.Racks == int(id)%s.Racks })
+		taken := s.Aware && s.Racks > 0 && tries < 20 && slices.ContainsFunc(replicas,
+			func(o roller.NodeID) bool { return int(o)%s.Racks == int(id)%s.Racks })
 		if !taken && !slices.Contains(replicas, id) {
 			replicas = append(replicas, id)
 		}

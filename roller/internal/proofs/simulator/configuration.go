@@ -99,7 +99,8 @@ func (w *world) refuses(n *node, key, value int) error {
 
 // tooFar is what a node says of threads that it can't have at once.
 func tooFar(value, live int) error {
-	const text = "Dynamic thread count update validation failed for %s=%d, value should be at least half, and at most double the current value %d"
+	const text = "Dynamic thread count update validation failed for %s=%d, value should be at least half, and at most double the current " +
+		"value %d"
 	return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf(text, keyNames[threads], value, live))
 }
 
@@ -280,7 +281,8 @@ func (r *run) correct(restarts bool) {
 	}
 }
 
-// configured explains what is wrong with the node's configuration that is to be put right while it runs, or by a restart that nothing forbids.
+// configured explains what is wrong with the node's configuration that is to be put right while it runs, or by a restart that nothing
+// forbids.
 func (r *run) configured(n *node) string {
 	c := &n.config
 	for _, key := range []int{threads, connections} {

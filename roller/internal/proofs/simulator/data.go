@@ -80,7 +80,8 @@ func (w *world) alive(p *partition) int {
 	return n
 }
 
-// fence takes a broker that is gone out of all ISRs, if there is somebody to do that. The last member stays in, and there is no leader then.
+// fence takes a broker that is gone out of all ISRs, if there is somebody to do that. The last member stays in, and there is no leader
+// then.
 func (w *world) fence(n *node) {
 	if !w.governed() {
 		n.fenceAt = w.after(retry)
@@ -139,7 +140,8 @@ func (w *world) register(n *node) {
 
 // follow lets a broker catch up, if there is anything to.
 func (w *world) follow(n *node) {
-	if n.up && !n.slow && n.catchAt.IsZero() && slices.ContainsFunc(n.hosted, func(p *partition) bool { return p.Leader >= 0 && !slices.Contains(p.ISR, n.ID) }) {
+	if n.up && !n.slow && n.catchAt.IsZero() && slices.ContainsFunc(n.hosted,
+		func(p *partition) bool { return p.Leader >= 0 && !slices.Contains(p.ISR, n.ID) }) {
 		n.catchAt = w.after(time.Second)
 	}
 }
@@ -219,7 +221,8 @@ func (w *world) check(p *partition) {
 		return
 	}
 	if in := w.alive(p); in < min(p.topic.minISR, rf-1) || in < 1 {
-		w.broken = fmt.Sprintf("availability rule, seen in the data: partition %s of %d replicas, min.insync.replicas %d, has %d in sync and alive, and nobody but us took any down", p, rf, p.topic.minISR, in)
+		w.broken = fmt.Sprintf("availability rule, seen in the data: partition %s of %d replicas, min.insync.replicas %d, has %d in sync and "+
+			"alive, and nobody but us took any down", p, rf, p.topic.minISR, in)
 		w.tell("VIOLATION %s", w.broken)
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 // apply makes a step.
 func (r *run) apply(s Step) {
-	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete", "cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {
+	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
+		"cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // the node was left out
 	}
 	all := deeds()
@@ -22,7 +23,8 @@ func (r *run) apply(s Step) {
 func (r *run) node(s Step) *node { return r.w.byID[roller.NodeID(s.Node)] }
 
 func (r *run) passes(s Step) {
-	times := []time.Duration{time.Second, 3 * time.Second, 3 * time.Second, 10 * time.Second, 10 * time.Second, 31 * time.Second, time.Minute, 2 * time.Minute, 6 * time.Minute}
+	times := []time.Duration{time.Second, 3 * time.Second, 3 * time.Second, 10 * time.Second, 10 * time.Second, 31 * time.Second, time.Minute,
+		2 * time.Minute, 6 * time.Minute}
 	r.w.pass(times[s.Arg%len(times)])
 }
 

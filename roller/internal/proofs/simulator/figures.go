@@ -15,7 +15,8 @@ type Scale struct {
 	Brokers, PartitionsPerBroker int
 	// MaxUnavailable is the policy's. 1: one at a time.
 	MaxUnavailable int
-	// Restart is how long a broker takes from the deletion of its pod until it is ready, CatchUp until all its replicas are in sync after that.
+	// Restart is how long a broker takes from the deletion of its pod until it is ready, CatchUp until all its replicas are in sync after
+	// that.
 	Restart, CatchUp time.Duration
 	// Recall is how old the configurations of nodes and topics may be while nothing is done (observe.Observer).
 	Recall time.Duration
@@ -35,8 +36,9 @@ type Figures struct {
 	Restarts int
 }
 
-// Measure rolls a cluster in virtual time. The roller looks as often as its decisions ask for. Looks between which nothing happens, and nothing but time is
-// waited for, are counted and left out: they would see the same. It fails if a rule is broken, or the roll does not end.
+// Measure rolls a cluster in virtual time. The roller looks as often as its decisions ask for. Looks between which nothing happens, and
+// nothing but time is waited for, are counted and left out: they would see the same. It fails if a rule is broken, or the roll does not
+// end.
 func Measure(s Scale) (Figures, error) { return measure(s, true) }
 
 func measure(s Scale, skip bool) (Figures, error) {
@@ -146,7 +148,8 @@ func (s Scale) cluster() Cluster {
 	c.Policy.MaxUnavailable = s.MaxUnavailable
 	stop := s.Restart / 4
 	for id := range roller.NodeID(s.Brokers) {
-		n := Node{ID: id, Roles: roller.Roles{Broker: true}, Rack: fmt.Sprint("r", id%3), Outdated: true, Stop: stop, Boot: s.Restart - stop - replacement}
+		n := Node{ID: id, Roles: roller.Roles{Broker: true}, Rack: fmt.Sprint("r", id%3), Outdated: true, Stop: stop,
+			Boot: s.Restart - stop - replacement}
 		n.Rate = max(1, 3*s.PartitionsPerBroker/max(1, int(s.CatchUp/time.Second)))
 		c.Nodes = append(c.Nodes, n)
 	}

@@ -14,7 +14,8 @@ import (
 func TestFiguresWithAndWithoutQuietLooks(t *testing.T) {
 	g := NewWithT(t)
 	for _, most := range []int{1, 4} {
-		s := Scale{Brokers: 6, PartitionsPerBroker: 10, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 10 * time.Second, Recall: 30 * time.Second}
+		s := Scale{Brokers: 6, PartitionsPerBroker: 10, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 10 * time.Second,
+			Recall: 30 * time.Second}
 		quick, err := measure(s, true)
 		g.Expect(err).NotTo(HaveOccurred())
 		all, err := measure(s, false)
@@ -46,7 +47,8 @@ func TestTheTimeOfARoll(t *testing.T) {
 	}
 }
 
-// While nodes are waited for, a look costs four requests, one for the topics now and then, and one for each node the less often the more there are.
+// While nodes are waited for, a look costs four requests, one for the topics now and then, and one for each node the less often the more
+// there are.
 func TestTheRequestsOfARoll(t *testing.T) {
 	g := NewWithT(t)
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -58,7 +60,8 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	m.look(noon.Add(31*time.Second), 0, 0)
 	g.Expect(m.requests).To(Equal(69+5), "those of the topics are too old")
 	m.look(noon.Add(33*time.Second), 2, 1)
-	g.Expect(m.requests).To(Equal(74+4+1+4+1+2+2+1), "what is done to two nodes is decided on their own configurations and topics as they are, and one that is not ready is asked each time")
+	g.Expect(m.requests).To(Equal(74+4+1+4+1+2+2+1),
+		"what is done to two nodes is decided on their own configurations and topics as they are, and one that is not ready is asked each time")
 	m.look(noon.Add(301*time.Second), 0, 0)
 	g.Expect(m.requests).To(Equal(89+4+1+60), "those of the nodes are too old")
 }
@@ -70,7 +73,8 @@ func TestASerialRollIsCheap(t *testing.T) {
 	if os.Getenv("PROVE") == "full" {
 		n = 1000
 	}
-	f, err := Measure(Scale{Brokers: n, PartitionsPerBroker: 5, MaxUnavailable: 1, Restart: 2 * time.Minute, CatchUp: 30 * time.Second, Recall: observe.DefaultRecall})
+	f, err := Measure(Scale{Brokers: n, PartitionsPerBroker: 5, MaxUnavailable: 1, Restart: 2 * time.Minute, CatchUp: 30 * time.Second,
+		Recall: observe.DefaultRecall})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(f.Restarts).To(Equal(n))
 	t.Logf("%d brokers: %d looks, %d requests in %s", n, f.Looks, f.Requests, f.Took)

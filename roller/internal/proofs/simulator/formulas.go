@@ -9,9 +9,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// These formulas are those of docs/decisions, written without a look at package roller's own. They take a longer way: they play what may happen.
+// These formulas are those of docs/decisions, written without a look at package roller's own. They take a longer way: they play what may
+// happen.
 
-// KeepsData holds the availability rule for all partitions with a replica on a node that is to go down, beside those of down. It returns what is broken, or nothing.
+// KeepsData holds the availability rule for all partitions with a replica on a node that is to go down, beside those of down. It returns
+// what is broken, or nothing.
 func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]bool) string {
 	for _, t := range topics {
 		for _, p := range t.Partitions {
@@ -34,7 +36,8 @@ func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]b
 					return fmt.Sprintf("node %d has a replica of %s, and its min.insync.replicas is not known", id, t.Name)
 				}
 				if left < 1 || left < min(minISR, rf-1) {
-					return fmt.Sprintf("availability rule: %s-%d would have %d of %d replicas in sync without node %d and %v, min.insync.replicas is %d", t.Name, p.Index, left, rf, id, keys(down), minISR)
+					return fmt.Sprintf("availability rule: %s-%d would have %d of %d replicas in sync without node %d and %v, min.insync.replicas is %d",
+						t.Name, p.Index, left, rf, id, keys(down), minISR)
 				}
 			}
 		}
@@ -113,9 +116,11 @@ func keys(set map[roller.NodeID]bool) []roller.NodeID {
 	return ids
 }
 
-// KeepsLosses holds the cluster-loss budget for a node that is to go down beside those of down. It plays the loss of each other Kubernetes cluster without the node's
-// restart, with it, and with it while all others are well, but for those that nobody waits for. It returns what is broken, or nothing.
-func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place map[roller.NodeID]string, id roller.NodeID, down, held map[roller.NodeID]bool, timeout time.Duration) string {
+// KeepsLosses holds the cluster-loss budget for a node that is to go down beside those of down. It plays the loss of each other Kubernetes
+// cluster without the node's restart, with it, and with it while all others are well, but for those that nobody waits for. It returns what
+// is broken, or nothing.
+func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place map[roller.NodeID]string, id roller.NodeID, down,
+	held map[roller.NodeID]bool, timeout time.Duration) string {
 	for _, lost := range slices.Compact(slices.Sorted(maps.Values(place))) {
 		if lost == place[id] {
 			continue
@@ -130,15 +135,18 @@ func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place
 		best := outages(topics, quorum, id, timeout, true, out(held, true), out(held, true))
 		for _, what := range slices.Sorted(maps.Keys(with)) {
 			if !without[what] && !best[what] {
-				return fmt.Sprintf("cluster-loss budget, %s: the loss of %q would be an outage without node %d and %v, and none without node %d alone", what, lost, id, keys(down), id)
+				return fmt.Sprintf("cluster-loss budget, %s: the loss of %q would be an outage without node %d and %v, and none without node %d alone",
+					what, lost, id, keys(down), id)
 			}
 		}
 	}
 	return ""
 }
 
-// outages are what the node has a part in and would be out of service: partitions that can't be written to, and the quorum. all: whoever is there is in sync.
-func outages(topics []roller.Topic, quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout time.Duration, all bool, gone, mute func(roller.NodeID) bool) map[string]bool {
+// outages are what the node has a part in and would be out of service: partitions that can't be written to, and the quorum. all: whoever is
+// there is in sync.
+func outages(topics []roller.Topic, quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout time.Duration, all bool, gone,
+	mute func(roller.NodeID) bool) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range topics {
 		for _, p := range t.Partitions {
@@ -157,7 +165,8 @@ func outages(topics []roller.Topic, quorum roller.Fact[roller.Quorum], id roller
 		}
 	}
 	q := quorum.Or(roller.Quorum{})
-	if slices.ContainsFunc(q.Voters, func(v roller.Voter) bool { return v.ID == id }) && left(caughtUp(q, timeout, all), mute)*2 <= len(q.Voters) {
+	if slices.ContainsFunc(q.Voters, func(v roller.Voter) bool { return v.ID == id }) &&
+		left(caughtUp(q, timeout, all), mute)*2 <= len(q.Voters) {
 		out["the quorum"] = true
 	}
 	return out

@@ -16,8 +16,8 @@ type History struct {
 	Steps   []Step
 }
 
-// Step is one step of a history. It is a plain value: what it means is found out when it is made, so that a history from which steps were left out is
-// one too.
+// Step is one step of a history. It is a plain value: what it means is found out when it is made, so that a history from which steps were
+// left out is one too.
 type Step struct {
 	// Do is what is done: a look of the roller, time that passes, or something that befalls the cluster.
 	Do string
@@ -97,7 +97,8 @@ func RandomHistory(seed uint64) History {
 // LargeHistory is the history of a seed with so many brokers over three racks, and some controllers beside them.
 func LargeHistory(seed uint64, brokers int) History {
 	r := rand.New(rand.NewPCG(seed, 3)) // a history is no secret
-	h := randomHistory(r, Shape{Nodes: brokers, Partitions: 6, Controllers: 3 + 2*r.IntN(2), Racks: 3, Aware: r.IntN(4) > 0, Places: 1 + 2*r.IntN(2)}, 300)
+	h := randomHistory(r, Shape{Nodes: brokers, Partitions: 6, Controllers: 3 + 2*r.IntN(2), Racks: 3, Aware: r.IntN(4) > 0,
+		Places: 1 + 2*r.IntN(2)}, 300)
 	h.Cluster.Policy.MaxUnavailable = []int{3, 10, brokers}[r.IntN(3)]
 	return h
 }
@@ -129,7 +130,8 @@ func randomStep(r *rand.Rand, faults bool, nodes int) Step {
 		}
 		if s.Do == "look" && faults {
 			if r.IntN(8) == 0 {
-				s.Fault = []string{faultCrashBeforeStore, faultCrashBeforeActs, faultCrashMidway, faultRefused, faultLost, faultSlowLook, faultSlowStore, faultSlowActs, faultSlowActs, faultSleep}[r.IntN(10)]
+				s.Fault = []string{faultCrashBeforeStore, faultCrashBeforeActs, faultCrashMidway, faultRefused, faultLost, faultSlowLook,
+					faultSlowStore, faultSlowActs, faultSlowActs, faultSleep}[r.IntN(10)]
 			}
 			if r.IntN(6) == 0 {
 				some, others := blind(r.IntN(int(blindKinds))), blind(r.IntN(int(blindKinds)))
@@ -152,7 +154,8 @@ type Result struct {
 	Progress roller.Progress
 }
 
-// Play plays a history, then lets the cluster get well, and waits until everything is rolled. It tells the story if there is somebody to tell it to.
+// Play plays a history, then lets the cluster get well, and waits until everything is rolled. It tells the story if there is somebody to
+// tell it to.
 func (h History) Play(story *strings.Builder) Result { return h.play(roller.Step, story) }
 
 // play is Play with somebody else who decides.
@@ -218,7 +221,8 @@ func (h History) fewerSteps(breaks func(History) bool) History {
 
 func (h History) simplerSteps(breaks func(History) bool) History {
 	for i, s := range h.Steps {
-		for _, simpler := range []Step{{Do: s.Do, Node: s.Node, Arg: s.Arg}, {Do: s.Do, Node: s.Node, Arg: s.Arg, Fault: s.Fault}, {Do: s.Do, Node: s.Node, Arg: s.Arg, Blind: s.Blind, Mask: s.Mask}} {
+		for _, simpler := range []Step{{Do: s.Do, Node: s.Node, Arg: s.Arg}, {Do: s.Do, Node: s.Node, Arg: s.Arg, Fault: s.Fault},
+			{Do: s.Do, Node: s.Node, Arg: s.Arg, Blind: s.Blind, Mask: s.Mask}} {
 			if simpler == h.Steps[i] {
 				continue
 			}
@@ -272,5 +276,6 @@ func (h History) smaller(breaks func(History) bool) History {
 
 // Literal is the history as Go reads it, in a package that imports this one and package roller.
 func (h History) Literal() string {
-	return strings.NewReplacer("simulator.Step{Do", "\n\t{Do", "simulator.Node{ID", "\n\t{ID", "simulator.Topic{Name", "\n\t{Name").Replace(fmt.Sprintf("%#v", h))
+	return strings.NewReplacer("simulator.Step{Do", "\n\t{Do", "simulator.Node{ID", "\n\t{ID", "simulator.Topic{Name",
+		"\n\t{Name").Replace(fmt.Sprintf("%#v", h))
 }

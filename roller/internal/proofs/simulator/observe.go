@@ -106,7 +106,8 @@ func (w *world) seen(n *node) roller.Node {
 	seen := w.look(n)
 	if n.seen != nil {
 		old := *n.seen
-		seen.Instance, seen.Terminating, seen.Ready, seen.ReadyChanged, seen.Stuck = old.Instance, old.Terminating, old.Ready, old.ReadyChanged, old.Stuck
+		seen.Instance, seen.Terminating, seen.Ready, seen.ReadyChanged, seen.Stuck = old.Instance, old.Terminating, old.Ready,
+			old.ReadyChanged, old.Stuck
 		seen.Revision = roller.Known(roller.Revision{Current: old.Revision.Or(roller.Revision{}).Current, Desired: strconv.Itoa(n.wanted)})
 	}
 	return seen
@@ -117,8 +118,9 @@ func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
 		ID: n.ID, Name: "kafka-" + strconv.Itoa(int(n.ID)), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
 		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted,
-		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
-		Answers: roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
+		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""),
+		Recovery: roller.Known[*roller.Recovery](nil),
+		Answers:  roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
 		Revision: roller.Known(roller.Revision{Current: strconv.Itoa(n.revision), Desired: strconv.Itoa(n.wanted)}),
 	}
 	if !w.answers(n) && seen.Silent.IsZero() {

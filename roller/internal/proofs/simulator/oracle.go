@@ -26,8 +26,8 @@ type oracle struct {
 	// with how often somebody had wanted another one by then.
 	refused map[[2]int]bool
 	denied  map[[2]int]int
-	// waiting are the legal values that nodes refused because another key was in the way: when they did, and when the roller heard of it, with how often
-	// somebody had wanted another one by then.
+	// waiting are the legal values that nodes refused because another key was in the way: when they did, and when the roller heard of it, with
+	// how often somebody had wanted another one by then.
 	waiting map[[2]int][]time.Time
 	heardOf map[[3]int][]time.Time
 	// policy is the roller's at the time.
@@ -109,7 +109,9 @@ func (o *oracle) looks() {
 }
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{}, meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, refused: map[[2]int]bool{}, denied: map[[2]int]int{}, waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
+	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{},
+		meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, refused: map[[2]int]bool{}, denied: map[[2]int]int{},
+		waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
 }
 
 func (o *oracle) fail(format string, args ...any) {

@@ -8,7 +8,8 @@ import (
 
 // queues reports whether a controller that is well only waits for another one that was restarted not long ago: it is not given up for that.
 func (o *oracle) queues(n *roller.Node) bool {
-	well := o.complete && n.Ready.Or(false) && KeepsQuorum(o.seen.Quorum, n.ID, o.policy.QuorumFetchTimeout) == "" && KeepsData(o.seen.Topics.Or(nil), n.ID, nil) == ""
+	well := o.complete && n.Ready.Or(false) && KeepsQuorum(o.seen.Quorum, n.ID, o.policy.QuorumFetchTimeout) == "" &&
+		KeepsData(o.seen.Topics.Or(nil), n.ID, nil) == ""
 	return well && slices.ContainsFunc(o.w.nodes, func(c *node) bool {
 		return c.Roles.Controller && c.ID != n.ID && c.ours && o.w.now.Sub(o.lastEnd[c.ID]) < o.policy.Patience
 	}) && !slices.ContainsFunc(o.w.nodes, func(c *node) bool {
@@ -22,7 +23,8 @@ func (o *oracle) settled(n *node) {
 		if other.seen != nil || !o.complete {
 			continue // nobody may have seen that it is back
 		}
-		if back := other.backAt; o.serves(n) && other.pod == podReady && !other.behind() && !back.IsZero() && o.w.now.Sub(back) < o.policy.Settle {
+		if back := other.backAt; o.serves(n) && other.pod == podReady && !other.behind() && !back.IsZero() &&
+			o.w.now.Sub(back) < o.policy.Settle {
 			o.fail("node %d goes, and node %d is back since %s only", n.ID, other.ID, back.Format("15:04:05"))
 		}
 	}
@@ -38,7 +40,8 @@ func (o *oracle) halt(n *node) {
 	for i := range o.seen.Nodes {
 		other := &o.seen.Nodes[i]
 		r, known := other.Revision.Get()
-		if other.ID != n.ID && other.Hold == "" && !o.ended[other.Instance.Or("")] && other.Stuck.Or("") != "" && known && r.Current == r.Desired && o.serves(n) {
+		if other.ID != n.ID && other.Hold == "" && !o.ended[other.Instance.Or("")] && other.Stuck.Or("") != "" && known &&
+			r.Current == r.Desired && o.serves(n) {
 			o.fail("node %d is restarted although node %d is stuck and up to date", n.ID, other.ID)
 		}
 	}
@@ -59,18 +62,21 @@ func (o *oracle) order(n *node, before []*node) {
 		if slices.Contains(before, c) || c.ours && o.w.now.Sub(o.lastEnd[c.ID]) < o.policy.Patience {
 			o.fail("order: node %d goes although controller %d is not back", n.ID, c.ID)
 		}
-		if since, wants := o.wants[c.ID]; wants && len(o.reasons(other)) > 0 && !c.ours && o.couldGo(other, c) && o.w.now.Sub(since) < o.policy.Patience {
+		if since, wants := o.wants[c.ID]; wants && len(o.reasons(other)) > 0 && !c.ours && o.couldGo(other, c) &&
+			o.w.now.Sub(since) < o.policy.Patience {
 			o.fail("order: node %d goes before controller %d, which waits since %s", n.ID, c.ID, since.Format("15:04:05"))
 		}
 	}
 }
 
-// couldGo reports whether nothing about a controller itself keeps it from being restarted. Without a leader of the quorum none is seen to be caught up.
+// couldGo reports whether nothing about a controller itself keeps it from being restarted. Without a leader of the quorum none is seen to
+// be caught up.
 func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
 	stalled := restarted && (c.behind() || !o.w.governed()) && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
-	return o.startable(seen) && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" && seen.Stuck.Or("") == "" && !leaving
+	return o.startable(seen) && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" &&
+		seen.Stuck.Or("") == "" && !leaving
 }
 
 // startable reports whether what the node is to be is known, and it would start again.

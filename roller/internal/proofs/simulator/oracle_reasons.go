@@ -21,7 +21,8 @@ func (o *oracle) all(n *roller.Node) []string {
 	if n.ReadyChanged.After(quiet) {
 		quiet = n.ReadyChanged
 	}
-	if answers, known := n.Answers.Get(); o.seen != nil && n.Roles.Broker && known && !answers && !n.Silent.IsZero() && o.seen.At.Sub(quiet) >= o.silence(n) && o.witnessed(n) {
+	if answers, known := n.Answers.Get(); o.seen != nil && n.Roles.Broker && known && !answers && !n.Silent.IsZero() &&
+		o.seen.At.Sub(quiet) >= o.silence(n) && o.witnessed(n) {
 		all = append(all, "silence")
 	}
 	return append(all, o.differs(n, requests)...)

@@ -19,7 +19,8 @@ func (w *world) places() []string {
 // unreadable reports whether the roller can't read the node's Kubernetes cluster.
 func (w *world) unreadable(n *node) bool { return w.lost[n.Place] || w.unread[n.Place] }
 
-// loses takes a whole Kubernetes cluster away, with all that runs there, or gives it back. Where there is but one, nobody is left to roll anything.
+// loses takes a whole Kubernetes cluster away, with all that runs there, or gives it back. Where there is but one, nobody is left to roll
+// anything.
 func (r *run) loses(s Step) {
 	all := r.w.places()
 	place := all[s.Arg%len(all)]

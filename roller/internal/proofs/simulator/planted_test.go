@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// planted are faults that rollers had, or could have: each is planted between the world and the core, or between the core and what is done, so that the core
-// decides as one with that fault would. breaks is the beginning of what the oracle must find.
+// planted are faults that rollers had, or could have: each is planted between the world and the core, or between the core and what is done,
+// so that the core decides as one with that fault would. breaks is the beginning of what the oracle must find.
 var planted = []struct {
 	name   string
 	breaks []string
@@ -30,16 +30,21 @@ var planted = []struct {
 			n.Revision = roller.Known(roller.Revision{})
 		}
 	})},
-	{"whoever is not seen is not there", []string{"unknown: all is done", "instance", "availability rule", "too many at once", "voters", "node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
-	{"a broker that does not answer is in sync", []string{"availability rule"}, seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
-	{"a pod that somebody else deletes stays", []string{"availability rule", "quorum check"}, seeing(func(n *roller.Node) { n.Terminating = false })},
-	{"a sidecar that crashes makes a node stuck", []string{"availability rule", "quorum check", "node", "voters"}, seeing(func(n *roller.Node) {
-		if n.Sidecar != "" {
-			n.Ready, n.Stuck = roller.Known(false), roller.Known(n.Sidecar)
-		}
-	})},
+	{"whoever is not seen is not there", []string{"unknown: all is done", "instance", "availability rule", "too many at once", "voters",
+		"node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
+	{"a broker that does not answer is in sync", []string{"availability rule"},
+		seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
+	{"a pod that somebody else deletes stays", []string{"availability rule", "quorum check"},
+		seeing(func(n *roller.Node) { n.Terminating = false })},
+	{"a sidecar that crashes makes a node stuck", []string{"availability rule", "quorum check", "node", "voters"},
+		seeing(func(n *roller.Node) {
+			if n.Sidecar != "" {
+				n.Ready, n.Stuck = roller.Known(false), roller.Known(n.Sidecar)
+			}
+		})},
 	{"topics that nobody may describe need nothing", []string{"availability rule"}, seeing(func(n *roller.Node) { n.Hidden = "" })},
-	{"the loss of a Kubernetes cluster is nobody's concern", []string{"cluster-loss budget, partition"}, seeing(func(n *roller.Node) { n.Place = "" })},
+	{"the loss of a Kubernetes cluster is nobody's concern", []string{"cluster-loss budget, partition"},
+		seeing(func(n *roller.Node) { n.Place = "" })},
 	{"controllers are lost with no Kubernetes cluster", []string{"cluster-loss budget, the quorum"}, seeing(func(n *roller.Node) {
 		if n.Roles.Controller {
 			n.Place = ""
@@ -79,7 +84,8 @@ var planted = []struct {
 			s.Quorum = roller.Unknown[roller.Quorum]("there is no leader")
 		}
 	}, nil)},
-	{"a lost cluster is restarted at once", []string{"one at a time", "voters", "quorum check", "availability rule", "too many at once", "no leader", "order"}, func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+	{"a lost cluster is restarted at once", []string{"one at a time", "voters", "quorum check", "availability rule", "too many at once",
+		"no leader", "order"}, func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 		p = p.Clone()
 		for id := range p.Failing {
 			p.Failing[id] = time.Time{}.Add(time.Second)
@@ -106,7 +112,8 @@ var planted = []struct {
 	}))},
 	{"a rejected key holds up the others", []string{"termination"}, with(nil, func(d *roller.Decision) {
 		d.Actions = slices.DeleteFunc(d.Actions, func(a roller.Action) bool {
-			return a.Kind == roller.ActionReconfigure && slices.ContainsFunc(d.Nodes, func(n roller.Assessment) bool { return len(n.Changes.Rejected) > 0 })
+			return a.Kind == roller.ActionReconfigure && slices.ContainsFunc(d.Nodes,
+				func(n roller.Assessment) bool { return len(n.Changes.Rejected) > 0 })
 		})
 	})},
 	{"a node with an illegal value holds up the others", []string{"termination", "order"}, with(func(s *roller.Snapshot) {
@@ -129,11 +136,13 @@ var planted = []struct {
 		r.Final = true
 		return []brokerconfig.Refusal{r}
 	})},
-	{"what is refused is forgotten", []string{"Kafka has refused", "termination"}, refusing(func(brokerconfig.Refusal) []brokerconfig.Refusal { return nil })},
-	{"what waits for another key waits for ever", []string{"Kafka has refused", "termination"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
-		r.Waits = min(r.Waits, 1)
-		return []brokerconfig.Refusal{r}
-	})},
+	{"what is refused is forgotten", []string{"Kafka has refused", "termination"},
+		refusing(func(brokerconfig.Refusal) []brokerconfig.Refusal { return nil })},
+	{"what waits for another key waits for ever", []string{"Kafka has refused", "termination"},
+		refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
+			r.Waits = min(r.Waits, 1)
+			return []brokerconfig.Refusal{r}
+		})},
 	{"a policy is like a node that runs", []string{"node"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
 		r.Final = false
 		return []brokerconfig.Refusal{r}
@@ -143,14 +152,15 @@ var planted = []struct {
 			c.Live[key] = brokerconfig.Entry{Value: e.Value, Source: brokerconfig.SourceStatic, ReadOnly: e.ReadOnly}
 		}
 	}))},
-	{"what is set and does not show is left so", []string{"termination"}, func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
-		p = p.Clone()
-		for id, a := range p.Alterations {
-			a.Tries = min(a.Tries, 1)
-			p.Alterations[id] = a
-		}
-		return roller.Step(s, p, policy)
-	}},
+	{"what is set and does not show is left so", []string{"termination"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			p = p.Clone()
+			for id, a := range p.Alterations {
+				a.Tries = min(a.Tries, 1)
+				p.Alterations[id] = a
+			}
+			return roller.Step(s, p, policy)
+		}},
 	{"all requests are one", []string{"termination"}, seeing(func(n *roller.Node) {
 		for i := range n.Requests {
 			n.Requests = append([]roller.Reason(nil), n.Requests...)

@@ -103,19 +103,22 @@ func TestTheFormulaOfTheData(t *testing.T) {
 		down   roller.NodeID
 		allows bool
 	}{
-		"all in sync":                           {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 2, 9, true},
-		"beside another":                        {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 2, 2, false},
-		"beside another, one is enough":         {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 1, 2, true},
-		"as many as replicas":                   {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 3, 9, true},
-		"the last of two":                       {roller.Partition{Replicas: ids(1, 2), ISR: ids(1)}, 2, 9, false},
-		"the only replica":                      {roller.Partition{Replicas: ids(1), ISR: ids(1)}, 2, 9, true},
-		"not in sync":                           {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(2, 3)}, 2, 9, true},
-		"not in sync, too few are":              {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(2)}, 2, 9, false},
-		"another one's partition":               {roller.Partition{Replicas: ids(2, 3), ISR: ids(2)}, 2, 9, true},
-		"if it is cancelled":                    {roller.Partition{Replicas: ids(1, 2, 3, 4), ISR: ids(1, 3, 4), Adding: ids(4), Removing: ids(2)}, 2, 9, false},
-		"once it is complete":                   {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 3), Removing: ids(3)}, 1, 9, false},
-		"moving, the added one is not in sync":  {roller.Partition{Replicas: ids(1, 2, 3, 4), ISR: ids(1, 2, 3), Adding: ids(4), Removing: ids(3)}, 2, 9, true},
-		"moving to a single one, that goes too": {roller.Partition{Replicas: ids(1, 2), ISR: ids(1, 2), Adding: ids(2), Removing: ids(1)}, 1, 2, true},
+		"all in sync":                   {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 2, 9, true},
+		"beside another":                {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 2, 2, false},
+		"beside another, one is enough": {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 1, 2, true},
+		"as many as replicas":           {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 2, 3)}, 3, 9, true},
+		"the last of two":               {roller.Partition{Replicas: ids(1, 2), ISR: ids(1)}, 2, 9, false},
+		"the only replica":              {roller.Partition{Replicas: ids(1), ISR: ids(1)}, 2, 9, true},
+		"not in sync":                   {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(2, 3)}, 2, 9, true},
+		"not in sync, too few are":      {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(2)}, 2, 9, false},
+		"another one's partition":       {roller.Partition{Replicas: ids(2, 3), ISR: ids(2)}, 2, 9, true},
+		"if it is cancelled": {roller.Partition{Replicas: ids(1, 2, 3, 4), ISR: ids(1, 3, 4), Adding: ids(4),
+			Removing: ids(2)}, 2, 9, false},
+		"once it is complete": {roller.Partition{Replicas: ids(1, 2, 3), ISR: ids(1, 3), Removing: ids(3)}, 1, 9, false},
+		"moving, the added one is not in sync": {roller.Partition{Replicas: ids(1, 2, 3, 4), ISR: ids(1, 2, 3), Adding: ids(4),
+			Removing: ids(3)}, 2, 9, true},
+		"moving to a single one, that goes too": {roller.Partition{Replicas: ids(1, 2), ISR: ids(1, 2), Adding: ids(2), Removing: ids(1)}, 1, 2,
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			topics := []roller.Topic{{Name: "t", MinISR: roller.Known(c.minISR), Partitions: []roller.Partition{c.p}}}
@@ -170,7 +173,8 @@ func TestTheFormulaOfTheLosses(t *testing.T) {
 		"a combined node that only votes votes": {threes, nil, 1, quorumOf(3, 0, 0, 0, 0, 0, 0, 0, 0, 0), set(8), nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			topics := []roller.Topic{{Name: "t", MinISR: roller.Known(c.minISR), Partitions: []roller.Partition{{Replicas: ids(0, 1, 2, 3), ISR: c.isr}}}}
+			topics := []roller.Topic{{Name: "t", MinISR: roller.Known(c.minISR),
+				Partitions: []roller.Partition{{Replicas: ids(0, 1, 2, 3), ISR: c.isr}}}}
 			allows := simulator.KeepsLosses(topics, c.quorum, c.place, 0, c.down, c.held, 2*time.Second) == ""
 			NewWithT(t).Expect(allows).To(Equal(c.allows))
 		})

@@ -45,8 +45,8 @@ type world struct {
 	// leader is the active controller, negative while there is none, and electAt when the next election is due.
 	leader  roller.NodeID
 	electAt time.Time
-	// stored are the values that Kafka stores for all nodes, wished is how often somebody wanted another one, and untaken how often that was stored and some node that ran did not
-	// take it up, by key. forbidden are keys with values that a policy forbids.
+	// stored are the values that Kafka stores for all nodes, wished is how often somebody wanted another one, and untaken how often that was
+	// stored and some node that ran did not take it up, by key. forbidden are keys with values that a policy forbids.
 	stored, wished, untaken [keyCount]int
 	forbidden               map[[2]int]bool
 	// made counts topics that were made on the way.
@@ -91,8 +91,8 @@ type node struct {
 	request          string // a mark, if somebody asks for a restart
 	sticky           bool   // the request, or the old revision, is still there after a restart
 	hold, foreign    bool
-	// expired: nobody can connect to it any more, because its certificate has expired, since then. wedged: its controller takes part in no election. Both end when
-	// it is started again.
+	// expired: nobody can connect to it any more, because its certificate has expired, since then. wedged: its controller takes part in no
+	// election. Both end when it is started again.
 	expired time.Time
 	wedged  bool
 	// sidecar: another container of the pod crashes again and again.
@@ -125,9 +125,11 @@ const (
 )
 
 func newWorld(c Cluster, story *strings.Builder) *world {
-	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{}, forbidden: map[[2]int]bool{}, policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
+	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{}, forbidden: map[[2]int]bool{},
+		policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
 	for _, n := range c.Nodes {
-		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1, wanted: 1, config: first()}
+		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1,
+			wanted: 1, config: first()}
 		if n.Outdated {
 			made.revision = 0
 		}
