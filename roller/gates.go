@@ -116,7 +116,7 @@ func (r *round) limits(a, b *Assessment) {
 	}
 	q, known := r.s.Quorum.Get()
 	if a.Down && a.Roles.Controller && (!known || q.Leader < 0) {
-		return // see voters
+		return // the rule voters decides about it
 	}
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
 		b.block(RuleLimit, "at most %s may be away, and %s", amount(most, "broker"), r.areAway(away))

@@ -60,7 +60,7 @@ type Decision struct {
 	// Expected is when all is likely to be rolled, as long as restarts take what they took lately; zero: nothing is under way, or nobody can
 	// tell.
 	Expected time.Time `json:"expected,omitzero"`
-	// Again is after how long to look again, unless something changes before; 0: there is no need to.
+	// Again is the time until the next look, unless something changes before; 0 if none is needed.
 	Again time.Duration `json:"again,omitempty"`
 }
 

@@ -74,7 +74,7 @@ type kind int
 const (
 	// The object was deleted before anybody claimed it, and both operators see that at once.
 	bothSeeTheDeletion kind = iota
-	// It is created and deleted at any moment while both are at it.
+	// It is created and deleted at any moment while both operators work on it.
 	deletedAtAnyMoment
 	// It is claimed, its status loses the topic's id, and it is deleted.
 	claimedAndForgotten

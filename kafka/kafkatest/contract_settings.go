@@ -397,7 +397,7 @@ func Calls(a kafka.Admin, topic string) map[string]func(context.Context) error {
 			if err := a.UnregisterBroker(ctx, 4711); !kafka.IsNotFound(err) {
 				return err
 			}
-			return nil // there never was such a broker
+			return nil // not found is the right answer: there never was such a broker
 		},
 	}
 }

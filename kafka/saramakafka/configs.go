@@ -128,7 +128,7 @@ func (c *client) alter(ctx context.Context, changes []kafka.ConfigChange, valida
 	return b.run(ctx, c, changes)
 }
 
-// textOfChange is how many bytes the keys and values of a change have.
+// textOfChange returns the number of bytes in the keys and values of a change.
 func textOfChange(c kafka.ConfigChange) int {
 	n := 0
 	for key, value := range c.Set {

@@ -117,7 +117,7 @@ func configText(value any) (string, error) {
 // numberText returns the text of a JSON number. Integers in exponent notation, which is how the API server gives back
 // those beyond 64 bits, and how JSON allows 6e5 to be written, are spelled out: Kafka's integers know no exponents.
 func numberText(text string) string {
-	const longest = 24 // characters; anything longer is beyond Kafka's 64 bits, and 1e999999999 must not fill the memory
+	const longest = 24 // characters: a longer number exceeds Kafka's 64 bits, and 1e999999999 must not fill the memory
 	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
 	if !found || len(mantissa) > longest || len(strings.TrimLeft(exponent, "+-0")) > 2 {
 		return text

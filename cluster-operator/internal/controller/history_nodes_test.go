@@ -356,7 +356,7 @@ func (h *history) judgeMetadata(to kafka.MetadataVersion) {
 	}
 }
 
-// emptyAll has all brokers answer, hold nothing, and keep it so where they are asked to.
+// emptyAll makes all brokers answer, hold no replicas, and have their volumes cordoned.
 func (h *history) emptyAll() {
 	h.brokers.err, h.brokers.afterLook, h.brokers.afterDirs = nil, nil, nil
 	h.brokers.replicas, h.brokers.dirs = map[int32]int{}, map[int32][]kafka.LogDir{}

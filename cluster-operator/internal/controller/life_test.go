@@ -316,7 +316,8 @@ func TestASetThatTheCacheDoesNotKnowYetIsNotChanged(t *testing.T) {
 	before, after := &podset.StrimziPodSet{}, &podset.StrimziPodSet{}
 	w.get(before, "my-cluster-a")
 	w.r.Cache = lateCache{w.r.Cache, "my-cluster-a"}
-	result, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	result, err := w.r.Reconcile(t.Context(),
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(result.RequeueAfter).To(Equal(conflictDelay))
 	w.get(after, "my-cluster-a")

@@ -148,7 +148,7 @@ func (p *pass) ours(s *site, set client.Object) bool {
 		return proven
 	}
 	live := ownership.Read(set, "StrimziPodSet")
-	live.Terminating = false // it still says which nodes there are
+	live.Terminating = false // a set that is being deleted still lists the nodes that exist
 	return ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven}).Writes()
 }
 
@@ -268,7 +268,7 @@ func (p *pass) emptied() []int32 {
 		}
 		wanted := rolesOf(pool)
 		for _, n := range t.Nodes {
-			leaves := n.Leaving && !n.Roles.Controller // a voter can't go, whatever it holds
+			leaves := n.Leaving && !n.Roles.Controller // a voter can't be removed, whether it holds replicas or not
 			changes := !n.Leaving && !wanted.Broker && n.Roles.Controller == wanted.Controller
 			if n.Roles.Broker && (leaves || changes) {
 				brokers = append(brokers, n.ID)

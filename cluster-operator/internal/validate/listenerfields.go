@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// What a field's listener is not.
+// The reasons why a listener can't have a field, in Strimzi's words.
 const (
 	notBalanced = "it is not LoadBalancer based listener"
 	notPorted   = "it is not NodePort based listener"

@@ -54,7 +54,7 @@ func (f *findings) listeners() {
 	}
 }
 
-// listener is invalid for what is wrong with listeners, in the words in which Strimzi puts all that is.
+// listener reports an invalid listener, with the prefix that Strimzi gives such messages.
 func (f *findings) listener(code Code, format string, args ...any) {
 	f.invalid(code, "Listener configuration is not valid: [%s]", fmt.Sprintf(format, args...))
 }

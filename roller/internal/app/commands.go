@@ -228,7 +228,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	return ExitDone, nil
 }
 
-// until waits.
+// until waits until a time, or until the context ends.
 func until(ctx context.Context, at time.Time) error {
 	select {
 	case <-ctx.Done():
@@ -269,7 +269,7 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 	for _, a := range d.Nodes {
 		line := engine.Line(a)
 		told[a.Node] = line
-		news := n.told[a.Node] != line && (n.told != nil || a.State != roller.StateReady) // that all are ready at first is none
+		news := n.told[a.Node] != line && (n.told != nil || a.State != roller.StateReady) // the first report leaves out nodes that are ready
 		if news && !acted[a.Node] {
 			if line == "" {
 				line = "ready"
@@ -279,7 +279,7 @@ func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actu
 	}
 	n.told = told
 	for _, o := range outcomes {
-		_, _, note := engine.Told(o)
+		_, _, note := engine.Describe(o)
 		fmt.Fprintf(n.out, "%s  %s\n", at, note)
 		if o.Result == actuate.Done && o.Action.Kind == roller.ActionRestart {
 			n.restarted++

@@ -29,7 +29,7 @@ type announcer struct {
 func (a *announcer) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	for _, o := range outcomes {
 		kind := corev1.EventTypeNormal
-		warning, reason, note := engine.Told(o)
+		warning, reason, note := engine.Describe(o)
 		if warning {
 			kind = corev1.EventTypeWarning
 		}

@@ -18,7 +18,7 @@ type logger struct {
 // Looked implements engine.Reporter.
 func (l *logger) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	for _, o := range outcomes {
-		_, reason, note := engine.Told(o)
+		_, reason, note := engine.Describe(o)
 		l.log.Info(note, "node", o.Action.Node, "what", reason)
 	}
 	lines := map[roller.NodeID]string{}

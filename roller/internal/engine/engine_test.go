@@ -247,12 +247,12 @@ func TestRunEndsWhenItIsDone(t *testing.T) {
 func TestOutcomesForPeople(t *testing.T) {
 	g := NewWithT(t)
 	restart := roller.Action{Kind: roller.ActionRestart, Node: 3, Reasons: []roller.Reason{{Kind: roller.PodHasOldRevision}}}
-	warning, reason, note := engine.Told(actuate.Outcome{Action: restart})
+	warning, reason, note := engine.Describe(actuate.Outcome{Action: restart})
 	g.Expect([]any{warning, reason, note}).To(Equal([]any{false, "Restarted", "node 3 is restarted: PodHasOldRevision"}))
 	restart.Forced = "it serves nobody"
-	warning, _, note = engine.Told(actuate.Outcome{Action: restart})
+	warning, _, note = engine.Describe(actuate.Outcome{Action: restart})
 	g.Expect([]any{warning, note}).To(Equal([]any{true, "node 3 is restarted: PodHasOldRevision; it serves nobody"}))
-	warning, reason, note = engine.Told(actuate.Outcome{Action: restart, Result: actuate.NotDone, Err: errors.New("forbidden")})
+	warning, reason, note = engine.Describe(actuate.Outcome{Action: restart, Result: actuate.NotDone, Err: errors.New("forbidden")})
 	g.Expect([]any{warning, reason, note}).To(Equal([]any{true, "NotDone", "node 3 could not be restarted: forbidden"}))
 }
 

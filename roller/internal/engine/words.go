@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
-// Told is an outcome for people: whether something went wrong, a word for it, and what happened.
-func Told(o actuate.Outcome) (warning bool, reason, note string) {
+// Describe returns an outcome in words: whether something went wrong, a reason, and what happened.
+func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 	a := o.Action
 	what, done := "restarted", "Restarted"
 	why := roller.Reasons(a.Reasons)

@@ -248,7 +248,7 @@ func (x *instance) indexWide() {
 	}
 }
 
-// sortShort sorts; the lists are nearly always of three to five.
+// sortShort sorts in place. It is fast for lists of three to five, which nearly all are.
 func sortShort(s []int32) {
 	if len(s) > 16 {
 		slices.Sort(s)

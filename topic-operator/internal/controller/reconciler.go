@@ -194,7 +194,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	p.settling = r.memory.settling(p.key)
 	v, err := r.act(ctx, p)
 	if err == nil && v.outcome != nil && !v.told && !r.isNoise(ctx, p, v) {
-		ctx, cancel := leeway(ctx)
+		ctx, cancel := withTimeToReport(ctx)
 		defer cancel()
 		err = r.writeStatus(ctx, p, *v.outcome)
 	}
@@ -216,8 +216,8 @@ func (r *Reconciler) read(ctx context.Context, p *pass) error {
 	return err
 }
 
-// leeway gives a pass that used up its time on Kafka a little more, to tell so.
-func leeway(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeToReport gives a pass that used up its time on Kafka a little more, to write its status.
+func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
 	}

@@ -102,7 +102,7 @@ func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim 
 		c.ClusterID = "" // or each pass would write it in vain
 	}
 	if c.ClusterID == "" && p.kt.Status.ClusterID != "" && p.kt.Status.TopicID != "" {
-		c.ID = kafka.TopicID{} // it cannot be told whether this is the cluster of the status, so that what it says stays
+		c.ID = kafka.TopicID{} // this may not be the cluster of the status: keep the id that is there
 	}
 	return c
 }

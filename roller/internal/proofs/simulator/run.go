@@ -285,7 +285,7 @@ func (r *run) given() bool {
 	return slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned })
 }
 
-// rolled describes what is not rolled.
+// rolled returns why a node is not rolled yet, of the first that is not; empty if all are.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
 		if n.abandoned || r.given() && r.spares(n) != "" {
