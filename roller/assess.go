@@ -258,7 +258,8 @@ func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []
 	}
 	if len(a.Changes.Restart) > 0 {
 		d := brokerconfig.Diff{Restart: a.Changes.Restart}
-		reasons = append(reasons, Reason{Kind: ConfigChangeRequiresRestart, Note: keys(a.Changes.Restart), Mark: d.Fingerprint() + before + d.Before()})
+		reasons = append(reasons, Reason{Kind: ConfigChangeRequiresRestart, Note: keys(a.Changes.Restart),
+			Mark: d.Fingerprint() + before + d.Before()})
 	}
 	return sortedReasons(reasons)
 }

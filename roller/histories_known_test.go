@@ -233,7 +233,7 @@ var known = []struct {
 			{Do: "pass", Node: 0, Arg: 49364},
 			{Do: "look", Node: 3, Arg: 55281},
 		}}},
-	{"a value is changed and changed back while a node restarts for it, so that the node takes up what is not wanted any more", simulator.History{
+	{"a value is changed and changed back while a node restarts for it, so that the node takes up what nobody wants", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
 			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 8 * time.Second, Boot: 46 * time.Second, Rate: 3},
 			{ID: 2, Roles: roller.Roles{Broker: true}, Rack: "r2", Outdated: true, Stop: 7 * time.Second, Boot: 48 * time.Second, Rate: 17},

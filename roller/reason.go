@@ -62,7 +62,8 @@ func (r Reason) String() string {
 // key tells reasons apart.
 func (r Reason) key() string { return string(r.Kind) + "/" + r.Mark }
 
-// before stands in the mark of a configuration between the values that are wanted and those that the node has: who has others than before the restart
+// before stands in the mark of a configuration between the values that are wanted and those that the node has: who has others than
+// before the restart
 // that was to give it the wanted ones took another wish up, which nobody may have seen, and has to be restarted once more.
 const before = "<"
 

@@ -34,7 +34,8 @@ func (d Diff) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintLength]
 }
 
-// Before tells changes apart by what the values are before, as Fingerprint does by what they are to be. It is empty if there is nothing to be done.
+// Before tells changes apart by what the values are before, as Fingerprint does by what they are to be. It is empty if there is nothing
+// to be done.
 func (d Diff) Before() string {
 	swapped := func(changes []Change) []Change {
 		changes = slices.Clone(changes)

@@ -44,7 +44,8 @@ func TestAFingerprintIsThatOfTheWishAlone(t *testing.T) {
 	g := NewWithT(t)
 	d := brokerconfig.Diff{Restart: changes(change("a", "0", "1"))}
 	g.Expect(brokerconfig.Diff{Restart: changes(change("a", "7", "1"))}.Fingerprint()).To(Equal(d.Fingerprint()))
-	g.Expect(brokerconfig.Diff{Restart: changes(change("a", "7", "1"))}.Before()).NotTo(Equal(d.Before()), "what was before is told apart by itself")
+	g.Expect(brokerconfig.Diff{Restart: changes(change("a", "7", "1"))}.Before()).NotTo(Equal(d.Before()),
+		"what was before is told apart by itself")
 	g.Expect(brokerconfig.Diff{Restart: changes(change("a", "0", "2"))}.Before()).To(Equal(d.Before()))
 	g.Expect(brokerconfig.Diff{}.Before()).To(BeEmpty())
 	g.Expect(d.Fingerprint()).To(Equal("e33bfe93f6751365"), "it is stored, and read by the next version of this program")

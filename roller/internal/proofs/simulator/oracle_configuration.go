@@ -36,11 +36,13 @@ func (o *oracle) illegal(n *roller.Node) []int {
 	return keys
 }
 
-// differs is the reason to restart a node that shows another value of a key than a legal one that it is to have. One that shows yet another value
+// differs is the reason to restart a node that shows another value of a key than a legal one that it is to have. One that shows yet
+// another value
 // after its restart took up what was wanted meanwhile: that is a reason of its own.
 func (o *oracle) differs(n *roller.Node, key int) []string {
 	if wanted, differs := shows(n, key); differs && legal(wanted) {
-		return []string{"config " + keyNames[key] + "=" + strconv.Itoa(wanted) + " and not " + n.Config.Or(brokerconfig.Config{}).Live[keyNames[key]].Value}
+		return []string{"config " + keyNames[key] + "=" + strconv.Itoa(wanted) +
+			" and not " + n.Config.Or(brokerconfig.Config{}).Live[keyNames[key]].Value}
 	}
 	return nil
 }
