@@ -75,6 +75,10 @@ lint: ## Check style and the direction of imports in all modules, and the shell 
 test: bin/gotestsum ## Run all tests of all modules, those on real Kafka and a real API server included; say what could not run.
 	hack/make/test.sh $(PACKAGES)
 
+.PHONY: bad-input
+bad-input: ## Play the tables of bad input, and print how many rows each area has.
+	hack/make/bad-input.sh
+
 .PHONY: prove
 prove: ## Run the long proofs in full, some hours; PROVE_OUT names the file for the results (PROVE_ONLY, PROVE_SEED, PROVE_FUZZTIME).
 	hack/make/prove.sh

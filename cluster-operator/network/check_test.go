@@ -32,18 +32,25 @@ func wantError(t *testing.T, err error, want string) {
 }
 
 func TestWhatAProviderMayPlan(t *testing.T) {
-	elsewhere := planned("east", "v1", "Service", "a")
-	elsewhere.Object.SetNamespace("kube-system")
 	at := planned("east", "v1", "Service", "a")
 	at.Object.SetNamespace("kafka")
+	for name, plan := range map[string][]network.Object{
+		"nothing":                   nil,
+		"a Service in each cluster": {planned("central", "v1", "Service", "a"), planned("east", "v1", "Service", "a")},
+		"an object of a CRD":        {planned("east", "multicluster.x-k8s.io/v1alpha1", "ServiceExport", "a")},
+		"in the Kafka's namespace":  {at},
+	} {
+		t.Run(name, func(t *testing.T) { wantError(t, twoNodes().CheckPlan(plan), "") })
+	}
+}
+
+func TestWhatAProviderMayNotPlan(t *testing.T) {
+	elsewhere := planned("east", "v1", "Service", "a")
+	elsewhere.Object.SetNamespace("kube-system")
 	for name, c := range map[string]struct {
 		planned []network.Object
 		want    string
 	}{
-		"nothing":                    {nil, ""},
-		"a Service in each cluster":  {[]network.Object{planned("central", "v1", "Service", "a"), planned("east", "v1", "Service", "a")}, ""},
-		"an object of a CRD":         {[]network.Object{planned("east", "multicluster.x-k8s.io/v1alpha1", "ServiceExport", "a")}, ""},
-		"in the Kafka's namespace":   {[]network.Object{at}, ""},
 		"in another namespace":       {[]network.Object{elsewhere}, "namespace kube-system is not the Kafka's"},
 		"in a cluster without nodes": {[]network.Object{planned("west", "v1", "Service", "a")}, "that cluster hosts no nodes"},
 		"in no cluster":              {[]network.Object{planned("", "v1", "Service", "a")}, "that cluster hosts no nodes"},
@@ -69,6 +76,20 @@ func TestWhatAProviderMayPlan(t *testing.T) {
 }
 
 func TestWhatNodesCanAdvertise(t *testing.T) {
+	good := func(host string) map[string]network.Endpoint {
+		return map[string]network.Endpoint{"tcp-ctrlplane": {Host: host, Port: 30000}, "tcp-replication": {Host: host, Port: 30001}}
+	}
+	for name, found := range map[string]network.Resolution{
+		"nothing is known":    network.NewResolution(),
+		"one of two":          {Endpoints: network.Endpoints{0: good("10.0.0.1")}, Pending: map[int32]string{1: "it has no address"}},
+		"names and addresses": {Endpoints: network.Endpoints{0: good("Node-0.example.com"), 1: good("2001:db8::1")}},
+		"further names":       {Names: map[int32][]string{0: {"*.example.com", "10.0.0.1"}}},
+	} {
+		t.Run(name, func(t *testing.T) { wantError(t, twoNodes().CheckResolution(found), "") })
+	}
+}
+
+func TestWhatNodesCanNotAdvertise(t *testing.T) {
 	type at = map[string]network.Endpoint
 	good := func(host string) at {
 		return at{"tcp-ctrlplane": {Host: host, Port: 30000}, "tcp-replication": {Host: host, Port: 30001}}
@@ -80,11 +101,6 @@ func TestWhatNodesCanAdvertise(t *testing.T) {
 		found network.Resolution
 		want  string
 	}{
-		"nothing is known": {network.NewResolution(), ""},
-		"one of two": {network.Resolution{Endpoints: network.Endpoints{0: good("10.0.0.1")},
-			Pending: map[int32]string{1: "it has no address"}}, ""},
-		"names and addresses": {network.Resolution{Endpoints: network.Endpoints{0: good("Node-0.example.com"), 1: good("2001:db8::1")}}, ""},
-		"further names":       {network.Resolution{Names: map[int32][]string{0: {"*.example.com", "10.0.0.1"}}}, ""},
 		"no host": {network.Resolution{Endpoints: network.Endpoints{0: replication(network.Endpoint{Port: 1})}},
 			`"" is not a DNS name`},
 		"a URL": {network.Resolution{Endpoints: network.Endpoints{0: good("https://x")}}, "is not a DNS name or an IP address"},

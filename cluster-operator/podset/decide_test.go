@@ -1,6 +1,7 @@
 package podset
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -129,16 +130,37 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// What is wrong with a set of pods is said with its name and the pod's place, and nothing is decided of it.
 func TestDecideRejects(t *testing.T) {
-	g := NewWithT(t)
-	_, err := Decide(testSet("a", "b", "a"), nil, now)
-	g.Expect(err).To(MatchError("StrimziPodSet kafka/c-p: spec.pods[2] has the name a, as another one has"))
-	_, err = Decide(testSet("a", ""), nil, now)
-	g.Expect(err).To(MatchError("StrimziPodSet kafka/c-p: spec.pods[1] has no name"))
-	set := testSet("a")
-	set.Spec.Pods[0].Raw = []byte("7")
-	_, err = Decide(set, nil, now)
-	g.Expect(err).To(MatchError(ContainSubstring("spec.pods[0] is no pod")))
+	for name, tc := range map[string]struct{ pods, problem string }{
+		"a name twice": {`[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}},{"metadata":{"name":"a"}}]`,
+			"spec.pods[2] has the name a, as another one has"},
+		"an empty name":               {`[{"metadata":{"name":"a"}},{"metadata":{"name":""}}]`, "spec.pods[1] has no name"},
+		"no metadata":                 {`[{"spec":{}}]`, "spec.pods[0] has no name"},
+		"nothing":                     {`[{}]`, "spec.pods[0] has no name"},
+		"null":                        {`[null]`, "spec.pods[0] is no pod"},
+		"a number":                    {`[7]`, "spec.pods[0] is no pod"},
+		"a list":                      {`[[]]`, "spec.pods[0] is no pod"},
+		"a text":                      {`["c-p-0"]`, "spec.pods[0] is no pod"},
+		"metadata as a text":          {`[{"metadata":"c-p-0"}]`, "spec.pods[0] is no pod"},
+		"a name that is a number":     {`[{"metadata":{"name":0}}]`, "spec.pods[0] is no pod"},
+		"labels that are no texts":    {`[{"metadata":{"name":"a","labels":{"x":1}}}]`, "spec.pods[0] is no pod"},
+		"containers that are no list": {`[{"metadata":{"name":"a"},"spec":{"containers":{}}}]`, "spec.pods[0] is no pod"},
+		"a port as a text": {`[{"metadata":{"name":"a"},"spec":{"containers":[{"name":"k","ports":[{"containerPort":"x"}]}]}}]`,
+			"spec.pods[0] is no pod"},
+		"a quantity that is none": {`[{"metadata":{"name":"a"},"spec":{"containers":[{"name":"k","resources":{"limits":{"memory":"2GB!"}}}]}}]`,
+			"spec.pods[0] is no pod"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			set := testSet()
+			g.Expect(json.Unmarshal([]byte(tc.pods), &set.Spec.Pods)).To(Succeed())
+			d, err := Decide(set, []corev1.Pod{livePod("a"), livePod("other")}, now)
+			g.Expect(err).To(MatchError(HavePrefix("StrimziPodSet kafka/c-p: " + tc.problem)))
+			g.Expect(append(d.Create, d.Adopt...)).To(BeEmpty())
+			g.Expect(d.Delete).To(BeEmpty())
+		})
+	}
 }
 
 // Whatever exists: only pods of the set's are deleted, only those that ended or are not listed, and "done" is claimed only when it is true.

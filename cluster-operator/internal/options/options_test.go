@@ -96,7 +96,7 @@ func TestWrongRemoteClusters(t *testing.T) {
 		"east.url":                                     "is not a setting",
 		"east=https://east":                            "is no key",
 		"a.b.url=https://east":                         "an id has no dot",
-		"east.url=east:6443":                           "https://",
+		"east.url=east:6443":                           "start with https:",
 		"east.url=https://a\neast.url=https://b":       "set twice",
 		"east.token=x":                                 "is no known field",
 		"east.url=https://east":                        "has a url but no secret",
@@ -105,9 +105,11 @@ func TestWrongRemoteClusters(t *testing.T) {
 		"east.url=https://u:p@east\neast.secret=east":  "has a user",
 		"east.url=https://east\neast.secret=Not_a_one": "is no name of a Secret",
 	} {
-		_, err := parse(t, map[string]string{"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": text})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "STRIMZI_REMOTE_KUBE_CONFIG") {
-			t.Errorf("%q: %v", text, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := parse(t, map[string]string{"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": text})
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "STRIMZI_REMOTE_KUBE_CONFIG") {
+				t.Errorf("%q: %v", text, err)
+			}
+		})
 	}
 }

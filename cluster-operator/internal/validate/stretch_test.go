@@ -35,7 +35,7 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 		message string
 		names   string
 	}{
-		{name: "operator no, Kafka no, pools none"},
+		{name: "legal: operator no, Kafka no, pools none"},
 		{name: "operator no, Kafka no, pools some", broker: "cluster-east", reason: "OperatorNotConfigured",
 			message: notConfigured + ". These node pools have stretch cluster annotations: broker"},
 		{
@@ -47,7 +47,7 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 			name: "operator no, Kafka yes, pools all", kafka: "true", broker: "cluster-east", controller: "cluster-west",
 			reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker, controller",
 		},
-		{name: "operator yes, Kafka no, pools none", operator: configured},
+		{name: "legal: operator yes, Kafka no, pools none", operator: configured},
 		{name: "operator yes, Kafka no, pools some", operator: configured, broker: "cluster-east", reason: "MissingStretchAnnotation",
 			message: noAnnotation, names: "broker"},
 		{
@@ -60,7 +60,8 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 			name: "operator yes, Kafka yes, pools some", operator: configured, kafka: "true", broker: "cluster-east",
 			reason: "MissingTargetCluster", message: noTarget, names: "controller",
 		},
-		{name: "operator yes, Kafka yes, pools all", operator: configured, kafka: "true", broker: "cluster-central", controller: "cluster-west"},
+		{name: "legal: operator yes, Kafka yes, pools all", operator: configured, kafka: "true",
+			broker: "cluster-central", controller: "cluster-west"},
 		{
 			name: "operator yes, Kafka yes, pools all, some unknown", operator: configured, kafka: "true", broker: "cluster-unknown",
 			controller: "cluster-west",

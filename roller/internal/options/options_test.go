@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,11 +90,28 @@ func TestWrongSettings(t *testing.T) {
 		{append([]string{"plan", "--patience=0s"}, where...), `--patience="0s": not more than 0`},
 		{append(append([]string{"plan"}, where...), "rest"), `"rest" is not understood`},
 	} {
-		_, err := parse(nil, c.args...)
-		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), "/", "|"), func(t *testing.T) {
+			_, err := parse(nil, c.args...)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+		})
 	}
-	_, err := parse(map[string]string{"STRIMZI_ROLLER_MAX_UNAVAILABLE": "many"}, append([]string{"plan"}, where...)...)
-	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`STRIMZI_ROLLER_MAX_UNAVAILABLE="many"`)))
+	for _, c := range []struct{ env, value, says string }{
+		{"STRIMZI_ROLLER_MAX_UNAVAILABLE", "many", `STRIMZI_ROLLER_MAX_UNAVAILABLE="many"`},
+		{"STRIMZI_ROLLER_MAX_UNAVAILABLE", "-1", `STRIMZI_ROLLER_MAX_UNAVAILABLE="-1"`},
+		{"STRIMZI_ROLLER_PATIENCE", "5", `STRIMZI_ROLLER_PATIENCE="5": not a duration`},
+		{"STRIMZI_ROLLER_SILENCE", "-2m", `STRIMZI_ROLLER_SILENCE="-2m"`},
+		{"STRIMZI_ROLLER_STALL", "soon", `STRIMZI_ROLLER_STALL="soon": not a duration`},
+		{"STRIMZI_ROLLER_FORBID", "fun", `STRIMZI_ROLLER_FORBID="fun": unknown risk; use offline or unwritable`},
+		{"STRIMZI_ROLLER_MAX_LEADER_SHARE", "50%", `STRIMZI_ROLLER_MAX_LEADER_SHARE="50%"`},
+		{"STRIMZI_MAINTENANCE_TIME_WINDOWS", "* * * *", `the maintenance window "* * * *"`},
+		{"STRIMZI_SASL_ENABLED", "yes", `STRIMZI_SASL_ENABLED="yes": neither true nor false`},
+		{"STRIMZI_LOG_LEVEL", "loud", `STRIMZI_LOG_LEVEL="loud"`},
+	} {
+		t.Run(c.env+"="+c.value, func(t *testing.T) {
+			_, err := parse(map[string]string{c.env: c.value}, append([]string{"run"}, where...)...)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+		})
+	}
 }
 
 func TestHelpNamesEachVariable(t *testing.T) {

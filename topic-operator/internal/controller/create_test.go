@@ -168,6 +168,7 @@ func TestWhatHasNoFormInKafkaIsRefusedWithoutAskingKafka(t *testing.T) {
 	} {
 		t.Run(c.name+" on a new topic", func(t *testing.T) {
 			w := newWorld(t)
+			w.ready("neighbour")
 			w.create("a", c.spec)
 			w.pass("a")
 			w.Expect(w.get("a")).To(And(failWith(c.reason, c.message), claim("", "")))
@@ -175,9 +176,12 @@ func TestWhatHasNoFormInKafkaIsRefusedWithoutAskingKafka(t *testing.T) {
 			w.delete("a")
 			w.pass("a")
 			w.Expect(w.exists("a")).To(BeFalse())
+			w.Expect(w.get("neighbour")).To(beReady())
+			w.Expect(w.kafka.get("neighbour")).NotTo(BeNil())
 		})
 		t.Run(c.name+" on an existing topic", func(t *testing.T) {
 			w := newWorld(t)
+			w.ready("neighbour")
 			w.ready("a", config("retention.ms", "1"))
 			id := w.kafka.get("a").Topic.ID.String()
 			w.update("a", c.spec)
@@ -190,6 +194,8 @@ func TestWhatHasNoFormInKafkaIsRefusedWithoutAskingKafka(t *testing.T) {
 			w.delete("a")
 			w.pass("a")
 			w.Expect(w.exists("a")).To(BeFalse())
+			w.Expect(w.get("neighbour")).To(beReady())
+			w.Expect(w.kafka.get("neighbour")).NotTo(BeNil())
 			w.Expect(w.kafka.get("a")).To(BeNil())
 		})
 	}

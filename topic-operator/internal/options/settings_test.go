@@ -129,15 +129,33 @@ func TestSettings(t *testing.T) {
 					}
 				}
 			}
-			for _, text := range c.wrong {
+		})
+	}
+}
+
+// Whoever sets a wrong value reads which one that is, of which setting, and what to do.
+func TestWrongValuesOfSettings(t *testing.T) {
+	for env, c := range settingCases {
+		for _, text := range c.wrong {
+			t.Run(strings.ReplaceAll(env+"="+text, "/", "|"), func(t *testing.T) {
 				_, _, err := Parse(nil, settings.Environment{Lookup: with(env, text).lookup})
 				if err == nil {
-					t.Errorf("%q was accepted", text)
-				} else if !strings.Contains(err.Error(), env) && !strings.Contains(err.Error(), "STRIMZI_") {
-					t.Errorf("%q: the error names no variable: %v", text, err)
+					t.Fatal("it was accepted")
 				}
-			}
-		})
+				t.Log(err)
+				var wrong *settings.Error
+				if !errors.As(err, &wrong) || wrong.Remedy == "" {
+					t.Errorf("what to do is not said: %v", err)
+				}
+				prefix, _, _ := strings.Cut(env, "_ENABLED") // where a login is not described, its settings are named
+				if !strings.Contains(err.Error(), prefix) {
+					t.Errorf("the setting is not named: %v", err)
+				}
+				if !strings.Contains(err.Error(), text) && prefix == env {
+					t.Errorf("the value is not named: %v", err)
+				}
+			})
+		}
 	}
 }
 

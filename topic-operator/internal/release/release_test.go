@@ -353,11 +353,13 @@ func TestWrongUsageOfTheCommand(t *testing.T) {
 		"flag provided but not defined: -force": {"--namespace", "a", "--force"},
 		"--selector=a b: ":                      {"--namespace", "a", "--selector", "a b"},
 	} {
-		var out, problems strings.Builder
-		if status := Command(t.Context(), args, strings.NewReader(""), &out, &problems); status != exitUsage ||
-			!strings.Contains(problems.String(), want) || !strings.Contains(problems.String(), Usage) {
-			t.Errorf("%q: status %d, %s", args, status, problems.String())
-		}
+		t.Run(want, func(t *testing.T) {
+			var out, problems strings.Builder
+			if status := Command(t.Context(), args, strings.NewReader(""), &out, &problems); status != exitUsage ||
+				!strings.Contains(problems.String(), want) || !strings.Contains(problems.String(), Usage) {
+				t.Errorf("%q: status %d, %s", args, status, problems.String())
+			}
+		})
 	}
 	var out, problems strings.Builder
 	if status := Command(t.Context(), []string{"--help"}, strings.NewReader(""), &out, &problems); status != exitDone ||

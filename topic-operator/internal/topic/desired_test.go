@@ -53,6 +53,26 @@ func TestDesiredRefusals(t *testing.T) {
 		"a name that is none": {`{"topicName":"a b"}`,
 			"KafkaError: InvalidTopicException: Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', " +
 				"'_' and '-'"},
+		"a name with a slash": {`{"topicName":"a/b"}`,
+			"KafkaError: InvalidTopicException: Topic name is invalid: 'a/b' contains one or more characters other than ASCII alphanumerics, " +
+				"'.', '_' and '-'"},
+		"a name with a wildcard": {`{"topicName":"orders-*"}`,
+			"KafkaError: InvalidTopicException: Topic name is invalid: 'orders-*' contains one or more characters other than ASCII alphanumerics, " +
+				"'.', '_' and '-'"},
+		"a name with an umlaut": {`{"topicName":"straße"}`,
+			"KafkaError: InvalidTopicException: Topic name is invalid: 'straße' contains one or more characters other than ASCII alphanumerics, " +
+				"'.', '_' and '-'"},
+		"a name with a line end": {`{"topicName":"orders\n"}`,
+			"KafkaError: InvalidTopicException: Topic name is invalid: 'orders\n' contains one or more characters other than ASCII alphanumerics, " +
+				"'.', '_' and '-'"},
+		"a dot as name":    {`{"topicName":"."}`, "KafkaError: InvalidTopicException: Topic name is invalid: '.' is not allowed"},
+		"two dots as name": {`{"topicName":".."}`, "KafkaError: InvalidTopicException: Topic name is invalid: '..' is not allowed"},
+		"a name of 250": {`{"topicName":"` + strings.Repeat("x", 250) + `"}`,
+			"KafkaError: InvalidTopicException: Topic name is invalid: the length of '" + strings.Repeat("x", 250) +
+				"' is longer than the max allowed length 249"},
+		"a list with an object": {`{"config":{"cleanup.policy":["compact",{"a":1}]}}`,
+			`InternalError: Invalid value for topic config 'cleanup.policy': ["compact",{"a":1}]`},
+		"an empty object": {`{"config":{"retention.ms":{}}}`, `InternalError: Invalid value for topic config 'retention.ms': {}`},
 		"a name that is too long": {`{"topicName":"` + strings.Repeat("x", 70_000) + `"}`,
 			"KafkaError: InvalidTopicException: Topic name is invalid: the length of '" + strings.Repeat("x", 253) +
 				"...' is longer than the max allowed length 249"},

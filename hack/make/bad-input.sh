@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# bad-input.sh plays the tables of bad input, and prints by area how many rows passed. A row is a subtest with one mistake that users make,
+# which looks at the text that they read. It fails if a row fails, or if one of the tables below has no row any more.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+KUBEBUILDER_ASSETS=$(hack/assets.sh controlplane)
+export KUBEBUILDER_ASSETS
+
+# What is counted: area, package, tests.
+tables='
+topics          ./e2e/apitest                           TestInvalid
+topics          ./topic-operator/internal/topic         TestDesiredRefusals
+topics          ./topic-operator/internal/controller    TestWhatHasNoFormInKafkaIsRefusedWithoutAskingKafka
+policies        ./topic-operator/internal/policy        TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne TestEachOffendingPairIsNamed TestWhatCanNotBeUsedLeavesTheOldPolicyInForceAndIsToldOnce
+settings        ./topic-operator/internal/options       TestWrongValuesOfSettings TestCustomSASLRefused
+settings        ./roller/internal/options               TestWrongWaysToKafka
+pod-sets        ./e2e/apitest                           TestInvalidPodSet
+pod-sets        ./cluster-operator/podset               TestDecideRejects
+command-lines   ./roller/internal/options               TestWrongSettings
+command-lines   ./topic-operator/internal/policy        TestWrongUsageExitsWithTwoAndSaysHow
+command-lines   ./topic-operator/internal/release       TestWrongUsageOfTheCommand
+kafkas-pools    ./e2e/apitest                           TestInvalidKafka TestInvalidKafkaNodePool
+kafkas-pools    ./cluster-operator/internal/validate    TestWrongConfig TestReplicationThatNoClusterOfThisSizeHas TestForbiddenConfig TestWrongVersions TestWrongNames TestWrongPools TestWrongStorage TestWrongResources TestWrongMetrics TestWrongLogging TestWrongAccess TestWrongListeners TestWrongListenersToTheOutside TestWrongRoutes TestWrongCertificatesOfListeners TestWrongTemplates
+stretched       ./cluster-operator/internal/validate    TestWhereAKafkaIsStretched
+stretched       ./cluster-operator/internal/options     TestWrongRemoteClusters
+stretched       ./cluster-operator/internal/providers   TestWhatIsWrong
+stretched       ./clusters                              TestAKubeconfigThatRunsOrReadsIsRefused TestAKubeconfigThatMakesNoSenseIsRefused TestWhatIsWrongWithRemotesIsSaid
+stretched       ./cluster-operator/network              TestWhatAProviderMayNotPlan TestWhatNodesCanNotAdvertise
+'
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+declare -A rows
+while read -r area package tests; do
+  [ -n "$area" ] || continue
+  if ! go test -count=1 -v -run "^(${tests// /|})\$" "$package" >"$log" 2>&1; then
+    status=1
+    grep -v '^ *--- PASS\|^=== ' "$log" >&2 || true
+  fi
+  for test in $tests; do
+    # Each distinct subtest is a row; the same one in several versions of the API is one, and what is legal beside the mistakes is none.
+    count=$(sed -n "s|^    --- PASS: $test/\\(.*\\) (.*|\\1|p" "$log" | sed -E '/^legal:/d; s,/v1(beta2)?$,,' | sort -u | wc -l)
+    printf '%-14s %-38s %-62s %4d\n' "$area" "$package" "$test" "$count"
+    if [ "$count" = 0 ]; then
+      echo "bad-input: $test of $package has no row that passes; was it renamed?" >&2
+      status=1
+    fi
+    rows[$area]=$((${rows[$area]:-0} + count))
+  done
+done <<<"$tables"
+
+echo
+for area in topics policies settings pod-sets command-lines kafkas-pools stretched; do
+  printf '%-26s %4d\n' "$area" "${rows[$area]}"
+done
+printf '%-26s %4d\n' 'topic-operator and roller' \
+  $((rows[topics] + rows[policies] + rows[settings] + rows[pod-sets] + rows[command-lines]))
+exit $status
