@@ -20,7 +20,7 @@ import (
 // nobody would look after there.
 func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	needServer(t)
-	s, err := start([]string{bases, "testdata/strimzi-connect.yaml"})
+	s, err := start([]string{bases, "testdata/strimzi-connect"})
 	if err != nil {
 		t.Fatalf("starting an API server: %v", err)
 	}
