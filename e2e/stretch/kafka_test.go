@@ -288,21 +288,18 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		}
 	})
 
-	It("says what is wrong with new credentials, goes on with the old ones, and takes up better ones at once", func() {
-		onlyInFull()
+	itInFull("says what is wrong with new credentials, goes on with the old ones, and takes up better ones at once", func() {
 		before := readyPods(Default)
 		write("credentials", func(*traffic.Traffic) { exchangeCredentials(places[2]) })
 		Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
 	})
 
-	It("has a pod of another Kubernetes cluster moved by the roller alone", func() {
-		onlyInFull()
+	itInFull("has a pod of another Kubernetes cluster moved by the roller alone", func() {
 		write("drained", func(*traffic.Traffic) { drain(places[1]) })
 		inSync(admin())
 	})
 
-	It("has pools scaled in each of them", func() {
-		onlyInFull()
+	itInFull("has pools scaled in each of them", func() {
 		DeferCleanup(func() { nodes = 3 })
 		write("scaled", func(*traffic.Traffic) { scalePools() })
 		inSync(admin())

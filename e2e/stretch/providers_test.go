@@ -22,9 +22,8 @@ import (
 )
 
 // Nodes reach each other by load balancers, and by names of the Multi-Cluster Services API: in full only (make prove).
-var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
+var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
-		onlyInFull()
 		DeferCleanup(func() { namespace = "stretched" })
 	})
 
