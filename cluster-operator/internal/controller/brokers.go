@@ -101,6 +101,12 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	if err != nil || wanted == current {
 		return nil // validation reports a version that does not exist
 	}
+	if pod := p.olderThan(wanted); pod != nil && wanted > current {
+		p.warn("MetadataUpdateWaits", fmt.Sprintf("The metadata version stays %s: pod %s runs Kafka %q, which can't read %s. If its KafkaNodePool "+
+			"is gone, create it again, so that the pod is upgraded, or move its replicas to other brokers, so that it can be removed",
+			current, pod.Name, pod.Annotations[v1.AnnotationKafkaVersion], wanted))
+		return nil
+	}
 	p.log.Info("Moving the metadata version", "from", current.String(), "to", wanted.String())
 	if err := p.Kafka.MoveMetadataVersion(ctx, to, int16(wanted), wanted < current); err != nil {
 		p.warn("MetadataUpdateFailed", fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
@@ -108,4 +114,21 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	}
 	p.status.MetadataVersion = wanted.String()
 	return nil
+}
+
+// olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version nobody knows; nil if there is none. Nodes of
+// a removed KafkaNodePool stay as they are, also when the others are upgraded.
+func (p *pass) olderThan(metadata kafka.MetadataVersion) *corev1.Pod {
+	pods := p.pods()
+	for _, l := range p.listed {
+		pods = append(pods, l.Pod)
+	}
+	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool {
+		own, err := kafka.ParseMetadataVersion(pod.Annotations[v1.AnnotationKafkaVersion])
+		return err != nil || own < metadata
+	})
+	if i < 0 {
+		return nil
+	}
+	return pods[i]
 }

@@ -496,5 +496,3 @@ func (h *history) settle() {
 		}
 	}
 }
-
-// TestRandomHistoriesOfKafkas plays a few histories; PROVE=full plays many. PROVE_SEED repeats them.

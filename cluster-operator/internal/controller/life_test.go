@@ -122,6 +122,46 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	}
 }
 
+func TestTheMetadataVersionWaitsForNodesOfARemovedPool(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Version = "4.2.0"
+	w.r.Settings.KafkaImages = map[string]string{"4.2.0": "kafka:4.2.0", "4.3.1": "kafka:4.3.1"}
+	w.create(k, nodePool("a", 3, v1.RoleBroker, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
+	w.brokers.metadata, w.brokers.replicas = kafkaMetadata(t, "4.2"), map[int32]int{0: 1, 1: 1, 2: 1, 3: 1}
+	converge := func() {
+		w.reconcile()
+		w.kubelet("a")
+		w.kubelet("b")
+		w.reconcile()
+	}
+	converge()
+	b := &v1.KafkaNodePool{}
+	w.get(b, "b")
+	w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())
+	w.get(k, "my-cluster")
+	k.Spec.Kafka.Version = "4.3.1"
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	converge()
+	w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.2")))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", "MetadataUpdateWaits"), HaveField("Message", HavePrefix(
+		`The metadata version stays 4.2-IV1: pod my-cluster-b-3 runs Kafka "4.2.0", which can't read 4.3-IV0.`)))))
+
+	w.create(nodePool("b", 1, v1.RoleBroker))
+	converge()
+	w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.3")))
+}
+
+func kafkaMetadata(t *testing.T, release string) kafka.MetadataVersion {
+	t.Helper()
+	version, err := kafka.ParseMetadataVersion(release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
 func TestVolumesOutliveTheirKafkaAndGiveItTheirID(t *testing.T) {
 	w := newWorld(t)
 	k := newKafka()
