@@ -103,7 +103,8 @@ func (c *cluster) serverConfig(n topology.Node) properties {
 
 // userConfig returns what the user wants of Kafka, without keys that the operator decides.
 func (c *cluster) userConfig(n topology.Node) properties {
-	config := map[string]string{}
+	// A node that comes back has a new address, and packets to its old one may be dropped. Kafka would wait for 10 s, and later for 30 s.
+	config := map[string]string{"socket.connection.setup.timeout.ms": "3000", "socket.connection.setup.timeout.max.ms": "10000"}
 	if n.Roles.Broker {
 		config["min.insync.replicas"] = "1"
 		if c.Stretch != nil { // consumers that name their Kubernetes cluster as client.rack read from it (KIP-392)

@@ -34,6 +34,8 @@ classpath="/opt/kafka/libs/*"
 java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile="$conf/log4j2.properties" -cp "$classpath" kafka.tools.StorageTool format \
   --ignore-formatted --cluster-id "$(cat "$conf/cluster.id")" --release-version "$(cat "$conf/metadata.version")" --config "$conf/server.config"
 
+# A node that comes back has a new address: names are looked up again after 5 s, as long as Kubernetes' DNS lets others keep them, and not after
+# Java's 30 s.
 # shellcheck disable=SC2086
-exec java ${KAFKA_HEAP_OPTS:-} ${KAFKA_JVM_PERFORMANCE_OPTS:-} ${STRIMZI_JAVA_SYSTEM_PROPERTIES:-} \
+exec java -Dsun.net.inetaddr.ttl=5 ${KAFKA_HEAP_OPTS:-} ${KAFKA_JVM_PERFORMANCE_OPTS:-} ${STRIMZI_JAVA_SYSTEM_PROPERTIES:-} \
   -Dlog4j2.configurationFile="$conf/log4j2.properties" -Dkafka.logs.dir=/tmp ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$conf/server.config"
