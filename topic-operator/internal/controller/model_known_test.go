@@ -212,3 +212,21 @@ func TestAnObjectThatGoesWhileItIsReadTakesItsTopicAlong(t *testing.T) {
 		{do: "work", key: 2, who: 0, arg: 51004, at: 2, inner: []modelStep{{do: "deliver", key: 0, who: 0, arg: 31657}}},
 	}})
 }
+
+// A random history found this. Without finalizers, an object goes that somebody else's finalizer held, while another one claims its topic. The
+// pass did not look for claimants, so that the check before the deletion stopped it each time, until the other one was unmanaged.
+func TestAnObjectThatWasHeldLeavesItsTopicToOthersWhenItGoes(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
+		{do: "create", key: 1, who: 0, arg: 58645},
+		{do: "deliver", key: 2, who: 1, arg: 24575},
+		{do: "create", key: 0, who: 1, arg: 41473},
+		{do: "deliver", key: 0, who: 1, arg: 64652},
+		{do: "hold", key: 1, who: 0, arg: 62072},
+		{do: "work", key: 2, who: 1, arg: 49849},
+		{do: "hold", key: 0, who: 0, arg: 32007},
+		{do: "delete", key: 0, who: 0, arg: 27975},
+		{do: "relabel", key: 1, who: 0, arg: 44506},
+		{do: "hold", key: 0, who: 0, arg: 17103},
+		{do: "delete", key: 1, who: 1, arg: 14244},
+	}})
+}

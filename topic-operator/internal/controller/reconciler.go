@@ -250,7 +250,7 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 func (r *Reconciler) gather(ctx context.Context, p *pass, news *changed) error {
 	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
 	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
-	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held {
+	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held && !o.Vanished {
 		return nil // nothing else matters
 	}
 	p.facts.Own = r.own(r.options.Identity.Own(ctx))
