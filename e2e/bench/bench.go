@@ -21,7 +21,7 @@ type Options struct {
 	// 0 leaves that out.
 	Nodes  []int
 	Kafkas int
-	// Only names the measurements to make: ready, stretch, kafkas, roller, latency, bulk, scale, burst. None means all.
+	// Only names the measurements to make: ready, roll, stretch, kafkas, roller, latency, bulk, scale, burst. None means all.
 	Only []string
 	// OperatorEnv are settings of the operator to measure it with.
 	OperatorEnv map[string]string
@@ -45,6 +45,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		run  func() error
 	}{
 		{"ready", func() error { return ready(ctx, r) }},
+		{"roll", func() error { return roll(ctx, r) }},
 		{"stretch", func() error { return stretch(ctx, r) }},
 		{"kafkas", func() error { return w.kafkas(ctx, r, o.Nodes, o.Kafkas) }},
 		{"roller", func() error { return w.roller(ctx, r) }},

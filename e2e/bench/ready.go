@@ -32,8 +32,13 @@ type machine struct{ *deploy.Place }
 // ready measures how long a Kafka of three nodes takes from being applied until it is ready, on a real Kubernetes cluster. The floor are
 // the same pods with the same probes on new volumes, created at once with all that they need being there already, and nobody at work beside
 // Kubernetes.
-func ready(ctx context.Context, r *Report) (err error) {
-	dir, err := os.MkdirTemp("", "bench-ready-")
+func ready(ctx context.Context, r *Report) error {
+	return onMachine(ctx, r, func(m machine, _ *realnodes.Lab, root string) error { return m.ready(ctx, r, root) })
+}
+
+// onMachine measures on a real Kubernetes cluster of one machine, with the operators deployed; root is the repository's folder.
+func onMachine(ctx context.Context, r *Report, measure func(m machine, lab *realnodes.Lab, root string) error) (err error) {
+	dir, err := os.MkdirTemp("", "bench-machine-")
 	if err != nil {
 		return err
 	}
@@ -59,6 +64,10 @@ func ready(ctx context.Context, r *Report) (err error) {
 	if err := errors.Join(m.Apply(ctx, filepath.Join(root, "e2e", "clusteroperator", "testdata", "operators")), m.Scale(ctx, 2)); err != nil {
 		return err
 	}
+	return measure(m, lab, root)
+}
+
+func (m machine) ready(ctx context.Context, r *Report, root string) error {
 	var operator, hand []time.Duration
 	for i := range readyRounds {
 		namespace := fmt.Sprintf("ready-%d", i)

@@ -71,7 +71,7 @@ func (s *stretched) besideSlow(ctx context.Context, r *Report) (err error) {
 func (s *stretched) edit(ctx context.Context) (time.Duration, error) {
 	var took []time.Duration
 	for range edits {
-		k, err := s.kafka(ctx)
+		k, err := s.machines[0].kafka(ctx, s.namespace)
 		if err != nil {
 			return 0, err
 		}

@@ -214,24 +214,29 @@ func state(k *v1.Kafka, kind string) metav1.ConditionStatus {
 
 func (s *stretched) until(ctx context.Context, what string, holds func(*v1.Kafka) bool) error {
 	return until(ctx, what, func() (bool, error) {
-		k, err := s.kafka(ctx)
+		k, err := s.machines[0].kafka(ctx, s.namespace)
 		return err == nil && holds(k), err
 	})
 }
 
-func (s *stretched) kafka(ctx context.Context) (*v1.Kafka, error) {
+func (m machine) kafka(ctx context.Context, namespace string) (*v1.Kafka, error) {
 	k := &v1.Kafka{}
-	return k, s.machines[0].Client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "my-cluster"}, k)
+	return k, m.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "my-cluster"}, k)
 }
 
 // records begins to write to a new topic from outside, with acks=all.
 func (s *stretched) records(ctx context.Context, topic string) (*traffic.Traffic, error) {
-	k, err := s.kafka(ctx)
+	return s.machines[0].records(ctx, s.lab, s.namespace, topic)
+}
+
+// records begins to write to a new topic of the namespace's Kafka from outside, with acks=all.
+func (m machine) records(ctx context.Context, lab *realnodes.Lab, namespace, topic string) (*traffic.Traffic, error) {
+	k, err := m.kafka(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
 	var secret corev1.Secret
-	if err := s.machines[0].Client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: k.Name + "-cluster-ca-cert"}, &secret); err != nil {
+	if err := m.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: k.Name + "-cluster-ca-cert"}, &secret); err != nil {
 		return nil, err
 	}
 	authority := secret.Data["ca.crt"]
@@ -244,7 +249,7 @@ func (s *stretched) records(ctx context.Context, topic string) (*traffic.Traffic
 		}
 	}
 	admin, err := saramakafka.New(kafka.Config{
-		Bootstrap: addresses, ClientID: "bench", RequestTimeout: 10 * time.Second, Dial: s.lab.DialContext,
+		Bootstrap: addresses, ClientID: "bench", RequestTimeout: 10 * time.Second, Dial: lab.DialContext,
 		TLS: &kafka.TLS{TrustedCertificates: authority},
 	})
 	if err != nil {
@@ -256,7 +261,7 @@ func (s *stretched) records(ctx context.Context, topic string) (*traffic.Traffic
 		return nil, err
 	}
 	flow, err := traffic.Start(ctx, traffic.Options{
-		Bootstrap: addresses, Dial: s.lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic,
+		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic,
 		Group: topic + "-readers",
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -56,6 +57,30 @@ type Report struct {
 	Lost, Doubled []string
 	// Longest is the longest time from the sending of a record to its acknowledgement.
 	Longest time.Duration
+	// Sends are those that were acknowledged, in this order.
+	Sends []Send
+}
+
+// Send is a record that was sent and acknowledged.
+type Send struct {
+	At   time.Time
+	Took time.Duration
+}
+
+// Percentile returns the time within which so many hundredths of the records were acknowledged that were sent from one moment to another;
+// zero if there were none.
+func (r Report) Percentile(p float64, from, to time.Time) time.Duration {
+	var took []time.Duration
+	for _, s := range r.Sends {
+		if !s.At.Before(from) && s.At.Before(to) {
+			took = append(took, s.Took)
+		}
+	}
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[min(len(took)-1, int(float64(len(took))*p/100))]
 }
 
 // Err returns what is wrong: a record that was refused, lost or doubled, or a consumer that failed.
@@ -95,9 +120,14 @@ func Start(ctx context.Context, o Options) (*Traffic, error) {
 // dialing is how long the opening of a connection may take: a machine without power does not answer at all.
 const dialing = 10 * time.Second
 
+// After an error, Kafka's own clients look for the leader and try again after this time, and later after up to the longer one
+// (retry.backoff.ms, retry.backoff.max.ms). This client would look for the leader every 5 s at most.
+const retryBackoff, retryBackoffMax = 100 * time.Millisecond, time.Second
+
 // connect makes a client, which connects when it has something to do.
 func connect(o Options, opts ...kgo.Opt) (*kgo.Client, error) {
-	opts = append(opts, kgo.SeedBrokers(o.Bootstrap...))
+	opts = append(opts, kgo.SeedBrokers(o.Bootstrap...), kgo.MetadataMinAge(retryBackoff),
+		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(retryBackoff<<min(max(tries-1, 0), 10), retryBackoffMax) }))
 	dial := o.Dial
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
@@ -136,7 +166,7 @@ func (t *Traffic) write(writing, ctx context.Context, producer *kgo.Client, ever
 	defer tick.Stop()
 	for n := 0; writing.Err() == nil; n++ {
 		value, began := strconv.Itoa(n), time.Now()
-		producer.Produce(ctx, &kgo.Record{Value: []byte(value)}, func(_ *kgo.Record, err error) { t.answered(value, time.Since(began), err) })
+		producer.Produce(ctx, &kgo.Record{Value: []byte(value)}, func(_ *kgo.Record, err error) { t.answered(value, began, err) })
 		select {
 		case <-writing.Done():
 		case <-tick.C:
@@ -145,7 +175,8 @@ func (t *Traffic) write(writing, ctx context.Context, producer *kgo.Client, ever
 	_ = producer.Flush(ctx) // each record's own error is reported
 }
 
-func (t *Traffic) answered(value string, took time.Duration, err error) {
+func (t *Traffic) answered(value string, began time.Time, err error) {
+	took := time.Since(began)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -154,6 +185,7 @@ func (t *Traffic) answered(value string, took time.Duration, err error) {
 	}
 	t.report.Acknowledged = append(t.report.Acknowledged, value)
 	t.report.Longest = max(t.report.Longest, took)
+	t.report.Sends = append(t.report.Sends, Send{At: began, Took: took})
 }
 
 // read reads until the consumer is closed.

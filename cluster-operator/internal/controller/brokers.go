@@ -102,8 +102,8 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 		return nil // validation reports a version that does not exist
 	}
 	if pod := p.olderThan(wanted); pod != nil && wanted > current {
-		p.warn("MetadataUpdateWaits", fmt.Sprintf("The metadata version stays %s: pod %s runs Kafka %q, which can't read %s. If its KafkaNodePool "+
-			"is gone, create it again, so that the pod is upgraded, or move its replicas to other brokers, so that it can be removed",
+		p.warn("MetadataUpdateWaits", fmt.Sprintf("The metadata version stays %s: pod %s runs Kafka %q, which can't read %s. "+
+			"If its KafkaNodePool is gone, create it again, so that the pod is upgraded, or move its replicas to other brokers, so that it can be removed",
 			current, pod.Name, pod.Annotations[v1.AnnotationKafkaVersion], wanted))
 		return nil
 	}
@@ -116,8 +116,8 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	return nil
 }
 
-// olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version nobody knows; nil if there is none. Nodes of
-// a removed KafkaNodePool stay as they are, also when the others are upgraded.
+// olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version nobody knows; nil if there is none.
+// Nodes of a removed KafkaNodePool stay as they are, also when the others are upgraded.
 func (p *pass) olderThan(metadata kafka.MetadataVersion) *corev1.Pod {
 	pods := p.pods()
 	for _, l := range p.listed {

@@ -213,8 +213,8 @@ func TestAnObjectThatGoesWhileItIsReadTakesItsTopicAlong(t *testing.T) {
 	}})
 }
 
-// A random history found this. Without finalizers, an object goes that somebody else's finalizer held, while another one claims its topic. The
-// pass did not look for claimants, so that the check before the deletion stopped it each time, until the other one was unmanaged.
+// A random history found this. Without finalizers, an object goes that somebody else's finalizer held, while another one claims its topic.
+// The pass did not look for claimants, so that the check before the deletion stopped it each time, until the other one was unmanaged.
 func TestAnObjectThatWasHeldLeavesItsTopicToOthersWhenItGoes(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 1, who: 0, arg: 58645},

@@ -1,0 +1,109 @@
+//go:build linux
+
+package bench
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
+)
+
+// rolls is how often all nodes are restarted.
+const rolls = 3
+
+// settles is how long records flow before they count: a new topic's first ones wait for new connections between all brokers.
+const settles = 15 * time.Second
+
+// roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on a
+// real Kubernetes cluster. The floor is the same producer in a minute in which nothing happens.
+func roll(ctx context.Context, r *Report) error {
+	return onMachine(ctx, r, func(m machine, lab *realnodes.Lab, root string) (err error) {
+		const namespace = "roll"
+		if _, err := m.applied(ctx, namespace, filepath.Join(root, "e2e", "bench", "roll.yaml")); err != nil {
+			return err
+		}
+		flow, err := m.records(ctx, lab, namespace, "records")
+		if err != nil {
+			return err
+		}
+		over, end := context.WithCancel(ctx)
+		end()
+		defer flow.Stop(over)
+		if err := pause(ctx, settles); err != nil {
+			return err
+		}
+		marks := []time.Time{time.Now()}
+		if err := pause(ctx, quiet); err != nil {
+			return err
+		}
+		marks = append(marks, time.Now())
+		for range rolls {
+			if err := m.restart(ctx, r, namespace); err != nil {
+				return err
+			}
+			marks = append(marks, time.Now())
+		}
+		limited, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		report := flow.Stop(limited)
+		var p99, longest time.Duration
+		for i := range rolls {
+			from, to := marks[i+1], marks[i+2]
+			p99, longest = max(p99, report.Percentile(99, from, to)), max(longest, report.Percentile(100, from, to))
+			r.logf("  roll %d: p99 %s, longest %s", i+1, report.Percentile(99, from, to), report.Percentile(100, from, to))
+		}
+		r.add("kafka_of_3_nodes_roll", marks[rolls+1].Sub(marks[1]).Seconds()/rolls, "s")
+		r.addBeside("produce_p99_in_the_worst_of_3_rolls", millis(p99), millis(report.Percentile(99, marks[0], marks[1])), "ms")
+		r.addBeside("longest_produce_in_3_rolls", millis(longest), millis(report.Percentile(100, marks[0], marks[1])), "ms")
+		return report.Err()
+	})
+}
+
+// restart has all nodes of the namespace's Kafka restarted, and waits until they are back.
+func (m machine) restart(ctx context.Context, r *Report, namespace string) error {
+	before, _, err := m.nodes(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	old := map[types.UID]bool{}
+	for i := range before {
+		old[before[i].UID] = true
+	}
+	set := &podset.StrimziPodSet{}
+	if err := m.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "my-cluster-combined"}, set); err != nil {
+		return err
+	}
+	marked := set.DeepCopy()
+	if marked.Annotations == nil {
+		marked.Annotations = map[string]string{}
+	}
+	marked.Annotations["strimzi.io/manual-rolling-update"] = "true"
+	if err := m.Client.Patch(ctx, marked, client.MergeFrom(set)); err != nil {
+		return err
+	}
+	seen := map[types.UID]bool{}
+	return until(ctx, "all nodes are restarted", func() (bool, error) {
+		pods, _, err := m.nodes(ctx, namespace)
+		if err != nil || len(pods) < len(before) {
+			return false, err
+		}
+		for i := range pods {
+			if old[pods[i].UID] || !isReady(pods[i]) {
+				continue
+			}
+			if !seen[pods[i].UID] {
+				seen[pods[i].UID] = true
+				r.logf("  %s ready %s at %s", time.Now().Format("15:04:05.000"), pods[i].Name, pods[i].Status.PodIP)
+			}
+		}
+		k, err := m.kafka(ctx, namespace)
+		return len(seen) == len(before) && err == nil && state(k, v1.ConditionReady) == "True", err
+	})
+}
