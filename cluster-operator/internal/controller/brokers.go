@@ -103,7 +103,7 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	}
 	if pod := p.olderThan(wanted); pod != nil && wanted > current {
 		p.warn("MetadataUpdateWaits", fmt.Sprintf("The metadata version stays %s: pod %s runs Kafka %q, which can't read %s. "+
-			"If its KafkaNodePool is gone, create it again, so that the pod is upgraded, or move its replicas to other brokers, so that it can be removed",
+			"If its KafkaNodePool is gone, create it again, so that the pod is upgraded, or move its replicas to other brokers, so that it can go",
 			current, pod.Name, pod.Annotations[v1.AnnotationKafkaVersion], wanted))
 		return nil
 	}
