@@ -55,8 +55,8 @@ func newRegistry() *registry {
 	return &registry{claims: claims{held: map[string]types.UID{}, sighted: map[string]types.UID{}}}
 }
 
-// sight notes where an id's newest credentials lead to; empty if nobody knows.
-func (r *registry) sight(id string, found types.UID) {
+// observe notes where an id's newest credentials lead to; empty if nobody knows.
+func (r *registry) observe(id string, found types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if found == "" {

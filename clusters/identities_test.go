@@ -45,16 +45,16 @@ func TestWhichIDMayStandForACluster(t *testing.T) {
 func TestOfTwoThatStartTogetherNoneGetsTheOthersCluster(t *testing.T) {
 	g := NewWithT(t)
 	r := newRegistry()
-	r.sight("east", "1")
-	r.sight("west", "1")
+	r.observe("east", "1")
+	r.observe("west", "1")
 	g.Expect(r.claim("east", "1", "")).NotTo(Succeed())
 	g.Expect(r.claim("west", "1", "")).NotTo(Succeed())
-	r.sight("west", "2")
+	r.observe("west", "2")
 	g.Expect(r.claim("east", "1", "")).To(Succeed())
 	g.Expect(r.claim("west", "1", "")).NotTo(Succeed())
 	g.Expect(r.claim("west", "2", "")).To(Succeed())
 	r.forget("east")
-	r.sight("south", "1")
+	r.observe("south", "1")
 	g.Expect(r.claim("south", "1", "")).To(Succeed())
 }
 

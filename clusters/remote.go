@@ -111,7 +111,7 @@ func (r *remoteRun) takeSecret() (fresh bool) {
 		// Whoever takes the credentials away means it.
 		r.tried, r.candidate = nil, nil
 		r.unlink()
-		r.registry.sight(r.id, "")
+		r.registry.observe(r.id, "")
 		r.assembly.arrive(r.id)
 	case secretRead:
 		fresh = r.tried == nil || !bytes.Equal(r.tried, s.kubeconfig)
@@ -152,7 +152,7 @@ func (r *remoteRun) try(ctx context.Context) (*link, error) {
 	uid, err := l.identify(ctx)
 	if err == nil {
 		l.expect(uid)
-		r.registry.sight(r.id, uid)
+		r.registry.observe(r.id, uid)
 		r.assembly.arrive(r.id)
 		err = r.claim(ctx, uid)
 	}

@@ -30,7 +30,7 @@ func TestRemotesMayBeWrittenLoosely(t *testing.T) {
 }
 
 func TestWhatIsWrongWithRemotesIsSaid(t *testing.T) {
-	for name, c := range map[string]struct{ settings, says string }{
+	for name, c := range map[string]struct{ settings, message string }{
 		"no equals sign":   {"east.url", `line 1: "east.url" is not a setting`},
 		"no dot":           {"\neast=https://x", `line 2: "east" is no key`},
 		"two dots":         {"a.b.url=https://x", `"a.b.url" is no key`},
@@ -50,7 +50,7 @@ func TestWhatIsWrongWithRemotesIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			remotes, err := ParseRemotes(c.settings)
-			g.Expect(err).To(MatchError(ContainSubstring(c.says)))
+			g.Expect(err).To(MatchError(ContainSubstring(c.message)))
 			g.Expect(remotes).To(BeNil())
 		})
 	}

@@ -157,7 +157,7 @@ func TestABrokenKubeconfigLeavesTheEarlierOneInUse(t *testing.T) {
 	for i, c := range []struct {
 		kubeconfig []byte
 		reason     Reason
-		says       string
+		message    string
 	}{
 		{[]byte("{"), ReasonKubeconfigInvalid, "the earlier credentials stay in use: the kubeconfig cannot be read"},
 		{[]byte{}, ReasonKubeconfigInvalid, "has nothing under the key kubeconfig"},
@@ -170,7 +170,7 @@ func TestABrokenKubeconfigLeavesTheEarlierOneInUse(t *testing.T) {
 		{elsewhere, ReasonIdentityChanged, "lead to another cluster than before"},
 	} {
 		w.secret("east", c.kubeconfig)
-		w.becomes("east", Connected, c.reason, c.says)
+		w.becomes("east", Connected, c.reason, c.message)
 		name := fmt.Sprint("after-", i)
 		w.put(name)
 		w.Eventually(f.has(&f.added)).Should(ContainElement(name), "the watch goes on")

@@ -13,10 +13,10 @@ func TestTheStateFollowsFromTheFacts(t *testing.T) {
 	refused, lost := refuse(ReasonSameCluster, "same"), errors.New("connection refused")
 	up, down := Health{Up: true}, Health{Err: lost}
 	for name, c := range map[string]struct {
-		facts  facts
-		state  State
-		reason Reason
-		says   string
+		facts   facts
+		state   State
+		reason  Reason
+		message string
 	}{
 		"at the start": {facts{}, Joining, ReasonStarting, "first time"},
 		"the Secret cannot be read": {facts{secretErr: errors.New("forbidden"), secretName: "n/s"}, Joining, ReasonSecretUnread,
@@ -51,7 +51,7 @@ func TestTheStateFollowsFromTheFacts(t *testing.T) {
 			v := c.facts.judge()
 			g.Expect(v.state).To(Equal(c.state))
 			g.Expect(v.reason).To(Equal(c.reason))
-			g.Expect(v.message).To(ContainSubstring(c.says))
+			g.Expect(v.message).To(ContainSubstring(c.message))
 		})
 	}
 }

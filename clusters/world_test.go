@@ -100,9 +100,9 @@ func (w *world) member(id string) *Member {
 func (w *world) status(id string) Status { w.t.Helper(); return w.member(id).Status() }
 
 // becomes waits until a member has that state for that reason, and says so.
-func (w *world) becomes(id string, state State, reason Reason, says string) {
+func (w *world) becomes(id string, state State, reason Reason, message string) {
 	w.t.Helper()
-	w.Eventually(w.status).WithArguments(id).Should(is(state, reason, says))
+	w.Eventually(w.status).WithArguments(id).Should(is(state, reason, message))
 }
 
 // told waits until a subscriber hears that east is in that state.
@@ -113,9 +113,9 @@ func (w *world) told(changes <-chan Status, state State) {
 	}
 }
 
-func is(state State, reason Reason, says string) gomegatypes.GomegaMatcher {
+func is(state State, reason Reason, message string) gomegatypes.GomegaMatcher {
 	return gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
-		"State": Equal(state), "Reason": Equal(reason), "Message": ContainSubstring(says),
+		"State": Equal(state), "Reason": Equal(reason), "Message": ContainSubstring(message),
 	})
 }
 

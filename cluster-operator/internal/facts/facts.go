@@ -189,11 +189,6 @@ func (c Cluster) Volumes(kafka string) []topology.Volume {
 	return volumes
 }
 
-// Service returns a Service by name, nil if there is none with the Kafka's label.
-func (c Cluster) Service(name string) *corev1.Service {
-	return get[*corev1.Service](c, "Service", name)
-}
-
 // ConfigMap returns a ConfigMap by name, nil if there is none with the Kafka's label.
 func (c Cluster) ConfigMap(name string) *corev1.ConfigMap {
 	return get[*corev1.ConfigMap](c, "ConfigMap", name)
@@ -201,11 +196,6 @@ func (c Cluster) ConfigMap(name string) *corev1.ConfigMap {
 
 // Secret returns a Secret by name, nil if there is none with the Kafka's label.
 func (c Cluster) Secret(name string) *corev1.Secret { return get[*corev1.Secret](c, "Secret", name) }
-
-// PodSet returns a StrimziPodSet by name, nil if there is none with the Kafka's label.
-func (c Cluster) PodSet(name string) *podset.StrimziPodSet {
-	return get[*podset.StrimziPodSet](c, "StrimziPodSet", name)
-}
 
 func get[T client.Object](c Cluster, kind, name string) T {
 	o, _ := c.Objects[Key{kind, name}].(T)

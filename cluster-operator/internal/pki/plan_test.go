@@ -128,7 +128,7 @@ func TestLostKey(t *testing.T) {
 		lose    func(*sim)
 		unknown []string
 		reason  string
-		says    string
+		wantErr string
 	}{
 		"key missing": {func(s *sim) { delete(s.secrets, "c-cluster-ca") }, nil, ReasonCAKeyLost, "create it without data"},
 		"clients key missing": {func(s *sim) { delete(s.secrets, "c-clients-ca") }, nil, ReasonCAKeyLost,
@@ -167,7 +167,7 @@ func TestLostKey(t *testing.T) {
 			var e *Error
 			g.Expect(errors.As(err, &e)).To(BeTrue(), "%v", err)
 			g.Expect(e.Reason).To(Equal(tc.reason), "%v", err)
-			g.Expect(err).To(MatchError(ContainSubstring(tc.says)))
+			g.Expect(err).To(MatchError(ContainSubstring(tc.wantErr)))
 			g.Expect(r).To(Equal(Result{}))
 		})
 	}
@@ -400,8 +400,8 @@ func supplied(t *testing.T) *sim {
 
 func TestSuppliedCA(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*sim)
-		says   string
+		change  func(*sim)
+		wantErr string
 	}{
 		"no Secrets": {func(s *sim) { delete(s.secrets, "c-cluster-ca-cert") },
 			"Cluster CA should not be generated, but the secrets were not found."},
@@ -424,7 +424,7 @@ func TestSuppliedCA(t *testing.T) {
 			s := supplied(t)
 			tc.change(s)
 			_, err := Plan(s.read())
-			g.Expect(err).To(MatchError(ContainSubstring(tc.says)))
+			g.Expect(err).To(MatchError(ContainSubstring(tc.wantErr)))
 		})
 	}
 }

@@ -258,8 +258,8 @@ type narrator struct {
 // often is how often a person wants to hear how far replicas have caught up.
 const often = 10 * time.Second
 
-// Looked implements engine.Reporter.
-func (n *narrator) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+// ReportLook implements engine.Reporter.
+func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	at := s.At.UTC().Format("15:04:05")
 	acted := map[roller.NodeID]bool{}
 	for _, o := range outcomes {

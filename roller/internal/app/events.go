@@ -25,8 +25,8 @@ type announcer struct {
 	blocked   map[roller.NodeID]roller.Rule
 }
 
-// Looked implements engine.Reporter.
-func (a *announcer) Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+// ReportLook implements engine.Reporter.
+func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	for _, o := range outcomes {
 		kind := corev1.EventTypeNormal
 		warning, reason, note := engine.Describe(o)

@@ -34,7 +34,7 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	s := &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1"}, {ID: 2, Name: "pod-2", Place: "east"}}}
 	restarted := func(id roller.NodeID) {
 		reason := roller.Reason{Kind: roller.PodHasOldRevision}
-		a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: id,
+		a.ReportLook(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: id,
 			Reasons: []roller.Reason{reason}}}})
 	}
 	told := func(r *events.FakeRecorder) (all []string) {
@@ -96,14 +96,14 @@ func TestARestartIsAnEventForEachReason(t *testing.T) {
 			a, r, s := announce()
 			reasons := []roller.Reason{{Kind: kind, Note: "what it is"}, {Kind: "Another"}}
 			action := roller.Action{Kind: roller.ActionRestart, Node: 1, Reasons: reasons}
-			a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: action}})
+			a.ReportLook(s, roller.Decision{}, []actuate.Outcome{{Action: action}})
 			g.Expect(r.taken()).To(Equal([]event{
 				{"kafka/pod-1", "first", "Normal", "Restarted", "StrimziInitiatedPodRestart",
 					"node 1 is restarted: " + name + " (what it is), Another"},
 				{"kafka/pod-1", "first", "Normal", name, "StrimziInitiatedPodRestart", "Rolling Pod pod-1 due to " + name + " (what it is)"},
 				{"kafka/pod-1", "first", "Normal", "Another", "StrimziInitiatedPodRestart", "Rolling Pod pod-1 due to Another"},
 			}))
-			a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: action, Result: actuate.NotDone, Err: errors.New("forbidden")}})
+			a.ReportLook(s, roller.Decision{}, []actuate.Outcome{{Action: action, Result: actuate.NotDone, Err: errors.New("forbidden")}})
 			g.Expect(r.taken()).To(HaveLen(1), "nothing was rolled")
 		})
 	}
@@ -112,7 +112,8 @@ func TestARestartIsAnEventForEachReason(t *testing.T) {
 func TestAForcedRestartIsAWarning(t *testing.T) {
 	g := NewWithT(t)
 	a, r, s := announce()
-	a.Looked(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: 1, Forced: "it serves nobody"}}})
+	forced := roller.Action{Kind: roller.ActionRestart, Node: 1, Forced: "it serves nobody"}
+	a.ReportLook(s, roller.Decision{}, []actuate.Outcome{{Action: forced}})
 	all := r.taken()
 	g.Expect(all).To(HaveLen(1))
 	g.Expect(all[0].kind).To(Equal("Warning"))
@@ -122,7 +123,7 @@ func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
 	g := NewWithT(t)
 	a, r, s := announce()
 	look := func(blocks ...roller.Block) []event {
-		a.Looked(s, roller.Decision{Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedRestart, Blocks: blocks}}}, nil)
+		a.ReportLook(s, roller.Decision{Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedRestart, Blocks: blocks}}}, nil)
 		return r.taken()
 	}
 	quorum := roller.Block{Rule: roller.RuleQuorum, Why: "2 of 3 voters are caught up"}

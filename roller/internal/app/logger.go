@@ -15,8 +15,8 @@ type logger struct {
 	lines map[roller.NodeID]string
 }
 
-// Looked implements engine.Reporter.
-func (l *logger) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+// ReportLook implements engine.Reporter.
+func (l *logger) ReportLook(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	for _, o := range outcomes {
 		_, reason, note := engine.Describe(o)
 		l.log.Info(note, "node", o.Action.Node, "what", reason)

@@ -39,10 +39,10 @@ type Lock interface {
 	Release(ctx context.Context) error
 }
 
-// Reporter is told of each look.
+// Reporter receives each look.
 type Reporter interface {
-	// Looked is told what was decided on which facts, and what came of it.
-	Looked(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome)
+	// ReportLook receives the facts of a look, the decision, and the outcome of each action.
+	ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome)
 }
 
 // FailureReporter is a Reporter that is told, too, of each look at which nothing was decided, or at which what was decided could not be
@@ -136,7 +136,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 		d.Again = Pace(d, s.At)
 	}
 	for _, r := range e.Reports {
-		r.Looked(&s, d, outcomes)
+		r.ReportLook(&s, d, outcomes)
 	}
 	if d.Phase == roller.PhaseDone {
 		e.release(ctx)
@@ -152,7 +152,7 @@ func (e *Engine) lookOn(s roller.Snapshot, progress roller.Progress, why error) 
 	d := roller.Step(&s, progress, policy)
 	d.Again = watching
 	for _, r := range e.Reports {
-		r.Looked(&s, d, nil)
+		r.ReportLook(&s, d, nil)
 	}
 	return d
 }

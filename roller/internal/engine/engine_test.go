@@ -106,7 +106,7 @@ func (b *bench) Do(_ context.Context, action roller.Action, node *roller.Node) a
 	return actuate.Outcome{Action: action, Result: b.result, Err: b.err}
 }
 
-func (b *bench) Looked(*roller.Snapshot, roller.Decision, []actuate.Outcome) { b.reports++ }
+func (b *bench) ReportLook(*roller.Snapshot, roller.Decision, []actuate.Outcome) { b.reports++ }
 
 func TestWhatIsDoneWasStoredBefore(t *testing.T) {
 	b := newBench(t)

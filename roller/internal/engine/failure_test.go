@@ -17,7 +17,7 @@ import (
 // teller is told of failures, beside those who are not.
 type teller struct{ failures []error }
 
-func (*teller) Looked(*roller.Snapshot, roller.Decision, []actuate.Outcome) {}
+func (*teller) ReportLook(*roller.Snapshot, roller.Decision, []actuate.Outcome) {}
 
 func (f *teller) Failed(err error) { f.failures = append(f.failures, err) }
 

@@ -119,8 +119,8 @@ func (c *Cluster) Forget() {
 // Failed implements engine.FailureReporter.
 func (c *Cluster) Failed(error) { c.m.looks.WithLabelValues("failed").Inc() }
 
-// Looked implements engine.Reporter.
-func (c *Cluster) Looked(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+// ReportLook implements engine.Reporter.
+func (c *Cluster) ReportLook(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	m := c.m
 	m.looks.WithLabelValues("decided").Inc()
 	for _, p := range phases {

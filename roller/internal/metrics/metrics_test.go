@@ -84,7 +84,7 @@ func TestAllSeriesAreThereFromTheFirstScrape(t *testing.T) {
 		}
 	}
 	for _, phase := range constants(g, "../../step.go", "Phase") {
-		m.Looked(nil, roller.Decision{Phase: roller.Phase(phase), Nodes: nodes}, outcomes)
+		m.ReportLook(nil, roller.Decision{Phase: roller.Phase(phase), Nodes: nodes}, outcomes)
 	}
 	m.Failed(errors.New("away"))
 	for name := range series(g, registry) {
@@ -96,7 +96,7 @@ func TestWhatTheFiguresTell(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewPedanticRegistry()
 	m := metrics.New(registry).Of("kafka", "my-cluster")
-	m.Looked(nil, roller.Decision{
+	m.ReportLook(nil, roller.Decision{
 		Phase: roller.PhaseRolling,
 		Nodes: []roller.Assessment{
 			{Node: 1, Name: "pod-1", Need: roller.NeedNothing},
@@ -120,7 +120,7 @@ func TestWhatTheFiguresTell(t *testing.T) {
 		"nodes_under_way":            1,
 		"replicas_to_catch_up pod-1": 7, "restarts_total done": 1, "forced_restarts_total": 1, "looks_total decided": 1, "looks_total failed": 1,
 	}))
-	m.Looked(nil, roller.Decision{Phase: roller.PhaseDone,
+	m.ReportLook(nil, roller.Decision{Phase: roller.PhaseDone,
 		Nodes: []roller.Assessment{{Node: 1, Name: "pod-1", Need: roller.NeedNothing}}}, nil)
 	g.Expect(shown()).To(Equal(map[string]float64{
 		"phase Done": 1, "nodes Nothing": 1, "restarts_total done": 1, "forced_restarts_total": 1, "looks_total decided": 2,
@@ -136,9 +136,10 @@ func TestAClusterThatIsGone(t *testing.T) {
 	mine := all.Of("kafka", "my-cluster")
 	want := series(g, registry)
 	other := all.Of("kafka", "other")
-	other.Looked(nil, roller.Decision{Phase: roller.PhaseRolling, Progress: roller.Progress{Restarts: map[roller.NodeID]roller.Restart{1: {}}},
+	other.ReportLook(nil, roller.Decision{
+		Phase: roller.PhaseRolling, Progress: roller.Progress{Restarts: map[roller.NodeID]roller.Restart{1: {}}},
 		Nodes: []roller.Assessment{{Node: 1}}}, nil)
-	mine.Looked(nil, roller.Decision{Phase: roller.PhaseDone}, nil)
+	mine.ReportLook(nil, roller.Decision{Phase: roller.PhaseDone}, nil)
 	other.Forget()
 	got := series(g, registry)
 	g.Expect(got).To(HaveLen(len(want)))

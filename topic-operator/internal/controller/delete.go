@@ -45,7 +45,7 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 	case kafka.IsNotFound(err):
 		// The controller says that this very topic is gone, and the broker that showed it is behind.
 		r.memory.topicDeleted(d.ID, false)
-		p.facts.Sight = ownership.Sight{View: ownership.Present, ID: d.ID, Outdated: true}
+		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: d.ID, Outdated: true}
 		return verdict{again: true}, nil
 	case kafka.ClassOf(err) == kafka.ClassDisabled && !r.options.KeepWhenDeletionDisabled:
 		logging.Warn(p.log, "Unable to delete topic '"+d.Topic+"' from Kafka because topic deletion is disabled on the Kafka controller.")
@@ -54,7 +54,7 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 	case kafka.ClassOf(err) == kafka.ClassDisabled:
 		o := topic.Failure(v1.ReasonKafkaError, "%s", messageOf(err))
 		o.Stalled = true
-		return says(o), nil
+		return withOutcome(o), nil
 	default:
 		return r.failed(p, nil, err), nil
 	}

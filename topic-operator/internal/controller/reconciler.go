@@ -176,7 +176,8 @@ type verdict struct {
 	forsaken bool
 }
 
-func says(o topic.Outcome) verdict { return verdict{outcome: &o} }
+// withOutcome is the verdict whose outcome is written to the status.
+func withOutcome(o topic.Outcome) verdict { return verdict{outcome: &o} }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -237,7 +238,7 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 	}
 	for range maxDecisions {
 		d := ownership.Decide(p.facts)
-		p.log.V(1).Info("Decided", "decision", d.String(), "seen", p.facts.Sight.View.String())
+		p.log.V(1).Info("Decided", "decision", d.String(), "seen", p.facts.Observed.View.String())
 		v, err := r.carryOut(ctx, p, d)
 		if err != nil || !v.again {
 			return v, err
@@ -303,10 +304,10 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		return r.release(ctx, p, d)
 	case ownership.MarkUnmanaged:
 		r.memory.forgetCreation(p.kt.UID)
-		return says(topic.Outcome{State: topic.Unmanaged}), nil
+		return withOutcome(topic.Outcome{State: topic.Unmanaged}), nil
 	case ownership.MarkPaused:
 		// The name of the topic stays visible on an object that was paused from the start (Strimzi; docs/decisions/unmanaged-and-paused.md).
-		return says(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
+		return withOutcome(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
 	case ownership.Refuse:
 		return r.refuse(p, d), nil
 	case ownership.Look:

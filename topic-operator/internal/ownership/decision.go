@@ -98,21 +98,21 @@ func decide(f Facts) Decision {
 	if why, ok := f.obstacle(); ok {
 		return refuse(why)
 	}
-	return f.reconcileBySight()
+	return f.reconcileByObservation()
 }
 
-func (f Facts) reconcileBySight() Decision {
-	o, id := f.Object, f.Sight.ID
+func (f Facts) reconcileByObservation() Decision {
+	o, id := f.Object, f.Observed.ID
 	switch {
-	case f.Sight.View == NotAsked:
+	case f.Observed.View == NotAsked:
 		return Decision{Action: Look}
-	case f.Sight.View == Absent && f.unplaced():
+	case f.Observed.View == Absent && f.unplaced():
 		return Decision{Action: Confirm}
-	case f.Sight.View == Free && f.unplaced():
+	case f.Observed.View == Free && f.unplaced():
 		return refuse(topicElsewhere(o))
-	case f.Sight.View == Absent || f.Sight.View == Free:
+	case f.Observed.View == Absent || f.Observed.View == Free:
 		return Decision{Action: Create}
-	case f.Sight.View != Present || f.Sight.Outdated:
+	case f.Observed.View != Present || f.Observed.Outdated:
 		return Decision{Action: Wait}
 	case f.unplaced() && o.TopicID != id.String():
 		return refuse(topicOfAnotherID(o, id))

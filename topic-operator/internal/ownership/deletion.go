@@ -35,7 +35,7 @@ func decideDeletion(f Facts) Decision {
 	case !f.deletable():
 		return refuse(neverClaimed(o))
 	}
-	return f.decideBySight()
+	return f.decideByObservation()
 }
 
 func release(note topic.Refusal) Decision { return Decision{Action: Release, Note: note} }
@@ -53,9 +53,9 @@ func (f Facts) deletable() bool {
 	return !f.Own.protects() || o.ClusterID != "" // protection is disabled, or the fallback for paused topics
 }
 
-func (f Facts) decideBySight() Decision {
+func (f Facts) decideByObservation() Decision {
 	o := f.Object
-	switch f.Sight.View {
+	switch f.Observed.View {
 	case NotAsked:
 		return Decision{Action: Look}
 	case Absent:
@@ -82,11 +82,11 @@ func (f Facts) alreadyGone() Decision {
 }
 
 func (f Facts) decideByID() Decision {
-	o, id := f.Object, f.Sight.ID
+	o, id := f.Object, f.Observed.ID
 	switch {
-	case f.Sight.Outdated && o.Made != nil && o.Made.ID != id:
+	case f.Observed.Outdated && o.Made != nil && o.Made.ID != id:
 		return Decision{Action: Delete, ID: o.Made.ID} // made since then, and the broker has not heard of it either
-	case f.Sight.Outdated:
+	case f.Observed.Outdated:
 		return Decision{Action: Confirm}
 	case o.TopicID == id.String(), o.Made != nil && o.Made.ID == id:
 		return Decision{Action: Delete, ID: id}

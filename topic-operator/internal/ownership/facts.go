@@ -19,7 +19,7 @@ type Facts struct {
 	Others []Claimant
 	// Violation describes how the namespace policy forbids the object its topic; empty if it does not (docs/decisions/namespace-policy.md).
 	Violation string
-	Sight     Sight
+	Observed  Observation
 	Rules     Rules
 }
 
@@ -150,8 +150,8 @@ func (v View) String() string {
 	return [...]string{"not-asked", "unknown", "absent", "free", "taken", "present"}[v]
 }
 
-// Sight is what Kafka says about the topic of the object's name.
-type Sight struct {
+// Observation is what Kafka reports about the topic of the object's name.
+type Observation struct {
 	View View
 	// ID is the topic's, with Present.
 	ID kafka.TopicID

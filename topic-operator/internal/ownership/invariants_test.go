@@ -16,14 +16,14 @@ import (
 
 // All values that a fact can take, as far as they can make a difference.
 var (
-	allAsks       = []string{"orders", "bills", "no/topic"}
-	allNames      = []string{"", "orders"}
-	allTopicIDs   = []string{"", idX.String(), idY.String(), "garbage"}
-	allClusterIDs = []string{"", clusterA, clusterB}
-	allMade       = []*ownership.Creation{nil, {Name: "orders", ID: idX}, {Name: "orders", ID: idZ}}
-	allOwn        = []ownership.Cluster{{}, {ID: clusterA}, {ID: clusterA, Answering: clusterB}}
-	allViolations = []string{"", "namespace ns may not have topic orders"}
-	allSights     = []ownership.Sight{
+	allAsks         = []string{"orders", "bills", "no/topic"}
+	allNames        = []string{"", "orders"}
+	allTopicIDs     = []string{"", idX.String(), idY.String(), "garbage"}
+	allClusterIDs   = []string{"", clusterA, clusterB}
+	allMade         = []*ownership.Creation{nil, {Name: "orders", ID: idX}, {Name: "orders", ID: idZ}}
+	allOwn          = []ownership.Cluster{{}, {ID: clusterA}, {ID: clusterA, Answering: clusterB}}
+	allViolations   = []string{"", "namespace ns may not have topic orders"}
+	allObservations = []ownership.Observation{
 		{View: ownership.NotAsked}, {View: ownership.Unknown}, {View: ownership.Absent}, {View: ownership.Free}, {View: ownership.Taken},
 		{View: ownership.Present, ID: idX}, {View: ownership.Present, ID: idY}, {View: ownership.Present, ID: idX, Outdated: true},
 	}
@@ -143,7 +143,7 @@ func (s *tally) surroundings(f *ownership.Facts) {
 	for _, f.Others = range allOthers {
 		for _, f.Violation = range allViolations {
 			for _, f.Rules = range allRules {
-				for _, f.Sight = range allSights {
+				for _, f.Observed = range allObservations {
 					s.try(f)
 				}
 			}
@@ -204,7 +204,7 @@ func look(f *ownership.Facts) view {
 		Facts: f, gone: o.Deleting || o.Vanished, standsFor: o.Name,
 		stranger: f.Own.ID != "" && o.ClusterID != "" && f.Own.ID != o.ClusterID,
 		unplaced: f.Own.ID != "" && o.ClusterID == "" && o.TopicID != "" && o.Made == nil,
-		fresh:    f.Sight.View == ownership.Present && !f.Sight.Outdated,
+		fresh:    f.Observed.View == ownership.Present && !f.Observed.Outdated,
 	}
 	if v.standsFor == "" && o.Made != nil {
 		v.standsFor = o.Made.Name
@@ -291,13 +291,13 @@ func (v *view) bystanders(d *ownership.Decision) string {
 
 // questions: each is asked once at most and in one order, so that truthful answers lead to an end within three of them.
 func (v *view) questions(d *ownership.Decision) string {
-	seen := v.Sight.View
+	seen := v.Observed.View
 	switch {
 	case d.Action == ownership.Look && seen != ownership.NotAsked:
 		return "it looks only once"
-	case d.Action == ownership.Confirm && seen != ownership.Absent && (seen != ownership.Present || !v.Sight.Outdated):
+	case d.Action == ownership.Confirm && seen != ownership.Absent && (seen != ownership.Present || !v.Observed.Outdated):
 		return "it confirms only that a topic is absent"
-	case d.Action == ownership.Wait && seen != ownership.Unknown && seen != ownership.Taken && !v.Sight.Outdated:
+	case d.Action == ownership.Wait && seen != ownership.Unknown && seen != ownership.Taken && !v.Observed.Outdated:
 		return "it waits only if an answer is missing, or contradicts another one"
 	case seen == ownership.Unknown && (d.Action == ownership.Create || d.Action == ownership.Align || d.Action == ownership.Delete):
 		return "nothing follows from what is unknown"
@@ -310,13 +310,13 @@ func (v *view) changes(d *ownership.Decision) string {
 	o := &v.Object
 	may := o.Selected && !v.gone && o.Managed && !o.Paused && v.Own.Answering == "" && !v.stranger && v.Violation == "" &&
 		o.Asks == v.standsFor && !v.contested
-	absent := v.Sight.View == ownership.Absent || v.Sight.View == ownership.Free
+	absent := v.Observed.View == ownership.Absent || v.Observed.View == ownership.Free
 	switch {
 	case (may && absent && !v.unplaced) != (d.Action == ownership.Create):
 		return "it creates exactly what is its own and absent"
-	case (may && v.fresh && (!v.unplaced || o.TopicID == v.Sight.ID.String())) != (d.Action == ownership.Align):
+	case (may && v.fresh && (!v.unplaced || o.TopicID == v.Observed.ID.String())) != (d.Action == ownership.Align):
 		return "it aligns exactly what is its own and was seen"
-	case d.Action == ownership.Align && d.ID != v.Sight.ID:
+	case d.Action == ownership.Align && d.ID != v.Observed.ID:
 		return "it aligns the topic that was seen"
 	}
 	return ""
@@ -343,16 +343,16 @@ func (v *view) proves(id kafka.TopicID) bool {
 
 // deletion: a topic is deleted exactly if it is seen, or was made here a moment ago, and is proven to be the object's own.
 func (v *view) deletion(d *ownership.Decision) string {
-	seen, made := v.Sight.View, v.Object.Made
+	seen, made := v.Observed.View, v.Object.Made
 	// A topic that was made here may be deleted unseen, if a broker that was asked does not know it yet.
-	unheard := made != nil && (seen == ownership.Absent || v.Sight.Outdated && made.ID != v.Sight.ID)
-	proven := v.fresh && v.proves(v.Sight.ID)
+	unheard := made != nil && (seen == ownership.Absent || v.Observed.Outdated && made.ID != v.Observed.ID)
+	proven := v.fresh && v.proves(v.Observed.ID)
 	switch {
 	case d.Action == ownership.Delete && !v.mayDelete():
 		return "it deletes nothing that something speaks against"
 	case d.Action == ownership.Delete && !proven && !unheard:
 		return "it deletes nothing without proof"
-	case d.Action == ownership.Delete && proven && d.ID != v.Sight.ID:
+	case d.Action == ownership.Delete && proven && d.ID != v.Observed.ID:
 		return "it deletes what was seen, by its id"
 	case d.Action == ownership.Delete && unheard && d.ID != made.ID:
 		return "it deletes what was made here, by its id"
@@ -382,7 +382,7 @@ func (v *view) releases(d *ownership.Decision) string {
 		return "it lets nothing go in a cluster that is not the object's"
 	case v.Violation != "":
 		why = v1.ReasonPolicyViolation
-	case v.Sight.View != ownership.Free:
+	case v.Observed.View != ownership.Free:
 		return "a topic is gone only if the controller says so"
 	case v.Own.ID != "" && o.ClusterID == "" && o.Made == nil:
 		return "a topic that may be in another cluster is not gone"
@@ -411,11 +411,11 @@ func (v *view) refusal(d *ownership.Decision) string {
 	case v1.ReasonResourceConflict:
 		applies = !v.gone && v.contested
 	case v1.ReasonTopicIDMismatch:
-		applies = v.fresh && (o.TopicID != "" || o.Made != nil) && !v.proves(v.Sight.ID) &&
-			strings.Contains(d.Refusal.Message, v.Sight.ID.String()) ||
-			!v.gone && v.unplaced && v.Sight.View == ownership.Free
+		applies = v.fresh && (o.TopicID != "" || o.Made != nil) && !v.proves(v.Observed.ID) &&
+			strings.Contains(d.Refusal.Message, v.Observed.ID.String()) ||
+			!v.gone && v.unplaced && v.Observed.View == ownership.Free
 	case v1.ReasonNotReadyForDeletion:
-		applies = v.gone && o.Made == nil && (o.TopicID == "" || o.ClusterID == "" && v.Own.ID != "" && v.Sight.View == ownership.Free)
+		applies = v.gone && o.Made == nil && (o.TopicID == "" || o.ClusterID == "" && v.Own.ID != "" && v.Observed.View == ownership.Free)
 	}
 	if !applies {
 		return "the reason of a refusal applies"
@@ -503,26 +503,27 @@ func (v *view) weaker(d *ownership.Decision, f ownership.Facts) string {
 // answers are Kafka's: what a broker says, and whether the controller says that the name is free. Only where the two agree has the last
 // word been spoken; otherwise the broker is behind, and waiting is an end as well.
 var answers = []struct {
-	broker       ownership.Sight
+	broker       ownership.Observation
 	free, agreed bool
 }{
-	{ownership.Sight{View: ownership.Unknown}, true, false}, {ownership.Sight{View: ownership.Absent}, true, true},
-	{ownership.Sight{View: ownership.Absent}, false, false},
-	{ownership.Sight{View: ownership.Present, ID: idX}, false, true}, {ownership.Sight{View: ownership.Present, ID: idY}, false, true},
-	{ownership.Sight{View: ownership.Present, ID: idX, Outdated: true}, true, false},
-	{ownership.Sight{View: ownership.Present, ID: idX, Outdated: true}, false, false},
+	{ownership.Observation{View: ownership.Unknown}, true, false}, {ownership.Observation{View: ownership.Absent}, true, true},
+	{ownership.Observation{View: ownership.Absent}, false, false},
+	{ownership.Observation{View: ownership.Present, ID: idX}, false, true},
+	{ownership.Observation{View: ownership.Present, ID: idY}, false, true},
+	{ownership.Observation{View: ownership.Present, ID: idX, Outdated: true}, true, false},
+	{ownership.Observation{View: ownership.Present, ID: idX, Outdated: true}, false, false},
 }
 
 // ends follows the answers to the end.
 func (v *view) ends(f ownership.Facts) string {
 	for _, a := range answers {
-		f.Sight = ownership.Sight{}
+		f.Observed = ownership.Observation{}
 		asked, d := 0, ownership.Decision{Action: ownership.Look}
 		for ; d.Action == ownership.Look || d.Action == ownership.Confirm; asked++ {
-			if f.Sight = a.broker; d.Action == ownership.Confirm {
-				f.Sight = ownership.Sight{View: ownership.Taken}
+			if f.Observed = a.broker; d.Action == ownership.Confirm {
+				f.Observed = ownership.Observation{View: ownership.Taken}
 				if a.free {
-					f.Sight.View = ownership.Free
+					f.Observed.View = ownership.Free
 				}
 			}
 			if asked == 3 {

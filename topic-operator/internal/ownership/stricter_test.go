@@ -19,7 +19,7 @@ const (
 	aroundOwn
 	aroundOthers
 	aroundViolation
-	aroundSight
+	aroundObservation
 	aroundOldest
 	aroundBlock
 	aroundAll
@@ -42,7 +42,7 @@ var (
 		wrongdoer: {claimant("a", -time.Hour, violator)}, former: {claimant("a", -time.Hour, violator, hadTopic)},
 		both: {claimant("z", -time.Hour), claimant("a", time.Hour, hadClaim, hadTopic)},
 	}
-	aroundSizes = [aroundAll]int{2, len(aroundOwns), len(aroundCrowds), len(allViolations), len(allSights), 2, 2}
+	aroundSizes = [aroundAll]int{2, len(aroundOwns), len(aroundCrowds), len(allViolations), len(allObservations), 2, 2}
 )
 
 // around is one combination: a position for each thing.
@@ -51,7 +51,7 @@ type around [aroundAll]int
 func (a around) put(f *ownership.Facts) {
 	f.Object.Paused = a[aroundPaused] == 1
 	f.Own, f.Others = aroundOwns[a[aroundOwn]], aroundCrowds[a[aroundOthers]]
-	f.Violation, f.Sight = allViolations[a[aroundViolation]], allSights[a[aroundSight]]
+	f.Violation, f.Observed = allViolations[a[aroundViolation]], allObservations[a[aroundObservation]]
 	f.Rules = ownership.Rules{OldestWins: a[aroundOldest] == 1, BlockUnknown: a[aroundBlock] == 1}
 }
 
@@ -109,7 +109,7 @@ func (e essence) sameBut(claimed essence) bool {
 // comparison describes how a decision may differ from another one, where one thing around the object has moved from one position to
 // another. Nil means: not at all.
 type comparison struct {
-	says      string
+	rule      string
 	thing     int
 	from      int
 	to        []int
@@ -163,11 +163,11 @@ var stricter = []comparison{
 			return !was.changesKafka() || is.sameBut(was) || is.action == ownership.Refuse ||
 				is.action == ownership.Confirm && f.Object.TopicID != "" && f.Object.ClusterID == ""
 		}},
-	{"what is seen matters only where it was asked for", aroundSight, notAsked, []int{1, 2, 3, 4, 5, 6, 7},
+	{"what is seen matters only where it was asked for", aroundObservation, notAsked, []int{1, 2, 3, 4, 5, 6, 7},
 		func(_ *ownership.Facts, was, _ essence) bool { return was.action == ownership.Look }},
-	{"no answer leads to waiting", aroundSight, notAsked, []int{unanswered},
+	{"no answer leads to waiting", aroundObservation, notAsked, []int{unanswered},
 		func(_ *ownership.Facts, _, is essence) bool { return is.action == ownership.Wait }},
-	{"two answers that contradict each other are none", aroundSight, unanswered, []int{takenName}, nil},
+	{"two answers that contradict each other are none", aroundObservation, unanswered, []int{takenName}, nil},
 }
 
 // comparedObjects are all objects that the operator has a say in, alive, being deleted, and vanished.
@@ -216,7 +216,7 @@ func TestWhatProtectsOnlyEverStopsSomething(t *testing.T) {
 					differences[n]++
 					all[i].put(&f)
 					if c.mayDiffer == nil || !c.mayDiffer(&f, was, is) {
-						t.Fatalf("%s: from %+v to %+v, of %+v", c.says, was, is, f)
+						t.Fatalf("%s: from %+v to %+v, of %+v", c.rule, was, is, f)
 					}
 				}
 			}
@@ -224,7 +224,7 @@ func TestWhatProtectsOnlyEverStopsSomething(t *testing.T) {
 	}
 	for n, c := range stricter {
 		if c.mayDiffer != nil && differences[n] == 0 {
-			t.Errorf("never makes a difference: %s", c.says)
+			t.Errorf("never makes a difference: %s", c.rule)
 		}
 	}
 	t.Logf("compared %d decisions", len(objects)*len(all))
@@ -253,7 +253,7 @@ func TestAPassEndsAsTheTruthDemands(t *testing.T) {
 	for _, o := range comparedObjects() {
 		f := ownership.Facts{Object: o}
 		for i := range all {
-			if all[i][aroundSight] != notAsked {
+			if all[i][aroundObservation] != notAsked {
 				continue
 			}
 			all[i].put(&f)
@@ -286,19 +286,19 @@ func playToTheEnd(f ownership.Facts, n int) (ownership.Decision, string) {
 		d := ownership.Decide(f)
 		switch {
 		case d.Action == ownership.Look && truth.shows.IsZero():
-			f.Sight = ownership.Sight{View: ownership.Absent}
+			f.Observed = ownership.Observation{View: ownership.Absent}
 			questions++
 		case d.Action == ownership.Look:
-			f.Sight = ownership.Sight{View: ownership.Present, ID: truth.shows, Outdated: truth.knownOld}
+			f.Observed = ownership.Observation{View: ownership.Present, ID: truth.shows, Outdated: truth.knownOld}
 			questions++
 		case d.Action == ownership.Confirm && truth.has.IsZero():
-			f.Sight = ownership.Sight{View: ownership.Free}
+			f.Observed = ownership.Observation{View: ownership.Free}
 			questions++
 		case d.Action == ownership.Confirm:
-			f.Sight = ownership.Sight{View: ownership.Taken}
+			f.Observed = ownership.Observation{View: ownership.Taken}
 			questions++
 		case d.Action == ownership.Delete && d.ID != truth.has:
-			f.Sight = ownership.Sight{View: ownership.Present, ID: d.ID, Outdated: true}
+			f.Observed = ownership.Observation{View: ownership.Present, ID: d.ID, Outdated: true}
 			attempts++
 		default:
 			return d, wrongEnd(f.Object, d, truth.has, truth.has != truth.shows || truth.knownOld)

@@ -70,15 +70,15 @@ func rival(namespace, name string, changes ...func(*ownership.Claimant)) func(*o
 
 // world is what Kafka answers when it is asked: a broker, and the controller.
 type world struct {
-	broker ownership.Sight
+	broker ownership.Observation
 	free   bool
 }
 
 func has(id kafka.TopicID) world {
-	return world{broker: ownership.Sight{View: ownership.Present, ID: id}}
+	return world{broker: ownership.Observation{View: ownership.Present, ID: id}}
 }
 
-func nothing() world { return world{broker: ownership.Sight{View: ownership.Absent}, free: true} }
+func nothing() world { return world{broker: ownership.Observation{View: ownership.Absent}, free: true} }
 
 // drive decides as the controller does: what is asked for is answered, until there is nothing to ask any more.
 func drive(t *testing.T, f ownership.Facts, w world) ownership.Decision {
@@ -87,11 +87,11 @@ func drive(t *testing.T, f ownership.Facts, w world) ownership.Decision {
 		d := ownership.Decide(f)
 		switch d.Action {
 		case ownership.Look:
-			f.Sight = w.broker
+			f.Observed = w.broker
 		case ownership.Confirm:
-			f.Sight = ownership.Sight{View: ownership.Taken}
+			f.Observed = ownership.Observation{View: ownership.Taken}
 			if w.free {
-				f.Sight.View = ownership.Free
+				f.Observed.View = ownership.Free
 			}
 		case ownership.Ignore, ownership.Release, ownership.MarkUnmanaged, ownership.MarkPaused, ownership.Refuse, ownership.Wait,
 			ownership.Create, ownership.Align, ownership.Delete:
@@ -199,7 +199,7 @@ func TestEachBranchOfTheDeletionFlowchart(t *testing.T) {
 
 func TestNoHoleIsLeft(t *testing.T) {
 	x, y := idX.String(), idY.String()
-	behind := world{broker: ownership.Sight{View: ownership.Absent}}
+	behind := world{broker: ownership.Observation{View: ownership.Absent}}
 	check(t, []row{
 		{"gone from its own cluster is deleted", facts(status(x, clusterA), deleting), nothing(), letsGo, ""},
 		{"gone, paused", facts(status("", clusterA), deleting, paused), nothing(), letsGo, ""},

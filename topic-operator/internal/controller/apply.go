@@ -42,8 +42,8 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	switch {
 	case kafka.IsExists(err):
 		v := r.look(ctx, p)
-		if p.facts.Sight.View == ownership.Absent {
-			p.facts.Sight.View = ownership.Taken // the controller has it, this broker has not heard yet
+		if p.facts.Observed.View == ownership.Absent {
+			p.facts.Observed.View = ownership.Taken // the controller has it, this broker has not heard yet
 		}
 		return v, nil
 	case err != nil:
@@ -52,7 +52,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
 	r.tellCreated(p, p.desired, made)
-	return says(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
+	return withOutcome(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
 		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
 
@@ -154,9 +154,12 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 
 // aligned is the verdict on a topic that is as its KafkaTopic wants it, but for what Kafka can't change.
 func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone []string, lasting []topic.Refusal) verdict {
-	v := says(topic.Outcome{State: topic.Ready, Warnings: append(topic.Warnings(p.desired, r.options.Rules), lasting...), Claimed: claim})
+	warnings := append(topic.Warnings(p.desired, r.options.Rules), lasting...)
+	v := withOutcome(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: claim})
 	if len(plan.Refusals) > 0 {
-		v = says(topic.Outcome{State: topic.Failed, Failure: joined(plan.Refusals), Stalled: true, Warnings: lasting, Gone: gone, Claimed: claim})
+		v = withOutcome(topic.Outcome{
+			State: topic.Failed, Failure: joined(plan.Refusals), Stalled: true, Warnings: lasting, Gone: gone, Claimed: claim,
+		})
 	}
 	if p.settling {
 		v.soon = settle // only a later look proves that nothing is left to do
@@ -222,7 +225,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	}
 	o.Claimed = claim
 	o.Stalled = !slices.ContainsFunc(errs, func(err error) bool { return !lasts(err) })
-	v := says(o)
+	v := withOutcome(o)
 	v.cause = causeOf(err)
 	v.retry = slices.ContainsFunc(errs, func(err error) bool {
 		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // it was there a moment ago; the next look makes it again

@@ -19,7 +19,7 @@ func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	}
 	desired, refusal := topic.DesiredOf(p.kt)
 	if refusal != nil {
-		return says(topic.Outcome{State: topic.Failed, Failure: *refusal, Stalled: true})
+		return withOutcome(topic.Outcome{State: topic.Failed, Failure: *refusal, Stalled: true})
 	}
 	p.desired = desired
 	actual, err := r.kafka.Describe(ctx, desired.Name, p.wasReady)
@@ -32,13 +32,13 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 	answered := r.options.Now()
 	switch {
 	case kafka.IsNotFound(err):
-		p.facts.Sight = ownership.Sight{View: ownership.Absent}
+		p.facts.Observed = ownership.Observation{View: ownership.Absent}
 	case err != nil:
-		p.facts.Sight = ownership.Sight{View: ownership.Unknown}
+		p.facts.Observed = ownership.Observation{View: ownership.Unknown}
 		return r.failed(p, nil, err)
 	default:
 		id := p.actual.Topic.ID
-		p.facts.Sight = ownership.Sight{View: ownership.Present, ID: id, Outdated: r.memory.isDeleted(id)}
+		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: id, Outdated: r.memory.isDeleted(id)}
 	}
 	if p.facts.Own.ID == "" {
 		// Kafka is there now, and can tell who it is.
@@ -53,11 +53,11 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 	switch {
 	case err == nil, kafka.ClassOf(err) == kafka.ClassInvalid:
 		// Names come first: whatever else it may have against the request, it knows no such topic.
-		p.facts.Sight = ownership.Sight{View: ownership.Free}
+		p.facts.Observed = ownership.Observation{View: ownership.Free}
 	case kafka.IsExists(err):
-		p.facts.Sight = ownership.Sight{View: ownership.Taken}
+		p.facts.Observed = ownership.Observation{View: ownership.Taken}
 	default:
-		p.facts.Sight = ownership.Sight{View: ownership.Unknown}
+		p.facts.Observed = ownership.Observation{View: ownership.Unknown}
 		return r.failed(p, nil, err)
 	}
 	return verdict{again: true}
@@ -69,10 +69,10 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	if p.facts.Object.Vanished {
 		o.Failure.Advice = "" // there is nothing left to annotate
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
-		return says(o)
+		return withOutcome(o)
 	}
 	o.StillUnmanaged = p.facts.Object.Doubtful
-	v := says(o)
+	v := withOutcome(o)
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return v
 	}

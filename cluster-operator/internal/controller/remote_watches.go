@@ -17,9 +17,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// FollowClusters watches what Kafkas have in other Kubernetes clusters, for as long as each is configured. A cluster that is lost, or
+// WatchClusters watches what Kafkas have in other Kubernetes clusters, for as long as each is configured. A cluster that is lost, or
 // returns, wakes all stretched Kafkas.
-func (r *Reconciler) FollowClusters(mgr ctrl.Manager, c controller.Controller, set *clusters.Set) error {
+func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, set *clusters.Set) error {
 	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
 		if m.Home() {
 			return nil // the manager's own watches see to that
