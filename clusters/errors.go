@@ -48,7 +48,7 @@ func refuse(reason Reason, format string, args ...any) error {
 
 func (r *refusal) Error() string { return r.message }
 
-// classify tells the reason of a failed attempt, and whether it is a refusal rather than a failure to get through.
+// classify returns the reason of a failed attempt, and whether it is a refusal rather than a failure to get through.
 func classify(err error) (reason Reason, refused bool) {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.reason, true
@@ -77,7 +77,7 @@ type UnreachableError struct {
 // Error names the cluster and says why.
 func (e *UnreachableError) Error() string {
 	s := e.Status
-	if s.State == Connected && e.Err != nil { // it broke just now, and nobody has looked yet
+	if s.State == Connected && e.Err != nil { // it broke just now and was not probed since
 		return fmt.Sprintf("the connection to cluster %s broke: %v", s.ID, e.Err)
 	}
 	return fmt.Sprintf("cluster %s is not connected (%s, %s): %s", s.ID, s.State, s.Reason, s.Message)

@@ -14,7 +14,7 @@ type guard interface {
 	connected() (context.Context, error)
 }
 
-// while does something under guard.
+// while calls do with a context that ends when the member is no longer connected.
 func while(ctx context.Context, g guard, do func(context.Context) error) error {
 	period, err := g.connected()
 	if err != nil {

@@ -10,7 +10,7 @@ type Hysteresis struct {
 	Successes int
 }
 
-// Health is what probes have told so far.
+// Health is what the probes have reported so far.
 type Health struct {
 	// Up is the verdict.
 	Up bool
@@ -42,7 +42,7 @@ func (h Hysteresis) Next(health Health, now time.Time, err error) Health {
 
 // Probing describes how often and how patiently members are asked whether they are there.
 //
-// A connection that has gone silent (a stopped server, a dropped route) is told within Failures * Interval + Timeout.
+// A connection that has gone silent (a stopped server, a dropped route) is detected within Failures * Interval + Timeout.
 type Probing struct {
 	// Interval is the time between the starts of two probes. Zero: 3 s.
 	Interval time.Duration

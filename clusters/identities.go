@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// claims are which id stands for which cluster.
+// claims record which id stands for which cluster.
 type claims struct {
 	// held are the clusters that members are, or were, connected to. They stay until the member leaves.
 	held map[string]types.UID
@@ -18,7 +18,7 @@ type claims struct {
 	sighted map[string]types.UID
 }
 
-// judge tells whether the id may stand for the cluster that it leads to. It is pure.
+// judge reports whether the id may stand for the cluster that it leads to. It is pure.
 //
 // Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: nobody knows which of the two is
 // right, and acting for the wrong one would put one cluster's objects into another.
@@ -55,7 +55,7 @@ func newRegistry() *registry {
 	return &registry{claims: claims{held: map[string]types.UID{}, sighted: map[string]types.UID{}}}
 }
 
-// observe notes where an id's newest credentials lead to; empty if nobody knows.
+// observe records the cluster that an id's newest credentials lead to; empty if it is unknown.
 func (r *registry) observe(id string, found types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

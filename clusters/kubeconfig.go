@@ -23,7 +23,7 @@ type Access struct {
 	// Config has the server, the credentials and what the server is trusted by. It names no file and no command.
 	Config *rest.Config
 	// Expires is when the credentials end: that of a client certificate, or of a bearer token that is a JWT (whose signature is not checked),
-	// whichever comes first. Zero if it cannot be told.
+	// whichever comes first. Zero if it is unknown.
 	Expires time.Time
 	// Warnings are things that work, but that somebody should look at.
 	Warnings []string

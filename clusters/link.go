@@ -23,7 +23,7 @@ import (
 // is never given twice. Credentials need the right to get this one namespace.
 const IdentityNamespace = metav1.NamespaceSystem
 
-// who asks a cluster who it is. That one request tells whether the API server and its store answer, whether they accept the credentials,
+// who asks a cluster who it is. That one request shows whether the API server and its store answer, whether they accept the credentials,
 // and whether they are the right ones.
 type who interface {
 	identity(ctx context.Context) (types.UID, error)

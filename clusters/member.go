@@ -166,7 +166,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip sends a request.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// report takes a verdict on, and tells those who want to know.
+// report applies a verdict and notifies the subscribers.
 func (m *Member) report(v verdict, seen sighting) {
 	m.mu.Lock()
 	was := m.status

@@ -28,7 +28,7 @@ type remoteRun struct {
 	secret   *secretWatch
 	// home is closed when the home cluster's identity is known.
 	home <-chan struct{}
-	// greet tells those who want to know of the member that it is there; it returns when ctx ends.
+	// greet announces the member to the greeters; it returns when ctx ends.
 	greet func(ctx context.Context, failed func(error))
 
 	watches *watches
@@ -206,7 +206,7 @@ func (r *remoteRun) adopt(ctx context.Context, l *link) error {
 	return nil
 }
 
-// join makes the cluster's clients and caches, and tells those who want to know as soon as it is connected.
+// join makes the cluster's clients and caches, and announces the member as soon as it is connected.
 func (r *remoteRun) join(ctx context.Context, l *link) error {
 	config := &rest.Config{
 		Host:      l.server.Scheme + "://" + l.server.Host, // for messages: the link in use knows the true one

@@ -58,7 +58,7 @@ func parseSetting(remotes *[]Remote, line string) error {
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	id, field, ok := strings.Cut(key, ".")
 	if !ok || strings.Contains(field, ".") {
-		return fmt.Errorf("%q is no key: <id>.url or <id>.secret is expected, and an id has no dot", key)
+		return fmt.Errorf("%q is not a key: <id>.url or <id>.secret is expected, and an id has no dot", key)
 	}
 	if err := checkID(id); err != nil {
 		return err
@@ -71,11 +71,11 @@ func parseSetting(remotes *[]Remote, line string) error {
 		return set(key, &named(remotes, id).URL, value)
 	case "secret":
 		if errs := validation.IsDNS1123Subdomain(value); len(errs) > 0 {
-			return fmt.Errorf("%s: %q is no name of a Secret: %s", key, value, strings.Join(errs, "; "))
+			return fmt.Errorf("%s: %q is not the name of a Secret: %s", key, value, strings.Join(errs, "; "))
 		}
 		return set(key, &named(remotes, id).Secret, value)
 	}
-	return fmt.Errorf("%q is no known field of cluster %s: url or secret is expected", field, id)
+	return fmt.Errorf("%q is not a known field of cluster %s: url or secret is expected", field, id)
 }
 
 // named returns the remote of that id, which is appended if it is new.
@@ -111,7 +111,7 @@ func checkID(id string) error {
 		return errors.New("the id of a cluster is empty")
 	}
 	if errs := validation.IsValidLabelValue(id); len(errs) > 0 || strings.Contains(id, ".") {
-		return fmt.Errorf("%q is no id of a cluster: letters, digits, - and _ are expected, at most 63", id)
+		return fmt.Errorf("%q is not the id of a cluster: letters, digits, - and _ are expected, at most 63", id)
 	}
 	return nil
 }
@@ -122,9 +122,9 @@ func checkURL(value string) error {
 	case err != nil:
 		return fmt.Errorf("no URL: %w", err)
 	case u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("%q is no URL of an API server: it has to start with https:// or http://", value)
+		return fmt.Errorf("%q is not the URL of an API server: it has to start with https:// or http://", value)
 	case u.Host == "":
-		return fmt.Errorf("%q is no URL of an API server: it names no host", value)
+		return fmt.Errorf("%q is not the URL of an API server: it has no host", value)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("the URL of an API server has a user, a query or a fragment") // not quoted: it may hold a password
 	}

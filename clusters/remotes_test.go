@@ -32,17 +32,17 @@ func TestRemotesMayBeWrittenLoosely(t *testing.T) {
 func TestWhatIsWrongWithRemotesIsSaid(t *testing.T) {
 	for name, c := range map[string]struct{ settings, message string }{
 		"no equals sign":   {"east.url", `line 1: "east.url" is not a setting`},
-		"no dot":           {"\neast=https://x", `line 2: "east" is no key`},
-		"two dots":         {"a.b.url=https://x", `"a.b.url" is no key`},
+		"no dot":           {"\neast=https://x", `line 2: "east" is not a key`},
+		"two dots":         {"a.b.url=https://x", `"a.b.url" is not a key`},
 		"no id":            {".url=https://x", `the id of a cluster is empty`},
-		"odd id":           {"e st.url=https://x", `"e st" is no id`},
-		"unknown field":    {"east.token=x", `"token" is no known field of cluster east`},
-		"no scheme":        {"east.url=x:6443", `no URL`},
+		"odd id":           {"e st.url=https://x", `"e st" is not the id`},
+		"unknown field":    {"east.token=x", `"token" is not a known field of cluster east`},
+		"no scheme":        {"east.url=x:6443", `is not the URL`},
 		"other scheme":     {"east.url=ftp://x", `it has to start with https:// or http://`},
-		"no host":          {"east.url=https://", `it names no host`},
+		"no host":          {"east.url=https://", `it has no host`},
 		"password":         {"east.url=https://u:p@x", `has a user, a query or a fragment`},
-		"no secret's name": {"east.secret=A_B", `"A_B" is no name of a Secret`},
-		"empty secret":     {"east.secret=", `"" is no name of a Secret`},
+		"no secret's name": {"east.secret=A_B", `"A_B" is not the name of a Secret`},
+		"empty secret":     {"east.secret=", `"" is not the name of a Secret`},
 		"url twice":        {"east.url=https://x\neast.url=https://x", `line 2: east.url is set twice`},
 		"no url":           {"east.secret=s", `cluster east has a secret but no url`},
 		"no secret":        {"east.url=https://x", `cluster east has a url but no secret`},
@@ -69,7 +69,7 @@ func TestRemotesHaveToFitTogether(t *testing.T) {
 	g.Expect(checkRemotes("home", []Remote{east, east})).To(MatchError(ContainSubstring("named twice")))
 	g.Expect(checkRemotes("home", []Remote{{ID: "east"}})).To(MatchError(ContainSubstring("has no secret")))
 	g.Expect(checkRemotes("home", []Remote{{Secret: "s"}})).To(MatchError(ContainSubstring("is empty")))
-	g.Expect(checkRemotes("home", []Remote{{ID: "east", Secret: "s", URL: "x"}})).To(MatchError(ContainSubstring("no URL of an API server")))
+	g.Expect(checkRemotes("home", []Remote{{ID: "east", Secret: "s", URL: "x"}})).To(MatchError(ContainSubstring("is not the URL")))
 }
 
 func FuzzParseRemotes(f *testing.F) {

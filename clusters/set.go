@@ -30,7 +30,7 @@ type Options struct {
 	// Cluster are options of each remote cluster, its scheme and the scope of its cache for example. Cache.NewInformer and HTTPClient are the
 	// Set's own.
 	Cluster []cluster.Option
-	// Log is where changes are told. Zero: controller-runtime's log.
+	// Log receives changes. Zero: controller-runtime's log.
 	Log logr.Logger
 	// Registerer is where the metrics are registered. Nil: there are none.
 	Registerer prometheus.Registerer
@@ -60,7 +60,7 @@ type Set struct {
 	greetersChanged chan struct{}
 }
 
-// Greeter is told that a member is there. Its ctx ends when the member leaves or the Set ends: what it starts has to end with ctx (see
+// Greeter is called when a member joins. Its ctx ends when the member leaves or the Set ends: what it starts has to end with ctx (see
 // Until).
 type Greeter func(ctx context.Context, m *Member) error
 
@@ -218,7 +218,7 @@ func (s *Set) Members() []*Member {
 	return members
 }
 
-// Subscribe tells of the members' statuses, first of the present ones, then of each change that matters: State, Reason, Identity,
+// Subscribe sends the members' statuses, first of the present ones, then of each change that matters: State, Reason, Identity,
 // CredentialsExpire, or a Message other than how the network worded a failure. A reader that is slow may miss what was between, and never
 // the latest. The channel is closed when ctx ends.
 func (s *Set) Subscribe(ctx context.Context) <-chan Status {
@@ -244,7 +244,7 @@ func (s *Set) OnJoin(greet Greeter) {
 	s.greetersChanged = make(chan struct{})
 }
 
-// greet tells all greeters, now and later, of the member.
+// greet announces the member to all greeters, present and later ones.
 func (s *Set) greet(ctx context.Context, m *Member, report func(error)) {
 	const first, last = time.Second, 30 * time.Second
 	select {

@@ -41,7 +41,7 @@ type Status struct {
 	Identity types.UID
 	// LastSeen is when the API server last gave a good answer; zero if it never did.
 	LastSeen time.Time
-	// CredentialsExpire is when the credentials in use end; zero if that cannot be told.
+	// CredentialsExpire is when the credentials in use end; zero if that is unknown.
 	CredentialsExpire time.Time
 	// Warnings are things that work with the credentials in use, but that somebody should look at.
 	Warnings []string
@@ -74,7 +74,7 @@ type facts struct {
 	health Health
 	// pending names the informers that are not up to date since the connection was last lost.
 	pending []string
-	// joinErr is why those who want to know of the member could not be told.
+	// joinErr is why the member could not be announced to the greeters.
 	joinErr error
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// subscribers are told of every member's latest status. Each is told in its own time: one that is slow misses what was between, never what
+// subscribers receive every member's latest status. Each at its own pace: one that is slow misses what was between, never what
 // is last.
 type subscribers struct {
 	mu  sync.Mutex

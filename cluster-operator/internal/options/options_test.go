@@ -94,16 +94,16 @@ func TestKafkasCanBeStretchedIfAllIsSet(t *testing.T) {
 func TestWrongRemoteClusters(t *testing.T) {
 	for text, want := range map[string]string{
 		"east.url":                                     "is not a setting",
-		"east=https://east":                            "is no key",
+		"east=https://east":                            "is not a key",
 		"a.b.url=https://east":                         "an id has no dot",
 		"east.url=east:6443":                           "start with https:",
 		"east.url=https://a\neast.url=https://b":       "set twice",
-		"east.token=x":                                 "is no known field",
+		"east.token=x":                                 "is not a known field",
 		"east.url=https://east":                        "has a url but no secret",
 		"east.secret=east":                             "has a secret but no url",
 		"central.url=https://a\ncentral.secret=b":      "the id of the central cluster",
 		"east.url=https://u:p@east\neast.secret=east":  "has a user",
-		"east.url=https://east\neast.secret=Not_a_one": "is no name of a Secret",
+		"east.url=https://east\neast.secret=Not_a_one": "is not the name of a Secret",
 	} {
 		t.Run(want, func(t *testing.T) {
 			_, err := parse(t, map[string]string{"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": text})
