@@ -21,7 +21,7 @@ func clusterOf(nodes []roller.Node, places []Place) (string, error) {
 		case id == "":
 			id, by = told, n.Name
 		default:
-			return "", fmt.Errorf("the ConfigMaps of %s and %s tell of different Kafka clusters, %s and %s", by, n.Name, id, told)
+			return "", fmt.Errorf("the ConfigMaps of %s and %s name different Kafka clusters, %s and %s", by, n.Name, id, told)
 		}
 	}
 	return id, nil

@@ -60,7 +60,7 @@ func TestAnotherKafkaCluster(t *testing.T) {
 		r.tells(0, r.kafka.ClusterID())
 		r.tells(2, "someOtherKafkaCluster0")
 		r.Expect(r.foreign(r.glance())).
-			To(Equal("the ConfigMaps of my-cluster-kafka-0 and my-cluster-kafka-2 tell of different Kafka clusters, memoryKafkaCluster0000 and " +
+			To(Equal("the ConfigMaps of my-cluster-kafka-0 and my-cluster-kafka-2 name different Kafka clusters, memoryKafkaCluster0000 and " +
 				"someOtherKafkaCluster0"))
 	})
 	t.Run("ConfigMaps that tell it later", func(t *testing.T) {

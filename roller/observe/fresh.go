@@ -55,7 +55,7 @@ func (k *Kafka) listTopicsOf(ctx context.Context, id roller.NodeID, left int) ([
 	return k.Brokers.ListTopicsOf(ctx, int32(id))
 }
 
-// followers are the brokers that are not far behind the active controller, the closest first; false: nobody tells.
+// followers are the brokers that are not far behind the active controller, the closest first; false: no controller reports them.
 func followers(q roller.Quorum, brokers []roller.NodeID) ([]roller.NodeID, bool) {
 	behind := map[roller.NodeID]int64{}
 	leader := int64(-1)

@@ -49,9 +49,9 @@ type KafkaFacts struct {
 	ClusterID string
 	// Brokers are the registered brokers, by id.
 	Brokers roller.Fact[map[roller.NodeID]kafka.Node]
-	// FencedIncluded tells whether Brokers has those that are out of service.
+	// FencedIncluded reports whether Brokers has those that are out of service.
 	FencedIncluded bool
-	// Nodes are the nodes that were asked themselves. One is not in it if there was nobody to ask.
+	// Nodes are the nodes that were asked themselves. A node that could not be asked is missing.
 	Nodes map[roller.NodeID]NodeAnswer
 
 	// Hidden says of brokers that were asked which of their topics we may not describe.
@@ -65,7 +65,7 @@ type KafkaFacts struct {
 type NodeAnswer struct {
 	// Answers: it said something, be it that it does not tell us.
 	Answers bool
-	// Failing is positive evidence that nobody can connect to it; empty: there is none.
+	// Failing is positive evidence that clients cannot connect to it; empty without any.
 	Failing string
 	Live    roller.Fact[map[string]brokerconfig.Entry]
 }
@@ -173,7 +173,7 @@ func topicOf(t *kafka.Topic, minISR roller.Fact[int], moves map[kafka.TopicParti
 		topic.Partitions[i] = roller.Partition{Index: p.Index, Leader: roller.NodeID(p.Leader), Replicas: nodeIDs(p.Replicas),
 			ISR: nodeIDs(p.ISR)}
 		if move, ongoing := moves[kafka.TopicPartition{Topic: t.Name, Partition: p.Index}]; ongoing {
-			// What is no replica any more, or not yet, does not count either way.
+			// A former or future replica does not count.
 			topic.Partitions[i].Adding = among(nodeIDs(move.Adding), topic.Partitions[i].Replicas)
 			topic.Partitions[i].Removing = among(nodeIDs(move.Removing), topic.Partitions[i].Replicas)
 		}
@@ -284,7 +284,7 @@ func (k *Kafka) brokers(ctx context.Context, facts *KafkaFacts) {
 	facts.Brokers, facts.FencedIncluded, facts.ClusterID = roller.Known(brokers), cluster.FencedIncluded, cluster.ID
 }
 
-// live asks each node for its own configuration, which also tells whether it is there.
+// live asks each node for its own configuration, which also shows whether it is up.
 func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeID) map[roller.NodeID]NodeAnswer {
 	answers := make(map[roller.NodeID]NodeAnswer, len(ids))
 	if len(ids) == 0 {

@@ -123,7 +123,7 @@ func podSet(in *podset.StrimziPodSet) (PodSet, error) {
 	}, nil
 }
 
-// DesiredNodes are the metadata of the pods of a set that are nodes of Kafka. The error names the first one that is no pod.
+// DesiredNodes are the metadata of the pods of a set that are nodes of Kafka. The error names the first one that is not a pod.
 func DesiredNodes(set *podset.StrimziPodSet) ([]corev1.Pod, error) {
 	if set.Spec == nil {
 		return nil, nil

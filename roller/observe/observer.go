@@ -25,7 +25,7 @@ type Source struct {
 
 // Prober asks a node that is not ready whether it recovers its logs.
 type Prober interface {
-	// Recovery returns nil where the node does not; an error where nobody can tell.
+	// Recovery returns nil where the node does not; an error if that is unknown.
 	Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error)
 }
 
@@ -41,7 +41,7 @@ type Observer struct {
 	// Connect, if set, returns what Kafka should be before each observation: addresses and credentials may change. Its error leaves all of
 	// Kafka unknown.
 	Connect func(ctx context.Context, places []Place) (*Kafka, error)
-	// Prober is nil where nobody can be asked.
+	// Prober is nil where nodes cannot be probed.
 	Prober Prober
 	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
 	Lasting time.Duration
@@ -143,7 +143,7 @@ func (o *Observer) connect(ctx context.Context, places []Place) error {
 	return err
 }
 
-// unreached are the facts about a Kafka that nobody could ask.
+// unreached returns the facts about a Kafka cluster that could not be reached.
 func unreached(err error) KafkaFacts {
 	why := "Kafka was not asked: " + err.Error()
 	return KafkaFacts{

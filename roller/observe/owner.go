@@ -11,7 +11,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// foreign explains why nobody is known to make a pod again that is deleted; empty: its StrimziPodSet, which lists it, owns it and is
+// foreign explains why nobody is known to recreate a pod after its deletion; empty: its StrimziPodSet, which lists it, owns it and is
 // followed. Labels and names are no proof: whoever writes a pod chooses them.
 func foreign(pod *corev1.Pod, set *PodSet) string {
 	if set == nil {
@@ -69,7 +69,7 @@ func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodS
 	return nil, ""
 }
 
-// notLeft explains why a set is not touched of a Kafka cluster that nobody named to the roller.
+// notLeft explains why the roller leaves alone a set of a Kafka cluster that its settings do not name.
 func notLeft(set string) string {
 	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller +
 		", so that somebody else is taken to restart its pods"

@@ -62,7 +62,7 @@ func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// sidecar describes what is wrong with another container of a pod whose Kafka runs; empty: nothing is.
+// sidecar describes what is wrong with another container of a pod whose Kafka runs; empty if nothing is wrong.
 func sidecar(pod *corev1.Pod) string {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {

@@ -110,7 +110,7 @@ func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, know
 	m.suspects = suspects(nodes, facts)
 }
 
-// doubt forgets what was recalled of nodes that this very look makes suspects: nobody knows whether they still answer.
+// doubt forgets what was recalled of nodes that this very look makes suspects: they may not answer any more.
 func (f *KafkaFacts) doubt(nodes []roller.Node, known recalled) {
 	for id := range suspects(nodes, *f) {
 		if _, is := known.nodes[id]; is {
@@ -119,7 +119,7 @@ func (f *KafkaFacts) doubt(nodes []roller.Node, known recalled) {
 	}
 }
 
-// suspects are the brokers that are out of service for the active controller, or do not follow it. Where nobody can tell, all are.
+// suspects are the brokers that are out of service for the active controller, or do not follow it. If that is unknown, all are.
 func suspects(nodes []roller.Node, facts KafkaFacts) map[roller.NodeID]bool {
 	brokers, registered := facts.Brokers.Get()
 	quorum, known := facts.Quorum.Get()

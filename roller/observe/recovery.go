@@ -21,7 +21,7 @@ var (
 	metadataRead = regexp.MustCompile(`partition=__cluster_metadata-0\b.*Loading producer state till offset`)
 )
 
-// RecoveryFromLog tells by the log of a broker that is not ready whether it recovers its logs. Known and nil: it does not. A log that tells
+// RecoveryFromLog reads in the log of a broker that is not ready whether it recovers its logs. Known and nil: it does not. A log that tells
 // neither, because its beginning is cut off, the broker is not that far or the node is no broker, leaves it unknown.
 func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
 	begun, known, whole := false, false, false

@@ -45,7 +45,7 @@ func trimmedPod(in *corev1.Pod) corev1.Pod {
 	return out
 }
 
-// trimSpec leaves names, labels and annotations of the pods in the spec. What is no pod stays: it is an error to whoever reads it.
+// trimSpec leaves names, labels and annotations of the pods in the spec. What is not a pod stays: it is an error to whoever reads it.
 func trimSpec(set *podset.StrimziPodSet) error {
 	if set.Spec == nil {
 		return nil

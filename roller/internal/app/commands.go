@@ -157,8 +157,8 @@ func commandRoll(ctx context.Context, config *rest.Config, o options.Options, lo
 	return r, nil
 }
 
-// ErrNotConfirmed is the error of a roll that nobody agreed to.
-var ErrNotConfirmed = errors.New("nothing was done: nobody confirmed it; --yes does not ask")
+// ErrNotConfirmed is the error of a roll that the user did not confirm.
+var ErrNotConfirmed = errors.New("nothing was done: the roll was not confirmed; --yes skips the question")
 
 // Roll shows the plan, asks confirm, restarts whatever should be restarted, and shows how it goes. A nil confirm agrees.
 func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int,
@@ -210,7 +210,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 		}
 	}
 	if errors.Is(err, engine.ErrHeld) {
-		return ExitBlocked, fmt.Errorf("%w; it does what is to be done", err)
+		return ExitBlocked, fmt.Errorf("%w, and restarts what needs a restart", err)
 	}
 	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {
@@ -245,12 +245,12 @@ func count(n int, thing, what string) string {
 	return fmt.Sprintf("%d %s %s", n, thing, what)
 }
 
-// narrator tells a person what happens, each thing once.
+// narrator prints what happens, each thing once.
 type narrator struct {
 	out                     io.Writer
 	told                    map[roller.NodeID]string
 	restarted, reconfigured int
-	// left is how many replicas of a node were still to catch up when that was told last, at.
+	// left is how many replicas of a node were still to catch up when that was last printed, at the time at.
 	left map[roller.NodeID]int
 	at   time.Time
 }
@@ -293,7 +293,7 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 	n.progress(s.At, d)
 }
 
-// progress tells of each node that catches up how much is left, and for how long that takes at the rate so far.
+// progress prints for each node that catches up how much is left, and how long that takes at the rate so far.
 func (n *narrator) progress(now time.Time, d roller.Decision) {
 	if now.Sub(n.at) < often {
 		return

@@ -13,20 +13,20 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
-// ErrNobodyToAsk is the error of a roll that nobody at a terminal can confirm.
-var ErrNobodyToAsk = errors.New("roll asks before it restarts nodes, and nobody can be asked here: look at `roller plan`, and give --yes")
+// ErrNobodyToAsk is the error of a roll that needs a confirmation and has no terminal to ask for it.
+var ErrNobodyToAsk = errors.New("roll asks before it restarts nodes, and stdin is not a terminal: review `roller plan`, then pass --yes")
 
-// Confirmation asks whoever sits at the terminal; nil: nobody needs to be asked.
+// Confirmation returns a function that asks the user at the terminal; nil if no question is needed.
 func Confirmation(o options.Options, in *os.File, out io.Writer) (func() bool, error) {
 	if o.Yes {
-		return nil, nil // nobody needs to be asked
+		return nil, nil
 	}
 	if !term.IsTerminal(int(in.Fd())) {
 		return nil, ErrNobodyToAsk
 	}
 	return func() bool {
 		fmt.Fprint(out, "Roll these nodes? [y/N] ")
-		answer, _ := bufio.NewReader(in).ReadString('\n') // no answer is none
+		answer, _ := bufio.NewReader(in).ReadString('\n') // an answer that cannot be read is a no
 		return strings.EqualFold(strings.TrimSpace(answer), "y")
 	}, nil
 }

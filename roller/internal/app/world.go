@@ -32,7 +32,7 @@ const name = "kafka-operators-roller"
 type world struct {
 	options options.Options
 	log     logr.Logger
-	// identity tells this process from all others.
+	// identity distinguishes this process from all others.
 	identity string
 	// home asks the API server of the Kubernetes cluster where the roller runs.
 	home client.Client

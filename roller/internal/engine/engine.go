@@ -45,14 +45,14 @@ type Reporter interface {
 	ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome)
 }
 
-// FailureReporter is a Reporter that is told, too, of each look at which nothing was decided, or at which what was decided could not be
+// FailureReporter is a Reporter that also receives each look that came to no decision, or whose decision could not be
 // stored.
 type FailureReporter interface {
-	// Failed is told why. A look that ends because the program does is no failure.
+	// Failed receives the reason. A look that ends because the program does is not a failure.
 	Failed(err error)
 }
 
-// ErrNoNodes is the error of a look at which no node was seen: nobody can tell whether there are none, or nobody let us see them.
+// ErrNoNodes is the error of a look at which no node was seen: there may be none, or the roller may not be allowed to list them.
 var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
 
 // ErrHeld means that another roller works on the Kafka cluster.
@@ -66,7 +66,7 @@ type Engine struct {
 	Glance func(ctx context.Context) roller.Snapshot
 	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones.
 	Verify func(ctx context.Context, nodes []roller.NodeID) roller.Snapshot
-	// Woken: somebody looks when a pod changes, so that nothing has to be looked at more often because of pods.
+	// Woken: a change of a pod triggers a look, so that pods need no shorter interval.
 	Woken   bool
 	Journal Journal
 	Act     Actuator

@@ -35,7 +35,7 @@ type bench struct {
 	err      error
 	engine   *engine.Engine
 	reports  int
-	// held is who else has the lock, lost the error of who had it and slept.
+	// held is the error of Acquire while another roller has the lock; lost is the error of Verify after the lock was lost.
 	held, lost error
 	released   int
 	now        func() time.Time

@@ -23,7 +23,7 @@ const (
 type Status struct {
 	Conditions []v1.Condition `json:"conditions"`
 	Phase      roller.Phase   `json:"phase"`
-	// Expected is when all is likely to be rolled, to the minute; empty while nothing is under way, or nobody can tell.
+	// Expected is when all is likely to be rolled, to the minute; empty while nothing is under way, or if it is unknown.
 	Expected string `json:"expected,omitempty"`
 	// Nodes are those that need something, or are not ready, in short.
 	Nodes map[string]string `json:"nodes,omitempty"`
@@ -34,7 +34,7 @@ var turns = []roller.Rule{
 	roller.RuleOrder, roller.RuleLimit, roller.RuleBatch, roller.RuleSettle, roller.RuleUnderWay, roller.RuleRack, roller.RuleLeaders,
 }
 
-// Obstacle is the first thing that keeps a node, other than that it is not its turn; false: there is none.
+// Obstacle is the first thing that keeps a node, other than that it is not its turn; false if there is none.
 func Obstacle(a roller.Assessment) (roller.Block, bool) {
 	i := slices.IndexFunc(a.Blocks, func(b roller.Block) bool { return !slices.Contains(turns, b.Rule) })
 	if i < 0 {

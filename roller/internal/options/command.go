@@ -24,7 +24,7 @@ type Surroundings struct {
 	Env func(name string) (string, bool)
 	// Variables lists all of them as NAME=value, to find misspelled names. It may be empty.
 	Variables []string
-	// Namespace returns the namespace of a context, for commands that name none; empty: there is none.
+	// Namespace returns the namespace of a context, for commands that name none; empty if the context has none.
 	Namespace func(kubeconfig, context string) string
 	// Out is where help and completions are printed.
 	Out io.Writer
@@ -95,7 +95,7 @@ func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Comm
 		SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("%q is no command of the roller: see --help", args[0])
+				return fmt.Errorf("unknown command %q: see --help", args[0])
 			}
 			return nil
 		},

@@ -77,7 +77,7 @@ func TestWrongSettings(t *testing.T) {
 			`STRIMZI_NAMESPACE="a,b": more than one namespace; name one: only run without --cluster takes several`},
 		{[]string{"plan", "--namespace=*", "--cluster=my-cluster"}, `STRIMZI_NAMESPACE="*": more than one namespace`},
 		{[]string{"run", "--namespace=A"}, `--namespace="A": not the name of a namespace`},
-		{append([]string{"fly"}, where...), `"fly" is no command of the roller`},
+		{append([]string{"fly"}, where...), `unknown command "fly"`},
 		{append([]string{"explain"}, where...), "which node?"},
 		{append([]string{"plan", "--max-unavailable=0"}, where...), `--max-unavailable="0": Failed to parse`},
 		{append([]string{"plan", "--max-leader-share=1.5"}, where...), `--max-leader-share="1.5": not a share; use a number from 0 to 1`},
