@@ -7,7 +7,7 @@ type Decision string
 
 // The decisions. Only those for which Writes is true permit a write.
 const (
-	// Create: there is no such object. It is applied, without force: who is faster wins.
+	// Create: there is no such object. It is applied without force: the first writer wins.
 	Create Decision = "Create"
 	// Proceed: the object is the owner's.
 	Proceed Decision = "Proceed"
@@ -20,7 +20,7 @@ const (
 	Resume Decision = "Resume"
 	// Restore: it lost its marks, and something else proves that it is the owner's.
 	Restore Decision = "Restore"
-	// Adopt: it is nobody's, and the owner was told to take such objects.
+	// Adopt: it has no owner, and the owner's settings allow it to adopt such objects.
 	Adopt Decision = "Adopt"
 	// Wait: it is going away. What follows is made when it is gone.
 	Wait Decision = "Wait"
@@ -56,11 +56,11 @@ type Facts struct {
 	// Gone are holders that spoke before and do not exist any more: objects of the same cluster, namespace and name as the holder, with other
 	// uids.
 	Gone []Holder
-	// AdoptUnowned permits to take objects that are nobody's.
+	// AdoptUnowned allows objects without an owner to be adopted.
 	AdoptUnowned bool
 }
 
-// Decide says what an owner may do with an object. live is nil if there is no such object, which must be known: a read that failed is no
+// Decide returns what an owner may do with an object. live is nil if there is no such object, which must be known: a read that failed is no
 // answer.
 func Decide(live *Live, o Owner, facts Facts) Decision {
 	if live == nil {

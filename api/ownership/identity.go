@@ -28,7 +28,7 @@ func (h Holder) String() string { return h.Central + ":" + string(h.Cluster) + "
 func ParseHolder(text string) (Holder, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
-		return Holder{}, fmt.Errorf("%q is no holder: <id of a cluster>:<uid>:<uid> is expected", text)
+		return Holder{}, fmt.Errorf("%q is not a holder: <id of a cluster>:<uid>:<uid> is expected", text)
 	}
 	return Holder{Central: parts[0], Cluster: types.UID(parts[1]), Object: types.UID(parts[2])}, nil
 }
@@ -41,7 +41,7 @@ func (h Holder) hash() string {
 
 // Owner is who writes.
 type Owner struct {
-	// ID is a random UUID, the same for as long as the owned objects live, whoever holds them. Empty: there is none yet.
+	// ID is a random UUID, the same for as long as the owned objects live, whoever holds them. Empty if there is none yet.
 	ID string
 	// Holder speaks for it now.
 	Holder Holder
@@ -80,7 +80,7 @@ func ParseTerm(text string) (Term, error) {
 		err = errors.New("an epoch of at least 1, a dot and 16 digits are expected")
 	}
 	if err != nil {
-		return Term{}, fmt.Errorf("%q is no term of an owner: %w", text, err)
+		return Term{}, fmt.Errorf("%q is not the term of an owner: %w", text, err)
 	}
 	return Term{Epoch: n, Holder: holder}, nil
 }

@@ -106,7 +106,7 @@ func (f field) parseItem(item string, into set) error {
 	if stepped {
 		var err error
 		if increment, err = strconv.Atoi(step); err != nil || increment < 1 || increment > f.max {
-			return fmt.Errorf("%s: %q is no step from 1 to %d", f.name, step, f.max)
+			return fmt.Errorf("%s: %q is not a step from 1 to %d", f.name, step, f.max)
 		}
 	}
 	from, to := f.min, f.max
@@ -142,7 +142,7 @@ func (f field) value(text string) (int, error) {
 	}
 	v, err := strconv.Atoi(text)
 	if err != nil || v < f.min || v > f.max || strings.HasPrefix(text, "+") {
-		return 0, fmt.Errorf("%s: %q is no value from %d to %d", f.name, text, f.min, f.max)
+		return 0, fmt.Errorf("%s: %q is not a value from %d to %d", f.name, text, f.min, f.max)
 	}
 	return v, nil
 }

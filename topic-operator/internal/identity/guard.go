@@ -35,12 +35,12 @@ type Options struct {
 	CallTimeout time.Duration
 	// Interval is how often the guard looks by itself whether the same cluster still answers.
 	Interval time.Duration
-	// Armed is told whether the id is known, Changed whether another cluster answers, each time that it changes. They must not block.
+	// Armed receives whether the id is known, Changed whether another cluster answers, on each change. They must not block.
 	Armed, Changed func(bool)
-	// Restored is told that the operator's own cluster answers, after another one did, or after its id could not be found out for a while. It
+	// Restored is called when the operator's own cluster answers, after another one did, or after its id was unknown for a while. It
 	// must not block.
 	Restored func()
-	// Now tells the time.
+	// Now returns the current time.
 	Now func() time.Time
 	Log logr.Logger
 }
@@ -172,7 +172,7 @@ func (g *Guard) ask(ctx context.Context) {
 	defer cancel()
 	cluster, err := g.admin.DescribeCluster(call)
 	if err == nil && cluster.ID == "" {
-		err = errors.New("the broker told no cluster id")
+		err = errors.New("the broker reported no cluster id")
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -183,7 +183,7 @@ func (g *Guard) ask(ctx context.Context) {
 	}
 }
 
-// failed notes that the id could not be found out. What is known already stays: a failed read is no news.
+// failed notes that the id could not be found out. What is known already stays: a failed read changes nothing.
 func (g *Guard) failed(began time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
