@@ -160,8 +160,11 @@ func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
 	case <-ctx.Done():
 		return Found{}, ctx.Err() // this program ends, which says nothing of the brokers
 	case <-c.After(patience):
-		return Found{}, &SilentError{fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience),
-			to.Config.RequestTimeout}
+		err := c.silent.last(to.Kafka)
+		if err == nil {
+			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience)
+		}
+		return Found{}, &SilentError{err, to.Config.RequestTimeout}
 	}
 }
 

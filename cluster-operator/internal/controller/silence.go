@@ -85,6 +85,14 @@ func (s *silences) lasts(kafka types.NamespacedName, now time.Time) error {
 	return nil
 }
 
+// last returns what came of asking before, nil if nothing is known. It is told as long as there is nothing new, so that the status does
+// not change.
+func (s *silences) last(kafka types.NamespacedName) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[kafka].err
+}
+
 // note takes down what came of asking, and returns the error with the time to ask again.
 func (s *silences) note(kafka types.NamespacedName, err error, now time.Time) error {
 	s.mu.Lock()

@@ -83,6 +83,10 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 		g.Expect(again.Again).To(Equal(10 * time.Second))
 		g.Expect(err).To(MatchError(ContainSubstring("have not answered within 2s")))
 	}
+	refused := errors.New("connection refused")
+	g.Expect(clients.silent.note(to.Kafka, refused, time.Unix(0, 0))).To(MatchError(refused))
+	_, err := clients.Inspect(t.Context(), to)
+	g.Expect(err).To(MatchError(refused), "what is known stays as it is until there is an answer")
 	close(let)
 	clients.After = never
 	found, err := clients.Inspect(t.Context(), to)
