@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 // Probe says how often and how long a container is asked whether it is well. The operator knows what to ask.
 type Probe struct {
-	// How many seconds after its start a container is first asked; 15 when absent.
+	// How many seconds after its start a container is first asked; when absent, 0 for nodes and 10 for the topic operator.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	InitialDelaySeconds *int32 `json:"initialDelaySeconds,omitempty"`
@@ -14,7 +14,7 @@ type Probe struct {
 	// +kubebuilder:validation:Minimum=1
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// How many seconds lie between two questions; 10 when absent.
+	// How many seconds lie between two questions; 5 when absent.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PeriodSeconds *int32 `json:"periodSeconds,omitempty"`

@@ -61,7 +61,7 @@ type Storage struct {
 	// +listType=atomic
 	Volumes []StorageVolume `json:"volumes,omitempty"`
 
-	// Storage classes of single nodes. Not supported: make one pool for each class. In v1beta2 only.
+	// Storage classes of single nodes. Deprecated: make one pool for each class. In v1beta2 only.
 	// +optional
 	// +listType=atomic
 	Overrides []StorageOverride `json:"overrides,omitempty"`
@@ -108,7 +108,7 @@ type StorageVolume struct {
 	// +optional
 	VolumeAttributesClass string `json:"volumeAttributesClass,omitempty"`
 
-	// Storage classes of single nodes. Not supported: make one pool for each class. In v1beta2 only.
+	// Storage classes of single nodes. Deprecated: make one pool for each class. In v1beta2 only.
 	// +optional
 	// +listType=atomic
 	Overrides []StorageOverride `json:"overrides,omitempty"`

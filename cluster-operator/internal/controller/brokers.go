@@ -83,7 +83,9 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 		p.log.Info("Unregistering a broker that left", "broker", b.ID)
 		if err := p.Kafka.Unregister(ctx, to, b.ID); err != nil {
 			p.warn("UnregistrationFailed", fmt.Sprintf("Broker %d left and is still registered: %v", b.ID, err))
+			continue
 		}
+		p.Events.Normal(p.kafka, "Unregistered", "Unregister", fmt.Sprintf("Unregistered broker %d, which left", b.ID))
 	}
 }
 
@@ -112,6 +114,7 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 		p.warn("MetadataUpdateFailed", fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
 		return nil
 	}
+	p.Events.Normal(p.kafka, "MetadataVersionMoved", "Update", fmt.Sprintf("Moved the metadata version from %s to %s", current, wanted))
 	p.status.MetadataVersion = wanted.String()
 	return nil
 }

@@ -265,6 +265,16 @@ func TestAnInvalidKafkaChangesNothing(t *testing.T) {
 	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Stalled"), HaveField("Status", "True"))))
 }
 
+func TestAKafkaWithoutSpecSaysSo(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec = nil
+	w.create(k)
+	w.reconcile()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "InvalidResourceException"),
+		HaveField("Message", "The required field .spec is missing")))
+}
+
 func TestARestartIsAskedForOnce(t *testing.T) {
 	w := newWorld(t)
 	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))

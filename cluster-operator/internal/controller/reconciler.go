@@ -26,6 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
 // conflictDelay is how long a pass waits for the cache that was behind.
@@ -94,7 +95,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return r.finalize(ctx, kafka)
 	}
 	if kafka.Spec == nil {
-		return reconcile.Result{}, nil
+		missing := validate.Validate(validate.Input{Kafka: kafka}).Errors[0]
+		failure := &status.Problem{Reason: missing.Reason, Message: missing.Message, Stalled: true}
+		return reconcile.Result{}, r.writeStatus(ctx, kafka, status.Of(status.Input{Kafka: kafka, Failure: failure, Now: r.Now()}))
 	}
 	if kafka.Annotations[v1.AnnotationPauseReconciliation] == "true" {
 		return reconcile.Result{}, r.pause(ctx, kafka)

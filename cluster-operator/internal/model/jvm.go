@@ -44,10 +44,13 @@ func (c *cluster) environment(n topology.Node) []corev1.EnvVar {
 	return env
 }
 
-// environmentOf returns the environment that the user's template adds.
-func environmentOf(t v1.ContainerTemplate) []corev1.EnvVar {
-	var env []corev1.EnvVar
+// withEnvironment adds the environment of the user's template to the operator's own, which keeps its values.
+func withEnvironment(own []corev1.EnvVar, t v1.ContainerTemplate) []corev1.EnvVar {
+	env := slices.Clone(own)
 	for _, e := range t.Env {
+		if slices.ContainsFunc(own, func(o corev1.EnvVar) bool { return o.Name == e.Name }) {
+			continue
+		}
 		v := corev1.EnvVar{Name: e.Name, Value: e.Value}
 		if e.ValueFrom != nil {
 			v.ValueFrom = &corev1.EnvVarSource{SecretKeyRef: e.ValueFrom.SecretKeyRef, ConfigMapKeyRef: e.ValueFrom.ConfigMapKeyRef}
@@ -117,8 +120,12 @@ func memoryOf(r *corev1.ResourceRequirements) int64 {
 
 // performance returns the -XX options.
 func performance(jvm v1.JvmOptions) string {
+	var options []string
+	if value(jvm.GcLoggingEnabled, false) {
+		options = append(options, "-Xlog:gc*:stdout:time")
+	}
 	if len(jvm.XX) == 0 {
-		return defaultPerformance
+		return strings.Join(append([]string{defaultPerformance}, options...), " ")
 	}
 	// Options that need unlocking come after what unlocks them.
 	keys := slices.SortedFunc(maps.Keys(jvm.XX), func(a, b string) int {
@@ -130,7 +137,6 @@ func performance(jvm v1.JvmOptions) string {
 		}
 		return strings.Compare(a, b)
 	})
-	var options []string
 	for _, key := range keys {
 		switch v := jvm.XX[key]; {
 		case key == "InitialRAMPercentage" || key == "MaxRAMPercentage": // with the heap

@@ -76,7 +76,7 @@ func (c *cluster) container(n topology.Node) corev1.Container {
 		Name: "kafka", Image: c.image(), ImagePullPolicy: c.pullPolicy(c.image()),
 		Command:        []string{"bash", configDir + "/start.sh"},
 		Ports:          c.ports(n),
-		Env:            append(c.environment(n), environmentOf(t)...),
+		Env:            withEnvironment(c.environment(n), t),
 		VolumeMounts:   append(c.mounts(n), t.VolumeMounts...),
 		ReadinessProbe: probe(c.spec().ReadinessProbe, "bash", configDir+"/ready.sh", fmt.Sprint(readyPort(n))),
 		LivenessProbe:  probe(c.spec().LivenessProbe, "bash", "-c", "kill -0 1"),
@@ -199,13 +199,20 @@ func (c *cluster) podVolumes(n topology.Node, t v1.PodTemplate) []corev1.Volume 
 	for _, v := range c.volumes(n.Pool) {
 		volumes = append(volumes, v.podVolume(pod))
 	}
+	volumes = append(volumes, additionalVolumes(t)...)
+	for _, v := range t.TemplatedVolumes {
+		volumes = append(volumes, templatedVolume(v, pod, n.ID))
+	}
+	return volumes
+}
+
+// additionalVolumes are those that the user's template adds to a pod.
+func additionalVolumes(t v1.PodTemplate) []corev1.Volume {
+	var volumes []corev1.Volume
 	for _, v := range t.Volumes {
 		volumes = append(volumes, corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{
 			Secret: v.Secret, ConfigMap: v.ConfigMap, EmptyDir: v.EmptyDir, PersistentVolumeClaim: v.PersistentVolumeClaim, CSI: v.CSI,
 			Image: v.Image}})
-	}
-	for _, v := range t.TemplatedVolumes {
-		volumes = append(volumes, templatedVolume(v, pod, n.ID))
 	}
 	return volumes
 }

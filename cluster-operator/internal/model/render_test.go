@@ -13,6 +13,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -287,6 +288,53 @@ func TestNoSecretInAConfigMap(t *testing.T) {
 			if strings.Contains(text, "PRIVATE KEY") || strings.Contains(text, "ssl.truststore.password") {
 				t.Errorf("%s of node %d holds a secret", key, m.Node.ID)
 			}
+		}
+	}
+}
+
+func TestTheOperatorsOwnEnvironmentIsKept(t *testing.T) {
+	own := []corev1.EnvVar{{Name: "KAFKA_HEAP_OPTS", Value: "-Xms128M"}}
+	template := v1.ContainerTemplate{Env: []v1.ContainerEnvVar{{Name: "KAFKA_HEAP_OPTS", Value: "-Xmx1g"}, {Name: "TZ", Value: "UTC"}}}
+	want := []corev1.EnvVar{{Name: "KAFKA_HEAP_OPTS", Value: "-Xms128M"}, {Name: "TZ", Value: "UTC"}}
+	if got := withEnvironment(own, template); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWhatATopicOperatorsPodGetsFromItsTemplate(t *testing.T) {
+	in := rich(t)
+	in.Kafka.Spec.EntityOperator = &v1.EntityOperatorSpec{
+		TopicOperator: &v1.EntityTopicOperatorSpec{StartupProbe: &v1.Probe{FailureThreshold: new(int32(12))}},
+		Template: &v1.EntityOperatorTemplate{
+			Pod: &v1.PodTemplate{Volumes: []v1.AdditionalVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+				DNSPolicy: corev1.DNSDefault, HostUsers: new(false)},
+			TopicOperatorContainer: &v1.ContainerTemplate{VolumeMounts: []corev1.VolumeMount{{Name: "a", MountPath: "/mnt/a"}}},
+		},
+	}
+	for _, o := range TopicOperator(in) {
+		d, ok := o.(*appsv1.Deployment)
+		if !ok {
+			continue
+		}
+		g, pod := NewWithT(t), d.Spec.Template.Spec
+		g.Expect(pod.Volumes).To(ConsistOf(HaveField("Name", "a")))
+		g.Expect(pod.Containers[0].VolumeMounts).To(ConsistOf(HaveField("MountPath", "/mnt/a")))
+		g.Expect(pod.DNSPolicy).To(Equal(corev1.DNSDefault))
+		g.Expect(pod.HostUsers).To(HaveValue(BeFalse()))
+		g.Expect(pod.Containers[0].StartupProbe.FailureThreshold).To(Equal(int32(12)))
+		return
+	}
+	t.Error("no Deployment")
+}
+
+func TestGarbageCollectionIsLoggedOnDemand(t *testing.T) {
+	for want, jvm := range map[string]v1.JvmOptions{
+		defaultPerformance: {GcLoggingEnabled: new(false)},
+		defaultPerformance + " -Xlog:gc*:stdout:time": {GcLoggingEnabled: new(true)},
+		"-Xlog:gc*:stdout:time -XX:+UseZGC":           {GcLoggingEnabled: new(true), XX: map[string]string{"UseZGC": "true"}},
+	} {
+		if got := performance(jvm); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -95,9 +95,10 @@ func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
 				SecurityContext: t.SecurityContext, Affinity: t.Affinity, Tolerations: t.Tolerations,
 				TopologySpreadConstraints: t.TopologySpreadConstraints,
 				PriorityClassName:         t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: t.HostAliases,
-				EnableServiceLinks: t.EnableServiceLinks,
-				ImagePullSecrets:   c.pullSecrets(t.ImagePullSecrets),
-				Containers:         []corev1.Container{c.topicOperatorContainer()},
+				EnableServiceLinks: t.EnableServiceLinks, DNSPolicy: t.DNSPolicy, DNSConfig: t.DNSConfig, HostUsers: t.HostUsers,
+				Volumes:          additionalVolumes(t),
+				ImagePullSecrets: c.pullSecrets(t.ImagePullSecrets),
+				Containers:       []corev1.Container{c.topicOperatorContainer()},
 			}},
 		},
 	}
@@ -134,11 +135,14 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 	}
 	k := corev1.Container{
 		Name: "topic-operator", Image: image, ImagePullPolicy: c.pullPolicy(image),
-		Env:             append(env, environmentOf(t)...),
+		Env:             withEnvironment(env, t),
 		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
 		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
 		SecurityContext: t.SecurityContext, VolumeMounts: t.VolumeMounts,
+	}
+	if o.StartupProbe != nil {
+		k.StartupProbe = httpProbe(o.StartupProbe, "/healthy")
 	}
 	if o.Resources != nil {
 		k.Resources = *o.Resources

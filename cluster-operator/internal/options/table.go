@@ -43,7 +43,8 @@ func (o *Options) scope() []settings.Setting {
 
 func (o *Options) imageSettings() []settings.Setting {
 	return []settings.Setting{
-		{Env: "STRIMZI_KAFKA_IMAGES", Default: "4.3.1=docker.io/apache/kafka:4.3.1", Parse: settings.Into(&o.Images, images),
+		{Env: "STRIMZI_KAFKA_IMAGES", Default: "4.2.0=docker.io/apache/kafka:4.2.0 4.2.1=docker.io/apache/kafka:4.2.1 " +
+			"4.3.0=docker.io/apache/kafka:4.3.0 4.3.1=docker.io/apache/kafka:4.3.1", Parse: settings.Into(&o.Images, images),
 			Doc: "The supported versions of Kafka and their images, as `version=image` separated by white space. A Kafka that names no version " +
 				"starts with the newest. " +
 				"A changed image restarts no node by itself."},

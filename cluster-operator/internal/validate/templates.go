@@ -27,6 +27,13 @@ func (f *findings) templates() {
 	for _, t := range []any{f.cluster().Template, or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template} {
 		f.metadata("Kafka "+f.Kafka.Name, reflect.ValueOf(t))
 	}
+	entity := or(or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template, v1.EntityOperatorTemplate{})
+	for _, m := range or(entity.TopicOperatorContainer, v1.ContainerTemplate{}).VolumeMounts {
+		if !slices.ContainsFunc(or(entity.Pod, v1.PodTemplate{}).Volumes, func(v v1.AdditionalVolume) bool { return v.Name == m.Name }) {
+			f.invalid("MountOfNothing",
+				"The topic operator's container mounts a volume %s, which is not in .spec.entityOperator.template.pod.volumes", m.Name)
+		}
+	}
 	own := or(f.cluster().Template, v1.KafkaClusterTemplate{})
 	for _, p := range f.Pools {
 		f.metadata("KafkaNodePool "+p.Name, reflect.ValueOf(p.Spec.Template))

@@ -53,6 +53,10 @@ func TestWrongTemplates(t *testing.T) {
 			message: "Forbidden path found in additional volumes. Should start with /mnt (/mnt/../etc of volume a, KafkaNodePool broker)"},
 		{name: "mount beside /mnt", changes: mount(`{name: a, emptyDir: {}}`, `{name: a, mountPath: /mnt2}`), code: "MountPath",
 			message: "Forbidden path found in additional volumes. Should start with /mnt (/mnt2 of volume a, KafkaNodePool broker)"},
+		{name: "the topic operator mounts nothing", code: "MountOfNothing",
+			changes: `kafka: {spec: {entityOperator: {topicOperator: {}, template: {pod: {volumes: [{name: a, emptyDir: {}}]},
+  topicOperatorContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt/b}]}}}}}`,
+			message: "The topic operator's container mounts a volume b, which is not in .spec.entityOperator.template.pod.volumes"},
 		{name: "mount of nothing", changes: mount(`{name: a, emptyDir: {}}`, `{name: b, mountPath: /mnt/b}`), code: "MountOfNothing",
 			message: "The Kafka container of KafkaNodePool broker mounts a volume b, which is not in the volumes of the pod's template"},
 		{name: "a pool's template without the volumes that the Kafka object's container mounts", changes: `

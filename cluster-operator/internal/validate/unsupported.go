@@ -19,6 +19,13 @@ func (f *findings) unsupported() {
 	for _, field := range f.unsupportedOfKafka() {
 		f.ignored(fmt.Sprintf("Kafka(%s)", f.key()), field)
 	}
+	if e := f.Kafka.Spec.EntityOperator; e != nil && e.TopicOperator != nil {
+		if watched := e.TopicOperator.WatchedNamespace; watched != "" && watched != f.Kafka.Namespace {
+			f.warn("WatchedNamespace", v1.ReasonUnsupportedField, "The topic operator of Kafka(%s) gets no rights in the namespace %s, which it is to "+
+				"watch: make a Role like %[3]s-entity-operator there, and a RoleBinding of it for the ServiceAccount %[3]s-entity-operator of namespace %s",
+				f.key(), watched, f.Kafka.Name, f.Kafka.Namespace)
+		}
+	}
 	for i, l := range f.cluster().Listeners {
 		f.unsupportedListener(i, l)
 	}
@@ -45,6 +52,8 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 	t := or(c.Template, v1.KafkaClusterTemplate{})
 	e := or(spec.EntityOperator, v1.EntityOperatorSpec{})
 	to := or(e.TopicOperator, v1.EntityTopicOperatorSpec{})
+	et := or(e.Template, v1.EntityOperatorTemplate{})
+	pod := or(et.Pod, v1.PodTemplate{})
 	return []unsupportedField{
 		{"spec.cruiseControl", spec.CruiseControl != nil, "no Cruise Control is run"},
 		{"spec.kafkaExporter", spec.KafkaExporter != nil, "no Kafka Exporter is run"},
@@ -59,10 +68,25 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 		{"spec.kafka.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
 		{"spec.kafka.template.jmxSecret", t.JmxSecret != nil, "JMX is not opened"},
 		{"spec.kafka.template.clusterRoleBinding", t.ClusterRoleBinding != nil, "nodes need no rights in the whole Kubernetes cluster"},
+		{"spec.kafka.template.clusterCaCert", t.ClusterCaCert != nil, "the Secret of the CA has no labels and annotations of users"},
+		{"spec.kafka.authorization.supportsAdminApi", or(c.Authorization, v1.Authorization{}).SupportsAdminAPI != nil,
+			"ACLs are not written by this operator"},
 		{"spec.entityOperator.userOperator", e.UserOperator != nil, "no user operator is run"},
 		{"spec.entityOperator.topicOperator.logging", to.Logging != nil,
 			"set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"},
 		{"spec.entityOperator.topicOperator.jvmOptions", to.JvmOptions != nil, "the topic operator is not written in Java"},
+		{"spec.entityOperator.template.deployment.deploymentStrategy", or(et.Deployment, v1.DeploymentTemplate{}).DeploymentStrategy != "",
+			"the old pod of the topic operator always ends before a new one starts"},
+		{"spec.entityOperator.template.pod.tmpDirSizeLimit", pod.TmpDirSizeLimit != "", "the topic operator has no such volume"},
+		{"spec.entityOperator.template.pod.templatedVolumes", len(pod.TemplatedVolumes) > 0, "use .spec.entityOperator.template.pod.volumes"},
+		{"spec.entityOperator.template.podDisruptionBudget", et.PodDisruptionBudget != nil, "the topic operator has none"},
+		{"spec.entityOperator.template.userOperatorContainer", et.UserOperatorContainer != nil, "no user operator is run"},
+		{"spec.entityOperator.template.userOperatorRoleBinding", et.UserOperatorRoleBinding != nil, "no user operator is run"},
+		{"spec.entityOperator.template.tlsSidecarContainer", et.TLSSidecarContainer != nil, "there is no sidecar"},
+		{"metadata.annotations." + v1.AnnotationInPlaceResizing, f.Kafka.Annotations[v1.AnnotationInPlaceResizing] != "",
+			"changed resources restart nodes"},
+		{"metadata.annotations." + v1.AnnotationInPlaceResizingWaitForDeferred,
+			f.Kafka.Annotations[v1.AnnotationInPlaceResizingWaitForDeferred] != "", "changed resources restart nodes"},
 		{"metadata.annotations." + v1.AnnotationInternalClusterSecurity, f.Kafka.Annotations[v1.AnnotationInternalClusterSecurity] != "",
 			"nodes always use TLS among themselves"},
 	}

@@ -102,6 +102,7 @@ func TestUnsupportedFields(t *testing.T) {
 		return wrong{name: path, changes: changes, code: "UnsupportedField", reason: "UnsupportedField",
 			message: "Resource " + resource + " contains the field " + path + ", which is not supported and has no effect: " + instead}
 	}
+	entity := func(template string) string { return `kafka: {spec: {entityOperator: {template: {` + template + `}}}}` }
 	const kafka, pool = "Kafka(ns/c)", "KafkaNodePool(ns/broker)"
 	expectWarnings(t, []wrong{
 		field(`kafka: {spec: {cruiseControl: {}}}`, kafka, "spec.cruiseControl", "no Cruise Control is run"),
@@ -121,6 +122,24 @@ func TestUnsupportedFields(t *testing.T) {
 		field(`kafka: {spec: {kafka: {template: {jmxSecret: {}}}}}`, kafka, "spec.kafka.template.jmxSecret", "JMX is not opened"),
 		field(`kafka: {spec: {kafka: {template: {clusterRoleBinding: {}}}}}`, kafka, "spec.kafka.template.clusterRoleBinding",
 			"nodes need no rights in the whole Kubernetes cluster"),
+		field(`kafka: {spec: {kafka: {template: {clusterCaCert: {}}}}}`, kafka, "spec.kafka.template.clusterCaCert",
+			"the Secret of the CA has no labels and annotations of users"),
+		field(`kafka: {spec: {kafka: {authorization: {type: simple, supportsAdminApi: true}}}}`, kafka,
+			"spec.kafka.authorization.supportsAdminApi", "ACLs are not written by this operator"),
+		field(entity(`deployment: {deploymentStrategy: RollingUpdate}`), kafka, "spec.entityOperator.template.deployment.deploymentStrategy",
+			"the old pod of the topic operator always ends before a new one starts"),
+		field(entity(`pod: {tmpDirSizeLimit: 1Mi}`), kafka, "spec.entityOperator.template.pod.tmpDirSizeLimit",
+			"the topic operator has no such volume"),
+		field(entity(`pod: {templatedVolumes: [{name: a, secret: {secretName: a}}]}`), kafka,
+			"spec.entityOperator.template.pod.templatedVolumes", "use .spec.entityOperator.template.pod.volumes"),
+		field(entity(`podDisruptionBudget: {}`), kafka, "spec.entityOperator.template.podDisruptionBudget", "the topic operator has none"),
+		field(entity(`userOperatorContainer: {}`), kafka, "spec.entityOperator.template.userOperatorContainer", "no user operator is run"),
+		field(entity(`userOperatorRoleBinding: {}`), kafka, "spec.entityOperator.template.userOperatorRoleBinding", "no user operator is run"),
+		field(entity(`tlsSidecarContainer: {}`), kafka, "spec.entityOperator.template.tlsSidecarContainer", "there is no sidecar"),
+		field(`kafka: {metadata: {annotations: {strimzi.io/in-place-resizing: "true"}}}`, kafka,
+			"metadata.annotations.strimzi.io/in-place-resizing", "changed resources restart nodes"),
+		field(`kafka: {metadata: {annotations: {strimzi.io/in-place-resizing-wait-for-deferred: "true"}}}`, kafka,
+			"metadata.annotations.strimzi.io/in-place-resizing-wait-for-deferred", "changed resources restart nodes"),
 		field(`kafka: {spec: {entityOperator: {userOperator: {}}}}`, kafka, "spec.entityOperator.userOperator", "no user operator is run"),
 		field(`kafka: {spec: {entityOperator: {topicOperator: {logging: {type: inline}}}}}`, kafka, "spec.entityOperator.topicOperator.logging",
 			"set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"),
@@ -134,6 +153,13 @@ func TestUnsupportedFields(t *testing.T) {
 		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer", "nodes have no init container"),
 		field(`pools: {broker: {spec: {template: {perPodRoute: {}}}}}`, pool, "spec.template.perPodRoute", "no Routes are made"),
 	})
+}
+
+func TestAWatchedNamespaceNeedsRights(t *testing.T) {
+	expectWarnings(t, []wrong{{name: "another namespace", code: "WatchedNamespace", reason: "UnsupportedField",
+		changes: `kafka: {spec: {entityOperator: {topicOperator: {watchedNamespace: topics}}}}`,
+		message: "The topic operator of Kafka(ns/c) gets no rights in the namespace topics, which it is to watch: make a Role like " +
+			"c-entity-operator there, and a RoleBinding of it for the ServiceAccount c-entity-operator of namespace ns"}})
 }
 
 func TestUnknownFields(t *testing.T) {
