@@ -52,6 +52,7 @@ func (p *pass) certificates(ctx context.Context) error {
 	}
 	p.keepSecrets(plan)
 	p.input.Certificates.PodAnnotations = plan.PodAnnotations
+	// Before that, they are those of the Secrets that were there: what keeps a pass from coming here must not hide that they expire.
 	p.figures.ClusterCA, p.figures.ClientsCA = plan.ClusterCA.NotAfter, plan.ClientsCA.NotAfter
 	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
 	if wait := plan.Next.Sub(p.Now()); wait > 0 {

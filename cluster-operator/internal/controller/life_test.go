@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -19,6 +20,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -191,6 +193,43 @@ func TestVolumesOutliveTheirKafkaAndGiveItTheirID(t *testing.T) {
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.ClusterID).To(Equal(id))
 	w.Expect(w.pods("pool")).To(And(HaveKey("my-cluster-pool-10"), HaveKey("my-cluster-pool-11"), HaveKey("my-cluster-pool-12")))
+}
+
+func TestThatCertificatesExpireIsToldWhateverBecomesOfThePass(t *testing.T) {
+	for name, change := range map[string]func(*v1.Kafka){
+		"paused":  func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} },
+		"invalid": func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			registry := prometheus.NewRegistry()
+			w.r.Metrics = metrics.New(registry, "")
+			k := newKafka()
+			w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			expiry := func() map[string]float64 {
+				families, err := registry.Gather()
+				w.Expect(err).NotTo(HaveOccurred())
+				found := map[string]float64{}
+				for _, family := range families {
+					if family.GetName() == "strimzi_certificate_expiration_timestamp_ms" {
+						for _, m := range family.GetMetric() {
+							found[m.String()] = m.GetGauge().GetValue()
+						}
+					}
+				}
+				return found
+			}
+			before := expiry()
+			w.Expect(before).To(HaveLen(2))
+			w.get(k, "my-cluster")
+			change(k)
+			w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+			w.r.Metrics.Forget(client.ObjectKeyFromObject(k)) // the operator starts anew
+			w.reconcile()
+			w.Expect(expiry()).To(Equal(before))
+		})
+	}
 }
 
 func TestStorageChangesThatWouldLoseDataAreRefused(t *testing.T) {

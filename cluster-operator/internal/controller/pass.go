@@ -101,6 +101,7 @@ func (p *pass) read(ctx context.Context) (err error) {
 	if err := p.readSite(ctx, home); err != nil {
 		return err
 	}
+	p.figures = figuresOf(home.facts, name.Name)
 	if err := p.readRemotes(ctx); err != nil {
 		return err
 	}

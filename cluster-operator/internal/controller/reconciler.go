@@ -147,6 +147,18 @@ func (p *pass) report(took time.Duration) {
 	}
 }
 
+// figuresOf returns what the objects of a Kafka tell by themselves, whatever becomes of its pass.
+func figuresOf(f facts.Cluster, name string) metrics.Kafka {
+	figures := metrics.Kafka{
+		ClusterCA: pki.Expiry(f.Secret(pki.ClusterCACertSecret(name))), ClientsCA: pki.Expiry(f.Secret(pki.ClientsCACertSecret(name))),
+	}
+	for _, set := range f.PodSets() {
+		figures.Nodes += len(set.Spec.Pods)
+		figures.NotReady += max(0, len(set.Spec.Pods)-int(set.Status.ReadyPods))
+	}
+	return figures
+}
+
 // pause keeps the roller off the nodes, and changes nothing else.
 func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) error {
 	f, err := facts.Read(ctx, r.Cache, client.ObjectKeyFromObject(kafka))
@@ -160,7 +172,9 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) error {
 			}
 		}
 	}
-	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), metrics.Kafka{Paused: true})
+	figures := figuresOf(f, kafka.Name)
+	figures.Paused = true
+	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), figures)
 	return r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now()))
 }
 

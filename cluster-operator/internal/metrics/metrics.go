@@ -15,7 +15,7 @@ const kind = "Kafka"
 
 // Kafka is what the figures show of one Kafka.
 type Kafka struct {
-	// Paused and Ready are its state; Ready is that of its condition.
+	// Paused and Ready are its state; Ready is that of its condition, and of no meaning while it is paused.
 	Paused, Ready bool
 	// Nodes is how many nodes it has, and NotReady how many of these are not ready.
 	Nodes, NotReady int
@@ -123,7 +123,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for name, k := range m.kafkas {
 		all[name.Namespace]++
 		held[name.Namespace] += number(k.Paused)
-		gauge(ready, float64(number(k.Ready)), name.Namespace, name.Name)
+		if !k.Paused { // nobody looks whether it is as it should be
+			gauge(ready, float64(number(k.Ready)), name.Namespace, name.Name)
+		}
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)
 		gauge(notReady, float64(k.NotReady), name.Namespace, name.Name)
 		gauge(pending, float64(k.Pending), name.Namespace, name.Name)

@@ -19,6 +19,9 @@ func TestFigures(t *testing.T) {
 	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: time.UnixMilli(1000)})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
 	want := `
+# HELP kafka_operators_kafka_ready Whether the Kafka is ready
+# TYPE kafka_operators_kafka_ready gauge
+kafka_operators_kafka_ready{name="one",namespace="ns"} 1
 # HELP kafka_operators_kafka_nodes_not_ready Number of nodes of the Kafka that are not ready
 # TYPE kafka_operators_kafka_nodes_not_ready gauge
 kafka_operators_kafka_nodes_not_ready{name="one",namespace="ns"} 0
@@ -36,7 +39,7 @@ strimzi_resources{kind="Kafka",namespace="ns",selector="a=b"} 2
 # TYPE strimzi_resources_paused gauge
 strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready", "kafka_operators_kafka_ready",
 		"strimzi_certificate_expiration_timestamp_ms",
 		"strimzi_reconciliations_failed_total", "strimzi_resources", "strimzi_resources_paused"); err != nil {
 		t.Error(err)

@@ -19,6 +19,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Use is what a key is for.
@@ -151,6 +153,18 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 		return nil, errors.New("no certificate in PEM")
 	}
 	return certs, nil
+}
+
+// Expiry returns when the certificate of a CA expires that is in its Secret (ClusterCACertSecret, ClientsCACertSecret); zero if nobody knows.
+func Expiry(ca *corev1.Secret) time.Time {
+	if ca == nil {
+		return time.Time{}
+	}
+	certs, err := parseCerts(ca.Data["ca.crt"])
+	if err != nil {
+		return time.Time{}
+	}
+	return certs[0].NotAfter
 }
 
 // parseKey reads a private key in PEM: PKCS #8, or what OpenSSL wrote before.
