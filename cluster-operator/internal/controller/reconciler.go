@@ -244,6 +244,12 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	p.status.OperatorVersion = p.OperatorVersion
 	p.describeClusters()
+	for _, pod := range p.pods() {
+		if why := status.WaitsFor(pod); why != "" {
+			p.status.Waiting = append(p.status.Waiting, fmt.Sprintf("pod %s (%s)", pod.Name, why))
+		}
+	}
+	slices.Sort(p.status.Waiting)
 	next = p.Interval
 	if p.next > 0 && p.next < next {
 		next = p.next

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas;kafkanodepools,verbs=get;list;watch
@@ -65,12 +66,15 @@ func ofCluster(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: cluster}}}
 }
 
-// placed lets through what matters about pods: that they came, went, or were put on a Kubernetes node. Their readiness is in the status of
-// their StrimziPodSet.
+// placed lets through what matters about pods: that they came, went, were put on a Kubernetes node, or can't run. Their readiness is in the
+// status of their StrimziPodSet.
 func placed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*corev1.Pod)
 		after, ok2 := e.ObjectNew.(*corev1.Pod)
+		if ok && ok2 && status.WaitsFor(after) != "" && status.WaitsFor(after) != status.WaitsFor(before) {
+			return true
+		}
 		return !ok || !ok2 || before.Spec.NodeName != after.Spec.NodeName || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 	}}
 }

@@ -39,7 +39,8 @@ strimzi_resources{kind="Kafka",namespace="ns",selector="a=b"} 2
 # TYPE strimzi_resources_paused gauge
 strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready", "kafka_operators_kafka_ready",
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
+		"kafka_operators_kafka_ready",
 		"strimzi_certificate_expiration_timestamp_ms",
 		"strimzi_reconciliations_failed_total", "strimzi_resources", "strimzi_resources_paused"); err != nil {
 		t.Error(err)

@@ -155,7 +155,7 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// Expiry returns when the certificate of a CA expires that is in its Secret (ClusterCACertSecret, ClientsCACertSecret); zero if nobody knows.
+// Expiry returns when the certificate of a CA expires, from the Secret of ClusterCACertSecret or ClientsCACertSecret; zero if nobody knows.
 func Expiry(ca *corev1.Secret) time.Time {
 	if ca == nil {
 		return time.Time{}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -37,6 +39,8 @@ type Input struct {
 	Sets     []*podset.StrimziPodSet
 	// SetsChanged reports that this pass changed a StrimziPodSet, so that what Sets say of nodes is over.
 	SetsChanged bool
+	// Waiting are the pods of nodes that are not ready for a reason that Kubernetes knows, with this reason.
+	Waiting []string
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
 	Endpoints             *model.Endpoints
@@ -128,17 +132,48 @@ func readiness(in Input) v1.Condition {
 	}
 	switch {
 	case listed < nodes || ready < nodes && in.Kafka.Status.KafkaVersion == "":
-		return no("Creating", fmt.Sprintf("Kafka cluster is being deployed: %d of %d nodes are ready", ready, nodes))
+		return no("Creating", fmt.Sprintf("Kafka cluster is being deployed: %d of %d nodes are ready%s", ready, nodes, in.why()))
 	case current < nodes || in.SetsChanged:
-		return no("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready", current, nodes, ready))
+		return no("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s", current, nodes, ready, in.why()))
 	case ready < nodes:
-		return no("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready", ready, nodes))
+		return no("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready%s", ready, nodes, in.why()))
 	}
 	if in.TopicOperatorNotReady {
 		return no("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not",
 			in.Kafka.Name))
 	}
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
+}
+
+// why says what the first pods wait for that are not ready.
+func (in Input) why() string {
+	const most = 3
+	switch {
+	case len(in.Waiting) == 0:
+		return ""
+	case len(in.Waiting) > most:
+		return fmt.Sprintf(". Waiting: %s, and %d others", strings.Join(in.Waiting[:most], ", "), len(in.Waiting)-most)
+	}
+	return ". Waiting: " + strings.Join(in.Waiting, ", ")
+}
+
+// WaitsFor returns why Kubernetes does not get a pod to run, "" if it does or does not say so.
+func WaitsFor(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Reason
+		}
+	}
+	for _, container := range pod.Status.ContainerStatuses {
+		switch w := container.State.Waiting; {
+		case w == nil, w.Reason == "ContainerCreating", w.Reason == "PodInitializing":
+		case w.Reason == "ErrImagePull": // it takes turns with the other one
+			return "ImagePullBackOff"
+		default:
+			return w.Reason
+		}
+	}
+	return ""
 }
 
 // order is the order in which listeners are listed. Source: Strimzi.

@@ -21,8 +21,9 @@ func (f *findings) unsupported() {
 	}
 	if e := f.Kafka.Spec.EntityOperator; e != nil && e.TopicOperator != nil {
 		if watched := e.TopicOperator.WatchedNamespace; watched != "" && watched != f.Kafka.Namespace {
-			f.warn("WatchedNamespace", v1.ReasonUnsupportedField, "The topic operator of Kafka(%s) gets no rights in the namespace %s, which it is to "+
-				"watch: make a Role like %[3]s-entity-operator there, and a RoleBinding of it for the ServiceAccount %[3]s-entity-operator of namespace %s",
+			f.warn("WatchedNamespace", v1.ReasonUnsupportedField,
+				"The topic operator of Kafka(%s) gets no rights in the namespace %s, which it is to watch: make a Role like "+
+					"%[3]s-entity-operator there, and a RoleBinding of it for the ServiceAccount %[3]s-entity-operator of namespace %s",
 				f.key(), watched, f.Kafka.Name, f.Kafka.Namespace)
 		}
 	}

@@ -1,0 +1,57 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+func TestReadySaysWhatNodesWaitFor(t *testing.T) {
+	two := &topology.Topology{Pools: []topology.Pool{{Name: "a", Nodes: []topology.Node{{ID: 0}, {ID: 1}}}}}
+	set := &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, 2)}}
+	set.Status.CurrentPods, set.Status.ReadyPods = 2, 1
+	for want, waiting := range map[string][]string{
+		"1 of 2 nodes are ready":                                 nil,
+		"1 of 2 nodes are ready. Waiting: pod a (b)":             {"pod a (b)"},
+		"1 of 2 nodes are ready. Waiting: a, b, c":               {"a", "b", "c"},
+		"1 of 2 nodes are ready. Waiting: a, b, c, and 2 others": {"a", "b", "c", "d", "e"},
+	} {
+		kafka := &v1.Kafka{}
+		kafka.Status.KafkaVersion = "4.3.1"
+		s := Of(Input{Kafka: kafka, Topology: two, Sets: []*podset.StrimziPodSet{set}, Waiting: waiting, Now: time.Unix(0, 0)})
+		NewWithT(t).Expect(s.Conditions[0]).To(And(HaveField("Reason", "NodesNotReady"), HaveField("Message", want)))
+	}
+}
+
+func TestWhatAPodWaitsFor(t *testing.T) {
+	waiting := func(reason string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}}
+	}
+	for name, c := range map[string]struct {
+		status corev1.PodStatus
+		want   string
+	}{
+		"it is new": {},
+		"no Kubernetes node has room": {corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled,
+			Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}}, "Unschedulable"},
+		"it starts":                 {waiting("ContainerCreating"), ""},
+		"its image can't be pulled": {waiting("ErrImagePull"), "ImagePullBackOff"},
+		"so it was before":          {waiting("ImagePullBackOff"), "ImagePullBackOff"},
+		"it ends again and again":   {waiting("CrashLoopBackOff"), "CrashLoopBackOff"},
+		"a Secret is missing":       {waiting("CreateContainerConfigError"), "CreateContainerConfigError"},
+		"it runs and is not ready yet": {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}, ""},
+	} {
+		if got := WaitsFor(&corev1.Pod{Status: c.status}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
