@@ -230,3 +230,18 @@ func TestAnObjectThatWasHeldLeavesItsTopicToOthersWhenItGoes(t *testing.T) {
 		{do: "delete", key: 1, who: 1, arg: 14244},
 	}})
 }
+
+// A random history found this. The status of an object of another cluster said so, and then that Kafka answers as another cluster, in a write
+// whose answer was lost. When the operator's own cluster answered again, the status went on saying that it does not.
+func TestAMismatchIsToldAgainAfterAnotherClusterAnswered(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{blockUnknown: true, faults: true}, steps: []modelStep{
+		{do: "create", key: 0, who: 0, arg: 41196},
+		{do: "immigrate", key: 3, who: 0, arg: 29956},
+		{do: "deliver", key: 3, who: 0, arg: 63489},
+		{do: "work", key: 3, who: 0, arg: 4557},
+		{do: "redirect", key: 2, who: 0, arg: 26492},
+		{do: "work", key: 1, who: 0, arg: 44278},
+		{do: "deliver", key: 2, who: 0, arg: 46306},
+		{do: "timer", key: 3, who: 0, arg: 48173, fault: "answer-lost", n: 1},
+	}})
+}

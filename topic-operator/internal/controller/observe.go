@@ -82,10 +82,12 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
 		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was made in this cluster before that, and stays"
 	}
-	if p.facts.Own.Answering == "" {
-		v.told, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
-		v.told = v.told && isReconciled(p.kt)
+	if p.facts.Own.Answering != "" {
+		r.memory.forgetMismatch(p.kt.UID) // the status is about to say something else, whether the answer to its write arrives or not
+		return v
 	}
+	v.told, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
+	v.told = v.told && isReconciled(p.kt)
 	return v
 }
 
