@@ -81,7 +81,7 @@ func TestStrimziPodSet(t *testing.T) {
 		t.Errorf("the pods of the set are %+v", pods)
 	}
 	typed.Spec.Pods[0].Raw = []byte(`{"metadata": 7}`)
-	if _, err := typed.DesiredPods(); err == nil || !strings.Contains(err.Error(), "spec.pods[0] is no pod") {
+	if _, err := typed.DesiredPods(); err == nil || !strings.Contains(err.Error(), "spec.pods[0] is not a Pod") {
 		t.Errorf("what is no pod is told as: %v", err)
 	}
 }

@@ -132,7 +132,7 @@ func DesiredNodes(set *podset.StrimziPodSet) ([]corev1.Pod, error) {
 	for i := range set.Spec.Pods {
 		var in metav1.PartialObjectMetadata
 		if err := json.Unmarshal(set.Spec.Pods[i].Raw, &in); err != nil {
-			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] is no pod: %w", set.Namespace, set.Name, i, err)
+			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] is not a Pod: %w", set.Namespace, set.Name, i, err)
 		}
 		if pod := (corev1.Pod{ObjectMeta: in.ObjectMeta}); isNode(&pod) {
 			nodes = append(nodes, pod)

@@ -15,8 +15,11 @@ func (s *StrimziPodSet) DesiredPods() ([]corev1.Pod, error) {
 	}
 	pods := make([]corev1.Pod, len(s.Spec.Pods))
 	for i := range s.Spec.Pods {
+		if len(s.Spec.Pods[i].Raw) == 0 {
+			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] is not a Pod: it is empty", s.Namespace, s.Name, i)
+		}
 		if err := json.Unmarshal(s.Spec.Pods[i].Raw, &pods[i]); err != nil {
-			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] is no pod: %w", s.Namespace, s.Name, i, err)
+			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] is not a Pod: %w", s.Namespace, s.Name, i, err)
 		}
 	}
 	return pods, nil

@@ -63,7 +63,7 @@ func TestDesiredPods(t *testing.T) {
 		func() error { _, err := set.DesiredPods(); return err },
 		func() error { _, err := set.DesiredPod("b-0"); return err },
 	} {
-		if err := ask(); err == nil || !strings.Contains(err.Error(), "StrimziPodSet kafka/brokers: spec.pods[1] is no pod") {
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "StrimziPodSet kafka/brokers: spec.pods[1] is not a Pod") {
 			t.Errorf("what is no pod is told as: %v", err)
 		}
 	}

@@ -227,7 +227,7 @@ func Paused(kafka *v1.Kafka, now time.Time) v1.KafkaStatus {
 func Pool(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string) v1.KafkaNodePoolStatus {
 	s := *pool.Status.DeepCopy()
 	s.ObservedGeneration, s.ClusterID = pool.Generation, clusterID
-	s.NodeIDs, s.Roles = nil, pool.Spec.Roles
+	s.NodeIDs, s.Roles = nil, rolesOf(p, pool.Spec.Roles)
 	for _, n := range p.Nodes {
 		s.NodeIDs = append(s.NodeIDs, n.ID)
 	}
@@ -235,4 +235,21 @@ func Pool(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string) v1
 	s.LabelSelector = fmt.Sprintf("%s=%s,%s=%s,%s=%s,%s=%s", v1.LabelCluster, cluster, podset.LabelKind, podset.KindKafka,
 		podset.LabelName, cluster+"-kafka", podset.LabelPoolName, p.Name)
 	return s
+}
+
+// rolesOf returns the roles that nodes of a pool have, in the order of those that are wanted: a change of roles may be blocked.
+func rolesOf(p topology.Pool, wanted []v1.ProcessRole) []v1.ProcessRole {
+	if len(p.Nodes) == 0 {
+		return wanted
+	}
+	var roles []v1.ProcessRole
+	for _, role := range slices.Concat(wanted, []v1.ProcessRole{v1.RoleController, v1.RoleBroker}) {
+		has := slices.ContainsFunc(p.Nodes, func(n topology.Node) bool {
+			return role == v1.RoleController && n.Roles.Controller || role == v1.RoleBroker && n.Roles.Broker
+		})
+		if has && !slices.Contains(roles, role) {
+			roles = append(roles, role)
+		}
+	}
+	return roles
 }

@@ -231,8 +231,8 @@ func TestAnObjectThatWasHeldLeavesItsTopicToOthersWhenItGoes(t *testing.T) {
 	}})
 }
 
-// A random history found this. The status of an object of another cluster said so, and then that Kafka answers as another cluster, in a write
-// whose answer was lost. When the operator's own cluster answered again, the status went on saying that it does not.
+// A random history found this. The status of an object of another cluster said so, and then that Kafka answers as another cluster, in a
+// write whose answer was lost. When the operator's own cluster answered again, the status went on saying that it does not.
 func TestAMismatchIsToldAgainAfterAnotherClusterAnswered(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{blockUnknown: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 0, who: 0, arg: 41196},
