@@ -95,7 +95,7 @@ func (p *pass) left(b kafka.Node) bool {
 	if wanted || !b.Fenced {
 		return false
 	}
-	return !slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID)) })
+	return !slices.ContainsFunc(p.nodePods(), func(pod *corev1.Pod) bool { return strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID)) })
 }
 
 func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current kafka.MetadataVersion) error {
@@ -122,10 +122,7 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 // olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version nobody knows; nil if there is none.
 // Nodes of a removed KafkaNodePool stay as they are, also when the others are upgraded.
 func (p *pass) olderThan(metadata kafka.MetadataVersion) *corev1.Pod {
-	pods := p.pods()
-	for _, l := range p.listed {
-		pods = append(pods, l.Pod)
-	}
+	pods := p.nodePods()
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool {
 		own, err := kafka.ParseMetadataVersion(pod.Annotations[v1.AnnotationKafkaVersion])
 		return err != nil || own < metadata

@@ -118,11 +118,8 @@ func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 		}
 		in.Nodes = append(in.Nodes, node)
 	}
-	for _, pod := range p.pods() {
+	for _, pod := range p.nodePods() {
 		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})
-	}
-	for _, l := range p.listed {
-		in.Pods = append(in.Pods, pki.Pod{Name: l.Pod.Name, Annotations: l.Pod.Annotations})
 	}
 	names := []string{
 		pki.ClusterCAKeySecret(in.Cluster), pki.ClusterCACertSecret(in.Cluster), pki.ClientsCAKeySecret(in.Cluster),

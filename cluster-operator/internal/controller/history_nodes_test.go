@@ -143,7 +143,7 @@ func (h *history) editNodes() string {
 // podDies takes a pod away.
 func (h *history) podDies() string {
 	s := h.k8s.server
-	pods := slices.DeleteFunc(sortedKeys(s.objects), func(k facts.Key) bool { return k.Kind != "Pod" })
+	pods := slices.DeleteFunc(sortedKeys(s.objects), func(k facts.Key) bool { return k.Kind != "Pod" || h.foreign[s][k] != nil })
 	if len(pods) == 0 {
 		return "nothing"
 	}
@@ -346,11 +346,23 @@ func (h *history) judgeVersions(set *podset.StrimziPodSet) {
 	}
 }
 
+// wantedMetadata is the metadata version that a Kafka asks for: without one, that of the Kafka that runs.
+func wantedMetadata(k *v1.Kafka) kafka.MetadataVersion {
+	switch k.Spec.Kafka.MetadataVersion {
+	case "4.2-IV1":
+		return metadataOf["4.2.0"]
+	case "4.3-IV0":
+		return metadataOf["4.3.1"]
+	}
+	return metadataOf[k.Status.KafkaVersion]
+}
+
 // judgeMetadata checks that every pod that runs can read the metadata.
 func (h *history) judgeMetadata(to kafka.MetadataVersion) {
 	h.t.Helper()
 	for _, key := range sortedKeys(h.k8s.server.objects) {
-		if pod, ok := h.k8s.server.objects[key].object().(*corev1.Pod); ok && metadataOf[pod.Annotations[v1.AnnotationKafkaVersion]] < to {
+		if pod, ok := h.k8s.server.objects[key].object().(*corev1.Pod); ok && h.foreign[h.k8s.server][key] == nil &&
+			metadataOf[pod.Annotations[v1.AnnotationKafkaVersion]] < to {
 			h.failf("the metadata version becomes %s, and pod %s runs Kafka %s", to, pod.Name, pod.Annotations[v1.AnnotationKafkaVersion])
 		}
 	}

@@ -141,10 +141,8 @@ func (c *central) ready() *v1.Condition {
 	if kafka == nil {
 		return nil
 	}
-	for _, condition := range kafka.Status.Conditions {
-		if condition.Type == v1.ConditionReady {
-			return &condition
-		}
+	if ready := readyOf(kafka); ready != nil {
+		return ready
 	}
 	return &v1.Condition{}
 }

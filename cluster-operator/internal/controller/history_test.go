@@ -454,10 +454,13 @@ func (h *history) play(steps int) {
 		Labels:      map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "d"},
 		Annotations: map[string]string{v1.AnnotationDeleteClaim: "true"}}}
 	brokers := h.pool("a", int32(h.rand.Intn(3)), v1.RoleBroker)
-	for _, o := range []client.Object{k, controllers, brokers, foreign, volume} {
+	for _, o := range []client.Object{k, controllers, brokers} {
 		h.must(h.k8s.Create(ctx, o))
 	}
-	for _, key := range []facts.Key{{Kind: "ConfigMap", Name: foreign.Name}, {Kind: "PersistentVolumeClaim", Name: volume.Name}} {
+	for _, o := range []client.Object{foreign, volume,
+		neighbour(podset.KindKafka, "entity-operator", "5d4f-2"), neighbour("KafkaConnect", "connect", "0")} {
+		h.must(h.k8s.Create(ctx, o))
+		key := h.k8s.server.keyOf(o)
 		h.foreign[h.k8s.server][key] = h.k8s.server.objects[key].Object
 	}
 	h.r.Settings.KafkaImages = map[string]string{"4.2.0": "kafka:4.2.0", "4.3.1": "kafka:4.3.1"}
@@ -475,6 +478,46 @@ func (h *history) play(steps int) {
 	h.settle()
 }
 
+// neighbour is a pod with the label of the Kafka that is no node of it.
+func neighbour(kind, component, suffix string) *corev1.Pod {
+	name := "my-cluster-" + component
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name + "-" + suffix,
+		Labels: map[string]string{podset.LabelKind: kind, v1.LabelCluster: "my-cluster", podset.LabelName: name}}}
+}
+
+// rest has all pods follow, until nothing changes any more. What was asked for has come about then.
+func (h *history) rest() {
+	h.t.Helper()
+	for last := int64(-1); last != h.k8s.server.version; {
+		last = h.k8s.server.version
+		h.reconcile(false)
+		h.runPods(h.k8s.server, 100)
+	}
+	kafka := &v1.Kafka{}
+	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
+	switch ready := readyOf(kafka); {
+	case ready == nil:
+		h.failf("in the end, the Kafka has no condition Ready")
+	case ready.Status == v1.ConditionTrue:
+	case slices.Contains([]string{"InvalidResourceException", "KafkaUpgradeException"}, ready.Reason):
+		return // the user asked for what can't be
+	default:
+		h.failf("in the end, the Kafka is not ready: %+v", ready)
+	}
+	if wanted := wantedMetadata(kafka); h.brokers.metadata != wanted {
+		h.failf("in the end, the metadata version is %s, not %s: %+v", h.brokers.metadata, wanted, kafka.Status.Conditions)
+	}
+	for _, name := range []string{"my-cluster-cluster-ca", "my-cluster-clients-ca"} {
+		secret, ok := h.k8s.server.objects[facts.Key{Kind: "Secret", Name: name}].object().(*corev1.Secret)
+		if !ok {
+			h.failf("in the end, there is no Secret %s", name)
+		}
+		if keys := slices.Sorted(maps.Keys(secret.Data)); !slices.Equal(keys, []string{"ca.key"}) {
+			h.failf("in the end, Secret %s has %v, not only the key in use", name, keys)
+		}
+	}
+}
+
 // settle lets everything come to rest, and compares the nodes with what a fresh operator makes of the same objects.
 func (h *history) settle() {
 	h.t.Helper()
@@ -483,7 +526,7 @@ func (h *history) settle() {
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
 	kafka.Annotations = nil
 	h.must(h.k8s.Update(h.t.Context(), kafka))
-	h.reconcile(false)
+	h.rest()
 	before := h.all()
 	fresh := newHistory(h.t, h.seed)
 	fresh.k8s, fresh.r.Cache, fresh.r.Live, fresh.brokers, fresh.r.Kafka, fresh.now = h.k8s, h.k8s, h.k8s, h.brokers, h.brokers, h.now

@@ -39,13 +39,20 @@ func (w *world) ready() v1.Condition {
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.ObservedGeneration).To(Equal(k.Generation))
-	for _, c := range k.Status.Conditions {
-		if c.Type == v1.ConditionReady {
-			return c
-		}
+	ready := readyOf(k)
+	if ready == nil {
+		w.t.Fatal("there is no condition Ready")
 	}
-	w.t.Fatal("there is no condition Ready")
-	return v1.Condition{}
+	return *ready
+}
+
+// readyOf returns the condition Ready of a Kafka, nil if it has none.
+func readyOf(k *v1.Kafka) *v1.Condition {
+	i := slices.IndexFunc(k.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady })
+	if i < 0 {
+		return nil
+	}
+	return &k.Status.Conditions[i]
 }
 
 func TestReadyNeverSpeaksOfTheGenerationBefore(t *testing.T) {

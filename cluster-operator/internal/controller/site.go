@@ -157,13 +157,26 @@ func (p *pass) config(n topology.Node) *corev1.ConfigMap {
 	return nil
 }
 
-// pods returns the running pods of all nodes.
+// pods returns all pods with the Kafka's label: those of nodes, of its topic operator, and those of others that have the same name, like a
+// KafkaConnect.
 func (p *pass) pods() []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, s := range p.sites {
 		for _, pod := range s.facts.Pods {
 			pods = append(pods, pod)
 		}
+	}
+	return pods
+}
+
+// nodePods returns the pods of nodes: those that run, and those that StrimziPodSets list.
+func (p *pass) nodePods() []*corev1.Pod {
+	pods := slices.DeleteFunc(p.pods(), func(pod *corev1.Pod) bool {
+		listed := slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Pod.Name == pod.Name })
+		return !listed && pod.Labels[podset.LabelName] != p.kafka.Name+"-kafka"
+	})
+	for _, l := range p.listed {
+		pods = append(pods, l.Pod)
 	}
 	return pods
 }

@@ -33,7 +33,7 @@ func KeyOf(o client.Object) Key { return Key{o.GetObjectKind().GroupVersionKind(
 type Cluster struct {
 	// Objects are all objects that carry the Kafka's label, whoever made them.
 	Objects map[Key]client.Object
-	// Pods are the running pods of nodes, by name.
+	// Pods are all pods that carry the Kafka's label, by name: also those that are no nodes.
 	Pods map[string]*corev1.Pod
 }
 
