@@ -248,6 +248,7 @@ func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client
 			h.failf("volume %s is to shrink from %s to %s", key.Name, from.Resources.Requests.Storage(), to.Resources.Requests.Storage())
 		}
 		from.Resources, to.Resources = corev1.VolumeResourceRequirements{}, corev1.VolumeResourceRequirements{}
+		from.VolumeAttributesClassName, to.VolumeAttributesClassName = nil, nil
 		if !equalJSON(from, to) {
 			h.failf("the claim of volume %s is to change from %v to %v, which the API server refuses", key.Name, from, to)
 		}
