@@ -156,6 +156,11 @@ func TestTheMetadataVersionWaitsForNodesOfARemovedPool(t *testing.T) {
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", "MetadataUpdateWaits"), HaveField("Message", HavePrefix(
 		`The metadata version stays 4.2-IV1: pod my-cluster-b-3 runs Kafka "4.2.0", which can't read 4.3-IV0.`)))))
+	waits := slices.DeleteFunc(slices.Clone(w.events), func(e string) bool { return !strings.HasPrefix(e, "MetadataUpdateWaits: ") })
+	w.Expect(waits).To(HaveLen(1))
+	told := len(w.events)
+	w.reconcile()
+	w.Expect(w.events).To(HaveLen(told), "the status shows it already")
 
 	w.create(nodePool("b", 1, v1.RoleBroker))
 	converge()

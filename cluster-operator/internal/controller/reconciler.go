@@ -122,10 +122,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: next}, nil
 }
 
-// report counts the pass, and records an Event for a failure that the status does not show yet.
+// report counts the pass, and records an Event for a failure and for each warning that the status does not show yet.
 func (p *pass) report(took time.Duration) {
 	name := client.ObjectKeyFromObject(p.kafka)
-	p.Metrics.Reconciled(name.Namespace, took, p.status.Failure == nil)
+	p.Metrics.Reconciled(metrics.Pass{Namespace: name.Namespace, Took: took, Periodical: wasReady(p.kafka),
+		Succeeded: p.status.Failure == nil})
 	figures := p.figures
 	figures.Ready = status.Converged(p.status)
 	figures.Pending = len(p.status.Pending)
@@ -138,13 +139,22 @@ func (p *pass) report(took time.Duration) {
 		figures.NotReady = max(figures.NotReady, 0)
 	}
 	p.Metrics.Observe(name, figures)
+	problems := p.status.Warnings
 	if f := p.status.Failure; f != nil {
-		shown := slices.ContainsFunc(p.kafka.Status.Conditions,
-			func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Message == f.Message })
-		if !shown {
-			p.Events.Warning(p.kafka, f.Reason, "Reconcile", f.Message)
+		problems = append(problems, *f)
+	}
+	for _, problem := range problems {
+		shown := func(c v1.Condition) bool { return c.Message == problem.Message }
+		if !slices.ContainsFunc(p.kafka.Status.Conditions, shown) {
+			p.Events.Warning(p.kafka, problem.Reason, "Reconcile", problem.Message)
 		}
 	}
+}
+
+// wasReady reports whether a Kafka was as its user wants it, as its status says.
+func wasReady(kafka *v1.Kafka) bool {
+	return kafka.Status.ObservedGeneration == kafka.Generation && slices.ContainsFunc(kafka.Status.Conditions,
+		func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue })
 }
 
 // figuresOf returns what the objects of a Kafka tell by themselves, whatever becomes of its pass.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kafka-operators/kafka-operators/operator/slowest"
 )
 
 // kind is the value of Strimzi's kind label.
@@ -27,12 +29,15 @@ type Kafka struct {
 
 // Metrics holds every figure.
 type Metrics struct {
-	selector string
-	passes   *prometheus.CounterVec
-	good     *prometheus.CounterVec
-	failed   *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	writes   *prometheus.CounterVec
+	selector   string
+	passes     *prometheus.CounterVec
+	good       *prometheus.CounterVec
+	failed     *prometheus.CounterVec
+	periodical *prometheus.CounterVec
+	locked     *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
+	slowest    *slowest.Gauge
+	writes     *prometheus.CounterVec
 
 	mu     sync.Mutex
 	kafkas map[types.NamespacedName]Kafka
@@ -67,25 +72,40 @@ func New(registry prometheus.Registerer, selector string) *Metrics {
 			"Number of reconciliations done by the operator for individual resources which were successful", perNamespace...),
 		failed: counter("strimzi_reconciliations_failed_total",
 			"Number of reconciliations done by the operator for individual resources which failed", perNamespace...),
+		periodical: counter("strimzi_reconciliations_periodical_total",
+			"Number of reconciliations of resources that were as they should be before", perNamespace...),
+		locked: counter("strimzi_reconciliations_locked_total",
+			"Always 0: reconciliations of a resource never wait for each other", perNamespace...),
+		slowest: slowest.New(perNamespace, time.Now),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
 			Help: "The time the reconciliation takes to complete", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}},
 			perNamespace),
 		writes: counter("kafka_operators_objects_written_total", "Objects that the operator created, changed or deleted", "kind", "outcome"),
 	}
-	registry.MustRegister(m.passes, m.good, m.failed, m.duration, m.writes, m)
+	registry.MustRegister(m.passes, m.good, m.failed, m.periodical, m.locked, m.duration, m.slowest, m.writes, m)
 	return m
 }
 
+// Pass is one pass over a Kafka.
+type Pass struct {
+	// Namespace is that of the Kafka.
+	Namespace string
+	// Took is how long it took.
+	Took time.Duration
+	// Periodical is whether the Kafka was as it should be before, and Succeeded whether the pass ended without a failure.
+	Periodical, Succeeded bool
+}
+
 // Reconciled counts a pass.
-func (m *Metrics) Reconciled(namespace string, took time.Duration, succeeded bool) {
-	m.passes.WithLabelValues(kind, namespace, m.selector).Inc()
-	m.duration.WithLabelValues(kind, namespace, m.selector).Observe(took.Seconds())
-	if succeeded {
-		m.good.WithLabelValues(kind, namespace, m.selector).Inc()
-		m.failed.WithLabelValues(kind, namespace, m.selector).Add(0)
-		return
-	}
-	m.failed.WithLabelValues(kind, namespace, m.selector).Inc()
+func (m *Metrics) Reconciled(p Pass) {
+	labels := []string{kind, p.Namespace, m.selector}
+	m.passes.WithLabelValues(labels...).Inc()
+	m.duration.WithLabelValues(labels...).Observe(p.Took.Seconds())
+	m.slowest.Observe(p.Took, labels...)
+	m.periodical.WithLabelValues(labels...).Add(float64(number(p.Periodical)))
+	m.locked.WithLabelValues(labels...).Add(0)
+	m.good.WithLabelValues(labels...).Add(float64(number(p.Succeeded)))
+	m.failed.WithLabelValues(labels...).Add(float64(number(!p.Succeeded)))
 }
 
 // Wrote counts an object that was written.

@@ -14,8 +14,8 @@ func TestFigures(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m := New(registry, "a=b")
 	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
-	m.Reconciled("ns", time.Second, true)
-	m.Reconciled("ns", time.Second, false)
+	m.Reconciled(Pass{Namespace: "ns", Took: time.Second, Periodical: true, Succeeded: true})
+	m.Reconciled(Pass{Namespace: "ns", Took: 2 * time.Second})
 	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: time.UnixMilli(1000)})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
 	want := `
@@ -32,6 +32,15 @@ strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace
 # HELP strimzi_reconciliations_failed_total Number of reconciliations done by the operator for individual resources which failed
 # TYPE strimzi_reconciliations_failed_total counter
 strimzi_reconciliations_failed_total{kind="Kafka",namespace="ns",selector="a=b"} 1
+# HELP strimzi_reconciliations_duration_seconds_max The longest pass of the last minutes
+# TYPE strimzi_reconciliations_duration_seconds_max gauge
+strimzi_reconciliations_duration_seconds_max{kind="Kafka",namespace="ns",selector="a=b"} 2
+# HELP strimzi_reconciliations_locked_total Always 0: reconciliations of a resource never wait for each other
+# TYPE strimzi_reconciliations_locked_total counter
+strimzi_reconciliations_locked_total{kind="Kafka",namespace="ns",selector="a=b"} 0
+# HELP strimzi_reconciliations_periodical_total Number of reconciliations of resources that were as they should be before
+# TYPE strimzi_reconciliations_periodical_total counter
+strimzi_reconciliations_periodical_total{kind="Kafka",namespace="ns",selector="a=b"} 1
 # HELP strimzi_resources Number of custom resources the operator sees
 # TYPE strimzi_resources gauge
 strimzi_resources{kind="Kafka",namespace="ns",selector="a=b"} 2
@@ -42,7 +51,9 @@ strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
 		"kafka_operators_kafka_ready",
 		"strimzi_certificate_expiration_timestamp_ms",
-		"strimzi_reconciliations_failed_total", "strimzi_resources", "strimzi_resources_paused"); err != nil {
+		"strimzi_reconciliations_failed_total", "strimzi_reconciliations_duration_seconds_max",
+		"strimzi_reconciliations_locked_total", "strimzi_reconciliations_periodical_total",
+		"strimzi_resources", "strimzi_resources_paused"); err != nil {
 		t.Error(err)
 	}
 	m.Forget(two)

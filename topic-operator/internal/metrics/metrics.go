@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kafka-operators/kafka-operators/operator/slowest"
 )
 
 // kind is the value of Strimzi's kind label.
@@ -23,7 +25,7 @@ type Metrics struct {
 	locked          *prometheus.CounterVec
 	periodical      *prometheus.CounterVec
 	duration        *prometheus.HistogramVec
-	slowest         *slowest
+	slowest         *slowest.Gauge
 	maxQueue        *peak
 	maxBatch        *peak
 
@@ -91,7 +93,7 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 			"Passes over resources that were in order before, as the timer makes them", common...),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
 			Help: "How long a pass takes", Buckets: reconcileBuckets}, common),
-		slowest:   newSlowest(common, o.Now),
+		slowest:   slowest.New(common, o.Now),
 		resources: newResourceGauges(o),
 		ownership: newOwnershipFigures(o),
 		errors: counter("strimzi_reconciliation_errors_total",
@@ -137,7 +139,7 @@ func (m *Metrics) showFromTheStart(o Options) {
 			vec.WithLabelValues(kind, ns, m.selector)
 		}
 		m.duration.WithLabelValues(kind, ns, m.selector)
-		m.slowest.show(kind, ns, m.selector)
+		m.slowest.Show(kind, ns, m.selector)
 		for _, reason := range o.Reasons {
 			m.errors.WithLabelValues(kind, ns, m.selector, reason)
 		}
@@ -166,7 +168,7 @@ func (m *Metrics) Reconciled(p Pass) {
 	labels := []string{kind, m.namespaces.label(p.Namespace), m.selector}
 	m.reconciliations.WithLabelValues(labels...).Inc()
 	m.duration.WithLabelValues(labels...).Observe(p.Took.Seconds())
-	m.slowest.observe(p.Took, labels...)
+	m.slowest.Observe(p.Took, labels...)
 	if p.Periodical {
 		m.periodical.WithLabelValues(labels...).Inc()
 	}

@@ -1,0 +1,88 @@
+// Package slowest is the metric of the longest reconciliation of late.
+package slowest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Slowest passes are remembered for between 2 and 3 minutes, as Micrometer does for the timers of Strimzi's operators.
+const (
+	slowestPart  = time.Minute
+	slowestParts = 3
+)
+
+// Gauge is the longest duration of late, per namespace: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards read.
+type Gauge struct {
+	desc *prometheus.Desc
+	now  func() time.Time
+
+	mu    sync.Mutex
+	parts map[string]*[slowestParts]part
+	// labels are the values of the labels, by namespace.
+	labels map[string][]string
+}
+
+// part is the longest duration in one minute.
+type part struct {
+	minute  int64
+	seconds float64
+}
+
+// New returns a gauge with labels, the second of which is the namespace, and a clock.
+func New(labels []string, now func() time.Time) *Gauge {
+	return &Gauge{
+		desc: prometheus.NewDesc("strimzi_reconciliations_duration_seconds_max", "The longest pass of the last minutes", labels, nil),
+		now:  now, parts: map[string]*[slowestParts]part{}, labels: map[string][]string{},
+	}
+}
+
+// Show makes the series of a namespace exist.
+func (g *Gauge) Show(labels ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.of(labels)
+}
+
+func (g *Gauge) of(labels []string) *[slowestParts]part {
+	ns := labels[1]
+	if g.parts[ns] == nil {
+		g.parts[ns], g.labels[ns] = &[slowestParts]part{}, labels
+	}
+	return g.parts[ns]
+}
+
+// Observe records a duration.
+func (g *Gauge) Observe(took time.Duration, labels ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	minute := g.minute()
+	p := &g.of(labels)[minute%slowestParts]
+	if p.minute != minute {
+		*p = part{minute: minute}
+	}
+	p.seconds = max(p.seconds, took.Seconds())
+}
+
+func (g *Gauge) minute() int64 { return g.now().UnixNano() / int64(slowestPart) }
+
+// Describe implements prometheus.Collector.
+func (g *Gauge) Describe(descs chan<- *prometheus.Desc) { descs <- g.desc }
+
+// Collect implements prometheus.Collector.
+func (g *Gauge) Collect(metrics chan<- prometheus.Metric) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	minute := g.minute()
+	for ns, parts := range g.parts {
+		longest := 0.0
+		for _, p := range parts {
+			if minute-p.minute < slowestParts {
+				longest = max(longest, p.seconds)
+			}
+		}
+		metrics <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, longest, g.labels[ns]...)
+	}
+}
