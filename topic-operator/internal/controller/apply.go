@@ -56,11 +56,12 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
 
-// notCreated lets go of an object that has no topic, and to which Kafka refused one for good: it can be deleted without further ado.
+// notCreated lets go of an object that has no topic, and to which Kafka refused one for good: it can be deleted without further ado. A
+// finalizer that this operator has not set may guard a topic in another Kafka cluster, and stays.
 func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
 	v := r.failed(p, nil, err)
 	s := p.kt.Status
-	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil {
+	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.hasSetFinalizer(p.kt.UID) {
 		r.memory.creationRefused(p.kt.UID)
 		return v, r.removeFinalizer(ctx, p)
 	}

@@ -32,6 +32,8 @@ type memory struct {
 	failing map[types.NamespacedName]time.Time
 	deleted map[kafka.TopicID]deletion
 	created map[types.UID]creation
+	// guarded are the objects whose finalizer this operator has set: on others it may be that of another Kafka cluster's operator.
+	guarded map[types.UID]time.Time
 	// refused are the objects that hold no finalizer, because Kafka refused them a topic.
 	refused    map[types.UID]time.Time
 	mismatches map[types.UID]mismatch
@@ -70,6 +72,7 @@ func newMemory(now func() time.Time) *memory {
 		deleted: map[kafka.TopicID]deletion{},
 		created: map[types.UID]creation{},
 
+		guarded:    map[types.UID]time.Time{},
 		refused:    map[types.UID]time.Time{},
 		mismatches: map[types.UID]mismatch{},
 
@@ -174,6 +177,22 @@ func (m *memory) forgetCreation(object types.UID) {
 func (m *memory) isOld(c creation) bool {
 	age := m.now().Sub(c.at)
 	return c.stored && age >= 10*settle || age >= longMemory
+}
+
+// finalizerSet remembers that this operator set the finalizer of the object.
+func (m *memory) finalizerSet(object types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	m.guarded[object] = m.now()
+}
+
+// hasSetFinalizer reports whether this operator set the finalizer of the object.
+func (m *memory) hasSetFinalizer(object types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.guarded[object]
+	return ok
 }
 
 // creationRefused remembers that Kafka refused a topic to the object, so that its finalizer goes.
@@ -313,6 +332,7 @@ func (m *memory) sweep() {
 		}
 	}
 	maps.DeleteFunc(m.created, func(_ types.UID, c creation) bool { return m.isOld(c) })
+	maps.DeleteFunc(m.guarded, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.refused, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.mismatches, func(_ types.UID, was mismatch) bool { return now.Sub(was.at) >= longMemory })
 	maps.DeleteFunc(m.forsaken, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })

@@ -30,6 +30,9 @@ func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
 	began := r.options.Now()
 	err := r.patchFinalizers(ctx, p, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
 	r.metrics.Timed(metrics.TimerAddFinalizer, r.options.Now().Sub(began))
+	if err == nil {
+		r.memory.finalizerSet(p.kt.UID)
+	}
 	return err
 }
 
