@@ -333,6 +333,17 @@ func TestAnObjectWithoutATopicIsNotHeld(t *testing.T) {
 	w.Expect(w.get("a")).To(haveFinalizer())
 }
 
+// Another Kafka cluster's operator may have set the finalizer, for a topic there, though nothing in the status tells of it.
+func TestAFinalizerThatAnotherOperatorMayHaveSetStays(t *testing.T) {
+	w := newWorld(t, untimed)
+	refusal := kafka.NewError(kafka.CodeInvalidReplicationFactor, "")
+	w.kafka.hook(answers(map[string]error{createCall: refusal, validateCall: refusal}))
+	w.create("a", finalizers(v1.FinalizerTopicOperator))
+	w.start(w.kafka)
+	w.Eventually(func() *v1.KafkaTopic { return w.get("a") }).Should(haveCondition(HavePrefix("Ready=False KafkaError")))
+	w.Consistently(func() *v1.KafkaTopic { return w.get("a") }).Should(haveFinalizer())
+}
+
 // haveCondition compares the only condition, written "Type=Status Reason: message".
 func haveCondition(want gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 	return WithTransform(func(kt *v1.KafkaTopic) []string {
