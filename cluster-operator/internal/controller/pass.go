@@ -92,17 +92,8 @@ func (p *pass) run(ctx context.Context) error {
 }
 
 // read reads what the Kafka has.
-func (p *pass) read(ctx context.Context) (err error) {
-	name := client.ObjectKeyFromObject(p.kafka)
-	if p.pools, err = facts.ReadPools(ctx, p.Cache, name); err != nil {
-		return err
-	}
-	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
-	if err := p.readSite(ctx, home); err != nil {
-		return err
-	}
-	p.figures = figuresOf(home.facts, name.Name)
-	if err := p.readRemotes(ctx); err != nil {
+func (p *pass) read(ctx context.Context) error {
+	if err := p.readSites(ctx); err != nil {
 		return err
 	}
 	if err := p.checkFirst(); err != nil {
@@ -124,6 +115,20 @@ func (p *pass) read(ctx context.Context) (err error) {
 	}
 	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // as long as Kafka reports no other one
 	return p.identify()
+}
+
+// readSites reads what the Kafka has in each Kubernetes cluster.
+func (p *pass) readSites(ctx context.Context) (err error) {
+	name := client.ObjectKeyFromObject(p.kafka)
+	if p.pools, err = facts.ReadPools(ctx, p.Cache, name); err != nil {
+		return err
+	}
+	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
+	if err := p.readSite(ctx, home); err != nil {
+		return err
+	}
+	p.figures = figuresOf(home.facts, name.Name)
+	return p.readRemotes(ctx)
 }
 
 // readSite reads what the Kafka has in a Kubernetes cluster.

@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, r.writeStatus(ctx, kafka, status.Of(status.Input{Kafka: kafka, Failure: failure, Now: r.Now()}))
 	}
 	if kafka.Annotations[v1.AnnotationPauseReconciliation] == "true" {
-		return reconcile.Result{}, r.pause(ctx, kafka)
+		return r.pause(ctx, kafka)
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
 	began := r.Now()
@@ -169,23 +169,41 @@ func figuresOf(f facts.Cluster, name string) metrics.Kafka {
 	return figures
 }
 
+// pausedRetry is when a Kubernetes cluster is asked again in which a paused Kafka's nodes could not be held.
+const pausedRetry = 30 * time.Second
+
 // pause keeps the roller off the nodes, and changes nothing else.
-func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) error {
-	f, err := facts.Read(ctx, r.Cache, client.ObjectKeyFromObject(kafka))
-	if err != nil {
-		return err
+func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
+	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	unread := p.readSites(ctx)
+	if len(p.sites) == 0 {
+		return reconcile.Result{}, unread
 	}
-	for _, set := range f.PodSets() {
-		if _, held := set.Annotations[podset.AnnotationHold]; ownedBy(set, kafka.UID) && !held {
-			if err := annotate(ctx, r.Live, set, map[string]string{podset.AnnotationHold: model.HoldPaused}); err != nil {
-				return err
-			}
+	if err := p.each(func(s *site) error { return s.hold(ctx) }); err != nil {
+		return reconcile.Result{}, err
+	}
+	p.figures.Paused = true
+	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), p.figures)
+	if err := r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now())); err != nil {
+		return reconcile.Result{}, err
+	}
+	if unread != nil || len(p.away) > 0 {
+		return reconcile.Result{RequeueAfter: pausedRetry}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// hold keeps the roller off the nodes, until finishRequests ends that.
+func (s *site) hold(ctx context.Context) error {
+	for _, set := range s.facts.PodSets() {
+		if _, held := set.Annotations[podset.AnnotationHold]; held {
+			continue
+		}
+		if err := annotate(ctx, s.live, set, map[string]string{podset.AnnotationHold: model.HoldPaused}); err != nil {
+			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
 		}
 	}
-	figures := figuresOf(f, kafka.Name)
-	figures.Paused = true
-	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), figures)
-	return r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now()))
+	return nil
 }
 
 func ownedBy(o client.Object, owner types.UID) bool {

@@ -464,6 +464,38 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
 }
 
+func TestAPausedKafkaIsHeldInEachKubernetesCluster(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	held := func() (ids []string) {
+		for _, id := range []string{"central", "east", "west"} {
+			set := &podset.StrimziPodSet{}
+			w.in(id, set, "my-cluster-"+id)
+			if set.Annotations[podset.AnnotationHold] == model.HoldPaused {
+				ids = append(ids, id)
+			}
+		}
+		return ids
+	}
+	pause := func(value string) {
+		k := w.kafka()
+		k.Annotations[v1.AnnotationPauseReconciliation] = value
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	}
+	w.members["west"].lost = true
+	pause("true")
+	w.pass()
+	w.Expect(held()).To(Equal([]string{"central", "east"}))
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(HaveField("Type", "ReconciliationPaused")))
+	w.members["west"].lost = false
+	w.pass()
+	w.Expect(held()).To(Equal([]string{"central", "east", "west"}))
+	pause("false")
+	w.settle()
+	w.Expect(held()).To(BeEmpty())
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
 func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
