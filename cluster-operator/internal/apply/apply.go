@@ -209,7 +209,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 		return "", fmt.Errorf("%T is not an object", wanted)
 	}
 	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(wanted), live); {
-	case err == nil && u.GetKind() == "StrimziPodSet" && live.GetLabels()[v1.LabelCluster] == a.Kafka:
+	case err == nil && u.GetKind() == "StrimziPodSet" && live.GetLabels()[v1.LabelCluster] == a.Kafka && a.Owns(live) == "":
 		// The cache is behind. Which nodes are wanted was decided without those that it lists.
 		return "", apierrors.NewConflict(schema.GroupResource{Group: u.GroupVersionKind().Group, Resource: "strimzipodsets"}, u.GetName(),
 			errors.New("it was made since it was looked for"))

@@ -39,7 +39,7 @@ func (p *pass) entityOperator(ctx context.Context) error {
 // version follows the version of Kafka. A failure is a warning: the nodes are as they should be.
 func (p *pass) brokers(ctx context.Context) error {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
-	if !status.Converged(p.status) || len(p.away) > 0 {
+	if !status.NodesConverged(p.status) || len(p.away) > 0 {
 		return nil
 	}
 	to := p.connection()

@@ -46,9 +46,9 @@ func TestNoFieldIsIgnoredSilently(t *testing.T) {
 	running := maps.Clone(h.k8s.server.objects)
 	before := h.visible()
 	for _, keys := range [][]facts.Key{{kafkaKey}, {{Kind: "KafkaNodePool", Name: "brokers"}, {Kind: "KafkaNodePool", Name: "controllers"}}} {
-		var paths []path
+		var paths []fieldPath
 		crd := schemaOf(t, keys[0].Kind)
-		leaves(reflect.TypeOf(h.object(keys[0])).Elem(), path{keys[0].Kind}, func(p path) { paths = append(paths, p) })
+		leaves(reflect.TypeOf(h.object(keys[0])).Elem(), fieldPath{keys[0].Kind}, func(p fieldPath) { paths = append(paths, p) })
 		for _, p := range paths {
 			t.Run(p.String(), func(t *testing.T) {
 				h.t = t
@@ -200,13 +200,13 @@ func jsonText(o any) string {
 	return string(text)
 }
 
-// path names a field by the names of the Go fields that lead to it.
-type path []string
+// fieldPath names a field by the names of the Go fields that lead to it.
+type fieldPath []string
 
-func (p path) String() string { return strings.Join(p, ".") }
+func (p fieldPath) String() string { return strings.Join(p, ".") }
 
 // leaves calls found for each field of the specification that is not made of fields of this API itself.
-func leaves(t reflect.Type, at path, found func(path)) {
+func leaves(t reflect.Type, at fieldPath, found func(fieldPath)) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
@@ -255,7 +255,7 @@ func (s crdSchema) of(field reflect.StructField) crdSchema {
 }
 
 // set sets a field to another value than it has, in all elements of the lists that lead to it. It reports whether there is such a value.
-func set(v reflect.Value, s crdSchema, p path, variant int) bool {
+func set(v reflect.Value, s crdSchema, p fieldPath, variant int) bool {
 	if len(p) == 0 {
 		was := jsonText(v.Interface())
 		if values, ok := s["enum"].([]any); ok && v.Kind() == reflect.String {

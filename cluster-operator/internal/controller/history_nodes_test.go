@@ -3,7 +3,10 @@ package controller
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,10 +53,12 @@ func (h *history) runPods(s *apiServer, percent int) {
 				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
 					Controller: new(true)}}
 				h.must(k8s.Create(h.t.Context(), pod))
+				h.startController(s, pod)
 			}
 			status.CurrentPods++
 			if h.rand.Intn(100) < percent {
 				status.ReadyPods++
+				h.becomeReady(s, pod.Name)
 			}
 		}
 		if equality.Semantic.DeepEqual(set.Status, status) {
@@ -63,11 +68,47 @@ func (h *history) runPods(s *apiServer, percent int) {
 		set.Status = status
 		h.must(k8s.Status().Update(h.t.Context(), set))
 	}
+	maps.DeleteFunc(h.logs, func(pod, _ string) bool { return !listed[pod] }) // it left, or begins anew
 	for _, key := range sortedKeys(s.objects) {
 		if key.Kind == "Pod" && !listed[key.Name] && h.foreign[s][key] == nil && h.rand.Intn(100) < percent {
 			s.remove(key)
 		}
 	}
+}
+
+// startController moves the metadata log of a controller that starts to where its configuration says, as the node's script does: from a
+// volume that the pod has.
+func (h *history) startController(s *apiServer, pod *corev1.Pod) {
+	config, ok := s.objects[facts.Key{Kind: "ConfigMap", Name: pod.Name}].object().(*corev1.ConfigMap)
+	if !ok || pod.Labels[podset.LabelControllerRole] != "true" || h.target != nil {
+		return
+	}
+	was, mounted := h.logs[pod.Name], map[string]string{}
+	for _, mount := range pod.Spec.Containers[0].VolumeMounts {
+		mounted[mount.MountPath] = mount.Name
+	}
+	_, dir, legible := strings.Cut(config.Data["server.config"], "metadata.log.dir=")
+	if !legible {
+		return // somebody broke it: the node does not start
+	}
+	volume := mounted[path.Dir(strings.SplitN(dir, "\n", 2)[0])]
+	if volume == "" {
+		h.failf("pod %s starts, and its metadata log (%.60s) is on none of its volumes: %v", pod.Name, dir, mounted)
+	}
+	if was != "" && !slices.Contains(slices.Collect(maps.Values(mounted)), was) {
+		h.failf("pod %s starts without its volume %s, which has its metadata log: %v", pod.Name, was, mounted)
+	}
+	h.logs[pod.Name] = volume
+}
+
+func (h *history) becomeReady(s *apiServer, name string) {
+	pod, ok := s.objects[facts.Key{Kind: "Pod", Name: name}].object().(*corev1.Pod)
+	if !ok || len(pod.Status.Conditions) > 0 {
+		return
+	}
+	pod = pod.DeepCopy()
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	h.must(s.client().Status().Update(h.t.Context(), pod))
 }
 
 // disk is a volume of a node, as its user writes it.

@@ -53,6 +53,8 @@ type history struct {
 	step    int
 	// formatted is whether the Kafka cluster has metadata.
 	formatted bool
+	// logs are the volumes that controllers have their metadata log on, by their pods.
+	logs map[string]string
 	// writing is who writes to the API server now; nil for users and accidents. What comes of it is judged at once.
 	writing *Reconciler
 	// window happens before a write of the operator to an object: what others do then, the operator has not seen.
@@ -87,7 +89,7 @@ func newHistory(t testing.TB, seed int64) *history {
 	}
 	h := &history{t: t, seed: seed, rand: rand.New(rand.NewSource(seed)), fail: -1, brokers: &brokers{metadata: 30},
 		now:     time.Unix(1_800_000_000, 0),
-		foreign: map[*apiServer]map[facts.Key]client.Object{}}
+		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{}}
 	h.k8s = h.server("central", scheme).client()
 	h.r = h.reconciler()
 	h.r.Cache, h.r.Live = h.k8s, h.guarded(h.k8s, func() *Reconciler { return h.r }, h.write)
@@ -290,8 +292,9 @@ func (h *history) judgeNodes(before *podset.StrimziPodSet, after client.Object) 
 	removed := h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: before.Labels[podset.LabelPoolName]}, pool) != nil
 	for id, revision := range revisions(h.t, before) {
 		now, stays := present[id]
-		if replicas, known := h.brokers.replicas[id]; !stays && (h.brokers.err != nil || !known || replicas > 0) {
-			h.failf("node %d was dropped with %d replicas (known: %v)", id, replicas, known && h.brokers.err == nil)
+		known := h.brokers.err == nil && h.brokers.replicas != nil // and one that is in no partition's list holds nothing
+		if replicas := h.brokers.replicas[id]; !stays && (!known || replicas > 0) {
+			h.failf("node %d was dropped with %d replicas (known: %v)", id, replicas, known)
 		}
 		if stays && removed && now != revision && h.judgeMore == nil {
 			h.failf("node %d of the removed pool %s was changed", id, pool.Name)

@@ -198,7 +198,7 @@ func (c *Clients) MoveMetadataVersion(ctx context.Context, to Connection, level 
 	return admin.UpdateFeatures(ctx, map[string]kafka.FeatureUpdate{kafka.FeatureMetadataVersion: {Level: level, Downgrade: lower}}, false)
 }
 
-// Replicas counts the replicas of all partitions by broker. Brokers that hold none count as well, if they are registered.
+// Replicas counts the replicas of all partitions by broker. A broker that is missing holds none: it may never have been registered.
 func (c *Clients) Replicas(ctx context.Context, to Connection) (map[int32]int, error) {
 	admin, cluster, err := c.cluster(ctx, to)
 	if err != nil {

@@ -172,15 +172,22 @@ func (p *pass) version() string {
 	return p.DefaultVersion
 }
 
-// identify finds the id of the Kafka cluster: what a status or a volume holds, else a random one, which is in the status before anything is
-// made.
-func (p *pass) identify() error {
+// knownID returns the id of the Kafka cluster that the status of the Kafka or of a KafkaNodePool tells, "" if none does.
+func (p *pass) knownID() string {
 	id := p.kafka.Status.ClusterID
 	for _, pool := range p.pools {
-		if id == "" {
+		selector := pool.Status.LabelSelector // names the Kafka that the status is of: the pool may have been another one's
+		if id == "" && (selector == "" || strings.HasPrefix(selector, v1.LabelCluster+"="+p.kafka.Name+",")) {
 			id = pool.Status.ClusterID
 		}
 	}
+	return id
+}
+
+// identify finds the id of the Kafka cluster: what a status or a volume holds, else a random one, which is in the status before anything is
+// made.
+func (p *pass) identify() error {
+	id := p.knownID()
 	volumes := map[string]string{}
 	for _, s := range p.sites {
 		for key, o := range s.facts.Objects {
@@ -237,6 +244,9 @@ func (p *pass) assign(ctx context.Context) error {
 			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
 		})
 	}
+	if err := checkSize(in.Pools); err != nil {
+		return err
+	}
 	t, err := topology.Assign(in)
 	if err != nil {
 		return stalled("InvalidResourceException", "%s", err)
@@ -259,6 +269,22 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	for _, note := range t.Notes {
 		p.warn("InvalidAnnotation", note)
+	}
+	return nil
+}
+
+// mostNodes is how many nodes a Kafka can have. The largest that is measured has 300.
+const mostNodes = 1000
+
+// checkSize refuses a number of nodes that is most likely a typing error, and would take long to work out.
+func checkSize(pools []topology.PoolSpec) error {
+	var all int64
+	for _, pool := range pools {
+		all += int64(pool.Replicas)
+	}
+	if all > mostNodes {
+		return stalled("InvalidResourceException", "the KafkaNodePools ask for %d nodes, and a Kafka can have %d at most: "+
+			"correct .spec.replicas", all, mostNodes)
 	}
 	return nil
 }
@@ -361,7 +387,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	if foreign := (*apply.ForeignError)(nil); asForeign(err, &foreign) {
 		return "", &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
 	}
-	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
+	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && live != nil && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
 		p.warn("PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
 		return apply.Unchanged, nil
 	}

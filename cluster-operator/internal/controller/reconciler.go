@@ -273,8 +273,13 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	p.status.OperatorVersion = p.OperatorVersion
 	p.describeClusters()
 	for _, pod := range p.pods() {
-		if why := status.WaitsFor(pod); why != "" {
+		if why := status.WaitsFor(pod); why != "" && pod.Labels[podset.LabelKind] == podset.KindKafka {
 			p.status.Waiting = append(p.status.Waiting, fmt.Sprintf("pod %s (%s)", pod.Name, why))
+		}
+	}
+	for _, set := range p.status.Sets {
+		if why := status.SetWaitsFor(set); why != "" {
+			p.status.Waiting = append(p.status.Waiting, fmt.Sprintf("StrimziPodSet %s (%s)", set.Name, why))
 		}
 	}
 	slices.Sort(p.status.Waiting)

@@ -166,6 +166,7 @@ func (p *pass) pods() []*corev1.Pod {
 			pods = append(pods, pod)
 		}
 	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) // what is told of them stays the same
 	return pods
 }
 

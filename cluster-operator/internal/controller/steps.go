@@ -221,8 +221,8 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 		return stays("brokers %v are to leave, and Kafka does not say whether they are still empty: %v", leave, err)
 	}
 	for _, id := range leave {
-		if n, known := replicas[id]; !known || n > 0 {
-			return stays("broker %d was empty, and holds %d replicas of partitions now (known: %v): it stays", id, n, known)
+		if replicas == nil || replicas[id] > 0 {
+			return stays("broker %d was empty, and holds %d replicas of partitions now (known: %v): it stays", id, replicas[id], replicas != nil)
 		}
 	}
 	return nil

@@ -11,7 +11,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -25,16 +27,16 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		if set == nil {
 			continue
 		}
-		var before v1.Storage
-		if err := json.Unmarshal([]byte(set.Annotations[v1.AnnotationStorage]), &before); err != nil {
-			return fmt.Errorf("annotation %s of StrimziPodSet %s: %w", v1.AnnotationStorage, set.Name, err)
+		before, err := p.storageOf(set, pool)
+		if err != nil {
+			return err
 		}
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage)
 		if len(refused) > 0 {
 			p.warn("KafkaStorage",
 				fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
 					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")))
-		} else if stay := p.volumesInUse(ctx, pool, model.RemovedVolumes(before, accepted)); len(stay) > 0 {
+		} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
 			accepted = model.KeepVolumes(before, accepted, stay)
 		} else {
 			continue
@@ -46,37 +48,49 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 	return nil
 }
 
-// volumesInUse returns which of the volumes that a pool is to lose stay for now, because brokers hold replicas there, or may. They get no
-// new ones meanwhile.
-func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, removed []int32) []int32 {
-	var brokers []int32
+// storageOf returns what the nodes of a StrimziPodSet are made with. If somebody removed the note of that, it is what the user wants, as
+// long as the nodes have those volumes.
+func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.Storage, error) {
+	var noted v1.Storage
+	if json.Unmarshal([]byte(set.Annotations[v1.AnnotationStorage]), &noted) == nil && noted.Type != "" {
+		return noted, nil
+	}
 	for _, l := range p.listed {
-		if l.Node.Pool == pool.Name && l.Node.Roles.Broker {
-			brokers = append(brokers, l.Node.ID)
+		if l.Set.Name == set.Name && !model.HasVolumes(l.Pod, pool.Spec.Storage) {
+			return noted, stalled("KafkaStorage", "StrimziPodSet %s/%s lost its annotation %s, and pod %s has other volumes than "+
+				".spec.storage of KafkaNodePool %s: set .spec.storage to what the nodes were made with", set.Namespace, set.Name,
+				v1.AnnotationStorage, l.Pod.Name, pool.Name)
 		}
 	}
-	if len(removed) == 0 || len(brokers) == 0 || p.forced() {
+	return pool.Spec.Storage, nil
+}
+
+// volumesInUse returns which of the volumes that a pool is to lose stay for now: brokers hold replicas there, or may, or controllers their
+// metadata log. They get no new replicas meanwhile.
+func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before v1.Storage) []int32 {
+	removed := model.RemovedVolumes(before, pool.Spec.Storage)
+	if len(removed) == 0 || p.forced() {
 		return nil
 	}
-	reported, err := p.Kafka.LogDirs(ctx, p.connection(), brokers)
-	if err != nil {
-		p.log.Info("Brokers did not report their log directories", "error", err.Error())
-	}
+	nodes := slices.DeleteFunc(slices.Clone(p.listed), func(l facts.ListedPod) bool { return l.Node.Pool != pool.Name })
+	reported := p.logDirs(ctx, nodes)
 	var stay []int32
 	var reasons []string
 	for _, volume := range removed {
-		for _, broker := range brokers {
-			dirs, known := reported[broker]
-			why := p.volumeInUse(broker, volume, dirs, known)
-			if why == "" {
-				continue
+		for _, l := range nodes {
+			why := ""
+			if dirs, known := reported[l.Node.ID]; l.Node.Roles.Broker {
+				why = p.volumeInUse(l.Node.ID, volume, dirs, known)
 			}
-			reasons = append(reasons, why)
-			if !slices.Contains(stay, volume) {
-				stay = append(stay, volume)
+			if why == "" && l.Node.Roles.Controller {
+				why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, p.current(l))
+			}
+			if why != "" {
+				reasons, stay = append(reasons, why), append(stay, volume)
 			}
 		}
 	}
+	stay = slices.Compact(stay)
 	if len(stay) == 0 {
 		return nil
 	}
@@ -90,6 +104,36 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, removed
 		p.input.Cordon.Volumes[pool.Name] = stay
 	}
 	return stay
+}
+
+// logDirs asks the brokers among nodes for their log directories. One that does not answer is missing.
+func (p *pass) logDirs(ctx context.Context, nodes []facts.ListedPod) map[int32][]kafka.LogDir {
+	var brokers []int32
+	for _, l := range nodes {
+		if l.Node.Roles.Broker {
+			brokers = append(brokers, l.Node.ID)
+		}
+	}
+	if len(brokers) == 0 {
+		return nil
+	}
+	reported, err := p.Kafka.LogDirs(ctx, p.connection(), brokers)
+	if err != nil {
+		p.log.Info("Brokers did not report their log directories", "error", err.Error())
+	}
+	return reported
+}
+
+// current reports whether a node's pod is ready, and made as its StrimziPodSet lists it.
+func (p *pass) current(l facts.ListedPod) bool {
+	s := p.site(l.Node.Cluster)
+	if s == nil || s.facts.Pods[l.Pod.Name] == nil {
+		return false
+	}
+	pod := s.facts.Pods[l.Pod.Name]
+	return pod.DeletionTimestamp == nil && pod.Annotations[podset.AnnotationRevision] == l.Pod.Annotations[podset.AnnotationRevision] &&
+		slices.ContainsFunc(pod.Status.Conditions,
+			func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
 }
 
 // volumeInUse returns why a volume can't be taken from a broker yet, "" if it can.

@@ -29,6 +29,8 @@ func (w *world) start(pool string) {
 		pod := listed.DeepCopy()
 		pod.ResourceVersion, pod.Spec.ServiceAccountName = "", ""
 		w.Expect(w.k8s.Create(w.t.Context(), pod)).To(Succeed())
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		w.Expect(w.k8s.Status().Update(w.t.Context(), pod)).To(Succeed())
 	}
 	w.kubelet(pool)
 }

@@ -159,18 +159,13 @@ func (c *cluster) nodeHost(n topology.Node) string {
 }
 
 func (c *cluster) logDirs(p *properties, n topology.Node) {
-	volumes := c.volumes(n.Pool)
 	var dirs []string
 	metadata := ""
-	lowest := int32(-1)
-	for _, v := range volumes {
+	for _, v := range c.volumes(n.Pool) {
 		dir := logDir(v.name(), n.ID)
 		dirs = append(dirs, dir)
-		switch {
-		case v.KraftMetadata == v1.KraftMetadataShared:
-			metadata, lowest = dir, -2
-		case lowest != -2 && (lowest == -1 || v.id() < lowest):
-			metadata, lowest = dir, v.id()
+		if v.id() == MetadataVolume(c.Pools[n.Pool].Spec.Storage) {
+			metadata = dir
 		}
 	}
 	p.set("log.dirs", strings.Join(dirs, ","))

@@ -126,7 +126,8 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 		}
 		return Endpoint{NodePortHost(l), port}, ""
 	case v1.ListenerLoadBalancer:
-		host := ingressHost(world.Services[n.Cluster][name])
+		before, _ := world.known(l, c.podName(n))
+		host := ingressHost(world.Services[n.Cluster][name], before.Host)
 		if host == "" {
 			return Endpoint{Port: l.Port}, "Service " + name + " has no load balancer address yet"
 		}
@@ -158,7 +159,7 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) 
 	case v1.ListenerLoadBalancer:
 		var all []Endpoint
 		for _, cluster := range slices.Sorted(maps.Keys(world.Services)) {
-			if host := ingressHost(world.Services[cluster][c.listenerBootstrap(l)]); host != "" {
+			if host := ingressHost(world.Services[cluster][c.listenerBootstrap(l)], ""); host != "" {
 				all = append(all, Endpoint{host, l.Port})
 			}
 		}
@@ -203,10 +204,18 @@ func nodePort(s *corev1.Service) int32 {
 	return s.Spec.Ports[0].NodePort
 }
 
-func ingressHost(s *corev1.Service) string {
+// ingressHost returns an address of a load balancer: the one in use if it is still one of several, so that their order restarts nothing.
+func ingressHost(s *corev1.Service, inUse string) string {
 	if s == nil || len(s.Status.LoadBalancer.Ingress) == 0 {
 		return ""
 	}
-	i := s.Status.LoadBalancer.Ingress[0]
-	return cmp.Or(i.Hostname, i.IP)
+	first := ""
+	for _, i := range s.Status.LoadBalancer.Ingress {
+		host := cmp.Or(i.Hostname, i.IP)
+		if host == inUse {
+			return host
+		}
+		first = cmp.Or(first, host)
+	}
+	return first
 }

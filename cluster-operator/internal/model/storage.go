@@ -2,6 +2,8 @@ package model
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,6 +66,23 @@ func volumesOf(s v1.Storage) []volume {
 		Type: s.Type, ID: s.ID, Size: s.Size, Class: s.Class, SizeLimit: s.SizeLimit, Selector: s.Selector, DeleteClaim: s.DeleteClaim,
 		KraftMetadata: s.KraftMetadata, VolumeAttributesClass: s.VolumeAttributesClass, Overrides: s.Overrides,
 	}, false}}
+}
+
+// HasVolumes reports whether a pod is made with the volumes of a storage, and no others.
+func HasVolumes(pod *corev1.Pod, s v1.Storage) bool {
+	var has []string
+	for _, v := range pod.Spec.Volumes {
+		if v.Name == volumeName(0, false) || strings.HasPrefix(v.Name, volumeName(0, false)+"-") {
+			has = append(has, jsonOf(v))
+		}
+	}
+	var wants []string
+	for _, v := range volumesOf(s) {
+		wants = append(wants, jsonOf(v.podVolume(pod.Name)))
+	}
+	slices.Sort(has)
+	slices.Sort(wants)
+	return slices.Equal(has, wants)
 }
 
 // podVolume is the volume in a pod's manifest.

@@ -85,15 +85,59 @@ func RemovedVolumes(before, wanted v1.Storage) []int32 {
 	return removed
 }
 
-// KeepVolumes returns the wanted storage with those volumes of before that can't go yet.
+// KeepVolumes returns the wanted storage with those volumes of before that can't go yet. Nodes begin to keep their metadata log where the
+// wanted storage has it, as long as they have both volumes.
 func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
-	kept := *wanted.DeepCopy()
+	kept, log := *wanted.DeepCopy(), MetadataVolume(wanted)
 	for _, v := range volumesOf(*before.DeepCopy()) {
 		if slices.Contains(ids, v.id()) {
+			v.KraftMetadata = ""
 			kept.Volumes = append(kept.Volumes, v.StorageVolume)
 		}
 	}
+	if MetadataVolume(kept) == log {
+		return kept
+	}
+	for i := range kept.Volumes {
+		if value(kept.Volumes[i].ID, 0) == log {
+			kept.Volumes[i].KraftMetadata = v1.KraftMetadataShared
+		}
+	}
 	return kept
+}
+
+// MetadataVolume returns the id of the volume that has a node's metadata log: the one that says so, else the one with the lowest id, of
+// those that outlive their pod if there are some.
+func MetadataVolume(s v1.Storage) int32 {
+	volumes := volumesOf(s)
+	if len(volumes) == 0 {
+		return -1 // which is refused
+	}
+	rank := func(v volume) []int32 {
+		marked, lasting := int32(1), int32(1)
+		if v.KraftMetadata == v1.KraftMetadataShared {
+			marked = 0
+		}
+		if v.Type == v1.StoragePersistentClaim {
+			lasting = 0
+		}
+		return []int32{marked, lasting, v.id()}
+	}
+	return slices.MinFunc(volumes, func(a, b volume) int { return slices.Compare(rank(a), rank(b)) }).id()
+}
+
+// LogOnVolume returns why a volume can't be taken from a controller yet, "" if it can: its metadata log may be there. Before is the storage
+// that the node is made with, and current whether its pod is ready and was made with that: a node moves its log when it starts.
+func LogOnVolume(controller, volume int32, before, wanted v1.Storage, current bool) string {
+	switch {
+	case MetadataVolume(before) == volume:
+		return fmt.Sprintf("volume %d has the metadata log of controller %d, which moves to volume %d when the node is restarted", volume,
+			controller, MetadataVolume(wanted))
+	case !current:
+		return fmt.Sprintf("volume %d may have the metadata log of controller %d, whose pod is not ready, or not restarted yet", volume,
+			controller)
+	}
+	return ""
 }
 
 // VolumeInUse returns why a volume can't be taken from a broker yet, "" if it can. Dirs are what the broker reports, known is whether it

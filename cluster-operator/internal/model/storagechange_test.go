@@ -82,6 +82,25 @@ func TestVolumesThatCantGoYetAreKept(t *testing.T) {
 	g.Expect(RemovedVolumes(one, one)).To(BeEmpty())
 }
 
+func TestWhereTheMetadataLogIs(t *testing.T) {
+	passing := func(id int32) v1.StorageVolume { return v1.StorageVolume{Type: v1.StorageEphemeral, ID: &id} }
+	shared := func(v v1.StorageVolume) v1.StorageVolume { v.KraftMetadata = v1.KraftMetadataShared; return v }
+	for name, c := range map[string]struct {
+		storage v1.Storage
+		want    int32
+	}{
+		"the lowest id":                                {jbod(claimed(2, "1Gi"), claimed(1, "1Gi")), 1},
+		"the volume that says so":                      {jbod(claimed(1, "1Gi"), shared(claimed(2, "1Gi"))), 2},
+		"not on a volume that goes with its pod":       {jbod(passing(0), claimed(1, "1Gi")), 1},
+		"on one that goes with its pod, if it says so": {jbod(shared(passing(0)), claimed(1, "1Gi")), 0},
+		"all go with their pod":                        {jbod(passing(3), passing(2)), 2},
+		"one volume":                                   {v1.Storage{Type: v1.StoragePersistentClaim}, 0},
+		"no volumes":                                   {jbod(), -1},
+	} {
+		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(MetadataVolume(c.storage)).To(Equal(c.want)) })
+	}
+}
+
 func TestWhenAVolumeCanBeTakenFromABroker(t *testing.T) {
 	dir := func(d kafka.LogDir) []kafka.LogDir {
 		d.Path = "/var/lib/kafka/data-1/kafka-log7"

@@ -155,7 +155,7 @@ func TestLostKey(t *testing.T) {
 		"a Secret of somebody else": {func(s *sim) { s.secrets["c-cluster-ca"].Labels = nil }, nil, ReasonForeign,
 			"does not belong to Kafka c"},
 		"a node's name taken": {func(s *sim) { s.secrets["c-p-1"].Labels["strimzi.io/cluster"] = "d" }, nil, ReasonForeign,
-			"Secret kafka/c-p-1 exists"},
+			"Secret kafka/c-p-1 belongs to cluster d"},
 		"the trust bundle's name taken": {func(s *sim) { s.secrets["c-trustbundle"].Labels = nil }, nil, ReasonForeign,
 			"Secret kafka/c-trustbundle exists"},
 	} {

@@ -22,6 +22,11 @@ func ours(in *Input, secret *corev1.Secret) error {
 	if secret.Labels[kafka.LabelCluster] == in.Cluster && secret.Labels[core.LabelKind] == core.KindKafka {
 		return nil
 	}
+	if other := secret.Labels[kafka.LabelCluster]; other != "" && other != in.Cluster {
+		return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(
+			"Secret %s/%s belongs to cluster %s, by its label %s, and not to Kafka %s: choose another name for this Kafka or for its KafkaNodePool",
+			in.Namespace, secret.Name, other, kafka.LabelCluster, in.Cluster)}
+	}
 	return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(
 		"Secret %s/%s exists and does not belong to Kafka %s: it lacks the labels %s=%s and %s=%s. Delete or rename it, or add the labels",
 		in.Namespace, secret.Name, in.Cluster, core.LabelKind, core.KindKafka, kafka.LabelCluster, in.Cluster)}

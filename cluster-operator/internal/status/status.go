@@ -98,14 +98,23 @@ func Of(in Input) v1.KafkaStatus {
 		conditions = append(conditions, v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: w.Reason, Message: w.Message})
 	}
 	s.Conditions = Stamp(conditions, in.Kafka.Status.Conditions, in.Now)
+	if NodesConverged(in) {
+		s.KafkaVersion, s.KafkaMetadataVersion = in.Version, in.MetadataVersion
+	}
 	if ready.Status == v1.ConditionTrue {
-		s.KafkaVersion, s.KafkaMetadataVersion, s.OperatorLastSuccessfulVersion = in.Version, in.MetadataVersion, in.OperatorVersion
+		s.OperatorLastSuccessfulVersion = in.OperatorVersion
 	}
 	return s
 }
 
-// Converged reports whether all nodes are as they should be.
+// Converged reports whether the Kafka is as its user wants it.
 func Converged(in Input) bool { return readiness(in).Status == v1.ConditionTrue }
+
+// NodesConverged reports whether all nodes are as they should be, whatever the topic operator is.
+func NodesConverged(in Input) bool {
+	in.TopicOperatorNotReady = false
+	return Converged(in)
+}
 
 // readiness reports whether the Kafka is as its user wants it, in every node.
 func readiness(in Input) v1.Condition {
@@ -171,6 +180,19 @@ func WaitsFor(pod *corev1.Pod) string {
 			return "ImagePullBackOff"
 		default:
 			return w.Reason
+		}
+	}
+	return ""
+}
+
+// SetWaitsFor returns why the pods of a StrimziPodSet are not made, "" if they are or its controller does not say so.
+func SetWaitsFor(set *podset.StrimziPodSet) string {
+	if set.Annotations[v1.AnnotationPauseReconciliation] == "true" {
+		return "it is annotated with " + v1.AnnotationPauseReconciliation
+	}
+	for _, c := range set.Status.Conditions {
+		if c.Type == "Error" {
+			return c.Message
 		}
 	}
 	return ""

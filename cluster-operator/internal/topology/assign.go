@@ -18,8 +18,8 @@ type Input struct {
 	Running []Node
 	// Volumes are the PersistentVolumeClaims of nodes, of those that are gone as well.
 	Volumes []Volume
-	// Replicas is how many replicas of partitions each broker holds. A broker that is missing here, or all of them while
-	// Kafka did not answer, hold an unknown number.
+	// Replicas is how many replicas of partitions each broker holds: a broker that is missing holds none. It is nil while Kafka does not
+	// answer, and nobody knows.
 	Replicas map[int32]int
 	// Force lets brokers go whatever they hold: annotation strimzi.io/skip-broker-scaledown-check.
 	Force bool

@@ -50,9 +50,9 @@ func (a *assignment) needed(n Node) string {
 
 // holds returns what keeps a broker from losing its role, or "".
 func (a *assignment) holds(id int32) string {
-	replicas, known := a.Replicas[id]
+	replicas := a.Replicas[id]
 	switch {
-	case !known:
+	case a.Replicas == nil:
 		return fmt.Sprintf("it is unknown which partitions broker %d holds, because Kafka did not answer", id)
 	case replicas > 0:
 		return fmt.Sprintf("broker %d holds %d replicas of partitions: move them to other brokers first, "+
