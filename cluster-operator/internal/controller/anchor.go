@@ -109,6 +109,19 @@ func (p *pass) findOwner(sites []*site) error {
 	return nil
 }
 
+// checkHome fails if this Kubernetes cluster holds nodes of a Kafka of this name that another one is the central cluster of: a Kafka made
+// here would be a second one, with an id and keys of its own.
+func (p *pass) checkHome() error {
+	a := p.home().facts.ConfigMap(model.AnchorName(p.kafka.Name))
+	if a == nil || a.Data[anchorHolder] == "" {
+		return nil
+	}
+	return stalled("OwnershipConflict", "this Kubernetes cluster holds nodes of a Kafka %s/%s whose central cluster is '%s' (ConfigMap %s, "+
+		"holder %q): nothing is changed. Rename this Kafka. If it is to take the place of the other one, whose central cluster is lost: that "+
+		"is not supported yet, and nothing there may be deleted, since the data is in it", p.kafka.Namespace, p.kafka.Name,
+		a.Data[anchorCentral], a.Name, a.Data[anchorHolder])
+}
+
 // checkAnchor fails if the anchor in a Kubernetes cluster is not the Kafka's.
 func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	live := ownership.Read(s.anchor, "ConfigMap")
@@ -124,12 +137,14 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	case !decision.Writes() && len(former(s.anchor, holder)) > 0:
 		return stalled("OwnershipConflict",
 			"cluster '%s' holds what an earlier Kafka %s/%s left (ConfigMap %s, holder %q): nothing is changed anywhere. "+
-				"Delete that ConfigMap there: what it owns goes with it, and volumes stay", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name,
-			s.anchor.Data[anchorHolder])
+				"If nobody needs its data there any more, delete that ConfigMap: what it owns goes with it, volumes with deleteClaim: true as well",
+			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
 	case !decision.Writes():
 		return stalled("OwnershipConflict",
 			"cluster '%s' holds a Kafka %s/%s that is not this one (ConfigMap %s, holder %q): nothing is changed anywhere. "+
-				"Rename this Kafka, or delete the other one", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
+				"Rename this Kafka. If it is to take the place of the other one, whose central cluster is lost: that is not supported yet, and "+
+				"nothing there may be deleted, since the data is in it", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name,
+			s.anchor.Data[anchorHolder])
 	}
 	return nil
 }

@@ -99,6 +99,9 @@ func (p *pass) read(ctx context.Context) error {
 	if err := p.checkFirst(); err != nil {
 		return err
 	}
+	if err := p.checkHome(); err != nil {
+		return err
+	}
 	p.status.Sets = p.podSets()
 	p.warnOfDeletions()
 	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
@@ -270,7 +273,31 @@ func (p *pass) assign(ctx context.Context) error {
 	for _, note := range t.Notes {
 		p.warn("InvalidAnnotation", note)
 	}
+	p.warnOfPlacement()
 	return nil
+}
+
+// warnOfPlacement names what makes the loss of one Kubernetes cluster an outage of a stretched Kafka, or a loss of data.
+func (p *pass) warnOfPlacement() {
+	if p.input.Stretch == nil || p.kafka.Annotations[v1.AnnotationStretch] != "true" {
+		return
+	}
+	controllers := p.input.Topology.Controllers()
+	in := map[string]int{}
+	for _, n := range controllers {
+		in[n.Cluster]++
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(in)) {
+		if left := len(controllers) - in[cluster]; left <= len(controllers)/2 {
+			p.warn("QuorumTopology", fmt.Sprintf("%d of %d controllers are in cluster '%s': without it the others are no majority, and Kafka "+
+				"stops. Spread the controllers evenly over at least three clusters", in[cluster], len(controllers), p.clusterID(cluster)))
+		}
+	}
+	if rack := p.kafka.Spec.Kafka.Rack; rack != nil {
+		p.warn("StretchRack", fmt.Sprintf("Kafka spreads replicas over the values of %s (.spec.kafka.rack) and not over the Kubernetes "+
+			"clusters: where two of these have the same value, all replicas of a partition may be in one. Give each cluster values of its "+
+			"own, or leave out .spec.kafka.rack", rack.TopologyKey))
+	}
 }
 
 // mostNodes is how many nodes a Kafka can have. The largest that is measured has 300.
@@ -350,7 +377,11 @@ func (p *pass) writePools(ctx context.Context) error {
 		if pool == nil {
 			continue
 		}
-		wanted := status.Pool(pool, t, p.kafka.Name, p.input.ClusterID)
+		var lost *status.Problem
+		if a, is := p.away[p.target(pool)]; is {
+			lost = &a.Problem
+		}
+		wanted := status.Pool(pool, t, p.kafka.Name, p.input.ClusterID, lost, p.Now())
 		if equality.Semantic.DeepEqual(pool.Status, wanted) {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -48,11 +49,21 @@ func (p *pass) peers(ctx context.Context) error {
 	reach := model.ResolvePeers(p.kafka, p.input.Topology.Nodes(), p.record.Peers, found)
 	p.input.Stretch.Peers, p.input.Stretch.Names = reach.Peers, reach.Names
 	p.record.Peers = reach.Peers
+	if p.ending() {
+		p.input.Stretch.Ending = true
+		return nil
+	}
 	p.hold = reach.Hold
 	for _, waits := range reach.Waits {
 		p.log.Info("Nodes wait for addresses", "waitsFor", waits)
 	}
 	return nil
+}
+
+// ending reports whether all nodes are at home again, and the user does not want the Kafka stretched any more.
+func (p *pass) ending() bool {
+	elsewhere := slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return n.Cluster != topology.Home })
+	return p.kafka.Annotations[v1.AnnotationStretch] != "true" && !elsewhere && len(p.remembered) == 0 && len(p.away) == 0
 }
 
 // certified reports whether the certificate that a node serves is for its endpoints.

@@ -143,6 +143,7 @@ func (p *pass) nodes(ctx context.Context) error {
 	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
 		if !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node }) {
 			p.log.Info("Node is not started yet", "node", node, "waitsFor", p.input.Endpoints.Hold[node])
+			p.status.Waiting = append(p.status.Waiting, fmt.Sprintf("node %d (%s)", node, p.input.Endpoints.Hold[node]))
 		}
 	}
 	return p.finishRequests(ctx)

@@ -146,9 +146,8 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	for _, id := range left {
 		concerned[id] = true
 	}
-	// Where the Kafka has something, only the record knows.
-	lost := len(p.record.Clusters) == 0 &&
-		(controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) || p.kafka.Annotations[ownership.MarkID] != "" || len(left) > 0)
+	// Where the Kafka has something, only the record knows. Before there is one, another Kafka of this name may be anywhere.
+	lost := len(p.record.Clusters) == 0
 	var opened []*site
 	for _, m := range p.Stretching.Members() {
 		if m.Home() || !concerned[m.ID()] && !lost {
@@ -264,6 +263,9 @@ func (p *pass) checkAgent(ctx context.Context, s *site) error {
 	case problem != "":
 		p.warn("RemoteOperatorNotRunning", fmt.Sprintf("In cluster '%s': %s", s.cluster, problem))
 		p.requeueAfter(time.Minute) // nothing reports that it is there now
+	}
+	if skew := beat.Skew(p.OperatorVersion); skew != "" {
+		p.warn("OperatorVersionsDiffer", fmt.Sprintf("In cluster '%s': %s", s.cluster, skew))
 	}
 	return nil
 }
@@ -394,6 +396,10 @@ func (p *pass) release(ctx context.Context) error {
 	anchored := slices.ContainsFunc(p.sites, func(s *site) bool { return s.anchor != nil })
 	if p.kafka.Annotations[v1.AnnotationStretch] == "true" || nodes || anchored || len(p.away) > 0 {
 		return nil
+	}
+	p.status.Kafka, p.status.Now = p.kafka, p.Now()
+	if !p.input.Stretch.Ending || !status.NodesConverged(p.status) {
+		return nil // nodes that have not been restarted yet are reached at the provider's addresses
 	}
 	return p.removeFinalizer(ctx, p.kafka)
 }

@@ -427,6 +427,13 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 		To(And(HaveField("Name", "west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2}),
 			HaveField("ReadyNodes", BeNil()), HaveField("LastSeenTime", Not(BeNil()))))
 
+	poolReady := func() []v1.Condition {
+		pool := &v1.KafkaNodePool{}
+		w.get(pool, "west")
+		return pool.Status.Conditions
+	}
+	w.Expect(poolReady()).To(ConsistOf(And(HaveField("Type", "Ready"), HaveField("Status", "False"),
+		HaveField("Reason", "ConnectivityError"))))
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "ListenerNotReady")))
 
 	// Clients may still reach it, and nobody needs another certificate.
@@ -460,6 +467,7 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.members["west"].lost = false
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(poolReady()).To(BeEmpty())
 	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
 	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
 }
@@ -535,14 +543,45 @@ func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
-func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
-	w := newStretchedWorld(t)
-	// Another central cluster, with a Kafka of the same namespace and name, was here before.
+// anchorOfAnother makes what the Kafka of the same namespace and name of another central cluster has in a Kubernetes cluster.
+func (w *stretchedWorld) anchorOfAnother(cluster string) *corev1.ConfigMap {
+	w.t.Helper()
 	other := ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 3, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
-	anchor := model.Anchor(model.Input{Kafka: newKafka(), At: "east"}, map[string]string{"holder": other.Holder.String()})
+	anchor := model.Anchor(model.Input{Kafka: newKafka(), At: cluster},
+		map[string]string{"holder": other.Holder.String(), "central-cluster-id": "elsewhere"})
 	anchor.Namespace = w.namespace
 	ownership.Mark(anchor, "ConfigMap", other)
-	w.Expect(w.members["east"].Create(t.Context(), anchor)).To(Succeed())
+	w.Expect(w.members[cluster].Create(w.t.Context(), anchor)).To(Succeed())
+	return anchor
+}
+
+func TestNothingIsGeneratedWhereAKafkaOfTheSameNameHasNodes(t *testing.T) {
+	for name, cluster := range map[string]string{"in a cluster that no pool names": "west", "in the central cluster": "central"} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.anchorOfAnother(cluster)
+			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+			before := w.all()
+			w.pass()
+			w.pass()
+			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict"),
+				HaveField("Message", ContainSubstring("nothing there may be deleted"))))
+			w.Expect(w.kafka().Status.ClusterID).To(BeEmpty())
+			for id, objects := range before {
+				if id != "central" {
+					w.Expect(w.all()[id]).To(Equal(objects))
+				}
+			}
+			var secrets corev1.SecretList
+			w.Expect(w.k8s.List(t.Context(), &secrets, client.InNamespace(w.namespace))).To(Succeed())
+			w.Expect(secrets.Items).To(BeEmpty())
+		})
+	}
+}
+
+func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	anchor := w.anchorOfAnother("east")
 	before := w.all()
 	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
 	w.pass()
@@ -571,7 +610,7 @@ func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
 	before := w.all()
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"),
-		HaveField("Message", MatchRegexp(`cluster '(east|west)' holds what an earlier Kafka \S+/my-cluster left.* Delete that ConfigMap there`))))
+		HaveField("Message", MatchRegexp(`cluster '(east|west)' holds what an earlier Kafka \S+/my-cluster left.* delete that ConfigMap`))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
@@ -774,6 +813,65 @@ func TestAKafkaInOneKubernetesClusterIsStretched(t *testing.T) {
 	w.in("east", set, "my-cluster-b")
 	w.Expect(set.Spec.Pods).To(HaveLen(1))
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestNodesAreReachedWhereTheyWereUntilAllAreRestarted(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(stretchedKafka(), poolIn("central", "a", 3, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("central", "my-cluster-a-0", "controller.quorum.voters")).To(ContainSubstring("192.0.2.1"))
+	secret := &corev1.Secret{}
+	w.get(secret, "my-cluster-a-0")
+	certificate := secret.Data["my-cluster-a-0.crt"]
+	k := w.kafka()
+	delete(k.Annotations, v1.AnnotationStretch)
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "a")
+	delete(pool.Annotations, v1.AnnotationTargetCluster)
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	for range 4 {
+		w.pass() // and no pod is restarted
+	}
+	w.Expect(w.setting("central", "my-cluster-a-0", "controller.quorum.voters")).To(ContainSubstring("my-cluster-a-0.my-"))
+	w.get(&corev1.Service{}, "my-cluster-a-0-nodeport")
+	w.get(secret, "my-cluster-a-0")
+	w.Expect(secret.Data["my-cluster-a-0.crt"]).To(Equal(certificate))
+	w.Expect(w.kafka().Finalizers).To(ContainElement(v1.FinalizerStretch))
+
+	w.settle()
+	w.Expect(w.kafka().Finalizers).To(BeEmpty())
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-a-0-nodeport"}, &corev1.Service{})).
+		To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
+func TestTheStatusSaysWhichAddressNodesWaitFor(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.Stretching.Provider = liar{w.r.Stretching.Provider, nil, func(r network.Resolution) network.Resolution {
+		for id := range r.Endpoints {
+			delete(r.Endpoints, id)
+			r.Pending[id] = "Service x has no load balancer address yet"
+		}
+		return r
+	}}
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message",
+		HaveSuffix("Waiting: node 0 (Service x has no load balancer address yet)"))))
+}
+
+func TestWhatMakesTheLossOfAKubernetesClusterAnOutageIsNamed(t *testing.T) {
+	w := newStretchedWorld(t)
+	k := stretchedKafka()
+	k.Spec.Kafka.Rack = &v1.Rack{TopologyKey: "topology.kubernetes.io/zone"}
+	w.create(k, poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 2, v1.RoleController, v1.RoleBroker))
+	w.pass()
+	w.Expect(w.kafka().Status.Conditions).To(ContainElements(
+		And(HaveField("Reason", "QuorumTopology"), HaveField("Message", HavePrefix("2 of 3 controllers are in cluster 'east'"))),
+		And(HaveField("Reason", "StretchRack"), HaveField("Message", ContainSubstring("topology.kubernetes.io/zone")))))
+	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Message", HavePrefix("1 of 3 controllers"))))
 }
 
 func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {

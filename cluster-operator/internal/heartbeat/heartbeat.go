@@ -122,3 +122,12 @@ func (b Beat) Problem(version string, now time.Time) (problem string, mismatch b
 	}
 	return "", false
 }
+
+// Skew describes how the versions of two operators differ that work together, "" if they don't.
+func (b Beat) Skew(version string) string {
+	if b.Renewed.IsZero() || b.Contract != Contract || b.Version == version {
+		return ""
+	}
+	return fmt.Sprintf("the cluster-operator there has version %s, and this one has %s. They work together; bring both to the same version",
+		b.Version, version)
+}

@@ -44,3 +44,13 @@ func TestTheCentralClusterKnowsWhetherARemoteOperatorLives(t *testing.T) {
 		g.Expect(mismatch).To(Equal(c.mismatch))
 	}
 }
+
+func TestVersionsThatDifferAreTold(t *testing.T) {
+	g := NewWithT(t)
+	b := Beat{Renewed: time.Unix(1, 0), Version: "1", Contract: Contract}
+	g.Expect(b.Skew("2")).To(HavePrefix("the cluster-operator there has version 1, and this one has 2. They work together"))
+	g.Expect(b.Skew("1")).To(BeEmpty())
+	b.Contract = "0"
+	g.Expect(b.Skew("2")).To(BeEmpty(), "that they don't work together is told")
+	g.Expect(Beat{}.Skew("2")).To(BeEmpty(), "that there is none is told")
+}

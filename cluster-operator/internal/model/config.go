@@ -94,7 +94,7 @@ func (c *cluster) serverConfig(n topology.Node) properties {
 	case !n.Roles.Broker:
 	case c.spec().Rack != nil:
 		p.set("broker.rack", c.rack())
-	case c.Stretch != nil:
+	case c.stretched():
 		p.set("broker.rack", c.Stretch.id(n)) // replicas are spread over the Kubernetes clusters
 	}
 	c.configProviders(&p)
@@ -107,7 +107,7 @@ func (c *cluster) userConfig(n topology.Node) properties {
 	config := map[string]string{"socket.connection.setup.timeout.ms": "3000", "socket.connection.setup.timeout.max.ms": "10000"}
 	if n.Roles.Broker {
 		config["min.insync.replicas"] = "1"
-		if c.Stretch != nil { // consumers that name their Kubernetes cluster as client.rack read from it (KIP-392)
+		if c.stretched() { // consumers that name their Kubernetes cluster as client.rack read from it (KIP-392)
 			config["replica.selector.class"] = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 		}
 	}

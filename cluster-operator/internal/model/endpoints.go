@@ -115,7 +115,7 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 	name := ListenerNodeService(c.Kafka.Name, l, n)
 	switch l.Type {
 	case v1.ListenerInternal:
-		if c.Stretch != nil && len(c.Stretch.Peers) > 0 {
+		if c.stretched() && len(c.Stretch.Peers) > 0 {
 			return c.peer(n, portName(l), l.Port), ""
 		}
 		return Endpoint{fmt.Sprintf("%s.%s.%s.svc%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.domain(l)), l.Port}, ""
@@ -151,7 +151,7 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) 
 	namespace := c.Kafka.Namespace
 	switch l.Type {
 	case v1.ListenerInternal:
-		if c.Stretch == nil || len(c.Stretch.Peers) == 0 {
+		if !c.stretched() || len(c.Stretch.Peers) == 0 {
 			return []Endpoint{{fmt.Sprintf("%s.%s.svc%s", c.bootstrapService(), namespace, c.domain(l)), l.Port}}
 		}
 	case v1.ListenerClusterIP:

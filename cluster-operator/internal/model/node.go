@@ -242,7 +242,7 @@ type stretchInputs struct {
 }
 
 func (c *cluster) stretchInputs(n topology.Node) *stretchInputs {
-	if c.Stretch == nil {
+	if !c.stretched() {
 		return nil
 	}
 	return &stretchInputs{c.Stretch.id(n), c.Stretch.Peers[n.ID]}

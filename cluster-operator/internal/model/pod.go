@@ -54,7 +54,7 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 func (c *cluster) podAnnotations(n topology.Node) map[string]string {
 	a := copied(c.Certificates.PodAnnotations[c.podName(n)])
 	a[v1.AnnotationKafkaVersion] = c.Version
-	if c.Stretch != nil {
+	if c.stretched() {
 		a[v1.AnnotationTargetCluster] = c.Stretch.id(n)
 	}
 	var own []string

@@ -29,7 +29,7 @@ func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *podset.StrimziP
 	}
 	set.Annotations = with(set.Annotations, podset.AnnotationRolledBy, podset.RolledByRoller)
 	set.Annotations = with(set.Annotations, v1.AnnotationKafkaVersion, c.Version)
-	if c.Stretch != nil {
+	if c.stretched() {
 		set.Annotations = with(set.Annotations, v1.AnnotationTargetCluster, c.Stretch.id(topology.Node{Cluster: p.Cluster}))
 	}
 	if pool := c.Pools[p.Name]; pool != nil {

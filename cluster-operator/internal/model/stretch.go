@@ -30,7 +30,13 @@ type Stretch struct {
 	// Names are further names and addresses of nodes, for their certificates: those that nodes will advertise as soon as their certificates
 	// fit.
 	Names map[int32][]string
+	// Ending reports that all nodes are in the Kubernetes cluster of the Kafka object again, and stay there. They are made as those of a
+	// Kafka that is not stretched; those that have not been restarted yet are still reached where they were.
+	Ending bool
 }
+
+// stretched reports whether nodes are made for several Kubernetes clusters.
+func (c *cluster) stretched() bool { return c.Stretch != nil && !c.Stretch.Ending }
 
 // Peers maps nodes and names of ports to endpoints.
 type Peers map[int32]map[string]Endpoint
@@ -68,7 +74,7 @@ func PeerPorts(kafka *v1.Kafka, n topology.Node) []Port {
 
 // peer returns where other nodes and clients find a port of a node.
 func (c *cluster) peer(n topology.Node, name string, port int32) Endpoint {
-	if c.Stretch != nil {
+	if c.stretched() {
 		if e, known := c.Stretch.Peers[n.ID][name]; known {
 			return e
 		}
@@ -93,7 +99,7 @@ func (c *cluster) peerNames(n topology.Node) []string {
 // Bootstrap returns where operators find the brokers, as bootstrap.servers: the Service in one Kubernetes cluster, all brokers in several.
 func Bootstrap(in Input) []string {
 	c := &cluster{in}
-	if c.Stretch == nil || len(c.Stretch.Peers) == 0 {
+	if !c.stretched() || len(c.Stretch.Peers) == 0 {
 		return []string{fmt.Sprintf("%s.%s.svc:%d", c.bootstrapService(), c.Kafka.Namespace, ReplicationPort)}
 	}
 	var servers []string

@@ -39,7 +39,7 @@ type Input struct {
 	Sets     []*podset.StrimziPodSet
 	// SetsChanged reports that this pass changed a StrimziPodSet, so that what Sets say of nodes is over.
 	SetsChanged bool
-	// Waiting are the pods of nodes that are not ready for a reason that Kubernetes knows, with this reason.
+	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows, with the reasons.
 	Waiting []string
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
@@ -245,9 +245,14 @@ func Paused(kafka *v1.Kafka, now time.Time) v1.KafkaStatus {
 	return s
 }
 
-// Pool returns the status of a KafkaNodePool.
-func Pool(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string) v1.KafkaNodePoolStatus {
+// Pool returns the status of a KafkaNodePool. Lost is what is wrong with the Kubernetes cluster that its nodes are in; nil if nothing is.
+func Pool(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string, lost *Problem, now time.Time) v1.KafkaNodePoolStatus {
 	s := *pool.Status.DeepCopy()
+	s.Conditions = nil
+	if lost != nil {
+		s.Conditions = Stamp([]v1.Condition{{Type: v1.ConditionReady, Status: v1.ConditionFalse, Reason: lost.Reason, Message: lost.Message}},
+			pool.Status.Conditions, now)
+	}
 	s.ObservedGeneration, s.ClusterID = pool.Generation, clusterID
 	s.NodeIDs, s.Roles = nil, rolesOf(p, pool.Spec.Roles)
 	for _, n := range p.Nodes {

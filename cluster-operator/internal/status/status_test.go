@@ -71,7 +71,7 @@ func TestAPoolHasTheRolesOfItsNodes(t *testing.T) {
 		"a role is not there": {[]topology.Node{{Roles: single}}, roles{controller, broker}, roles{broker}},
 	} {
 		pool := &v1.KafkaNodePool{Spec: &v1.KafkaNodePoolSpec{Roles: c.wanted}}
-		if got := Pool(pool, topology.Pool{Nodes: c.nodes}, "c", "id").Roles; !slices.Equal(got, c.want) {
+		if got := Pool(pool, topology.Pool{Nodes: c.nodes}, "c", "id", nil, time.Time{}).Roles; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
