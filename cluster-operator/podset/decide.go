@@ -2,7 +2,6 @@ package podset
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -112,7 +111,7 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 		}
 		return
 	}
-	if isReady(pod) {
+	if core.IsReady(pod) {
 		d.Ready++
 	}
 	if !core.Outdated(pod, desired) {
@@ -187,11 +186,4 @@ func owns(set *core.StrimziPodSet, pod *corev1.Pod) bool {
 func selects(set *core.StrimziPodSet, pod *corev1.Pod) bool {
 	return set.Spec != nil && len(set.Spec.Selector.MatchLabels) > 0 &&
 		labels.SelectorFromSet(set.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels))
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady &&
-			c.Status == corev1.ConditionTrue
-	})
 }

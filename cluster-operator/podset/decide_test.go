@@ -217,7 +217,8 @@ func wrong(set *core.StrimziPodSet, listed []string, existing []corev1.Pod, d De
 		if !owns(set, pod) {
 			continue
 		}
-		if is[pod.Name] && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning && isReady(pod) && core.Revision(pod) == "r1" {
+		if is[pod.Name] && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning && core.IsReady(pod) &&
+			core.Revision(pod) == "r1" {
 			good++
 		}
 		if !is[pod.Name] {

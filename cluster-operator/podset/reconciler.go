@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
-	kafka "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 const (
@@ -85,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, reconcile.TerminalError(err)
 	}
 	var result reconcile.Result
-	if !isPaused(&set) {
+	if !set.IsPaused() {
 		result, err = r.carryOut(ctx, &set, &d)
 	}
 	if !d.CheckAt.IsZero() {
@@ -108,10 +107,6 @@ func soonest(a, b time.Duration) time.Duration {
 		return cmp.Or(a, b)
 	}
 	return min(a, b)
-}
-
-func isPaused(set *core.StrimziPodSet) bool {
-	return set.Annotations[kafka.AnnotationPauseReconciliation] == "true"
 }
 
 // carryOut does what was decided, as far as the set still says so. One pod that fails does not keep the others waiting.
@@ -157,7 +152,7 @@ func (r *Reconciler) confirm(ctx context.Context, set *core.StrimziPodSet) (bool
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(set), &live); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	return live.UID == set.UID && live.Generation == set.Generation && live.DeletionTimestamp == nil && !isPaused(&live), nil
+	return live.UID == set.UID && live.Generation == set.Generation && live.DeletionTimestamp == nil && !live.IsPaused(), nil
 }
 
 // create makes a pod. If its name is taken, by a pod that the cache does not know, the problem says by whom.

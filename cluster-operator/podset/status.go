@@ -21,7 +21,7 @@ func (r *Reconciler) report(ctx context.Context, set *core.StrimziPodSet, d *Dec
 	status.Conditions = r.conditions(set, failed)
 	if d != nil {
 		status.Pods, status.ReadyPods, status.CurrentPods = d.Pods, d.Ready, d.Current
-		if !isPaused(set) {
+		if !set.IsPaused() {
 			status.ObservedGeneration = set.Generation
 		}
 	}
@@ -52,7 +52,7 @@ func (r *Reconciler) conditions(set *core.StrimziPodSet, failed error) []kafka.C
 		}
 		add(kafka.Condition{Type: "Error", Status: "true", Reason: "Error", Message: message})
 	}
-	if isPaused(set) {
+	if set.IsPaused() {
 		add(kafka.Condition{Type: "ReconciliationPaused", Status: "True"})
 	}
 	return conditions

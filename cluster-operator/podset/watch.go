@@ -82,7 +82,9 @@ func (r *Reconciler) setsOf(ctx context.Context, pod client.Object) []reconcile.
 
 // pauseChanged lets the updates through by which a set is paused or resumed.
 func pauseChanged() predicate.Predicate {
-	paused := func(o client.Object) bool { return o.GetAnnotations()[kafka.AnnotationPauseReconciliation] == "true" }
+	paused := func(o client.Object) bool {
+		return kafka.IsTrue(o.GetAnnotations(), kafka.AnnotationPauseReconciliation)
+	}
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
@@ -99,7 +101,7 @@ func podChanged() predicate.Predicate {
 			return true
 		}
 		return a.UID != b.UID || !a.DeletionTimestamp.Equal(b.DeletionTimestamp) || a.Status.Phase != b.Status.Phase ||
-			isReady(a) != isReady(b) ||
+			core.IsReady(a) != core.IsReady(b) ||
 			core.Outdated(a, b) || !maps.Equal(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 	}}
 }

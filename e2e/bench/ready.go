@@ -168,19 +168,13 @@ func byHand(ctx context.Context, namespace string, machines ...machine) (took ti
 	for _, m := range machines {
 		err := until(ctx, "the pods are ready", func() (bool, error) {
 			pods, _, err := m.nodes(ctx, namespace)
-			return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !isReady(pod) }), err
+			return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !podset.IsReady(&pod) }), err
 		})
 		if err != nil {
 			return 0, err
 		}
 	}
 	return time.Since(began), nil
-}
-
-func isReady(pod corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // nodes returns the pods of the namespace's Kafka, and how many volumes it has.

@@ -95,7 +95,7 @@ func (m machine) restart(ctx context.Context, r *Report, namespace string) error
 			return false, err
 		}
 		for i := range pods {
-			if old[pods[i].UID] || !isReady(pods[i]) {
+			if old[pods[i].UID] || !podset.IsReady(&pods[i]) {
 				continue
 			}
 			if !seen[pods[i].UID] {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,9 +93,7 @@ func (k *cluster) pods(g Gomega) []corev1.Pod {
 func (k *cluster) readyPods(g Gomega) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, pod := range k.pods(g) {
-		if pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		}) {
+		if pod.DeletionTimestamp == nil && podset.IsReady(&pod) {
 			uids[pod.Name] = pod.UID
 		}
 	}

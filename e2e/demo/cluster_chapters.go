@@ -196,10 +196,8 @@ func (o *onNodes) pods(ctx context.Context) (map[string]node, error) {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		state := "starting"
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-				state = ready
-			}
+		if podset.IsReady(pod) {
+			state = ready
 		}
 		if pod.DeletionTimestamp != nil {
 			state = "stopping"

@@ -169,7 +169,7 @@ func (k *kubelet) tell(ctx context.Context, pod *corev1.Pod, is bool, state core
 	if is {
 		condition.Status = corev1.ConditionTrue
 	}
-	if is != isReady(pod) || len(status.Conditions) == 0 {
+	if is != podset.IsReady(pod) || len(status.Conditions) == 0 {
 		status.Conditions = []corev1.PodCondition{condition}
 	}
 	status.ContainerStatuses = []corev1.ContainerStatus{{Name: kafkaContainer, Image: "kafka", ImageID: "kafka", Ready: is, State: state}}

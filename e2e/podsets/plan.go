@@ -64,7 +64,7 @@ func (p *plan) want(set *podset.StrimziPodSet, desired, pod *corev1.Pod) {
 	if ended && pod.DeletionTimestamp == nil {
 		p.remove = append(p.remove, *pod)
 	}
-	if isReady(pod) {
+	if podset.IsReady(pod) {
 		p.ready++
 	}
 	if !podset.Outdated(pod, desired) {
@@ -105,11 +105,4 @@ func ownerReference(set *podset.StrimziPodSet) metav1.OwnerReference {
 		APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true),
 		BlockOwnerDeletion: new(false),
 	}
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady &&
-			c.Status == corev1.ConditionTrue
-	})
 }

@@ -242,7 +242,5 @@ func (k *kafkaCluster) logs() string {
 }
 
 func podReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	return pod.DeletionTimestamp == nil && podset.IsReady(pod)
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,9 +71,7 @@ func readyPods(g Gomega) map[string]types.UID {
 		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
 			client.HasLabels{podset.LabelPoolName})).To(Succeed())
 		for _, pod := range pods.Items {
-			if pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-			}) {
+			if pod.DeletionTimestamp == nil && podset.IsReady(&pod) {
 				uids[pod.Name] = pod.UID
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
@@ -20,7 +21,7 @@ func isNode(pod *corev1.Pod) bool { return roles(pod) != roller.Roles{} }
 
 // manual reports whether somebody asks for a restart.
 func manual(annotations map[string]string) bool {
-	return annotations[podset.AnnotationManualRollingUpdate] == "true"
+	return v1.IsTrue(annotations, podset.AnnotationManualRollingUpdate)
 }
 
 // hold is who wants the pod to be left alone, and why. Any value but "false" and none is a wish: what is misspelt must not restart

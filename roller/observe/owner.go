@@ -2,7 +2,6 @@ package observe
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +32,7 @@ func idle(set *podset.StrimziPodSet) string {
 	switch {
 	case set.DeletionTimestamp != nil:
 		return "StrimziPodSet " + set.Name + " is being deleted"
-	case strings.EqualFold(set.Annotations[v1.AnnotationPauseReconciliation], "true"):
+	case set.IsPaused():
 		return "StrimziPodSet " + set.Name + " is annotated with " + v1.AnnotationPauseReconciliation + ", so that its pods are not made anew"
 	case strimzis(set):
 		return "StrimziPodSet " + set.Name +

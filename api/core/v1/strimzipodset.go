@@ -3,9 +3,12 @@ package v1
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // DesiredPods are the pods of the spec. The error names the first one that is none.
@@ -37,6 +40,18 @@ func (s *StrimziPodSet) DesiredPod(name string) (*corev1.Pod, error) {
 		}
 	}
 	return nil, nil
+}
+
+// IsPaused reports whether the user has paused the set: its pods are not made, and not deleted.
+func (s *StrimziPodSet) IsPaused() bool {
+	return v1.IsTrue(s.Annotations, v1.AnnotationPauseReconciliation)
+}
+
+// IsReady reports whether the pod's condition Ready is true.
+func IsReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // Revision is what a pod was made from, or should be made from; empty if nobody said so.

@@ -100,3 +100,12 @@ func TestScheme(t *testing.T) {
 		}
 	}
 }
+
+func TestPause(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "True": true, "TRUE": true, "false": false, "yes": false, "": false} {
+		set := &v1.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"strimzi.io/pause-reconciliation": value}}}
+		if got := set.IsPaused(); got != want {
+			t.Errorf("pause-reconciliation: %q: got %v, want %v", value, got, want)
+		}
+	}
+}

@@ -1,7 +1,5 @@
 package v1
 
-import "strings"
-
 // TopicName is the topic's name in Kafka: spec.topicName if there is one, else the name of the resource. An empty
 // spec.topicName is taken as written, as Strimzi does: Kafka refuses it, which is better than silently
 // managing a topic of another name.
@@ -21,7 +19,7 @@ func (t *KafkaTopic) IsManaged() bool {
 	return t.Spec == nil || t.Spec.Managed == nil || *t.Spec.Managed
 }
 
-// IsPaused reports whether the user has paused reconciliation. Case does not matter, as in Strimzi, which parses a boolean.
+// IsPaused reports whether the user has paused reconciliation.
 func (t *KafkaTopic) IsPaused() bool {
-	return strings.EqualFold(t.Annotations[AnnotationPauseReconciliation], "true")
+	return IsTrue(t.Annotations, AnnotationPauseReconciliation)
 }

@@ -17,10 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -124,8 +122,7 @@ func (h *history) comeUp() {
 	h.emptyAll()
 	for last := int64(-1); last != h.k8s.server.version; {
 		last = h.k8s.server.version
-		request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: kafkaKey.Name}}
-		_, _ = h.r.Reconcile(h.t.Context(), request) // what it refuses is in the status
+		h.passOver(kafkaKey.Name)
 		h.runPods(h.k8s.server, 100)
 		for _, key := range sortedKeys(h.k8s.server.objects) {
 			switch o := copied(h.object(key)).(type) {
@@ -144,6 +141,14 @@ func (h *history) comeUp() {
 	}
 }
 
+// withoutTimes returns a status after it removed the times from its conditions.
+func withoutTimes(status any, conditions []v1.Condition) any {
+	for i := range conditions {
+		conditions[i].LastTransitionTime = ""
+	}
+	return status
+}
+
 func (h *history) object(key facts.Key) client.Object { return h.k8s.server.objects[key].object() }
 
 // visible is what a user sees of what the operator makes and says. What the operator notes for itself, or when, is left out.
@@ -155,16 +160,10 @@ func (h *history) visible() map[string]string {
 		switch o := copied(o.Object).(type) {
 		case *v1.Kafka:
 			o.Status.ObservedGeneration = 0
-			for i := range o.Status.Conditions {
-				o.Status.Conditions[i].LastTransitionTime = ""
-			}
-			content = o.Status
+			content = withoutTimes(o.Status, o.Status.Conditions)
 		case *v1.KafkaNodePool:
 			o.Status.ObservedGeneration = 0
-			for i := range o.Status.Conditions {
-				o.Status.Conditions[i].LastTransitionTime = ""
-			}
-			content = o.Status
+			content = withoutTimes(o.Status, o.Status.Conditions)
 		case *podset.StrimziPodSet:
 			for _, pod := range h.podsOf(o) {
 				delete(pod.Annotations, model.AnnotationInputs)

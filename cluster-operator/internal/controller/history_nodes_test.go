@@ -290,16 +290,10 @@ func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client
 		}
 		from.Resources, to.Resources = corev1.VolumeResourceRequirements{}, corev1.VolumeResourceRequirements{}
 		from.VolumeAttributesClassName, to.VolumeAttributesClassName = nil, nil
-		if !equalJSON(from, to) {
+		if jsonText(from) != jsonText(to) {
 			h.failf("the claim of volume %s is to change from %v to %v, which the API server refuses", key.Name, from, to)
 		}
 	}
-}
-
-func equalJSON(a, b any) bool {
-	x, _ := json.Marshal(a)
-	y, _ := json.Marshal(b)
-	return string(x) == string(y)
 }
 
 // judgeMounts checks that each volume that a broker loses is empty, by what is true of it now.

@@ -481,7 +481,7 @@ func (h *history) play(steps int) {
 	h.settle()
 }
 
-// neighbour is a pod with the label of the Kafka that is no node of it.
+// neighbour is a pod with the label of the Kafka that is not one of its nodes.
 func neighbour(kind, component, suffix string) *corev1.Pod {
 	name := "my-cluster-" + component
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name + "-" + suffix,

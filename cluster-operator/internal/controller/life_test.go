@@ -279,7 +279,7 @@ func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
 	w.reconcile()
 	before := w.pods("pool")
 	w.get(k, "my-cluster")
-	k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"}
+	k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "True"}
 	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.reconcile()

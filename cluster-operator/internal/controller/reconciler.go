@@ -99,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		failure := &status.Problem{Reason: missing.Reason, Message: missing.Message, Stalled: true}
 		return reconcile.Result{}, r.writeStatus(ctx, kafka, status.Of(status.Input{Kafka: kafka, Failure: failure, Now: r.Now()}))
 	}
-	if kafka.Annotations[v1.AnnotationPauseReconciliation] == "true" {
+	if v1.IsTrue(kafka.Annotations, v1.AnnotationPauseReconciliation) {
 		return r.pause(ctx, kafka)
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
@@ -139,7 +139,7 @@ func (p *pass) report(took time.Duration) {
 		figures.NotReady = max(figures.NotReady, 0)
 	}
 	p.Metrics.Observe(name, figures)
-	problems := p.status.Warnings
+	problems := slices.Clone(p.status.Warnings)
 	if f := p.status.Failure; f != nil {
 		problems = append(problems, *f)
 	}
@@ -151,7 +151,7 @@ func (p *pass) report(took time.Duration) {
 	}
 }
 
-// wasReady reports whether a Kafka was as its user wants it, as its status says.
+// wasReady reports whether a Kafka was Ready, by its status.
 func wasReady(kafka *v1.Kafka) bool {
 	return kafka.Status.ObservedGeneration == kafka.Generation && slices.ContainsFunc(kafka.Status.Conditions,
 		func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue })
@@ -186,6 +186,9 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), p.figures)
 	if err := r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now())); err != nil {
 		return reconcile.Result{}, err
+	}
+	if unread != nil {
+		p.log.Info("Nodes are not held in a Kubernetes cluster that could not be read", "error", unread.Error())
 	}
 	if unread != nil || len(p.away) > 0 {
 		return reconcile.Result{RequeueAfter: pausedRetry}, nil

@@ -173,8 +173,8 @@ func (p *pass) pods() []*corev1.Pod {
 // nodePods returns the pods of nodes: those that run, and those that StrimziPodSets list.
 func (p *pass) nodePods() []*corev1.Pod {
 	pods := slices.DeleteFunc(p.pods(), func(pod *corev1.Pod) bool {
-		listed := slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Pod.Name == pod.Name })
-		return !listed && pod.Labels[podset.LabelName] != p.kafka.Name+"-kafka"
+		return pod.Labels[podset.LabelName] != p.kafka.Name+"-kafka" &&
+			!slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Pod.Name == pod.Name })
 	})
 	for _, l := range p.listed {
 		pods = append(pods, l.Pod)

@@ -230,13 +230,13 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 }
 
 // forced reports whether the user lets brokers go whatever they hold.
-func (p *pass) forced() bool { return p.kafka.Annotations[v1.AnnotationSkipScaleDownCheck] == "true" }
+func (p *pass) forced() bool { return v1.IsTrue(p.kafka.Annotations, v1.AnnotationSkipScaleDownCheck) }
 
 // restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume
 // needed.
 func (p *pass) restartedAt(l facts.ListedPod) string {
 	// The running pod's uid makes one request one restart, however often the pass is repeated.
-	if running := p.pod(l.Node); running != nil && (l.Set.Annotations[podset.AnnotationManualRollingUpdate] == "true" ||
+	if running := p.pod(l.Node); running != nil && (v1.IsTrue(l.Set.Annotations, podset.AnnotationManualRollingUpdate) ||
 		p.resizeWaits(l.Node, running)) {
 		return string(running.UID)
 	}
@@ -251,7 +251,7 @@ func (p *pass) finishRequests(ctx context.Context) error {
 
 func (s *site) finishRequests(ctx context.Context) error {
 	for _, set := range s.facts.PodSets() {
-		requested := set.Annotations[podset.AnnotationManualRollingUpdate] == "true"
+		requested := v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate)
 		held := set.Annotations[podset.AnnotationHold] == model.HoldPaused
 		if !requested && !held {
 			continue

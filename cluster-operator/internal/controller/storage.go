@@ -131,9 +131,7 @@ func (p *pass) current(l facts.ListedPod) bool {
 		return false
 	}
 	pod := s.facts.Pods[l.Pod.Name]
-	return pod.DeletionTimestamp == nil && pod.Annotations[podset.AnnotationRevision] == l.Pod.Annotations[podset.AnnotationRevision] &&
-		slices.ContainsFunc(pod.Status.Conditions,
-			func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+	return pod.DeletionTimestamp == nil && podset.IsReady(pod) && !podset.Outdated(pod, l.Pod)
 }
 
 // volumeInUse returns why a volume can't be taken from a broker yet, "" if it can.
@@ -181,7 +179,7 @@ func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 // warnOfDeletions says what to do instead of an annotation that is not carried out: to delete data without a look at its other replicas.
 func (p *pass) warnOfDeletions() {
 	for _, pod := range p.pods() {
-		if pod.Annotations[v1.AnnotationDeletePodAndPVC] == "true" {
+		if v1.IsTrue(pod.Annotations, v1.AnnotationDeletePodAndPVC) {
 			p.warn(v1.ReasonUnsupportedField,
 				fmt.Sprintf("Pod %s has the annotation %s, which is not supported and has no effect: make sure that other brokers have "+
 					"replicas of its partitions, then delete its PersistentVolumeClaims and the pod", pod.Name, v1.AnnotationDeletePodAndPVC))

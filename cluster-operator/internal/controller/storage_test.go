@@ -136,7 +136,7 @@ func TestAVolumeThatMustGoGoesByAnnotation(t *testing.T) {
 	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("cordoned"), "Kafka did not say that it can")
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
-	k.Annotations = map[string]string{v1.AnnotationSkipScaleDownCheck: "true"}
+	k.Annotations = map[string]string{v1.AnnotationSkipScaleDownCheck: "True"}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.reconcile()
 	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("data-1"))

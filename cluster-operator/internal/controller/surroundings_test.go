@@ -28,6 +28,7 @@ func change[T client.Object](h *history, o T, name string, edit func(T)) {
 	h.must(h.k8s.Update(h.t.Context(), o))
 }
 
+// passOver reconciles a Kafka once. What the operator refuses is in the status.
 func (h *history) passOver(name string) {
 	h.t.Helper()
 	_, _ = h.r.Reconcile(h.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: name}})

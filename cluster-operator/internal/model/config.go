@@ -160,11 +160,11 @@ func (c *cluster) nodeHost(n topology.Node) string {
 
 func (c *cluster) logDirs(p *properties, n topology.Node) {
 	var dirs []string
-	metadata := ""
+	metadata, log := "", MetadataVolume(c.Pools[n.Pool].Spec.Storage)
 	for _, v := range c.volumes(n.Pool) {
 		dir := logDir(v.name(), n.ID)
 		dirs = append(dirs, dir)
-		if v.id() == MetadataVolume(c.Pools[n.Pool].Spec.Storage) {
+		if v.id() == log {
 			metadata = dir
 		}
 	}

@@ -92,7 +92,7 @@ func TestWhereTheMetadataLogIs(t *testing.T) {
 		"the lowest id":                                {jbod(claimed(2, "1Gi"), claimed(1, "1Gi")), 1},
 		"the volume that says so":                      {jbod(claimed(1, "1Gi"), shared(claimed(2, "1Gi"))), 2},
 		"not on a volume that goes with its pod":       {jbod(passing(0), claimed(1, "1Gi")), 1},
-		"on one that goes with its pod, if it says so": {jbod(shared(passing(0)), claimed(1, "1Gi")), 0},
+		"on an ephemeral one that is marked as shared": {jbod(shared(passing(0)), claimed(1, "1Gi")), 0},
 		"all go with their pod":                        {jbod(passing(3), passing(2)), 2},
 		"one volume":                                   {v1.Storage{Type: v1.StoragePersistentClaim}, 0},
 		"no volumes":                                   {jbod(), -1},

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // authority is a CA as its two Secrets hold it.
@@ -216,5 +218,5 @@ func isRetained(entry string) bool {
 }
 
 func (a *authority) forced(secret *corev1.Secret, annotation string) bool {
-	return secret != nil && secret.Annotations[annotation] == "true"
+	return secret != nil && v1.IsTrue(secret.Annotations, annotation)
 }

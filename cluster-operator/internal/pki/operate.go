@@ -13,6 +13,7 @@ import (
 	"time"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // settleGenerations gives a CA the generations that its Secrets do not say: those that the nodes know, or the next ones where nodes may
@@ -171,7 +172,7 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 // annotateDistrust keeps account of keys that a user asked to replace: their reason may be that the old key leaked, so that the nodes that
 // still trust it are restarted once more.
 func (a *authority) annotateDistrust(annotations map[string]string, settled bool) {
-	if a.operation == ReplaceKey && annotations[AnnotationForceReplace] == "true" {
+	if a.operation == ReplaceKey && v1.IsTrue(annotations, AnnotationForceReplace) {
 		delete(annotations, AnnotationForceReplace)
 		if a.kind.subject == clusterSubject {
 			annotations[AnnotationDistrustPending] = "true"

@@ -110,7 +110,7 @@ func Of(in Input) v1.KafkaStatus {
 // Converged reports whether the Kafka is as its user wants it.
 func Converged(in Input) bool { return readiness(in).Status == v1.ConditionTrue }
 
-// NodesConverged reports whether all nodes are as they should be, whatever the topic operator is.
+// NodesConverged reports whether all nodes are as they should be. The topic operator does not count.
 func NodesConverged(in Input) bool {
 	in.TopicOperatorNotReady = false
 	return Converged(in)
@@ -187,7 +187,7 @@ func WaitsFor(pod *corev1.Pod) string {
 
 // SetWaitsFor returns why the pods of a StrimziPodSet are not made, "" if they are or its controller does not say so.
 func SetWaitsFor(set *podset.StrimziPodSet) string {
-	if set.Annotations[v1.AnnotationPauseReconciliation] == "true" {
+	if set.IsPaused() {
 		return "it is annotated with " + v1.AnnotationPauseReconciliation
 	}
 	for _, c := range set.Status.Conditions {

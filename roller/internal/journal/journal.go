@@ -71,7 +71,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 		}
 	}
 	j.seen = stored
-	if stored.Annotations[v1.AnnotationPauseReconciliation] == "true" {
+	if v1.IsTrue(stored.Annotations, v1.AnnotationPauseReconciliation) {
 		paused = fmt.Sprintf("ConfigMap %s/%s is annotated with %s", j.namespace, j.Name(), v1.AnnotationPauseReconciliation)
 	}
 	return p, paused, nil

@@ -19,7 +19,7 @@ import (
 // create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is decided again.
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
-	if !ownership.HasFinalizer(p.kt) && r.memory.wasRefused(p.kt.UID) {
+	if !ownership.HasFinalizer(p.kt) && r.memory.noted(r.memory.refused, p.kt.UID) {
 		// Kafka refused it the last time. An object gets no finalizer for a topic that there will not be.
 		if err := r.kafka.Validate(ctx, wanted); err != nil && !kafka.IsExists(err) {
 			return r.failed(p, nil, err), nil
@@ -61,8 +61,8 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
 	v := r.failed(p, nil, err)
 	s := p.kt.Status
-	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.hasSetFinalizer(p.kt.UID) {
-		r.memory.creationRefused(p.kt.UID)
+	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.noted(r.memory.guarded, p.kt.UID) {
+		r.memory.note(r.memory.refused, p.kt.UID)
 		return v, r.removeFinalizer(ctx, p)
 	}
 	return v, nil

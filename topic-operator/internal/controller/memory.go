@@ -179,35 +179,19 @@ func (m *memory) isOld(c creation) bool {
 	return c.stored && age >= 10*settle || age >= longMemory
 }
 
-// finalizerSet remembers that this operator set the finalizer of the object.
-func (m *memory) finalizerSet(object types.UID) {
+// note adds an object to one of the maps: guarded or refused.
+func (m *memory) note(in map[types.UID]time.Time, object types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
-	m.guarded[object] = m.now()
+	in[object] = m.now()
 }
 
-// hasSetFinalizer reports whether this operator set the finalizer of the object.
-func (m *memory) hasSetFinalizer(object types.UID) bool {
+// noted reports whether an object is in one of the maps: guarded or refused.
+func (m *memory) noted(in map[types.UID]time.Time, object types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, ok := m.guarded[object]
-	return ok
-}
-
-// creationRefused remembers that Kafka refused a topic to the object, so that its finalizer goes.
-func (m *memory) creationRefused(object types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sweep()
-	m.refused[object] = m.now()
-}
-
-// wasRefused reports whether Kafka refused a topic to the object the last time.
-func (m *memory) wasRefused(object types.UID) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, ok := m.refused[object]
+	_, ok := in[object]
 	return ok
 }
 
