@@ -85,6 +85,14 @@ func (p *pass) clusterID(cluster string) string {
 	return cluster
 }
 
+// clusterOf returns the Kubernetes cluster that users name by an id.
+func (p *pass) clusterOf(id string) string {
+	if id == p.Stretching.Central {
+		return topology.Home
+	}
+	return id
+}
+
 // request is what the provider is asked.
 func (p *pass) request(ctx context.Context) network.Request {
 	r := network.Request{
@@ -144,6 +152,9 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 					o.Object.GetName(), o.Cluster)
 			}
 		}
+	}
+	if err := p.rememberPlanned(ctx, planned); err != nil {
+		return nil, err
 	}
 	observed, err := p.carryOut(ctx, planned, info)
 	if err != nil {

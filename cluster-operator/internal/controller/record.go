@@ -21,6 +21,8 @@ type record struct {
 	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
 	Peers    model.Peers `json:"peers"`
 	Provider string      `json:"provider"`
+	// Planned is what the provider planned of kinds that the operator itself does not make.
+	Planned []planned `json:"planned,omitempty"`
 	// Owner and Epoch are those under which the Kafka owns objects there: the annotations of the Kafka object may be lost.
 	Owner string `json:"owner,omitempty"`
 	Epoch int64  `json:"epoch,omitempty"`
@@ -82,6 +84,11 @@ func (p *pass) writeRecord(ctx context.Context) error {
 		}
 		if s.cluster != topology.Home && (len(r.Nodes) > 0 || len(r.Volumes) > 0 || p.hosts(s.cluster) || s.anchor != nil) {
 			next.Clusters[s.cluster] = r
+		}
+	}
+	for _, o := range p.record.Planned {
+		if _, known := next.Clusters[o.Cluster]; known || o.Cluster == topology.Home {
+			next.Planned = append(next.Planned, o) // elsewhere it goes with the anchor
 		}
 	}
 	p.record = next

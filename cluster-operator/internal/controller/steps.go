@@ -327,7 +327,12 @@ func (p *pass) prune(ctx context.Context) error {
 	if p.input.Stretch != nil && !p.planned {
 		return nil // what looks unwanted may be what nodes are reached by
 	}
-	return p.each(func(s *site) error { return p.pruneSite(ctx, s) })
+	return p.each(func(s *site) error {
+		if err := p.pruneSite(ctx, s); err != nil || p.input.Stretch == nil {
+			return err
+		}
+		return p.prunePlanned(ctx, s)
+	})
 }
 
 func (p *pass) pruneSite(ctx context.Context, s *site) error {

@@ -154,12 +154,12 @@ func (p *pass) openAll(ctx context.Context) []*site {
 			continue
 		}
 		delete(concerned, m.ID())
+		p.warnOfCredentials(m)
 		s, err := p.open(ctx, m)
 		if err != nil {
 			p.lose(m.ID(), m.Status(), err)
 			continue
 		}
-		p.warnOfCredentials(m)
 		opened = append(opened, s)
 	}
 	for id := range p.record.Clusters {
@@ -193,15 +193,26 @@ func (p *pass) leftIn(ctx context.Context) []string {
 	return ids
 }
 
-// credentialsNotice is how long before the credentials for a Kubernetes cluster end its Kafkas warn of it.
-const credentialsNotice = 7 * 24 * time.Hour
+// credentialsNotice is how long before the credentials for a Kubernetes cluster end its Kafkas warn of it, and lastCredentialsNotice how
+// long before they warn again.
+const (
+	credentialsNotice     = 7 * 24 * time.Hour
+	lastCredentialsNotice = 24 * time.Hour
+)
 
 // warnOfCredentials warns before the credentials for a Kubernetes cluster end, and of what is odd about them.
 func (p *pass) warnOfCredentials(m Member) {
 	s := m.Status()
 	if at := s.CredentialsExpire; !at.IsZero() && at.Sub(p.Now()) < credentialsNotice {
-		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' end at %s: put a kubeconfig with new ones into its Secret",
-			m.ID(), at.UTC().Format(time.RFC3339)))
+		end := "end"
+		switch left := at.Sub(p.Now()); {
+		case left <= 0:
+			end = "ended"
+		case left < lastCredentialsNotice:
+			end = "end within 24 hours,"
+		}
+		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' %s at %s: put a kubeconfig with new ones into its Secret",
+			m.ID(), end, at.UTC().Format(time.RFC3339)))
 	}
 	if s.State == clusters.Connected && s.Reason != "" { // with credentials that were replaced by some that do not do
 		p.warn(string(clusters.ReasonCredentialsRefused), fmt.Sprintf("cluster '%s': %s", m.ID(), s.Message))
@@ -392,6 +403,11 @@ func (p *pass) release(ctx context.Context) error {
 	if err := p.writeRecord(ctx); err != nil {
 		return err
 	}
+	return p.unstretch(ctx)
+}
+
+// unstretch takes the finalizer off a Kafka that is in one Kubernetes cluster again, with what the provider planned.
+func (p *pass) unstretch(ctx context.Context) error {
 	nodes := slices.ContainsFunc(slices.Collect(maps.Values(p.record.Clusters)), func(r recorded) bool { return len(r.Nodes) > 0 })
 	anchored := slices.ContainsFunc(p.sites, func(s *site) bool { return s.anchor != nil })
 	if p.kafka.Annotations[v1.AnnotationStretch] == "true" || nodes || anchored || len(p.away) > 0 {
@@ -400,6 +416,9 @@ func (p *pass) release(ctx context.Context) error {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	if !p.input.Stretch.Ending || !status.NodesConverged(p.status) {
 		return nil // nodes that have not been restarted yet are reached at the provider's addresses
+	}
+	if err := p.deletePlanned(ctx, p.home(), func(planned) bool { return false }); err != nil {
+		return err
 	}
 	return p.removeFinalizer(ctx, p.kafka)
 }

@@ -33,7 +33,6 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
@@ -227,6 +226,20 @@ func (w *stretchedWorld) form(listeners ...v1.Listener) {
 	}
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// unstretch asks for a Kafka in one Kubernetes cluster, of which all pools are in the central one.
+func (w *stretchedWorld) unstretch(pools ...string) {
+	w.t.Helper()
+	k := w.kafka()
+	delete(k.Annotations, v1.AnnotationStretch)
+	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
+	for _, name := range pools {
+		pool := &v1.KafkaNodePool{}
+		w.get(pool, name)
+		delete(pool.Annotations, v1.AnnotationTargetCluster)
+		w.Expect(w.k8s.Update(w.t.Context(), pool)).To(Succeed())
+	}
 }
 
 // settle lets pods follow their sets, and reconciles until nothing changes any more.
@@ -683,69 +696,6 @@ func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
 
-// liar is a provider that answers something else.
-type liar struct {
-	network.Provider
-	plan    func([]network.Object) []network.Object
-	resolve func(network.Resolution) network.Resolution
-}
-
-func (l liar) Plan(ctx context.Context, r network.Request) ([]network.Object, error) {
-	o, err := l.Provider.Plan(ctx, r)
-	if l.plan != nil {
-		o = l.plan(o)
-	}
-	return o, err
-}
-
-func (l liar) Resolve(ctx context.Context, r network.Request, observed []network.Object) (network.Resolution, error) {
-	found, err := l.Provider.Resolve(ctx, r, observed)
-	if l.resolve != nil {
-		found = l.resolve(found)
-	}
-	return found, err
-}
-
-func TestAProviderThatLiesChangesNothing(t *testing.T) {
-	w := newStretchedWorld(t)
-	w.form()
-	before, honest := w.all(), w.r.Stretching.Provider
-	planned := func(apiVersion, kind, name string) network.Object {
-		o := network.Object{Cluster: "east"}
-		o.Object.SetAPIVersion(apiVersion)
-		o.Object.SetKind(kind)
-		o.Object.SetName(name)
-		return o
-	}
-	for what, l := range map[string]liar{
-		"a provider does not plan /v1, Kind=Secret": {plan: func(o []network.Object) []network.Object {
-			return append(o, planned("v1", "Secret", "my-cluster-cluster-ca-cert"))
-		}},
-		"which the operator makes itself": {plan: func(o []network.Object) []network.Object {
-			return append(o, planned("v1", "Service", "my-cluster-kafka-brokers"))
-		}},
-		"is not a DNS name or an IP address": {resolve: func(r network.Resolution) network.Resolution {
-			for _, at := range r.Endpoints {
-				for name := range at {
-					at[name] = network.Endpoint{Host: "x\nsuper.users=User:ANONYMOUS", Port: 1}
-				}
-			}
-			return r
-		}},
-	} {
-		l.Provider = honest
-		w.r.Stretching.Provider = l
-		w.pass()
-		w.Expect(w.kafka().Status.Conditions).
-			To(ContainElement(And(HaveField("Reason", "NetworkProviderFailed"), HaveField("Message", ContainSubstring(what)))))
-		w.Expect(w.all()["east"]).To(Equal(before["east"]), what)
-		w.Expect(w.all()["west"]).To(Equal(before["west"]), what)
-	}
-	w.r.Stretching.Provider = honest
-	w.pass()
-	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
-}
-
 func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
@@ -824,13 +774,7 @@ func TestNodesAreReachedWhereTheyWereUntilAllAreRestarted(t *testing.T) {
 	secret := &corev1.Secret{}
 	w.get(secret, "my-cluster-a-0")
 	certificate := secret.Data["my-cluster-a-0.crt"]
-	k := w.kafka()
-	delete(k.Annotations, v1.AnnotationStretch)
-	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	pool := &v1.KafkaNodePool{}
-	w.get(pool, "a")
-	delete(pool.Annotations, v1.AnnotationTargetCluster)
-	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.unstretch("a")
 	for range 4 {
 		w.pass() // and no pod is restarted
 	}
@@ -845,21 +789,6 @@ func TestNodesAreReachedWhereTheyWereUntilAllAreRestarted(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-a-0-nodeport"}, &corev1.Service{})).
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
-}
-
-func TestTheStatusSaysWhichAddressNodesWaitFor(t *testing.T) {
-	w := newStretchedWorld(t)
-	w.r.Stretching.Provider = liar{w.r.Stretching.Provider, nil, func(r network.Resolution) network.Resolution {
-		for id := range r.Endpoints {
-			delete(r.Endpoints, id)
-			r.Pending[id] = "Service x has no load balancer address yet"
-		}
-		return r
-	}}
-	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController))
-	w.settle()
-	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message",
-		HaveSuffix("Waiting: node 0 (Service x has no load balancer address yet)"))))
 }
 
 func TestWhatMakesTheLossOfAKubernetesClusterAnOutageIsNamed(t *testing.T) {
@@ -891,12 +820,7 @@ func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {
 	w.settle()
 	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})).
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
-	k := w.kafka()
-	delete(k.Annotations, v1.AnnotationStretch)
-	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	w.get(pool, "a")
-	delete(pool.Annotations, v1.AnnotationTargetCluster)
-	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.unstretch("a")
 	w.settle()
 	w.Expect(w.kafka().Finalizers).To(BeEmpty())
 	w.Expect(w.ready()).To(HaveField("Status", "True"))

@@ -65,6 +65,9 @@ func Kinds() []client.Object {
 	}
 }
 
+// Generated reports whether the operator makes objects of a kind, so that Read reads them.
+func Generated(kind string) bool { return generated()[kind] != nil }
+
 // of selects what belongs to a Kafka.
 func of(kafka client.ObjectKey) []client.ListOption {
 	return []client.ListOption{client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name}}

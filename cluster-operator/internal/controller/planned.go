@@ -1,0 +1,99 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+// planned names an object that the network provider planned, of a kind that the operator itself does not make, such as a ServiceExport.
+// Objects of such kinds are not listed in each pass: the record says which ones there are.
+type planned struct {
+	Cluster    string `json:"cluster,omitempty"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+}
+
+func (o planned) key() facts.Key { return facts.Key{Kind: o.Kind, Name: o.Name} }
+
+// rememberPlanned writes into the record what the provider plans, before any of it is made.
+func (p *pass) rememberPlanned(ctx context.Context, objects []network.Object) error {
+	for _, o := range objects {
+		object := planned{p.clusterOf(o.Cluster), o.Object.GetAPIVersion(), o.Object.GetKind(), o.Object.GetName()}
+		if facts.Generated(object.Kind) {
+			continue
+		}
+		p.record.Planned = slices.DeleteFunc(p.record.Planned, func(r planned) bool { // of another version
+			return r.Cluster == object.Cluster && r.key() == object.key() && group(r) == group(object)
+		})
+		p.record.Planned = append(p.record.Planned, object)
+	}
+	slices.SortFunc(p.record.Planned, func(a, b planned) int { return slices.Compare(a.sortKey(), b.sortKey()) })
+	return p.writeRecord(ctx)
+}
+
+func (o planned) sortKey() []string { return []string{o.Cluster, o.Kind, o.Name, o.APIVersion} }
+
+func group(o planned) string {
+	version, _ := schema.ParseGroupVersion(o.APIVersion)
+	return version.Group
+}
+
+// prunePlanned deletes what the provider planned in a Kubernetes cluster in an earlier pass and does not plan any more. What can't be told
+// from the API versions that are known of the cluster is left.
+func (p *pass) prunePlanned(ctx context.Context, s *site) error {
+	if len(p.apiVersions(ctx, s.cluster)) == 0 {
+		return nil // the provider may have planned less for lack of them
+	}
+	return p.deletePlanned(ctx, s, func(o planned) bool { return s.kept[o.key()] })
+}
+
+// deletePlanned deletes what the record says that the provider planned in a Kubernetes cluster, and forgets what is gone.
+func (p *pass) deletePlanned(ctx context.Context, s *site, keep func(planned) bool) error {
+	for _, o := range slices.Clone(p.record.Planned) {
+		if o.Cluster != s.cluster || keep(o) {
+			continue
+		}
+		gone, err := p.deleteOnePlanned(ctx, s, o)
+		if err != nil {
+			return err
+		}
+		if gone {
+			p.mu.Lock()
+			p.record.Planned = slices.DeleteFunc(p.record.Planned, func(r planned) bool { return r == o })
+			p.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// deleteOnePlanned reports whether the object is gone, or somebody else's.
+func (p *pass) deleteOnePlanned(ctx context.Context, s *site, o planned) (bool, error) {
+	live := &unstructured.Unstructured{}
+	live.SetAPIVersion(o.APIVersion)
+	live.SetKind(o.Kind)
+	switch err := s.live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: o.Name}, live); {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("get %s %s: %w", o.Kind, o.Name, err)
+	case s.applier.Owns(live) != "":
+		return true, nil
+	}
+	outcome, err := s.applier.Delete(ctx, live)
+	if err == nil && outcome == apply.Deleted {
+		p.wrote(s, o.key(), outcome)
+	}
+	return false, err
+}

@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+// liar is a provider that answers something else.
+type liar struct {
+	network.Provider
+	plan    func([]network.Object) []network.Object
+	resolve func(network.Resolution) network.Resolution
+}
+
+func (l liar) Plan(ctx context.Context, r network.Request) ([]network.Object, error) {
+	o, err := l.Provider.Plan(ctx, r)
+	if l.plan != nil {
+		o = l.plan(o)
+	}
+	return o, err
+}
+
+func (l liar) Resolve(ctx context.Context, r network.Request, observed []network.Object) (network.Resolution, error) {
+	found, err := l.Provider.Resolve(ctx, r, observed)
+	if l.resolve != nil {
+		found = l.resolve(found)
+	}
+	return found, err
+}
+
+func TestAProviderThatLiesChangesNothing(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before, honest := w.all(), w.r.Stretching.Provider
+	planned := func(apiVersion, kind, name string) network.Object {
+		o := network.Object{Cluster: "east"}
+		o.Object.SetAPIVersion(apiVersion)
+		o.Object.SetKind(kind)
+		o.Object.SetName(name)
+		return o
+	}
+	for what, l := range map[string]liar{
+		"a provider does not plan /v1, Kind=Secret": {plan: func(o []network.Object) []network.Object {
+			return append(o, planned("v1", "Secret", "my-cluster-cluster-ca-cert"))
+		}},
+		"which the operator makes itself": {plan: func(o []network.Object) []network.Object {
+			return append(o, planned("v1", "Service", "my-cluster-kafka-brokers"))
+		}},
+		"is not a DNS name or an IP address": {resolve: func(r network.Resolution) network.Resolution {
+			for _, at := range r.Endpoints {
+				for name := range at {
+					at[name] = network.Endpoint{Host: "x\nsuper.users=User:ANONYMOUS", Port: 1}
+				}
+			}
+			return r
+		}},
+	} {
+		l.Provider = honest
+		w.r.Stretching.Provider = l
+		w.pass()
+		w.Expect(w.kafka().Status.Conditions).
+			To(ContainElement(And(HaveField("Reason", "NetworkProviderFailed"), HaveField("Message", ContainSubstring(what)))))
+		w.Expect(w.all()["east"]).To(Equal(before["east"]), what)
+		w.Expect(w.all()["west"]).To(Equal(before["west"]), what)
+	}
+	w.r.Stretching.Provider = honest
+	w.pass()
+	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
+}
+
+func TestTheStatusSaysWhichAddressNodesWaitFor(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.Stretching.Provider = liar{w.r.Stretching.Provider, nil, func(r network.Resolution) network.Resolution {
+		for id := range r.Endpoints {
+			delete(r.Endpoints, id)
+			r.Pending[id] = "Service x has no load balancer address yet"
+		}
+		return r
+	}}
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message",
+		HaveSuffix("Waiting: node 0 (Service x has no load balancer address yet)"))))
+}
+
+// slices that a provider plans in clusters, of a kind that the operator itself does not make.
+func endpointSlices(clusters ...string) func([]network.Object) []network.Object {
+	return func(o []network.Object) []network.Object {
+		for _, id := range clusters {
+			slice := network.Object{Cluster: id, Object: unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": map[string]any{"name": "nodes"},
+				"addressType": "IPv4", "endpoints": []any{},
+			}}}
+			o = append(o, slice)
+		}
+		return o
+	}
+}
+
+func TestWhatAProviderDoesNotPlanAnyMoreIsDeleted(t *testing.T) {
+	w := newStretchedWorld(t)
+	served := []string{"v1", "discovery.k8s.io/v1"}
+	w.r.Stretching.APIVersions = func(context.Context, Member) []string { return served }
+	honest := w.r.Stretching.Provider
+	slicesIn := func(id string) []string {
+		var list discoveryv1.EndpointSliceList
+		w.Expect(w.members[id].List(t.Context(), &list, client.InNamespace(w.namespace))).To(Succeed())
+		var names []string
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return names
+	}
+	plan := func(clusters ...string) {
+		w.r.Stretching.Provider = liar{Provider: honest, plan: endpointSlices(clusters...)}
+		w.settle()
+	}
+	w.form()
+	plan("central", "east")
+	w.Expect(slicesIn("central")).To(ConsistOf("nodes"))
+	w.Expect(slicesIn("east")).To(ConsistOf("nodes"))
+
+	api := served
+	served = nil
+	plan("central")
+	w.Expect(slicesIn("east")).To(ConsistOf("nodes"), "the provider may not have planned it because the API versions are not known")
+	served = api
+	w.settle()
+	w.Expect(slicesIn("central")).To(ConsistOf("nodes"))
+	w.Expect(slicesIn("east")).To(BeEmpty())
+
+	mine := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nodes"}, AddressType: "IPv4"}
+	w.Expect(w.members["central"].Delete(t.Context(), mine.DeepCopy())).To(Succeed())
+	w.Expect(w.members["central"].Create(t.Context(), mine)).To(Succeed())
+	plan()
+	w.Expect(slicesIn("central")).To(ConsistOf("nodes"), "somebody else made it")
+	w.Expect(w.members["central"].Delete(t.Context(), mine)).To(Succeed())
+}
+
+func TestWhatAProviderPlannedGoesOnTheWayBack(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.Stretching.APIVersions = func(context.Context, Member) []string { return []string{"v1", "discovery.k8s.io/v1"} }
+	w.r.Stretching.Provider = liar{Provider: w.r.Stretching.Provider, plan: endpointSlices("central")}
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	slice := &discoveryv1.EndpointSlice{}
+	w.in("central", slice, "nodes")
+	w.unstretch("a")
+	w.settle()
+	w.Expect(w.kafka().Finalizers).To(BeEmpty())
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(slice), slice)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+}

@@ -1,0 +1,140 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// made returns all but the Kafka object, whose status says what is in the way.
+func (w *stretchedWorld) made() map[string]map[string]string {
+	all := w.all()
+	delete(all["central"], "*v1.KafkaList/my-cluster")
+	return all
+}
+
+// What stands in the way of a stretched Kafka as a whole: nothing is changed anywhere, the user reads why, and the Kafka goes on as soon as
+// it is out of the way.
+func TestWhatStopsAStretchedKafka(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	honest := *w.r.Stretching
+	record := &corev1.ConfigMap{}
+	w.in("central", record, model.RecordName("my-cluster"))
+	for _, c := range []struct {
+		name            string
+		do, undo        func()
+		reason, message string
+	}{
+		{"another network provider",
+			func() { w.r.Stretching.ProviderName = "mcs" },
+			func() { w.r.Stretching.ProviderName = honest.ProviderName },
+			"ProviderChangeForbidden", "are reached through the network provider nodeport, and the operator is configured for mcs"},
+		{"a record that can't be read",
+			func() {
+				broken := record.DeepCopy()
+				broken.ResourceVersion, broken.Data = "", map[string]string{recordKey: "{"}
+				w.Expect(w.k8s.Update(t.Context(), broken)).To(Succeed())
+			},
+			func() {
+				restored := record.DeepCopy()
+				restored.ResourceVersion = ""
+				w.Expect(w.k8s.Update(t.Context(), restored)).To(Succeed())
+			},
+			"StretchRecordInvalid", "can't be read"},
+		{"an operator that is not configured for several Kubernetes clusters",
+			func() { w.r.Stretching = nil },
+			func() { w.r.Stretching = &honest },
+			"OperatorNotConfigured", "was stretched over several Kubernetes clusters, which this operator is not configured for"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.configure("log.retention.hours", fmt.Sprint(len(c.name)))
+			c.do()
+			before := w.made()
+			w.pass()
+			w.pass()
+			ready := w.ready()
+			w.Expect(ready).To(And(HaveField("Status", "False"), HaveField("Reason", c.reason), HaveField("Message", ContainSubstring(c.message))))
+			w.Expect(w.made()).To(Equal(before))
+			c.undo()
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal(fmt.Sprint(len(c.name))))
+		})
+	}
+}
+
+func TestAnAnchorThatIsBeingDeletedIsWaitedFor(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	anchor := &corev1.ConfigMap{}
+	w.in("east", anchor, model.AnchorName("my-cluster"))
+	controllerutil.AddFinalizer(anchor, "example.com/keep")
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.Expect(w.members["east"].Delete(t.Context(), anchor)).To(Succeed())
+	w.configure("log.retention.hours", "1")
+	before := w.made()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "AnchorTerminating"),
+		HaveField("Message", ContainSubstring("in cluster 'east' is being deleted"))))
+	w.Expect(w.made()).To(Equal(before))
+}
+
+// lacking is a Kubernetes cluster in which the CustomResourceDefinition of StrimziPodSets is not installed.
+type lacking struct{ client.Reader }
+
+func (l lacking) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, is := list.(*podset.StrimziPodSetList); is {
+		return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "core.strimzi.io", Kind: "StrimziPodSet"}, SearchedVersions: []string{"v1"}}
+	}
+	return l.Reader.List(ctx, list, opts...)
+}
+
+func TestAMissingCustomResourceDefinitionIsNamed(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.members["east"].cache = lacking{w.members["east"].reader()}
+	w.create(stretchedKafka(), poolIn("central", "a", 1, "broker", "controller"), poolIn("east", "b", 1, "broker"))
+	before := w.made()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "MissingCRD"),
+		HaveField("Message", "Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster 'east'. "+
+			"Please ensure Strimzi CRDs are installed in all target clusters.")))
+	w.Expect(w.made()).To(Equal(before))
+	w.members["east"].cache = nil
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestTheEndOfCredentialsIsTold(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	east := w.members["east"]
+	for _, c := range []struct {
+		left    time.Duration
+		message string
+	}{
+		{8 * 24 * time.Hour, ""},
+		{6 * 24 * time.Hour, "The credentials for cluster 'east' end at"},
+		{23 * time.Hour, "The credentials for cluster 'east' end within 24 hours, at"},
+		{-time.Hour, "The credentials for cluster 'east' ended at"},
+	} {
+		east.expire, east.lost = w.now.Add(c.left), c.left < 0
+		w.pass()
+		told := ContainElement(And(HaveField("Reason", "CredentialsExpire"), HaveField("Message", HavePrefix(c.message))))
+		if c.message == "" {
+			told = Not(ContainElement(HaveField("Reason", "CredentialsExpire")))
+		}
+		w.Expect(w.kafka().Status.Conditions).To(told, c.left.String())
+	}
+}
