@@ -5,12 +5,10 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// secretWatch follows one Secret, by its name: the right to list and watch that one by name is all it needs, and no other
-// Secret is ever read into memory. A watch that fails leaves what is known as it is.
+// secretWatch follows one Secret, by its name.
 type secretWatch struct {
 	namespace, name string
 	getter          toolscache.Getter
@@ -42,27 +40,18 @@ func (s *secretWatch) run(ctx context.Context, changed func()) {
 			update(func(now *secretState) { now.view, now.err, now.kubeconfig = secretRead, nil, kubeconfigOf(secret) })
 		}
 	}
-	missing := func(any) {
+	missing := func() {
 		update(func(now *secretState) { now.view, now.err, now.kubeconfig = secretMissing, nil, nil })
 	}
-	informer := toolscache.NewSharedInformer(
-		toolscache.NewListWatchFromClient(s.getter, "secrets", s.namespace, fields.OneTermEqualSelector("metadata.name", s.name)),
-		&corev1.Secret{}, 0)
-	// Neither can fail before the informer was started.
-	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) {
-		update(func(now *secretState) {
-			if now.view == secretUnread {
-				now.err = err
-			}
-		})
+	followOne(ctx, s.getter, "secrets", s.namespace, s.name, &corev1.Secret{}, one{
+		read:    read,
+		missing: missing,
+		failed: func(err error) {
+			update(func(now *secretState) {
+				if now.view == secretUnread {
+					now.err = err
+				}
+			})
+		},
 	})
-	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: read, UpdateFunc: func(_, o any) { read(o) }, DeleteFunc: missing,
-	})
-	var group sync.WaitGroup
-	defer group.Wait()
-	group.Go(func() { informer.RunWithContext(ctx) })
-	if toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) && len(informer.GetStore().List()) == 0 && s.state().view == secretUnread {
-		missing(nil)
-	}
 }

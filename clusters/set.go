@@ -25,6 +25,9 @@ type Options struct {
 	Namespace string
 	// Remotes are the remote clusters; Set.SetRemotes changes them later.
 	Remotes []Remote
+	// RemotesFrom names a ConfigMap in Namespace that lists the remote clusters: Remotes are those that it listed first (see ReadRemotes), and
+	// the Set changes them when it does. Empty: they do not change by themselves.
+	RemotesFrom string
 	// Probing describes how the members' health is watched.
 	Probing Probing
 	// Cluster are options of each remote cluster, its scheme and the scope of its cache for example. Cache.NewInformer and HTTPClient are the
@@ -111,6 +114,9 @@ func (s *Set) Start(ctx context.Context) error {
 	s.startHome()
 	s.startRemotes(s.remotes)
 	s.mu.Unlock()
+	if s.options.RemotesFrom != "" {
+		s.group.Go(func() { s.followRemotes(ctx) })
+	}
 	<-ctx.Done()
 	s.mu.Lock()   // whoever is just starting members gets them into the group; after that nobody starts any
 	s.mu.Unlock() //nolint:staticcheck // an empty critical section is what is meant
@@ -159,18 +165,24 @@ func (s *Set) startRemotes(remotes []Remote) {
 // SetRemotes changes which remote clusters there are. Those that are not named any more leave, those that are new join, and those whose
 // URL, Secret or UID differs do both. On an error nothing changes.
 func (s *Set) SetRemotes(remotes []Remote) error {
+	_, err := s.changeRemotes(remotes)
+	return err
+}
+
+// changeRemotes is SetRemotes, and reports whether anything changed.
+func (s *Set) changeRemotes(remotes []Remote) (bool, error) {
 	if err := checkRemotes(s.options.Home, remotes); err != nil {
-		return err
+		return false, err
 	}
 	if s.options.Namespace == "" && len(remotes) > 0 {
-		return errors.New("the namespace of the kubeconfigs' Secrets is not known")
+		return false, errors.New("the namespace of the kubeconfigs' Secrets is not known")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	earlier := s.remotes
 	s.remotes = slices.Clone(remotes)
-	if s.ctx == nil || s.ctx.Err() != nil {
-		return nil
+	if s.ctx == nil || s.ctx.Err() != nil || slices.Equal(earlier, remotes) {
+		return false, nil
 	}
 	for _, r := range earlier {
 		if slices.Contains(remotes, r) {
@@ -182,7 +194,7 @@ func (s *Set) SetRemotes(remotes []Remote) error {
 		}
 	}
 	s.startRemotes(slices.DeleteFunc(slices.Clone(remotes), func(r Remote) bool { return slices.Contains(earlier, r) }))
-	return nil
+	return true, nil
 }
 
 // dismiss takes a member out of those that are listed. It is kept until it has ended, for one of the same id that comes meanwhile.

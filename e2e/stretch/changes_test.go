@@ -19,6 +19,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 )
 
@@ -65,6 +66,29 @@ func exchangeCredentials(remote *place) {
 	Expect(remote.Client.Get(ctx, key, service)).To(Succeed())
 	Expect(remote.Client.Delete(ctx, service)).To(Succeed())
 	Eventually(func() error { return remote.Client.Get(ctx, key, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
+}
+
+// leaveAndJoin takes a Kubernetes cluster off the list of the operators, and puts it back.
+func leaveAndJoin(remote *place) {
+	GinkgoHelper()
+	list := &corev1.ConfigMap{}
+	Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "remote-clusters"}, list)).To(Succeed())
+	all := list.Data[clusters.RemotesKey]
+	write := func(text string) {
+		list.Data[clusters.RemotesKey] = text
+		Expect(places[0].Client.Update(ctx, list)).To(Succeed())
+	}
+	began := time.Now()
+	write(regexp.MustCompile(`(?m)^`+remote.ID+`\..*\n`).ReplaceAllString(all, ""))
+	Eventually(func(g Gomega) {
+		g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("Cannot connect to cluster '" + remote.ID + "': the cluster is not"))
+	}).Should(Succeed(), whatWasSaid)
+	report("a Kubernetes cluster left the list of the operators", time.Since(began))
+	began = time.Now()
+	write(all)
+	Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(BeEmpty()) }).Should(Succeed(), whatWasSaid)
+	ready()
+	report("it joined again", time.Since(began))
 }
 
 // drain does what draining a Kubernetes node does to a pod: its eviction is refused, and the annotation that Strimzi's Drain Cleaner then

@@ -21,6 +21,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -61,6 +62,19 @@ func ready() {
 		g.Expect(condition(found, v1.ConditionReady)).To(HavePrefix("True"))
 		g.Expect(readyPods(g)).To(HaveLen(nodes))
 	}).Should(Succeed(), whatWasSaid)
+}
+
+// operatorPods are the pods of the operators in the central Kubernetes cluster, and how often their containers were restarted.
+func operatorPods(g Gomega) map[string]int32 {
+	var pods corev1.PodList
+	g.Expect(places[0].Client.List(ctx, &pods, client.InNamespace(deploy.Namespace))).To(Succeed())
+	restarts := map[string]int32{}
+	for i := range pods.Items {
+		for _, c := range pods.Items[i].Status.ContainerStatuses {
+			restarts[pods.Items[i].Name] += c.RestartCount
+		}
+	}
+	return restarts
 }
 
 // readyPods are the uids of the nodes that are ready, by name, in all Kubernetes clusters.
@@ -289,6 +303,13 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		before := readyPods(Default)
 		write("credentials", func(*traffic.Traffic) { exchangeCredentials(places[2]) })
 		Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
+	})
+
+	It("has a Kubernetes cluster leave and join again without a restart of anything", func() {
+		before, operators := readyPods(Default), operatorPods(Default)
+		leaveAndJoin(places[2])
+		Expect(readyPods(Default)).To(Equal(before))
+		Expect(operatorPods(Default)).To(Equal(operators))
 	})
 
 	itInFull("has a pod of another Kubernetes cluster moved by the roller alone", func() {

@@ -57,10 +57,17 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 	if err != nil {
 		return nil, nil, err
 	}
+	remotes := o.Stretch.Remotes
+	if name := o.Stretch.RemotesFrom; name != "" {
+		if remotes, err = clusters.ReadRemotes(ctx, live, client.ObjectKey{Namespace: o.OperatorNamespace, Name: name}); err != nil {
+			return nil, nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG_MAP: %w", err)
+		}
+	}
 	set, err := clusters.New(mgr, clusters.Options{
-		Home: o.Stretch.Central, Namespace: o.OperatorNamespace, Remotes: o.Stretch.Remotes, Registerer: crmetrics.Registry,
-		Log:     mgr.GetLogger().WithName("clusters"),
-		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = mgr.GetScheme(), remoteCache(o) }},
+		Home: o.Stretch.Central, Namespace: o.OperatorNamespace, Remotes: remotes, RemotesFrom: o.Stretch.RemotesFrom,
+		Registerer: crmetrics.Registry,
+		Log:        mgr.GetLogger().WithName("clusters"),
+		Cluster:    []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = mgr.GetScheme(), remoteCache(o) }},
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG: %w", err)

@@ -105,7 +105,7 @@ func (p *pass) describeClusters() {
 	if p.Stretching == nil || p.kafka.Annotations[v1.AnnotationStretch] != "true" || p.sites == nil {
 		return
 	}
-	in := &status.Stretch{Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Formed: len(p.record.Clusters) > 0}
+	in := &status.Stretch{Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Formed: p.record.Provider != ""}
 	for _, s := range p.sites {
 		c := status.Cluster{ID: p.clusterID(s.cluster), Nodes: ids(p.input.Topology.In(s.cluster))}
 		for _, set := range s.facts.PodSets() {

@@ -96,7 +96,8 @@ type lacking struct{ client.Reader }
 
 func (l lacking) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if _, is := list.(*podset.StrimziPodSetList); is {
-		return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "core.strimzi.io", Kind: "StrimziPodSet"}, SearchedVersions: []string{"v1"}}
+		return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "core.strimzi.io", Kind: "StrimziPodSet"},
+			SearchedVersions: []string{"v1"}}
 	}
 	return l.Reader.List(ctx, list, opts...)
 }

@@ -803,6 +803,15 @@ func TestWhatMakesTheLossOfAKubernetesClusterAnOutageIsNamed(t *testing.T) {
 	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Message", HavePrefix("1 of 3 controllers"))))
 }
 
+func TestAStretchedKafkaMayBeInTheCentralKubernetesClusterAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Type", "StretchCluster"),
+		HaveField("Message", "Stretch cluster active: provider=nodeport, central=central, clusters=central"))))
+}
+
 func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))

@@ -66,6 +66,8 @@ type Stretch struct {
 	// Central is the id of the Kubernetes cluster that the operator runs in, and Remotes are the others.
 	Central string
 	Remotes []clusters.Remote
+	// RemotesFrom names the ConfigMap, in the operator's namespace, that lists the others instead; empty without.
+	RemotesFrom string
 	// Provider names the network provider, and Path is where programs of providers are.
 	Provider, Path string
 	// Settings names the ConfigMap, in the operator's namespace, with the provider's settings; empty without.
@@ -81,7 +83,10 @@ func (s Stretch) missing() []string {
 	for _, required := range []struct {
 		name string
 		set  bool
-	}{{envCentral, s.Central != ""}, {envRemotes, len(s.Remotes) > 0}, {envProvider, s.Provider != ""}, {envPath, s.Path != ""}} {
+	}{
+		{envCentral, s.Central != ""}, {envRemotes, len(s.Remotes) > 0 || s.RemotesFrom != ""},
+		{envProvider, s.Provider != ""}, {envPath, s.Path != ""},
+	} {
 		if !required.set {
 			missing = append(missing, required.name)
 		}
@@ -93,6 +98,9 @@ func (s Stretch) missing() []string {
 func (s Stretch) complete(r *settings.Reading) {
 	if missing := s.missing(); len(missing) > 0 && len(missing) < 4 {
 		r.Warn("Kafkas can't be stretched over several Kubernetes clusters: %s must be set as well", strings.Join(missing, ", "))
+	}
+	if len(s.Remotes) > 0 && s.RemotesFrom != "" {
+		r.Reject(envRemotesFrom, s.RemotesFrom, "set beside "+envRemotes, "set one of the two")
 	}
 	for _, remote := range s.Remotes {
 		if remote.ID == s.Central {

@@ -89,6 +89,15 @@ func TestKafkasCanBeStretchedIfAllIsSet(t *testing.T) {
 	if o, err := parse(t, nil); err != nil || o.Stretch.Configured() {
 		t.Errorf("%+v %v", o.Stretch, err)
 	}
+	listed := maps.Clone(all)
+	listed["STRIMZI_REMOTE_KUBE_CONFIG_MAP"] = "clusters"
+	if _, err := parse(t, listed); err == nil || !strings.Contains(err.Error(), "set beside STRIMZI_REMOTE_KUBE_CONFIG") {
+		t.Errorf("the clusters are listed twice: %v", err)
+	}
+	delete(listed, "STRIMZI_REMOTE_KUBE_CONFIG")
+	if o, err := parse(t, listed); err != nil || !o.Stretch.Configured() || o.Stretch.RemotesFrom != "clusters" {
+		t.Errorf("%+v %v", o.Stretch, err)
+	}
 }
 
 func TestWrongRemoteClusters(t *testing.T) {

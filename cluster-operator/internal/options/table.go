@@ -86,20 +86,24 @@ func (o *Options) made() []settings.Setting {
 
 // Variables of stretched Kafkas.
 const (
-	envCentral  = "STRIMZI_CENTRAL_CLUSTER_ID"
-	envRemotes  = "STRIMZI_REMOTE_KUBE_CONFIG"
-	envProvider = "STRIMZI_STRETCH_PLUGIN_CLASS_NAME"
-	envPath     = "STRIMZI_STRETCH_PLUGIN_CLASS_PATH"
+	envCentral     = "STRIMZI_CENTRAL_CLUSTER_ID"
+	envRemotes     = "STRIMZI_REMOTE_KUBE_CONFIG"
+	envRemotesFrom = "STRIMZI_REMOTE_KUBE_CONFIG_MAP"
+	envProvider    = "STRIMZI_STRETCH_PLUGIN_CLASS_NAME"
+	envPath        = "STRIMZI_STRETCH_PLUGIN_CLASS_PATH"
 )
 
 func (o *Options) stretch() []settings.Setting {
 	return []settings.Setting{
 		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Central, settings.Text),
-			Doc: "The id of the Kubernetes cluster that the operator runs in, by which pools name it. This and the next three are needed for " +
-				"Kafkas over several Kubernetes clusters."},
+			Doc: "The id of the Kubernetes cluster that the operator runs in, by which pools name it. It is needed for Kafkas over several " +
+				"Kubernetes clusters, with the list of the others, the network provider, and where programs of providers are."},
 		{Env: envRemotes, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Remotes, clusters.ParseRemotes),
 			Doc: "The other Kubernetes clusters: a line `<id>.url=<address of the API server>` and a line `<id>.secret=<name>` for each. The " +
 				"Secret is in the operator's namespace and holds a kubeconfig under the key `kubeconfig`; a changed one is taken up at once."},
+		{Env: envRemotesFrom, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.RemotesFrom, settings.Text),
+			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the operator's namespace that holds the same text under the key " +
+				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
 		{Env: envProvider, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Provider, settings.Text),
 			Doc: "The network provider by which nodes reach each other: `nodeport`, `loadbalancer`, `mcs`, the name of a program's, or the Java " +
 				"class name that Strimzi's users give."},

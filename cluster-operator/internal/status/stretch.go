@@ -23,7 +23,7 @@ const (
 type Stretch struct {
 	// Provider is the network provider, and Central the id of the Kubernetes cluster of the Kafka object.
 	Provider, Central string
-	// Formed reports that something was made in other Kubernetes clusters.
+	// Formed reports that something was made for the Kafka to be stretched.
 	Formed bool
 	// Clusters are in any order.
 	Clusters []Cluster

@@ -17,8 +17,13 @@ import (
 // Name is the provider's.
 const Name = "mcs"
 
-// SettingDomain is the DNS domain of the cluster set; clusterset.local without it.
-const SettingDomain = "clustersetDomain"
+// Settings of the provider. Source of the names: the MCS plugin that the authors of Strimzi's proposal of stretch clusters published.
+const (
+	// SettingDomain is the DNS domain of the cluster set; clusterset.local without it.
+	SettingDomain = "clustersetDomain"
+	// SettingSameness may be "true", which is always so: the namespace of the Kafka is the same in all Kubernetes clusters.
+	SettingSameness = "requireNamespaceSameness"
+)
 
 const (
 	defaultDomain = "clusterset.local"
@@ -38,13 +43,19 @@ type provider struct {
 func New(settings map[string]string) (network.Provider, error) {
 	p := &provider{domain: defaultDomain}
 	for key, value := range settings {
-		if key != SettingDomain {
-			return nil, fmt.Errorf("setting %s is not known: %s is", key, SettingDomain)
+		switch key {
+		case SettingDomain:
+			if wrong := validation.IsDNS1123Subdomain(value); len(wrong) > 0 {
+				return nil, fmt.Errorf("setting %s: %q is not a DNS domain: %s", key, value, strings.Join(wrong, "; "))
+			}
+			p.domain = value
+		case SettingSameness:
+			if value != "true" {
+				return nil, fmt.Errorf("setting %s: %q is not supported: the namespace is the same in all clusters", key, value)
+			}
+		default:
+			return nil, fmt.Errorf("setting %s is not known: %s and %s are", key, SettingDomain, SettingSameness)
 		}
-		if wrong := validation.IsDNS1123Subdomain(value); len(wrong) > 0 {
-			return nil, fmt.Errorf("setting %s: %q is not a DNS domain: %s", key, value, strings.Join(wrong, "; "))
-		}
-		p.domain = value
 	}
 	return p, nil
 }

@@ -33,7 +33,7 @@ func one(versions ...string) network.Request {
 }
 
 func TestNames(t *testing.T) {
-	p, err := mcs.New(map[string]string{"clustersetDomain": "set.example"})
+	p, err := mcs.New(map[string]string{"clustersetDomain": "set.example", "requireNamespaceSameness": "true"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,8 @@ func TestWhatANodeWaitsFor(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for key, want := range map[string]string{"clustersetDomain": `"a b" is not a DNS domain`,
-		"domain": "setting domain is not known: clustersetDomain is"} {
+		"requireNamespaceSameness": "is not supported: the namespace is the same in all clusters",
+		"domain":                   "setting domain is not known: clustersetDomain and requireNamespaceSameness are"} {
 		if _, err := mcs.New(map[string]string{key: "a b"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -20,12 +20,19 @@ import (
 const joinTimeout = 15 * time.Second
 
 // newSet is the connections to other Kubernetes clusters; nil if there are none to be.
-func (w *world) newSet(home cluster.Cluster, scope cache.Options) (*clusters.Set, error) {
-	if len(w.options.Remotes) == 0 {
+func (w *world) newSet(ctx context.Context, home cluster.Cluster, scope cache.Options) (*clusters.Set, error) {
+	remotes, from := w.options.Remotes, w.options.RemotesFrom
+	if from != "" {
+		var err error
+		if remotes, err = clusters.ReadRemotes(ctx, w.home, client.ObjectKey{Namespace: w.options.Home, Name: from}); err != nil {
+			return nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG_MAP: %w", err)
+		}
+	}
+	if len(remotes) == 0 && from == "" {
 		return nil, nil // there is nothing, and nothing is wrong
 	}
 	set, err := clusters.New(home, clusters.Options{
-		Home: w.options.Central, Namespace: w.options.Home, Remotes: w.options.Remotes, Log: w.log,
+		Home: w.options.Central, Namespace: w.options.Home, Remotes: remotes, RemotesFrom: from, Log: w.log,
 		Cluster: []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = Scheme(), scope }},
 	})
 	if err != nil {
@@ -42,7 +49,7 @@ func (w *world) joinRemotes(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	set, err := w.newSet(home, scope(w.options))
+	set, err := w.newSet(ctx, home, scope(w.options))
 	if set == nil || err != nil {
 		return err
 	}
@@ -73,7 +80,7 @@ func join(ctx context.Context, set *clusters.Set) {
 		for _, m := range set.Members() {
 			joining = joining || m.Status().State == clusters.Joining
 		}
-		if !joining && len(set.Members()) > 1 {
+		if !joining && len(set.Members()) > 0 {
 			return
 		}
 		select {

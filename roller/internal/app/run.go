@@ -49,7 +49,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return fmt.Errorf("start the manager: %w", err)
 	}
 	wake := controller.NewWake(mgr)
-	if err := w.watchRemotes(mgr, wake); err != nil {
+	if err := w.watchRemotes(ctx, mgr, wake); err != nil {
 		return err
 	}
 	r := w.reconciler()
@@ -111,8 +111,8 @@ func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
 }
 
 // watchRemotes connects to the other Kubernetes clusters, and has their changes wake the reconciler.
-func (w *world) watchRemotes(mgr manager.Manager, wake *controller.Wake) error {
-	set, err := w.newSet(mgr, scope(w.options))
+func (w *world) watchRemotes(ctx context.Context, mgr manager.Manager, wake *controller.Wake) error {
+	set, err := w.newSet(ctx, mgr, scope(w.options))
 	if set == nil || err != nil {
 		return err
 	}

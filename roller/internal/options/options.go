@@ -32,6 +32,8 @@ type Options struct {
 	// Remotes are further Kubernetes clusters with nodes of the same Kafka cluster; Central is the id of the one where the roller runs.
 	Remotes []clusters.Remote
 	Central string
+	// RemotesFrom names a ConfigMap in Home that lists the Remotes instead; empty without.
+	RemotesFrom string
 
 	Policy  roller.Policy
 	Windows windows.Windows
@@ -113,6 +115,9 @@ func (d *draft) check(r *settings.Reading) {
 	}
 	if all && len(d.Kafka.Bootstrap)+len(d.Controllers) > 0 {
 		r.Fail(envCluster, fmt.Errorf("addresses are given, but not whose they are: set --cluster or %s, or leave the addresses out", envCluster))
+	}
+	if len(d.Remotes) > 0 && d.RemotesFrom != "" {
+		r.Reject("STRIMZI_REMOTE_KUBE_CONFIG_MAP", d.RemotesFrom, "set beside STRIMZI_REMOTE_KUBE_CONFIG", "set one of the two")
 	}
 	if d.Command == "explain" && d.Node == "" {
 		r.Fail("NODE", errors.New("which node? roller explain NODE, by its id or its pod's name"))

@@ -1,0 +1,105 @@
+package clusters
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// RemotesKey is the key in a ConfigMap under which the remote clusters are listed, as ParseRemotes reads them.
+const RemotesKey = "clusters"
+
+// ReadRemotes reads the remote clusters that a ConfigMap lists.
+func ReadRemotes(ctx context.Context, reader client.Reader, name client.ObjectKey) ([]Remote, error) {
+	c := &corev1.ConfigMap{}
+	if err := reader.Get(ctx, name, c); err != nil {
+		return nil, fmt.Errorf("get ConfigMap %s: %w", name, err)
+	}
+	return remotesOf(c)
+}
+
+func remotesOf(c *corev1.ConfigMap) ([]Remote, error) {
+	text, ok := c.Data[RemotesKey]
+	if !ok {
+		return nil, fmt.Errorf("ConfigMap %s/%s has no key %s", c.Namespace, c.Name, RemotesKey)
+	}
+	remotes, err := ParseRemotes(text)
+	if err != nil {
+		return nil, fmt.Errorf("ConfigMap %s/%s, key %s: %w", c.Namespace, c.Name, RemotesKey, err)
+	}
+	return remotes, nil
+}
+
+// followRemotes changes the remote clusters with the ConfigMap that lists them, until ctx ends. While that is gone or wrong, they stay.
+func (s *Set) followRemotes(ctx context.Context) {
+	name := s.options.Namespace + "/" + s.options.RemotesFrom
+	log := s.options.Log.WithValues("configMap", name)
+	read := func(o any) {
+		c, ok := o.(*corev1.ConfigMap)
+		if !ok {
+			return
+		}
+		remotes, err := remotesOf(c)
+		changed := false
+		if err == nil {
+			changed, err = s.changeRemotes(remotes)
+		}
+		switch {
+		case err != nil:
+			log.Error(err, "The list of Kubernetes clusters is wrong, and the former one stays in use")
+		case changed:
+			log.Info("The list of Kubernetes clusters has changed", "clusters", ids(remotes))
+		}
+	}
+	followOne(ctx, s.secrets.RESTClient(), "configmaps", s.options.Namespace, s.options.RemotesFrom, &corev1.ConfigMap{}, one{
+		read: read,
+		missing: func() {
+			log.Error(nil, "The list of Kubernetes clusters does not exist, and the former one stays in use")
+		},
+		failed: func(err error) { log.Error(err, "The list of Kubernetes clusters can't be watched") },
+	})
+}
+
+func ids(remotes []Remote) []string {
+	var all []string
+	for _, r := range remotes {
+		all = append(all, r.ID)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// one is told what becomes of one object.
+type one struct {
+	// read is called with each version of the object.
+	read func(o any)
+	// missing is called when it is deleted, and when it is not there at first.
+	missing func()
+	// failed is called each time the watch fails.
+	failed func(error)
+}
+
+// followOne follows one object by its name, until ctx ends: the right to list and watch that one by name is all it needs, and no other
+// object is ever read into memory. A watch that fails leaves what is known as it is.
+func followOne(ctx context.Context, getter toolscache.Getter, resource, namespace, name string, kind runtime.Object, o one) {
+	informer := toolscache.NewSharedInformer(
+		toolscache.NewListWatchFromClient(getter, resource, namespace, fields.OneTermEqualSelector("metadata.name", name)), kind, 0)
+	// Neither can fail before the informer was started.
+	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) { o.failed(err) })
+	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: o.read, UpdateFunc: func(_, now any) { o.read(now) }, DeleteFunc: func(any) { o.missing() },
+	})
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { informer.RunWithContext(ctx) })
+	if toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) && len(informer.GetStore().List()) == 0 {
+		o.missing()
+	}
+}
