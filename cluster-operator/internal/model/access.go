@@ -38,8 +38,7 @@ func (c *cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
 // networkPolicy lets in to each port whom it is for.
 func (c *cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	nodes := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: c.kafkaSelector()}}
-	topicOperator := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
-		podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("entity-operator")}}}
+	topicOperator := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: c.topicOperatorSelector()}}
 	operators := c.operatorPeers()
 	rules := []networkingv1.NetworkPolicyIngressRule{
 		rule(ControllerPort, append([]networkingv1.NetworkPolicyPeer{nodes}, operators...)),

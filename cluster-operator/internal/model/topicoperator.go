@@ -6,12 +6,18 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
+
+// topicOperatorPort is where the topic operator serves its health and metrics.
+const topicOperatorPort = 8080
 
 // WantsTopicOperator reports whether a Kafka asks for a topic operator of its own.
 func WantsTopicOperator(kafka *v1.Kafka) bool {
@@ -24,7 +30,14 @@ func TopicOperator(in Input) []Object {
 		return nil
 	}
 	c := &cluster{in}
-	return []Object{c.topicOperatorAccount(), c.topicOperatorRole(), c.topicOperatorBinding(), c.topicOperatorDeployment()}
+	objects := []Object{c.topicOperatorAccount(), c.topicOperatorRole(), c.topicOperatorBinding()}
+	if c.Settings.NetworkPolicies {
+		objects = append(objects, c.topicOperatorNetworkPolicy())
+	}
+	if c.Settings.DisruptionBudgets {
+		objects = append(objects, c.topicOperatorDisruptionBudget())
+	}
+	return append(objects, c.topicOperatorDeployment())
 }
 
 func (c *cluster) entityTemplate() v1.EntityOperatorTemplate {
@@ -70,13 +83,40 @@ func (c *cluster) topicOperatorBinding() *rbacv1.RoleBinding {
 	}
 }
 
+// topicOperatorSelector selects the topic operator's pods.
+func (c *cluster) topicOperatorSelector() map[string]string {
+	return map[string]string{podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("entity-operator")}
+}
+
+// topicOperatorNetworkPolicy lets in to the topic operator's health and metrics, and to nothing else.
+func (c *cluster) topicOperatorNetworkPolicy() *networkingv1.NetworkPolicy {
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: c.topicOperatorMeta(c.name("entity-operator"), nil),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: c.topicOperatorSelector()},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{rule(topicOperatorPort, nil)},
+		},
+	}
+}
+
+// topicOperatorDisruptionBudget permits the eviction of the one pod, unless the user forbids it.
+func (c *cluster) topicOperatorDisruptionBudget() *policyv1.PodDisruptionBudget {
+	t := value(c.entityTemplate().PodDisruptionBudget, v1.PodDisruptionBudgetTemplate{})
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+		ObjectMeta: c.topicOperatorMeta(c.name("entity-operator"), &v1.ResourceTemplate{Metadata: t.Metadata}),
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: new(intstr.FromInt32(value(t.MaxUnavailable, 1))),
+			Selector:       &metav1.LabelSelector{MatchLabels: c.topicOperatorSelector()},
+		},
+	}
+}
+
 func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
 	t := value(c.entityTemplate().Pod, v1.PodTemplate{})
 	labels := c.labels("entity-operator", componentTopicOperator, c.Kafka)
-	selector := map[string]string{}
-	for _, key := range []string{"strimzi.io/cluster", "strimzi.io/kind", "strimzi.io/name"} {
-		selector[key] = labels[key]
-	}
 	pod := metav1.ObjectMeta{Labels: labels}
 	applyTemplate(&pod, &v1.ResourceTemplate{Metadata: t.Metadata})
 	deployment := &v1.ResourceTemplate{}
@@ -89,7 +129,7 @@ func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(1)),
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
-			Selector: &metav1.LabelSelector{MatchLabels: selector},
+			Selector: &metav1.LabelSelector{MatchLabels: c.topicOperatorSelector()},
 			Template: corev1.PodTemplateSpec{ObjectMeta: pod, Spec: corev1.PodSpec{
 				ServiceAccountName: c.name("entity-operator"), TerminationGracePeriodSeconds: new(value(t.TerminationGracePeriodSeconds, 30)),
 				SecurityContext: t.SecurityContext, Affinity: t.Affinity, Tolerations: t.Tolerations,
@@ -136,7 +176,7 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 	k := corev1.Container{
 		Name: "topic-operator", Image: image, ImagePullPolicy: c.pullPolicy(image),
 		Env:             withEnvironment(env, t),
-		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
+		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
 		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
 		SecurityContext: t.SecurityContext, VolumeMounts: t.VolumeMounts,

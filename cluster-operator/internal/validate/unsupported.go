@@ -80,7 +80,6 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 			"the old pod of the topic operator always ends before a new one starts"},
 		{"spec.entityOperator.template.pod.tmpDirSizeLimit", pod.TmpDirSizeLimit != "", "the topic operator has no such volume"},
 		{"spec.entityOperator.template.pod.templatedVolumes", len(pod.TemplatedVolumes) > 0, "use .spec.entityOperator.template.pod.volumes"},
-		{"spec.entityOperator.template.podDisruptionBudget", et.PodDisruptionBudget != nil, "the topic operator has none"},
 		{"spec.entityOperator.template.userOperatorContainer", et.UserOperatorContainer != nil, "no user operator is run"},
 		{"spec.entityOperator.template.userOperatorRoleBinding", et.UserOperatorRoleBinding != nil, "no user operator is run"},
 		{"spec.entityOperator.template.tlsSidecarContainer", et.TLSSidecarContainer != nil, "there is no sidecar"},

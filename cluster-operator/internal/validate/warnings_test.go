@@ -132,7 +132,6 @@ func TestUnsupportedFields(t *testing.T) {
 			"the topic operator has no such volume"),
 		field(entity(`pod: {templatedVolumes: [{name: a, secret: {secretName: a}}]}`), kafka,
 			"spec.entityOperator.template.pod.templatedVolumes", "use .spec.entityOperator.template.pod.volumes"),
-		field(entity(`podDisruptionBudget: {}`), kafka, "spec.entityOperator.template.podDisruptionBudget", "the topic operator has none"),
 		field(entity(`userOperatorContainer: {}`), kafka, "spec.entityOperator.template.userOperatorContainer", "no user operator is run"),
 		field(entity(`userOperatorRoleBinding: {}`), kafka, "spec.entityOperator.template.userOperatorRoleBinding", "no user operator is run"),
 		field(entity(`tlsSidecarContainer: {}`), kafka, "spec.entityOperator.template.tlsSidecarContainer", "there is no sidecar"),
