@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/controller"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -29,6 +29,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/podset"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/operator/build"
@@ -49,7 +50,8 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	}
 	scheme := Scheme()
 	mgr, _, err := manager.New(config, manager.Options{
-		Name: name, Scheme: scheme, Namespaces: o.Namespaces, HTTP: o.HTTP, Election: o.Election, Log: log, Cache: cacheOptions(),
+		Name: name, Scheme: scheme, Namespaces: o.Namespaces, HTTP: o.HTTP, Election: o.Election, Log: log,
+		Cache: cacheOptions(o.PodSetsOnly),
 	})
 	if err != nil {
 		return fmt.Errorf("start the manager: %w", err)
@@ -70,16 +72,21 @@ func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1.AddToScheme(scheme))
-	utilruntime.Must(podset.AddToScheme(scheme))
+	utilruntime.Must(core.AddToScheme(scheme))
 	return scheme
 }
 
-// cacheOptions keep what belongs to no Kafka out of the cache.
-func cacheOptions() cache.Options {
+// cacheOptions keep what belongs to no Kafka out of the cache, and of pods what the controller of StrimziPodSets does not read, if no other
+// one reads them.
+func cacheOptions(podSetsOnly bool) cache.Options {
 	belongs, err := labels.NewRequirement(v1.LabelCluster, selection.Exists, nil)
 	utilruntime.Must(err) // the key is a constant
 	only := cache.ByObject{Label: labels.NewSelector().Add(*belongs)}
-	by := map[client.Object]cache.ByObject{&corev1.Pod{}: only}
+	pods := only
+	if podSetsOnly {
+		pods.Transform = podset.TrimPod
+	}
+	by := map[client.Object]cache.ByObject{&corev1.Pod{}: pods}
 	for _, kind := range facts.Kinds() {
 		by[kind] = only
 	}
