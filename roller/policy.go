@@ -33,6 +33,8 @@ type Policy struct {
 	QuorumFetchTimeout time.Duration `json:"quorumFetchTimeout"`
 	// NoReconfiguration leaves configurations alone: only restarts are decided on.
 	NoReconfiguration bool `json:"noReconfiguration,omitempty"`
+	// NoElections leaves leaders where a restart has moved them.
+	NoElections bool `json:"noElections,omitempty"`
 	// Paused describes who wants no restart to begin, and why; empty: nobody does. What has begun is seen to its end.
 	Paused string `json:"paused,omitempty"`
 	// Closed describes which maintenance window is waited for; empty: one is open, or there are none. It bears on restarts and

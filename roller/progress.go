@@ -39,6 +39,8 @@ type Progress struct {
 	Paces map[string]Pace `json:"paces,omitempty"`
 	// Back is when the last node came back.
 	Back time.Time `json:"back,omitzero"`
+	// Returned are the brokers that came back, until they lead what they should.
+	Returned map[NodeID]Return `json:"returned,omitempty"`
 }
 
 // Restart is one restart on its way.
@@ -91,6 +93,7 @@ func (p Progress) Clone() Progress {
 	p.Alterations = cloned(p.Alterations)
 	p.Refusals = slices.Clone(p.Refusals)
 	p.Paces = maps.Clone(p.Paces)
+	p.Returned = cloned(p.Returned)
 	return p
 }
 
@@ -138,6 +141,7 @@ func (p Progress) drop(these func(id NodeID) bool) {
 	maps.DeleteFunc(p.Alterations, func(id NodeID, _ Alteration) bool { return these(id) })
 	maps.DeleteFunc(p.Denied, func(id NodeID, _ Denial) bool { return these(id) })
 	maps.DeleteFunc(p.Failing, func(id NodeID, _ time.Time) bool { return these(id) })
+	maps.DeleteFunc(p.Returned, func(id NodeID, _ Return) bool { return these(id) })
 }
 
 // NotCarriedOut takes a restart back that was not begun, and is known not to have been.
@@ -224,6 +228,9 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress
 			if at == stageNone {
 				p.Back = s.At
 				p.took(n.Roles, s.At.Sub(r.At))
+				if n.Roles.Broker {
+					p.Returned[id] = Return{At: s.At}
+				}
 				delete(p.Restarts, id)
 				continue
 			}

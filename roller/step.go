@@ -16,6 +16,8 @@ const (
 	ActionRestart ActionKind = "Restart"
 	// ActionReconfigure changes the configuration of a node, or of all brokers, while they run: what should be changed is validated first.
 	ActionReconfigure ActionKind = "Reconfigure"
+	// ActionElectLeaders has a broker lead again what it should: its Partitions.
+	ActionElectLeaders ActionKind = "ElectLeaders"
 )
 
 // Action is one thing to be done.
@@ -32,6 +34,8 @@ type Action struct {
 	Forced string `json:"forced,omitempty"`
 	// Changes are what should be changed: Reconfigure only.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
+	// Partitions are those whose preferred leader is to be elected, by topic: ElectLeaders only.
+	Partitions map[string][]int32 `json:"partitions,omitempty"`
 }
 
 // Phase sums up.
@@ -74,13 +78,13 @@ const (
 // Freshness is how old facts may be at the most when a node is restarted on them.
 const Freshness = 5 * time.Second
 
-// Step decides what to do now: at most one restart, which comes first, and changes of configurations. It looks at everything again each
-// time; all it remembers is the Progress. Each member of a batch is decided on by a look of its own, because facts age while the one before
-// goes (docs/decisions/facts-of-a-restart.md).
+// Step decides what to do now: elections of leaders, at most one restart, and changes of configurations, in this order. It looks at
+// everything again each time; all it remembers is the Progress. Each member of a batch is decided on by a look of its own, because facts
+// age while the one before goes (docs/decisions/facts-of-a-restart.md).
 func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	r := newRound(s, p, policy)
 	r.follow()
-	var actions []Action
+	actions := r.elections()
 	for _, a := range r.nodes {
 		if a.Need != NeedRestart {
 			continue

@@ -3,10 +3,13 @@
 package actuate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,6 +57,8 @@ type Actuator struct {
 	Place func(id string) (client.Client, error)
 	// Brokers changes the configurations of nodes that are brokers, Controllers of those that are not; it is nil where they can't be reached.
 	Brokers, Controllers kafka.ConfigWriter
+	// Leaders elects the leaders of partitions.
+	Leaders kafka.LeaderElector
 }
 
 // Do carries out an action for the node that it was decided for.
@@ -64,8 +69,35 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 		o.Result, o.Err = a.restart(ctx, action, node)
 	case roller.ActionReconfigure:
 		o.Result, o.Refusals, o.Err = a.reconfigure(ctx, action, node)
+	case roller.ActionElectLeaders:
+		o.Result, o.Err = a.elect(ctx, action)
 	}
 	return o
+}
+
+// elect has the preferred leaders of partitions elected. Nothing is lost where that fails: the next look finds out who leads.
+func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
+	var partitions []kafka.TopicPartition
+	for _, topic := range slices.Sorted(maps.Keys(action.Partitions)) {
+		for _, p := range action.Partitions[topic] {
+			partitions = append(partitions, kafka.TopicPartition{Topic: topic, Partition: p})
+		}
+	}
+	elected, err := a.Leaders.ElectPreferredLeaders(ctx, partitions)
+	if err != nil {
+		return NotDone, err
+	}
+	failed := 0
+	for _, p := range partitions {
+		if why := elected[p]; why != nil {
+			failed++
+			err = cmp.Or(err, fmt.Errorf("partition %s-%d: %w", p.Topic, p.Partition, why))
+		}
+	}
+	if failed > 0 {
+		return NotDone, fmt.Errorf("%d of %d partitions, the first of which: %w", failed, len(partitions), err)
+	}
+	return Done, nil
 }
 
 // restart deletes the pod: of this uid, and no other one that has its name.

@@ -53,6 +53,7 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 			k, err := r.connection.Connect(ctx, places, time.Now())
 			if err == nil {
 				act.Brokers, act.Controllers = r.connection.Writers()
+				act.Leaders = r.connection.Leaders()
 			}
 			return k, err
 		},

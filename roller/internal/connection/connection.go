@@ -85,6 +85,9 @@ func (c *Connection) Writers() (brokers, controllers kafka.ConfigWriter) {
 	return c.brokers, controllers
 }
 
+// Leaders is who has leaders elected.
+func (c *Connection) Leaders() kafka.LeaderElector { return c.brokers }
+
 // Close ends all connections.
 func (c *Connection) Close() {
 	if c.brokers != nil {

@@ -14,8 +14,11 @@ func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 	a := o.Action
 	what, done := "restarted", "Restarted"
 	why := roller.Reasons(a.Reasons)
-	if a.Kind == roller.ActionReconfigure {
+	switch a.Kind {
+	case roller.ActionReconfigure:
 		what, done, why = "reconfigured without a restart", "Reconfigured", changes(a)
+	case roller.ActionElectLeaders:
+		return describeElection(o)
 	}
 	switch o.Result {
 	case actuate.Done:
@@ -35,6 +38,18 @@ func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 		return true, done, note
 	}
 	return false, done, note
+}
+
+// describeElection is Describe for partitions that a node should lead again. That it does not is no harm.
+func describeElection(o actuate.Outcome) (warning bool, reason, note string) {
+	count := 0
+	for _, partitions := range o.Action.Partitions {
+		count += len(partitions)
+	}
+	if o.Result == actuate.Done {
+		return false, "LeadersElected", fmt.Sprintf("node %d leads %d partitions again", o.Action.Node, count)
+	}
+	return false, "LeadersNotElected", fmt.Sprintf("node %d does not lead %d partitions that it should: %v", o.Action.Node, count, o.Err)
 }
 
 // changes names the keys.

@@ -21,6 +21,7 @@ type Metrics struct {
 	restarts    *prometheus.CounterVec
 	forced      *prometheus.CounterVec
 	reconfigure *prometheus.CounterVec
+	elections   *prometheus.CounterVec
 	catchUp     *prometheus.GaugeVec
 	looks       *prometheus.CounterVec
 }
@@ -66,11 +67,14 @@ func New(registry prometheus.Registerer) *Metrics {
 		restarts:    counter("restarts_total", "Restarts by what came of them", "result"),
 		forced:      counter("forced_restarts_total", "Restarts before which a check could not be made, or was not needed"),
 		reconfigure: counter("reconfigurations_total", "Configurations changed without a restart, by what came of them", "result"),
-		catchUp:     gauge("replicas_to_catch_up", "Replicas of a restarted node that are not in sync yet", "node"),
+		elections: counter("elections_total",
+			"How often a restarted broker was to lead the partitions again of which it is the preferred leader, by what came of it", "result"),
+		catchUp: gauge("replicas_to_catch_up", "Replicas of a restarted node that are not in sync yet", "node"),
 		looks: counter("looks_total",
 			"Looks at the cluster: decided, or failed, when nothing could be decided or what was decided could not be stored", "result"),
 	}
-	registry.MustRegister(m.clusters, m.inProgress, m.phase, m.nodes, m.blocked, m.restarts, m.forced, m.reconfigure, m.catchUp, m.looks)
+	registry.MustRegister(m.clusters, m.inProgress, m.phase, m.nodes, m.blocked, m.restarts, m.forced, m.reconfigure, m.elections, m.catchUp,
+		m.looks)
 	return m
 }
 
@@ -81,7 +85,8 @@ func (m *Metrics) Of(namespace, cluster string) *Cluster {
 		inProgress: m.inProgress.MustCurryWith(c.own), phase: m.phase.MustCurryWith(c.own), nodes: m.nodes.MustCurryWith(c.own),
 		blocked:  m.blocked.MustCurryWith(c.own),
 		restarts: m.restarts.MustCurryWith(c.own), forced: m.forced.MustCurryWith(c.own), reconfigure: m.reconfigure.MustCurryWith(c.own),
-		catchUp: m.catchUp.MustCurryWith(c.own), looks: m.looks.MustCurryWith(c.own),
+		elections: m.elections.MustCurryWith(c.own),
+		catchUp:   m.catchUp.MustCurryWith(c.own), looks: m.looks.MustCurryWith(c.own),
 	}
 	m.clusters.Inc()
 	for _, p := range phases {
@@ -96,6 +101,7 @@ func (m *Metrics) Of(namespace, cluster string) *Cluster {
 	for _, r := range results {
 		c.m.restarts.WithLabelValues(r)
 		c.m.reconfigure.WithLabelValues(r)
+		c.m.elections.WithLabelValues(r)
 	}
 	c.m.forced.WithLabelValues()
 	c.m.inProgress.WithLabelValues()
@@ -110,7 +116,8 @@ func (c *Cluster) Forget() {
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
 	}{
-		c.all.inProgress, c.all.phase, c.all.nodes, c.all.blocked, c.all.restarts, c.all.forced, c.all.reconfigure, c.all.catchUp, c.all.looks,
+		c.all.inProgress, c.all.phase, c.all.nodes, c.all.blocked, c.all.restarts, c.all.forced, c.all.reconfigure,
+		c.all.elections, c.all.catchUp, c.all.looks,
 	} {
 		v.DeletePartialMatch(c.own)
 	}
@@ -147,8 +154,11 @@ func (c *Cluster) ReportLook(_ *roller.Snapshot, d roller.Decision, outcomes []a
 	m.inProgress.WithLabelValues().Set(float64(len(d.Progress.Restarts)))
 	for _, o := range outcomes {
 		counter := m.restarts
-		if o.Action.Kind == roller.ActionReconfigure {
+		switch o.Action.Kind {
+		case roller.ActionReconfigure:
 			counter = m.reconfigure
+		case roller.ActionElectLeaders:
+			counter = m.elections
 		}
 		counter.WithLabelValues(results[o.Result]).Inc()
 		if o.Action.Forced != "" && o.Result == actuate.Done {

@@ -76,6 +76,9 @@ func (d *draft) policy() []settings.Setting {
 			Doc: "How long the roller waits after a node is back."},
 		{Env: "STRIMZI_ROLLER_RESTARTS_ONLY", Default: "false", Boolean: true, Parse: settings.Into(&p.NoReconfiguration, settings.Bool),
 			Doc: "Whether configurations are left alone, and nodes are only restarted."},
+		{Env: "STRIMZI_ROLLER_ELECT_LEADERS", Default: "true", Boolean: true, Parse: settings.Into(&p.NoElections, not),
+			Doc: "Whether a restarted broker leads the partitions again of which it is the preferred leader, before the next one goes. It never " +
+				"does where its `auto.leader.rebalance.enable` is `false`. It needs the right to `Alter` the `Cluster`."},
 		{Env: "STRIMZI_ROLLER_STUCK_AFTER", Default: "2m0s", Parse: settings.Into(&d.StuckAfter, settings.Duration(1)),
 			Doc: "How long a pod is unschedulable, or its container being created, before it counts as stuck."},
 	}
@@ -176,6 +179,12 @@ func fraction(text string) (float64, error) {
 		return 0, settings.Invalid("not a share", "use a number from 0 to 1")
 	}
 	return f, nil
+}
+
+// not is the opposite of a boolean.
+func not(text string) (bool, error) {
+	value, err := settings.Bool(text)
+	return !value, err
 }
 
 func risks(text string) ([]roller.Risk, error) {

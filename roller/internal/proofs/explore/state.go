@@ -47,6 +47,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // policy is the roller's.
 func (c *Cluster) policy() roller.Policy {
 	p := roller.DefaultPolicy()
+	p.NoElections = true // no rule that is explored asks who leads
 	p.MaxUnavailable, p.Patience, p.Stall = c.MaxUnavailable, oldest*tick, oldest*tick
 	return p
 }

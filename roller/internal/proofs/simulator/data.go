@@ -122,6 +122,20 @@ func (w *world) choose(p *partition) {
 	}
 }
 
+// electPreferred has the preferred leaders of partitions elected, as the controller does: where they are in sync and in service.
+func (w *world) electPreferred(a roller.Action) {
+	if !w.governed() {
+		return
+	}
+	for _, p := range w.byID[a.Node].hosted {
+		first := p.Replicas[0]
+		if n := w.byID[first]; slices.Contains(a.Partitions[p.topic.name], p.Index) && slices.Contains(p.ISR, first) && n.up && !n.fenced {
+			p.Leader = first
+		}
+	}
+	w.tell("the leaders of %d topics are elected for node %d", len(a.Partitions), a.Node)
+}
+
 // register brings a broker back. What it was still in sync for by the metadata, it is not any more, unless it was the last.
 func (w *world) register(n *node) {
 	n.fenceAt = time.Time{}

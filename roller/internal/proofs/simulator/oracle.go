@@ -131,10 +131,15 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	var chosen []*node
 	var restarts []roller.Action
 	for _, a := range d.Actions {
-		if a.Kind == roller.ActionRestart {
+		switch {
+		case a.Kind == roller.ActionRestart:
 			restarts = append(restarts, a)
 			chosen = append(chosen, o.w.byID[a.Node])
-		} else if o.policy.Closed != "" || o.policy.Paused != "" {
+		case a.Kind == roller.ActionElectLeaders:
+			if o.policy.Paused != "" {
+				o.fail("leaders are moved although it is paused")
+			}
+		case o.policy.Closed != "" || o.policy.Paused != "":
 			o.fail("a configuration is changed although it is paused or no window is open")
 		}
 	}

@@ -131,6 +131,12 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 			r.progress = r.notBegun(a)
 		}
 		return
+	case a.Kind == roller.ActionElectLeaders:
+		r.oracle.elects(a)
+		if !refused {
+			r.w.electPreferred(a)
+		}
+		return
 	case a.Kind == roller.ActionReconfigure:
 		o := r.reconfigure(n, a, refused)
 		if lost {
@@ -162,7 +168,7 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 
 // notBegun is the progress without an action that was not begun.
 func (r *run) notBegun(a roller.Action) roller.Progress {
-	if a.Kind == roller.ActionReconfigure {
+	if a.Kind != roller.ActionRestart {
 		return r.progress
 	}
 	return r.progress.NotCarriedOut(a.Node)

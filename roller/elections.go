@@ -1,0 +1,77 @@
+package roller
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// Return is a broker that is back from a restart of ours, and may not lead yet what it should.
+type Return struct {
+	// At is when it came back, and Tries how often it was asked to be elected since.
+	At    time.Time `json:"at"`
+	Tries int       `json:"tries,omitempty"`
+}
+
+// How long, and how often, a broker that is back is given its partitions before the next node goes without that.
+const (
+	electionTime  = 30 * time.Second
+	electionTries = 3
+)
+
+// leaderBalanceKey is the property by which users have leaders stay where they are.
+const leaderBalanceKey = "auto.leader.rebalance.enable"
+
+// elections are the partitions that brokers lead again which are back: those whose preferred leaders they are (docs/decisions/leaders.md).
+// Without them the nodes that go last would lead everything until Kafka's own balancing, minutes later.
+func (r *round) elections() []Action {
+	var actions []Action
+	for _, id := range slices.Sorted(maps.Keys(r.progress.Returned)) {
+		back, n := r.progress.Returned[id], r.s.Node(id)
+		unled, known := r.avail.unled(id)
+		if n == nil || r.policy.NoElections || !balanced(n) || back.Tries >= electionTries || r.s.At.Sub(back.At) >= electionTime ||
+			known && len(unled) == 0 {
+			delete(r.progress.Returned, id)
+			continue
+		}
+		if !known || r.policy.Paused != "" || n.Foreign != "" || n.Fenced.Or(false) || !n.Ready.Or(false) {
+			continue
+		}
+		back.Tries++
+		r.progress.Returned[id] = back
+		actions = append(actions, Action{Kind: ActionElectLeaders, Node: id, Partitions: unled, Until: r.s.from().Add(Freshness)})
+	}
+	return actions
+}
+
+// balanced reports whether the user lets Kafka move leaders to the preferred replicas, which is the default.
+func balanced(n *Node) bool {
+	desired, known := n.Desired.Get()
+	if !known {
+		desired = n.Config.Or(brokerconfig.Config{}).Desired
+	}
+	return desired[leaderBalanceKey] != "false"
+}
+
+// unled are the partitions, by topic, whose preferred leader is the broker, which is in sync, while another one leads. It is not known
+// where the topics are not.
+func (a *Availability) unled(id NodeID) (map[string][]int32, bool) {
+	if a.unknown != "" {
+		return nil, false
+	}
+	at := a.ids.of(id)
+	if at < 0 {
+		return nil, true
+	}
+	unled := map[string][]int32{}
+	for _, where := range a.hosted[at] {
+		t := &a.topics[where.topic]
+		p := &t.Partitions[where.partition]
+		if p.Replicas[0] == id && p.Leader >= 0 && p.Leader != id && slices.Contains(p.ISR, id) && len(p.Adding)+len(p.Removing) == 0 {
+			unled[t.Name] = append(unled[t.Name], p.Index)
+		}
+	}
+	return unled, true
+}

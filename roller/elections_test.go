@@ -1,0 +1,89 @@
+package roller_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// ledByLast are partitions of one topic with these replicas, the last of which leads.
+func ledByLast(replicas ...[]roller.NodeID) roller.Topic {
+	t := roller.Topic{Name: "t", MinISR: roller.Known(1)}
+	for i, ids := range replicas {
+		t.Partitions = append(t.Partitions, roller.Partition{Index: int32(i), Replicas: ids, ISR: ids, Leader: ids[len(ids)-1]})
+	}
+	return t
+}
+
+// elections are those that a decision wants, by node.
+func elections(d roller.Decision) map[roller.NodeID]map[string][]int32 {
+	all := map[roller.NodeID]map[string][]int32{}
+	for _, a := range d.Actions {
+		if a.Kind == roller.ActionElectLeaders {
+			all[a.Node] = a.Partitions
+		}
+	}
+	return all
+}
+
+// A broker that is back leads its partitions again, in the same step that restarts the next one; others' partitions stay where they are.
+func TestABrokerThatIsBackLeadsItsPartitionsAgain(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).topics(ledByLast([]roller.NodeID{0, 1}, []roller.NodeID{1, 0}, []roller.NodeID{0, 1}))
+	sc.Expect(elections(sc.step())).To(BeEmpty(), "nobody was restarted yet")
+	sc.Expect(sc.restarts).To(Equal([]roller.NodeID{0}))
+	d := sc.step()
+	sc.Expect(elections(d)).To(Equal(map[roller.NodeID]map[string][]int32{0: {"t": {0, 2}}}))
+	sc.Expect(d.Actions[0].Kind).To(Equal(roller.ActionElectLeaders), "elections come first")
+	sc.Expect(sc.restarts).To(Equal([]roller.NodeID{0, 1}))
+	sc.topics(ledByLast([]roller.NodeID{1, 0}, []roller.NodeID{1}, []roller.NodeID{1, 0}))
+	sc.Expect(elections(sc.step())).To(Equal(map[roller.NodeID]map[string][]int32{1: {"t": {0, 2}}}))
+	sc.topics(ledByLast([]roller.NodeID{0}))
+	sc.roll()
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	sc.Expect(sc.progress.Returned).To(BeEmpty())
+}
+
+// What keeps leaders where they are. The other node, which is next, does not wait for it.
+func TestLeadersThatStayWhereTheyAre(t *testing.T) {
+	for name, change := range map[string]func(sc *scene){
+		"the policy says so": func(sc *scene) { sc.policy.NoElections = true },
+		"the user has switched balancing off": func(sc *scene) {
+			sc.node(0).Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"auto.leader.rebalance.enable": "false"}})
+		},
+		"it is paused":              func(sc *scene) { sc.policy.Paused = "somebody paused it" },
+		"the broker is fenced":      func(sc *scene) { sc.node(0).Fenced = roller.Known(true) },
+		"the broker is not ready":   func(sc *scene) { sc.unready(0, 0) },
+		"the broker is not ours":    func(sc *scene) { sc.node(0).Foreign = "somebody else's" },
+		"the topics are not known":  func(sc *scene) { sc.s.Topics = roller.Unknown[[]roller.Topic]("no answer") },
+		"the broker is not in sync": func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].ISR = []roller.NodeID{1} },
+		"the partition is moved":    func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Removing = []roller.NodeID{1} },
+		"it is not the first one":   func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Replicas = []roller.NodeID{1, 0} },
+		"nobody leads":              func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Leader = -1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(ledByLast([]roller.NodeID{0, 1}))
+			sc.progress.Returned = map[roller.NodeID]roller.Return{0: {At: sc.s.At}}
+			sc.Expect(elections(roller.Step(&sc.s, sc.progress, sc.policy))).To(HaveLen(1))
+			change(sc)
+			sc.Expect(elections(sc.step())).To(BeEmpty())
+		})
+	}
+}
+
+func TestABrokerThatIsNotElectedIsForgotten(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(ledByLast([]roller.NodeID{0, 1}))
+	sc.progress.Returned = map[roller.NodeID]roller.Return{0: {At: sc.s.At}}
+	for range 3 {
+		sc.Expect(elections(sc.step())).To(HaveLen(1))
+	}
+	sc.Expect(elections(sc.step())).To(BeEmpty())
+	sc.Expect(sc.progress.Returned).To(BeEmpty())
+
+	sc.progress.Returned = map[roller.NodeID]roller.Return{0: {At: sc.s.At.Add(-time.Minute)}, 7: {At: sc.s.At}}
+	sc.Expect(elections(sc.step())).To(BeEmpty())
+	sc.Expect(sc.progress.Returned).To(BeEmpty(), "too long ago, or no node any more")
+}
