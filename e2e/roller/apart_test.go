@@ -67,6 +67,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 		Expect(restarted[2]).To(Equal(leader), "the active controller last of them: %v", restarted)
 		Expect(restarted[3:]).To(Equal(brokers))
 		Expect(s.plan(done).order()).To(BeEmpty())
+		s.ledAsBefore()
 		t.stop()
 	})
 

@@ -64,6 +64,7 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 			To(ContainSubstring("3 of 3 nodes are to be restarted, in 3 batches (at least 3 are needed"))
 		s.ask(done, "roll", "--max-unavailable=3", "--limit=4m")
 		Expect(s.restartedSince(0)).To(Equal(order))
+		s.ledAsBefore()
 		t.stop()
 		s.settled()
 	})

@@ -92,6 +92,21 @@ func (s *scene) grant() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
+// ledAsBefore waits until each partition is led by its first replica: what restarts moved is back, long before Kafka's own balancing.
+func (s *scene) ledAsBefore() {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		topics, err := s.admin.ListTopics(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(topics).NotTo(BeEmpty())
+		for _, t := range topics {
+			for _, p := range t.Partitions {
+				g.Expect(p.Leader).To(Equal(p.Replicas[0]), "%s-%d", t.Name, p.Index)
+			}
+		}
+	}).WithTimeout(10 * time.Second).Should(Succeed())
+}
+
 // settled waits until all pods are ready and all replicas are in sync.
 func (s *scene) settled() {
 	GinkgoHelper()

@@ -9,14 +9,14 @@ import (
 // elects checks an election that is asked for: of a broker that is the preferred leader, in sync, and does not lead, as far as was seen.
 func (o *oracle) elects(a roller.Action) {
 	if n := o.w.byID[a.Node]; n == nil || !n.Roles.Broker || len(a.Partitions) == 0 {
-		o.fail("leaders are elected for node %d, which is no broker, or for no partition", a.Node)
+		o.fail("leaders: they are elected for node %d, which is no broker, or for no partition", a.Node)
 		return
 	}
 	for _, t := range o.seen.Topics.Or(nil) {
 		for _, p := range t.Partitions {
 			asked := slices.Contains(a.Partitions[t.Name], p.Index)
 			if asked && (p.Replicas[0] != a.Node || p.Leader == a.Node || !slices.Contains(p.ISR, a.Node)) {
-				o.fail("node %d is to lead partition %s-%d, of replicas %v in sync %v led by %d", a.Node, t.Name, p.Index, p.Replicas, p.ISR,
+				o.fail("leaders: node %d is to lead partition %s-%d, of replicas %v in sync %v led by %d", a.Node, t.Name, p.Index, p.Replicas, p.ISR,
 					p.Leader)
 			}
 		}

@@ -69,6 +69,31 @@ var planted = []struct {
 			d.Actions[i].Until = time.Time{}
 		}
 	})},
+	{"the last replica is the preferred leader", []string{"leaders: node"}, with(func(s *roller.Snapshot) {
+		if !s.Topics.IsKnown() {
+			return
+		}
+		topics := slices.Clone(s.Topics.Or(nil))
+		s.Topics = roller.Known(topics)
+		for t := range topics {
+			topics[t].Partitions = slices.Clone(topics[t].Partitions)
+			for p := range topics[t].Partitions {
+				replicas := slices.Clone(topics[t].Partitions[p].Replicas)
+				slices.Reverse(replicas)
+				topics[t].Partitions[p].Replicas = replicas
+			}
+		}
+	}, nil)},
+	{"leaders are moved during a pause", []string{"leaders: they are moved"}, func(s *roller.Snapshot, p roller.Progress,
+		policy roller.Policy) roller.Decision {
+		d := roller.Step(s, p, policy)
+		if policy.Paused != "" {
+			policy.Paused = ""
+			d.Actions = slices.DeleteFunc(roller.Step(s, p, policy).Actions,
+				func(a roller.Action) bool { return a.Kind != roller.ActionElectLeaders })
+		}
+		return d
+	}},
 	{"silence is evidence although nobody answers", []string{"node"}, with(func(s *roller.Snapshot) {
 		for i := range s.Nodes {
 			if n := &s.Nodes[i]; !n.Answers.Or(true) && s.At.Sub(n.Silent) > 2*time.Minute {

@@ -88,7 +88,7 @@ func (r *run) look(s Step) {
 			return
 		}
 		r.act(a, s.Fault == faultRefused && i == s.Arg%len(d.Actions), s.Fault == faultLost || s.Fault == faultSleep)
-		if s.Fault == faultSlowActs && a.Kind == roller.ActionReconfigure {
+		if s.Fault == faultSlowActs && a.Kind != roller.ActionRestart {
 			r.w.pass(slowly(s.Arg))
 		}
 	}
