@@ -57,7 +57,7 @@ type Actuator struct {
 	Place func(id string) (client.Client, error)
 	// Brokers changes the configurations of nodes that are brokers, Controllers of those that are not; it is nil where they can't be reached.
 	Brokers, Controllers kafka.ConfigWriter
-	// Leaders elects the leaders of partitions.
+	// Leaders elects the leaders of partitions. Nil: leaders stay where they are.
 	Leaders kafka.LeaderElector
 }
 
@@ -77,6 +77,9 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 
 // elect has the preferred leaders of partitions elected. Nothing is lost where that fails: the next look finds out who leads.
 func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
+	if a.Leaders == nil {
+		return NotDone, errors.New("nobody can be asked to elect leaders")
+	}
 	var partitions []kafka.TopicPartition
 	for _, topic := range slices.Sorted(maps.Keys(action.Partitions)) {
 		for _, p := range action.Partitions[topic] {
