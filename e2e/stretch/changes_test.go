@@ -19,7 +19,6 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 )
 
@@ -71,11 +70,12 @@ func exchangeCredentials(remote *place) {
 // leaveAndJoin takes a Kubernetes cluster off the list of the operators, and puts it back.
 func leaveAndJoin(remote *place) {
 	GinkgoHelper()
+	const key = "clusters"
 	list := &corev1.ConfigMap{}
 	Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "remote-clusters"}, list)).To(Succeed())
-	all := list.Data[clusters.RemotesKey]
+	all := list.Data[key]
 	write := func(text string) {
-		list.Data[clusters.RemotesKey] = text
+		list.Data[key] = text
 		Expect(places[0].Client.Update(ctx, list)).To(Succeed())
 	}
 	began := time.Now()
