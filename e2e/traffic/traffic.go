@@ -99,7 +99,8 @@ func Start(ctx context.Context, o Options) (*Traffic, error) {
 	if o.Every == 0 {
 		o.Every = 5 * time.Millisecond
 	}
-	producer, err := connect(o, kgo.DefaultProduceTopic(o.Topic), kgo.RecordDeliveryTimeout(2*time.Minute))
+	// As with Kafka's own clients, only the time limits how often a broker may not know yet of a topic that has just been created.
+	producer, err := connect(o, kgo.DefaultProduceTopic(o.Topic), kgo.RecordDeliveryTimeout(2*time.Minute), kgo.UnknownTopicRetries(-1))
 	if err != nil {
 		return nil, err
 	}

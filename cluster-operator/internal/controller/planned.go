@@ -61,7 +61,10 @@ func (p *pass) prunePlanned(ctx context.Context, s *site) error {
 
 // deletePlanned deletes what the record says that the provider planned in a Kubernetes cluster, and forgets what is gone.
 func (p *pass) deletePlanned(ctx context.Context, s *site, keep func(planned) bool) error {
-	for _, o := range slices.Clone(p.record.Planned) {
+	p.mu.Lock() // other Kubernetes clusters are gone through at the same time
+	all := slices.Clone(p.record.Planned)
+	p.mu.Unlock()
+	for _, o := range all {
 		if o.Cluster != s.cluster || keep(o) {
 			continue
 		}
