@@ -1,8 +1,11 @@
-# The image of an operator: the program, the authorities that certificates are checked against, and nothing else.
+# The image of an operator: the program, the authorities that certificates are checked against, and nothing else. The cluster operator
+# has the JMX exporter as well, which it copies to nodes of Kafka.
 #   docker build --build-arg OPERATOR=roller .
 ARG GO_IMAGE=golang:1.26
-FROM ${GO_IMAGE} AS build
+ARG MAVEN_IMAGE=maven:3.9-eclipse-temurin-17
 ARG OPERATOR=topic-operator
+FROM ${GO_IMAGE} AS build
+ARG OPERATOR
 WORKDIR /src
 # The modules' requirements first, so that a change of code does not download them again. The workspace stays out: the
 # program is built as its users would, from its own go.mod.
@@ -26,7 +29,17 @@ COPY topic-operator topic-operator
 ARG VERSION=
 RUN go -C ${OPERATOR} build -trimpath -ldflags "-s -w -X github.com/kafka-operators/kafka-operators/operator/build.version=${VERSION}" -o /operator ./cmd
 
-FROM scratch
+# Only what the operator's own stage names is made.
+FROM scratch AS topic-operator
+FROM scratch AS roller
+FROM ${MAVEN_IMAGE} AS jars
+COPY hack/jmx-exporter/pom.xml /
+RUN mvn -q -B -f /pom.xml org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+    -DincludeScope=runtime -Dmdep.stripVersion=true -DoutputDirectory=/jars
+FROM scratch AS cluster-operator
+COPY --from=jars /jars/ /
+
+FROM ${OPERATOR}
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /operator /operator
 USER 65532:65532

@@ -6,6 +6,7 @@
 #   assets.sh nodes          what a Kubernetes node runs, compiled from Go modules: kubelet, kube-proxy, kube-scheduler,
 #                            containerd, runc, CNI plugins, CoreDNS
 #   assets.sh images         container images, made here: pause, CoreDNS, two versions of Kafka with a Java runtime
+#   assets.sh exporter       the JMX exporter that is in the image of the cluster operator, through Maven
 #   assets.sh lint           golangci-lint, compiled from its Go module
 #   assets.sh promtool       promtool, out of Debian's package of Prometheus, unless it is installed
 #
@@ -131,16 +132,25 @@ build_controlplane() {
   go build -trimpath -ldflags '-s -w' -o "$out/etcd" go.etcd.io/etcd/server/v3
 }
 
+# fetch_jars FOLDER POM [ARGUMENT...]: Maven's further arguments.
+fetch_jars() {
+  local out=$1 pom=$2
+  shift 2
+  need mvn maven
+  mvn -q -B -Dstyle.color=never -f "$pom" "$@" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$out"
+}
+
 # fetch_kafka FOLDER [ARGUMENT...]: Maven's further arguments.
 fetch_kafka() {
   local out=$1
   shift
-  need mvn maven
-  mkdir -p "$out/libs"
-  mvn -q -B -Dstyle.color=never -f "$here/kafka/pom.xml" "$@" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
-    -DincludeScope=runtime -DoutputDirectory="$out/libs"
+  fetch_jars "$out/libs" "$here/kafka/pom.xml" "$@"
   ls "$out"/libs/kafka_2.13-*.jar >/dev/null
 }
+
+# The name without the version is where the operator looks for it.
+fetch_exporter() { fetch_jars "$1" "$here/jmx-exporter/pom.xml" -Dmdep.stripVersion=true && ls "$1/jmx_prometheus_javaagent.jar" >/dev/null; }
 
 # previous_kafka is the version that upgrades begin with.
 previous_kafka=4.2.0
@@ -244,6 +254,9 @@ case ${1:-} in
     previous=$(once kafka-previous "$(stamp "$here/kafka/pom.xml" <(echo $previous_kafka))" fetch_previous_kafka)
     mapfile -t sources < <(find "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause} -name '*.go' ! -name '*_test.go' | sort)
     once images "$(stamp <(printf '%s\n' "$nodes" "$kafka" "$previous"; jlink --version) "${sources[@]}")" build_images ;;
+  exporter)
+    need_java
+    once exporter "$(stamp "$here/jmx-exporter/pom.xml")" fetch_exporter ;;
   lint) once golangci-lint "$(stamp "$here/tools/lint/go.mod")" build_lint ;;
   promtool)
     if installed=$(command -v promtool); then
@@ -253,5 +266,5 @@ case ${1:-} in
     else
       once promtool "$(stamp /etc/os-release)" fetch_promtool
     fi ;;
-  *) die "usage: assets.sh controlplane|kafka|nodes|images|lint|promtool" ;;
+  *) die "usage: assets.sh controlplane|kafka|nodes|images|exporter|lint|promtool" ;;
 esac

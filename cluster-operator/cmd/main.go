@@ -17,6 +17,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == app.CopyExporter {
+		if err := app.Copy(os.Args[2]); err != nil {
+			fmt.Fprintf(os.Stderr, "cluster-operator: copy the JMX exporter: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	o, warnings, err := options.Parse(os.Args[1:], settings.Environment{Lookup: settings.InPod(os.LookupEnv, os.ReadFile),
 		Variables: os.Environ()})
 	switch {

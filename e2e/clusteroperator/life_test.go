@@ -48,6 +48,15 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		k.inSync(k.admin())
 	})
 
+	It("serves metrics, for which Kafka's image has no program", func() {
+		for _, pod := range k.pods(Default) {
+			Eventually(k.metrics).WithArguments(pod.Name).Should(ContainSubstring("\nkafka_server_brokertopicmetrics_messagesin_total "))
+		}
+		// The nodes take this up while what follows goes on.
+		kubectl("patch", "configmap", "my-cluster-metrics", "-n", k.namespace, "--type=merge", "-p",
+			`{"data":{"rules.yaml":"rules: [{pattern: kafka.server<type=BrokerTopicMetrics\\, name=MessagesInPerSec><>Count, name: taken_up}]"}}`)
+	})
+
 	It("is written and read from outside over TLS", func() {
 		kept = k.write("kept", 500, func() {})
 		k.holds("kept", kept)
@@ -101,6 +110,13 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		Entry("the bootstrap Service", func() client.Object { return &corev1.Service{} }, "my-cluster-kafka-bootstrap"),
 		Entry("the headless Service", func() client.Object { return &corev1.Service{} }, "my-cluster-kafka-brokers"),
 	)
+
+	It("has taken up other rules of its metrics without a restart", func() {
+		for name := range k.readyPods(Default) {
+			Eventually(k.metrics).WithArguments(name).Should(ContainSubstring("\ntaken_up "))
+		}
+		k.ready()
+	})
 
 	It("is rolled for a static change of the configuration, and nobody who writes notices", func() {
 		before := k.readyPods(Default)

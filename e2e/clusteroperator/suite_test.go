@@ -23,6 +23,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // The shared parts. They are there once BeforeSuite is through.
@@ -88,8 +89,11 @@ func buildImages(dir string) []string {
 	root, err := operatorproc.RepositoryPath()
 	Expect(err).NotTo(HaveOccurred())
 	var archives []string
+	exporter, err := assets.Dir(ctx, "exporter", GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	files := map[string][]image.File{"cluster-operator": {{Path: "/", Source: exporter}}}
 	for _, name := range []string{"cluster-operator", "topic-operator", "roller"} {
-		archive, err := image.BuildOperator(ctx, dir, name, "clusteroperator.test/"+name+":e2e", root, "./"+name+"/cmd")
+		archive, err := image.BuildOperator(ctx, dir, name, "clusteroperator.test/"+name+":e2e", root, "./"+name+"/cmd", files[name]...)
 		Expect(err).NotTo(HaveOccurred())
 		archives = append(archives, archive)
 	}

@@ -119,13 +119,17 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err := mgr.Add(keys); err != nil {
 		return err
 	}
+	exporter, err := exporterImage(ctx, live, o, model.ExporterFile)
+	if err != nil {
+		return err
+	}
 	r := &controller.Reconciler{
 		Stretching: stretching,
 		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
 		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }, Now: time.Now,
 			After: time.After},
 		Settings: model.Settings{
-			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ImagePullPolicy: o.PullPolicy,
+			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ExporterImage: exporter, ImagePullPolicy: o.PullPolicy,
 			ImagePullSecrets: references(o.PullSecrets),
 			RollerAccount:    o.RollerAccount, DNSDomain: o.DNSDomain, NetworkPolicies: o.NetworkPolicies, DisruptionBudgets: o.DisruptionBudgets,
 			OperatorNamespace: o.OperatorNamespace, OperatorNamespaceLabels: o.OperatorLabels, ExcludedLabels: o.ExcludedLabels,

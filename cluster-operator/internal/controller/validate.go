@@ -22,7 +22,7 @@ func (p *pass) validate(ctx context.Context) error {
 		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)),
 		Version:  p.input.Version,
 		Clusters: p.Stretching.clusters(), Placed: p.placed(), Running: p.running(ctx), ConfigMaps: map[string]map[string]string{},
-		Secrets: map[string][]string{},
+		Secrets: map[string][]string{}, Exporter: p.Settings.ExporterImage != "",
 	}
 	for _, n := range p.input.Topology.Brokers() {
 		in.Brokers = append(in.Brokers, n.ID)

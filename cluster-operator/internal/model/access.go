@@ -50,6 +50,9 @@ func (c *cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	for _, l := range c.spec().Listeners {
 		rules = append(rules, rule(l.Port, l.NetworkPolicyPeers))
 	}
+	if c.exports() {
+		rules = append(rules, rule(MetricsPort, nil))
+	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: c.meta(c.name("network-policy-kafka"), c.kafkaLabels(), nil),

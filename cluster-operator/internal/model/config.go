@@ -116,6 +116,9 @@ func (c *cluster) userConfig(n topology.Node) properties {
 			config[key] = text
 		}
 	}
+	if reporters, set := config[reportersKey]; set && c.exports() {
+		config[reportersKey] = withJMXReporter(reporters)
+	}
 	var p properties
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		p.set(key, config[key])

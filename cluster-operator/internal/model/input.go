@@ -51,6 +51,8 @@ type Settings struct {
 	KafkaImages map[string]string
 	// TopicOperatorImage is the image of the topic operator's Deployment: STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE.
 	TopicOperatorImage string
+	// ExporterImage is the image that brings the JMX exporter to nodes; "" leaves them without: STRIMZI_JMX_EXPORTER_IMAGE.
+	ExporterImage string
 	// ImagePullPolicy is the pull policy of all containers; "" leaves it to Kubernetes.
 	ImagePullPolicy corev1.PullPolicy
 	// ImagePullSecrets are used by all pods whose template names none.

@@ -34,6 +34,9 @@ func (c *cluster) environment(n topology.Node) []corev1.EnvVar {
 		}
 		env = append(env, corev1.EnvVar{Name: "KAFKA_PLACEMENT", Value: strings.Join(files, " ")})
 	}
+	if c.exports() {
+		env = append(env, corev1.EnvVar{Name: "KAFKA_JMX_EXPORTER_ENABLED", Value: "true"})
+	}
 	var system []string
 	for _, p := range jvm.JavaSystemProperties {
 		system = append(system, "-D"+p.Name+"="+p.Value)

@@ -135,6 +135,9 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 			"ready.sh":          script("ready.sh"),
 		},
 	}
+	if c.exports() {
+		config.Data[metricsFile] = c.exporterConfig()
+	}
 	config.Annotations = with(config.Annotations, AnnotationInputs, c.configInputs(n))
 	config.Annotations[AnnotationContent] = hashOf(config.Data)
 	if n.Roles.Broker {
@@ -197,12 +200,21 @@ func (c *cluster) podInputs(n topology.Node, restartedAt string) string {
 		Metrics                                *v1.MetricsConfig
 		Labels                                 map[string]string
 		Certificates                           Certificates
+		Init                                   *v1.ContainerTemplate `json:",omitempty"`
 	}{
 		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.configInputs(n, "pod"),
 		c.resources(n.Pool),
 		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe, s.Rack,
-		s.MetricsConfig, c.userLabels(n.Pool), c.certificatesOf(n),
+		s.MetricsConfig, c.userLabels(n.Pool), c.certificatesOf(n), c.initInputs(n),
 	})
+}
+
+// initInputs are what the user said about the containers that prepare a pod, if it has any.
+func (c *cluster) initInputs(n topology.Node) *v1.ContainerTemplate {
+	if !c.wantsExporter() {
+		return nil
+	}
+	return new(c.initTemplate(n.Pool))
 }
 
 // configInputs identifies what the user said about a node's configuration.
@@ -210,9 +222,10 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 	s := c.spec()
 	config := s.Config
 	logging := c.logging()
+	metrics := c.Metrics
 	cordoned := c.cordoned(n)
 	if len(purpose) > 0 { // a pod does not depend on what can be changed while it runs
-		config, logging, cordoned = c.startKeys(), "", ""
+		config, logging, metrics, cordoned = c.startKeys(), "", "", ""
 	}
 	return hashOf(struct {
 		Node                topology.Node
@@ -229,7 +242,7 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 		Version             string
 		Stretch             *stretchInputs `json:",omitempty"`
 		Cordoned            string         `json:",omitempty"`
-	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, c.Metrics,
+	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, metrics,
 		s.Quotas,
 		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n), cordoned})
 }

@@ -42,6 +42,7 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 			DNSPolicy: t.DNSPolicy, DNSConfig: t.DNSConfig, EnableServiceLinks: t.EnableServiceLinks, HostUsers: t.HostUsers,
 			ImagePullSecrets: c.pullSecrets(t.ImagePullSecrets),
 			Volumes:          c.podVolumes(n, t),
+			InitContainers:   c.initContainers(n),
 			Containers:       []corev1.Container{c.container(n)},
 		},
 	}
@@ -136,6 +137,9 @@ func (c *cluster) ports(n topology.Node) []corev1.ContainerPort {
 			add(portName(l), l.Port)
 		}
 	}
+	if c.exports() {
+		add(MetricsPortName, MetricsPort)
+	}
 	return ports
 }
 
@@ -173,6 +177,9 @@ func (c *cluster) mounts(n topology.Node) []corev1.VolumeMount {
 	if len(c.placement(n)) > 0 {
 		mounts = append(mounts, corev1.VolumeMount{Name: "placement", MountPath: placementDir, ReadOnly: true})
 	}
+	if c.exports() {
+		mounts = append(mounts, corev1.VolumeMount{Name: exporterVolume, MountPath: exporterDir, ReadOnly: true})
+	}
 	for _, v := range c.volumes(n.Pool) {
 		mounts = append(mounts, corev1.VolumeMount{Name: v.name(), MountPath: v.mountPath()})
 	}
@@ -195,6 +202,9 @@ func (c *cluster) podVolumes(n topology.Node, t v1.PodTemplate) []corev1.Volume 
 	}
 	if facts := c.placement(n); len(facts) > 0 {
 		volumes = append(volumes, placementVolume(facts))
+	}
+	if c.exports() {
+		volumes = append(volumes, corev1.Volume{Name: exporterVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
 	for _, v := range c.volumes(n.Pool) {
 		volumes = append(volumes, v.podVolume(pod))

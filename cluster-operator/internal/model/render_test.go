@@ -45,11 +45,11 @@ func rich(t *testing.T) Input {
 	}
 	in := Input{
 		Kafka: read[v1.Kafka](t, text), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw", Version: "4.3.1",
-		MetadataVersion: "4.3-IV0",
-		Certificates:    Certificates{PodAnnotations: map[string]map[string]string{}},
+		MetadataVersion: "4.3-IV0", Metrics: "rules: [{pattern: kafka.*}]",
+		Certificates: Certificates{PodAnnotations: map[string]map[string]string{}},
 		Settings: Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1",
-			RollerAccount: "kafka-operators/roller",
-			DNSDomain:     "cluster.local", NetworkPolicies: true, DisruptionBudgets: true, OperatorNamespace: "kafka-operators",
+			ExporterImage: "cluster-operator:1", RollerAccount: "kafka-operators/roller",
+			DNSDomain: "cluster.local", NetworkPolicies: true, DisruptionBudgets: true, OperatorNamespace: "kafka-operators",
 			ExcludedLabels: func(key string) bool { return strings.HasPrefix(key, "app.kubernetes.io/") }},
 	}
 	in.Owner = Owner(in.Kafka)
@@ -203,12 +203,16 @@ func TestWhatRestartsNodes(t *testing.T) {
 		"loggers": {func(in *Input) {
 			in.Kafka.Spec.Kafka.Logging = &v1.Logging{Type: "inline", Loggers: map[string]string{"rootLogger.level": "DEBUG"}}
 		}, none},
-		"the operator's image of Kafka": {func(in *Input) { in.Settings.KafkaImages = map[string]string{"4.3.1": "other"} }, none},
-		"the image of Kafka":            {func(in *Input) { in.Kafka.Spec.Kafka.Image = "other" }, all},
-		"the version of Kafka":          {func(in *Input) { in.Version = "4.4.0" }, all},
-		"a pod's grace period":          {func(in *Input) { in.Kafka.Spec.Kafka.Template.Pod.TerminationGracePeriodSeconds = nil }, all},
-		"an environment variable":       {func(in *Input) { in.Kafka.Spec.Kafka.Template.KafkaContainer.Env[0].Value = "CET" }, all},
-		"resources of a pool":           {func(in *Input) { in.Pools["brokers"].Spec.Resources = nil }, brokers},
+		"rules of the exporter of metrics":           {func(in *Input) { in.Metrics = "rules: []" }, none},
+		"the operator's image with the exporter":     {func(in *Input) { in.Settings.ExporterImage = "other" }, none},
+		"no exporter of metrics":                     {func(in *Input) { in.Kafka.Spec.Kafka.MetricsConfig = nil }, all},
+		"what the container with the exporter is as": {func(in *Input) { in.Kafka.Spec.Kafka.Template.InitContainer = nil }, all},
+		"the operator's image of Kafka":              {func(in *Input) { in.Settings.KafkaImages = map[string]string{"4.3.1": "other"} }, none},
+		"the image of Kafka":                         {func(in *Input) { in.Kafka.Spec.Kafka.Image = "other" }, all},
+		"the version of Kafka":                       {func(in *Input) { in.Version = "4.4.0" }, all},
+		"a pod's grace period":                       {func(in *Input) { in.Kafka.Spec.Kafka.Template.Pod.TerminationGracePeriodSeconds = nil }, all},
+		"an environment variable":                    {func(in *Input) { in.Kafka.Spec.Kafka.Template.KafkaContainer.Env[0].Value = "CET" }, all},
+		"resources of a pool":                        {func(in *Input) { in.Pools["brokers"].Spec.Resources = nil }, brokers},
 		"a volume more": {func(in *Input) {
 			v := &in.Pools["brokers"].Spec.Storage
 			v.Volumes = append(v.Volumes, v1.StorageVolume{ID: new(int32(2)), Type: "ephemeral"})

@@ -18,6 +18,14 @@ func (c *cluster) containerTemplate(pool string) v1.ContainerTemplate {
 	return value(c.template().KafkaContainer, v1.ContainerTemplate{})
 }
 
+// initTemplate returns the template of the containers that prepare a pool's pods.
+func (c *cluster) initTemplate(pool string) v1.ContainerTemplate {
+	if t := c.poolTemplate(pool).InitContainer; t != nil {
+		return *t
+	}
+	return value(c.template().InitContainer, v1.ContainerTemplate{})
+}
+
 // nodeServiceTemplate returns the template of the Services of a pool's nodes.
 func (c *cluster) nodeServiceTemplate(pool string) *v1.ResourceTemplate {
 	if t := c.poolTemplate(pool).PerPodService; t != nil {

@@ -21,6 +21,12 @@ import (
 // name is Strimzi's for the operator. Leases and the user agent carry it.
 const name = "strimzi-cluster-operator"
 
+// Values of Options.ExporterImage that are no images.
+const (
+	OwnImage = "own"
+	NoImage  = "none"
+)
+
 // Options are all settings of the cluster-operator. Parse fills them.
 type Options struct {
 	// Namespaces are the watched ones.
@@ -31,6 +37,8 @@ type Options struct {
 	Images map[string]string
 	// TopicOperatorImage is the image of the topic operators that Kafkas ask for.
 	TopicOperatorImage string
+	// ExporterImage is the image that brings the JMX exporter to nodes, OwnImage or NoImage.
+	ExporterImage string
 	// PullPolicy and PullSecrets are for all pods; empty leaves them to Kubernetes and to templates.
 	PullPolicy  corev1.PullPolicy
 	PullSecrets []string

@@ -51,6 +51,9 @@ func (o *Options) imageSettings() []settings.Setting {
 		{Env: "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", Default: "kafka-operators/topic-operator:latest",
 			Parse: settings.Into(&o.TopicOperatorImage, settings.Text),
 			Doc:   "The image of the topic operators that Kafkas ask for."},
+		{Env: "STRIMZI_JMX_EXPORTER_IMAGE", Default: OwnImage, Added: true, Parse: settings.Into(&o.ExporterImage, settings.Text),
+			Doc: "The image that brings the JMX exporter to nodes of Kafkas with `metricsConfig`. `own` is the image of the operator's own " +
+				"pod; `none` leaves nodes without."},
 		{Env: "STRIMZI_IMAGE_PULL_POLICY", DefaultDoc: "Kubernetes'",
 			Parse: settings.Into(&o.PullPolicy, settings.Choice("pull policy", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)),
 			Doc:   "The pull policy of all containers."},

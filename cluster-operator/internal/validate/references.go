@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -79,7 +78,7 @@ func (f *findings) exporter(m *v1.MetricsConfig) {
 	case !found:
 		f.fail("MetricsConfigMap", v1.ReasonInvalidConfiguration, "ConfigMap %s does not contain specified key %s", ref.Name, ref.Key)
 	default:
-		if _, err := yaml.ToJSON([]byte(text)); err != nil {
+		if err := checkExporter(text); err != nil {
 			f.fail("MetricsYAML", v1.ReasonInvalidConfiguration, "Failed to parse metrics configuration (ConfigMap %s, key %s: %v)", ref.Name,
 				ref.Key, err)
 		}
@@ -91,14 +90,22 @@ func (f *findings) allowList(list []string) {
 		f.invalid("MetricsAllowList", "Metrics configuration is invalid: [Allowlist should contain at least one element]")
 	}
 	for _, pattern := range list {
-		_, err := regexp.Compile(pattern)
-		var wrong *syntax.Error
-		// Java knows more than Go does: lookarounds, back references, possessive repetitions.
-		if errors.As(err, &wrong) && !slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape,
-			syntax.ErrInvalidRepeatOp}, wrong.Code) {
-			f.invalid("MetricsAllowList", "Metrics configuration is invalid: [Invalid regex: %s, %s]", pattern, wrong.Code)
+		if why := wrongPattern(pattern); why != "" {
+			f.invalid("MetricsAllowList", "Metrics configuration is invalid: [Invalid regex: %s, %s]", pattern, why)
 		}
 	}
+}
+
+// wrongPattern returns why Java refuses a regular expression; "" if no reason is known. Java knows more than Go does: lookarounds, back
+// references, possessive repetitions.
+func wrongPattern(pattern string) string {
+	_, err := regexp.Compile(pattern)
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) && !slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape,
+		syntax.ErrInvalidRepeatOp, syntax.ErrInvalidNamedCapture, syntax.ErrInvalidCharRange, syntax.ErrInvalidRepeatSize}, wrong.Code) {
+		return string(wrong.Code)
+	}
+	return ""
 }
 
 // logging checks what is logged, by the nodes and by the topic operator.

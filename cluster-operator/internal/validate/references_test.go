@@ -8,6 +8,10 @@ func configMap(name string, data map[string]string) func(*Input) {
 
 func TestWrongMetrics(t *testing.T) {
 	exporter := `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}}}}}`
+	rules := func(name, text, message string) wrong {
+		return wrong{name: name, changes: exporter, facts: configMap("m", map[string]string{"k": text}), code: "MetricsYAML",
+			reason: invalidConfiguration, message: "Failed to parse metrics configuration (ConfigMap m, key k: " + message + ")"}
+	}
 	expectErrors(t, []wrong{
 		{name: "no reference", changes: `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {}}}}}`,
 			code:    "MetricsReference",
@@ -24,6 +28,15 @@ func TestWrongMetrics(t *testing.T) {
 		{name: "not YAML", changes: exporter, facts: configMap("m", map[string]string{"k": "a: [1"}), code: "MetricsYAML",
 			reason:  invalidConfiguration,
 			message: "Failed to parse metrics configuration (ConfigMap m, key k: yaml: line 1: did not find expected ',' or ']')"},
+		rules("an empty text", "", "it is empty: {} exposes all metrics"),
+		rules("no map", "[1]", "the whole can't be: array"),
+		rules("rules are no list", "rules: 5", "rules can't be: number"),
+		rules("a switch is a text", `lowercaseOutputName: "true"`, "lowercaseOutputName can't be: string"),
+		rules("a label is no text", "rules: [{pattern: a, name: b, labels: {x: 1}}]", "rules.labels can't be: number"),
+		rules("an expression of Java that is none", `rules: [{pattern: "a("}]`, "rule 1: invalid regex a(, missing closing )"),
+		rules("a name without a pattern", "rules: [{pattern: a}, {name: b}]", "rule 2: a name needs a pattern"),
+		rules("help without a name", "rules: [{pattern: a, help: b}]", "rule 1: help and labels need a name"),
+		rules("another JVM", `hostPort: "a:1"`, "hostPort and jmxUrl are not for an exporter inside of Kafka: remove them"),
 		{name: "allowList []", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: []}}}}}`,
 			code:    "MetricsAllowList",
 			message: "Metrics configuration is invalid: [Allowlist should contain at least one element]"},
@@ -75,5 +88,26 @@ func TestWrongAccess(t *testing.T) {
 	in := input(t, `kafka: {spec: {clusterCa: {generateCertificateAuthority: false, renewalDays: 400}}}`)
 	if got := Validate(in); len(got.Errors) > 0 {
 		t.Errorf("what the operator does not renew is not judged: %v", got.Errors)
+	}
+}
+
+func TestMetricsAreSupportedByOneExporter(t *testing.T) {
+	for _, c := range []struct{ name, metrics, warning string }{
+		{"jmxPrometheusExporter", `{type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}}`, ""},
+		{"strimziMetricsReporter", `{type: strimziMetricsReporter}`, "Resource Kafka(ns/c) contains the field spec.kafka.metricsConfig, which " +
+			"is not supported and has no effect: use type jmxPrometheusExporter"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := input(t, `kafka: {spec: {kafka: {metricsConfig: `+c.metrics+`, template: {initContainer: {}}}}}`)
+			in.Exporter = true
+			in.ConfigMaps = map[string]map[string]string{"m": {"k": `rules: [{pattern: "a(?=b)", name: $1}]`}}
+			got := Validate(in)
+			if len(got.Errors) > 0 {
+				t.Fatalf("errors: %v", got.Errors)
+			}
+			if c.warning == "" && len(got.Warnings) > 0 || c.warning != "" && (len(got.Warnings) == 0 || got.Warnings[0].Message != c.warning) {
+				t.Errorf("warnings: %v", got.Warnings)
+			}
+		})
 	}
 }

@@ -6,6 +6,9 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
+// noInitContainer is why the template of a container has no effect.
+const noInitContainer = "nodes have an init container only for metricsConfig of type jmxPrometheusExporter"
+
 // unsupportedField is a field that users of Strimzi have in their manifests and this operator does nothing about.
 type unsupportedField struct {
 	path string
@@ -33,7 +36,7 @@ func (f *findings) unsupported() {
 	for _, p := range f.Pools {
 		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
 		for _, field := range []unsupportedField{
-			{"spec.template.initContainer", t.InitContainer != nil, "nodes have no init container"},
+			{"spec.template.initContainer", t.InitContainer != nil && !f.exports(), noInitContainer},
 			{"spec.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
 		} {
 			f.ignored(fmt.Sprintf("KafkaNodePool(%s/%s)", p.Namespace, p.Name), field)
@@ -61,10 +64,10 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 		{"spec.kafka.tieredStorage", c.TieredStorage != nil,
 			"configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"},
 		{"spec.kafka.jmxOptions", c.JmxOptions != nil, "JMX is not opened"},
-		{"spec.kafka.metricsConfig", c.MetricsConfig != nil, "nodes have no exporter of metrics"},
+		{"spec.kafka.metricsConfig", c.MetricsConfig != nil && !f.exports(), f.withoutExporter()},
 		{"spec.kafka.quotas", c.Quotas != nil, "set quotas by Kafka's own tools"},
-		{"spec.kafka.brokerRackInitImage", c.BrokerRackInitImage != "", "nodes have no init container"},
-		{"spec.kafka.template.initContainer", t.InitContainer != nil, "nodes have no init container"},
+		{"spec.kafka.brokerRackInitImage", c.BrokerRackInitImage != "", "the operator looks up the racks"},
+		{"spec.kafka.template.initContainer", t.InitContainer != nil && !f.exports(), noInitContainer},
 		{"spec.kafka.template.externalBootstrapRoute", t.ExternalBootstrapRoute != nil, "no Routes are made"},
 		{"spec.kafka.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
 		{"spec.kafka.template.jmxSecret", t.JmxSecret != nil, "JMX is not opened"},

@@ -27,6 +27,9 @@ type Input struct {
 	// Placed maps pools to the ids of the Kubernetes clusters where their nodes or volumes are.
 	Placed map[string]string
 
+	// Exporter: the operator can give nodes the JMX exporter.
+	Exporter bool
+
 	// Brokers are the ids of the brokers; nil as long as they are not known.
 	Brokers []int32
 

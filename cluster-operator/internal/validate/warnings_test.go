@@ -111,11 +111,11 @@ func TestUnsupportedFields(t *testing.T) {
 			"configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"),
 		field(`kafka: {spec: {kafka: {jmxOptions: {}}}}`, kafka, "spec.kafka.jmxOptions", "JMX is not opened"),
 		field(`kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter}}}}`, kafka, "spec.kafka.metricsConfig",
-			"nodes have no exporter of metrics"),
+			"the operator knows no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"),
 		field(`kafka: {spec: {kafka: {quotas: {type: kafka}}}}`, kafka, "spec.kafka.quotas", "set quotas by Kafka's own tools"),
-		field(`kafka: {spec: {kafka: {brokerRackInitImage: a}}}`, kafka, "spec.kafka.brokerRackInitImage", "nodes have no init container"),
+		field(`kafka: {spec: {kafka: {brokerRackInitImage: a}}}`, kafka, "spec.kafka.brokerRackInitImage", "the operator looks up the racks"),
 		field(`kafka: {spec: {kafka: {template: {initContainer: {}}}}}`, kafka, "spec.kafka.template.initContainer",
-			"nodes have no init container"),
+			"nodes have an init container only for metricsConfig of type jmxPrometheusExporter"),
 		field(`kafka: {spec: {kafka: {template: {externalBootstrapRoute: {}}}}}`, kafka, "spec.kafka.template.externalBootstrapRoute",
 			"no Routes are made"),
 		field(`kafka: {spec: {kafka: {template: {perPodRoute: {}}}}}`, kafka, "spec.kafka.template.perPodRoute", "no Routes are made"),
@@ -149,7 +149,7 @@ func TestUnsupportedFields(t *testing.T) {
 		field(listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: custom, sasl: true, secrets: [{secretName: s, `+
 			`key: k}]}}`), kafka,
 			"spec.kafka.listeners[0].authentication.secrets", "mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts"),
-		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer", "nodes have no init container"),
+		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer", "nodes have an init container only for metricsConfig of type jmxPrometheusExporter"),
 		field(`pools: {broker: {spec: {template: {perPodRoute: {}}}}}`, pool, "spec.template.perPodRoute", "no Routes are made"),
 	})
 }

@@ -24,15 +24,15 @@ func BuildProgram(ctx context.Context, program, folder, pkg string) error {
 // ProgramPath is where the program is in the image of an operator: where the Dockerfile puts it.
 const ProgramPath = "/operator"
 
-// BuildOperator compiles a Go package, as BuildProgram does, and writes an image with nothing else to name.tar in dir, as the Dockerfile
-// makes it. It returns the archive. reference is the image's name in Kubernetes.
-func BuildOperator(ctx context.Context, dir, name, reference, folder, pkg string) (archive string, err error) {
+// BuildOperator compiles a Go package, as BuildProgram does, and writes an image with nothing else but files to name.tar in dir, as the
+// Dockerfile makes it. It returns the archive. reference is the image's name in Kubernetes.
+func BuildOperator(ctx context.Context, dir, name, reference, folder, pkg string, files ...File) (archive string, err error) {
 	program, archive := filepath.Join(dir, name), filepath.Join(dir, name+".tar")
 	if err := BuildProgram(ctx, program, folder, pkg); err != nil {
 		return "", err
 	}
 	i := Image{
-		Name: reference, Files: []File{{Path: ProgramPath, Source: program}},
+		Name: reference, Files: append([]File{{Path: ProgramPath, Source: program}}, files...),
 		Config: Config{Entrypoint: []string{ProgramPath}, User: "65532:65532"},
 	}
 	return archive, i.Write(archive)

@@ -30,12 +30,26 @@ for dir in "${dirs[@]}"; do
 done
 
 classpath="/opt/kafka/libs/*"
-# shellcheck disable=SC2086 # the options are many words
-java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile="$conf/log4j2.properties" -cp "$classpath" kafka.tools.StorageTool format \
-  --ignore-formatted --cluster-id "$(cat "$conf/cluster.id")" --release-version "$(cat "$conf/metadata.version")" --config "$conf/server.config"
+format() {
+  java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile="$conf/log4j2.properties" "$@" -cp "$classpath" \
+    kafka.tools.StorageTool format --ignore-formatted --cluster-id "$(cat "$conf/cluster.id")" \
+    --release-version "$(cat "$conf/metadata.version")" --config "$conf/server.config"
+}
+
+# An exporter of metrics that does not start ends Java, and must not keep Kafka down: it is tried first.
+exporter=()
+if [ "${KAFKA_JMX_EXPORTER_ENABLED:-}" = true ]; then
+  exporter=("-javaagent:/opt/kafka/jmx-exporter/jmx_prometheus_javaagent.jar=9404:$conf/metrics-config.json")
+fi
+if ! format "${exporter[@]}"; then
+  [ ${#exporter[@]} -gt 0 ] || exit 1
+  format
+  echo "the exporter of metrics does not start, see above: Kafka starts without it"
+  exporter=()
+fi
 
 # A node that comes back has a new address: names are looked up again after 5 s, as long as Kubernetes' DNS lets others keep them, and not after
 # Java's 30 s.
 # shellcheck disable=SC2086
 exec java -Dsun.net.inetaddr.ttl=5 ${KAFKA_HEAP_OPTS:-} ${KAFKA_JVM_PERFORMANCE_OPTS:-} ${STRIMZI_JAVA_SYSTEM_PROPERTIES:-} \
-  -Dlog4j2.configurationFile="$conf/log4j2.properties" -Dkafka.logs.dir=/tmp ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$conf/server.config"
+  -Dlog4j2.configurationFile="$conf/log4j2.properties" -Dkafka.logs.dir=/tmp "${exporter[@]}" ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$conf/server.config"

@@ -1,0 +1,90 @@
+package validate
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// exports reports whether nodes run the JMX exporter.
+func (f *findings) exports() bool {
+	m := f.cluster().MetricsConfig
+	return m != nil && m.Type == v1.MetricsJMXPrometheusExporter && f.Exporter
+}
+
+// withoutExporter is what a user can do who wants metrics and gets none.
+func (f *findings) withoutExporter() string {
+	if !f.Exporter {
+		return "the operator knows no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"
+	}
+	return "use type jmxPrometheusExporter"
+}
+
+// exporterConfig is the configuration of the JMX exporter, as far as it refuses a wrong one. Source: io.prometheus.jmx.JmxCollector.
+type exporterConfig struct {
+	StartDelaySeconds               *int           `json:"startDelaySeconds"`
+	HostPort                        any            `json:"hostPort"`
+	JmxURL                          any            `json:"jmxUrl"`
+	LowercaseOutputName             *bool          `json:"lowercaseOutputName"`
+	LowercaseOutputLabelNames       *bool          `json:"lowercaseOutputLabelNames"`
+	AutoExcludeObjectNameAttributes *bool          `json:"autoExcludeObjectNameAttributes"`
+	WhitelistObjectNames            []string       `json:"whitelistObjectNames"`
+	IncludeObjectNames              []string       `json:"includeObjectNames"`
+	BlacklistObjectNames            []string       `json:"blacklistObjectNames"`
+	ExcludeObjectNames              []string       `json:"excludeObjectNames"`
+	Rules                           []exporterRule `json:"rules"`
+}
+
+type exporterRule struct {
+	Pattern any               `json:"pattern"`
+	Name    any               `json:"name"`
+	Help    any               `json:"help"`
+	Cache   *bool             `json:"cache"`
+	Labels  map[string]string `json:"labels"`
+}
+
+// checkExporter returns why the JMX exporter would not start with a configuration; nil if no reason is known.
+func checkExporter(text string) error {
+	object, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return err
+	}
+	var c *exporterConfig
+	var wrong *json.UnmarshalTypeError
+	switch err := json.Unmarshal(object, &c); {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s can't be: %s", cmp.Or(wrong.Field, "the whole"), wrong.Value)
+	case err != nil:
+		return err
+	case c == nil:
+		return errors.New("it is empty: {} exposes all metrics")
+	case c.HostPort != nil || c.JmxURL != nil:
+		return errors.New("hostPort and jmxUrl are not for an exporter inside of Kafka: remove them")
+	}
+	for i, r := range c.Rules {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("rule %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (r exporterRule) check() error {
+	switch {
+	case r.Name != nil && r.Pattern == nil:
+		return errors.New("a name needs a pattern")
+	case r.Name == nil && (r.Help != nil || r.Labels != nil):
+		return errors.New("help and labels need a name")
+	}
+	if pattern, is := r.Pattern.(string); is {
+		if why := wrongPattern(pattern); why != "" {
+			return fmt.Errorf("invalid regex %s, %s", pattern, why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package validate
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
+)
+
+// TestExporterIsJudgedAsItJudgesItself holds checkExporter against the exporter: Java ends if its agent does not start.
+func TestExporterIsJudgedAsItJudgesItself(t *testing.T) {
+	agent := exporterAgent(t)
+	for name, c := range map[string]struct {
+		config string
+		starts bool
+	}{
+		"nothing":                     {"", false},
+		"an empty map":                {"{}", true},
+		"a list":                      {"[1]", false},
+		"rules that are no list":      {"rules: 5", false},
+		"no rules":                    {"rules: []", true},
+		"a rule that is no map":       {"rules: [a]", false},
+		"a switch as text":            {`lowercaseOutputName: "true"`, false},
+		"a delay as text":             {`startDelaySeconds: "1"`, false},
+		"an open group":               {`rules: [{pattern: "a("}]`, false},
+		"what Go's patterns lack":     {`rules: [{pattern: "a(?=b)c++(?<n>d)\\k<n>"}]`, true},
+		"a pattern that is a number":  {"rules: [{pattern: 5}]", true},
+		"a name without a pattern":    {"rules: [{name: b}]", false},
+		"help without a name":         {"rules: [{pattern: a, help: b}]", false},
+		"labels without a name":       {"rules: [{pattern: a, labels: {b: c}}]", false},
+		"labels that are a list":      {"rules: [{pattern: a, name: b, labels: [c]}]", false},
+		"a label that is a number":    {"rules: [{pattern: a, name: b, labels: {c: 1}}]", false},
+		"a cache as text":             {"rules: [{pattern: a, name: b, cache: x}]", false},
+		"a type that is unknown":      {"rules: [{pattern: a, name: b, type: FOO}]", true},
+		"names of objects":            {`whitelistObjectNames: ["kafka.server:*"]`, true},
+		"another JVM":                 {`hostPort: "a:1"`, false},
+		"a field that nobody knows":   {"unknown: 1", true},
+		"what Strimzi's examples say": {strimziRules, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := checkExporter(c.config); (err == nil) != c.starts {
+				t.Errorf("checkExporter: %v", err)
+			}
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.CommandContext(t.Context(), "java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-javaagent:"+agent+"=127.0.0.1:0:"+file,
+				"-version").CombinedOutput()
+			if (err == nil) != c.starts {
+				t.Errorf("the exporter: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// strimziRules are some rules in the style of those that Strimzi's users have.
+const strimziRules = `
+lowercaseOutputName: true
+rules:
+# Special cases and very specific rules
+- pattern: kafka.server<type=(.+), name=(.+), clientId=(.+), topic=(.+), partition=(.*)><>Value
+  name: kafka_server_$1_$2
+  type: GAUGE
+  labels:
+    clientId: "$3"
+    topic: "$4"
+    partition: "$5"
+- pattern: kafka.server<type=KafkaRequestHandlerPool, name=RequestHandlerAvgIdlePercent><>(Count|FifteenMinuteRate)
+  name: kafka_server_requesthandlerpool_idle
+  help: How idle
+  valueFactor: 0.01
+- pattern: "kafka.(\\w+)<type=(.+), name=(.+)Percent\\w*><>MeanRate"
+  name: kafka_$1_$2_$3_percent
+  type: GAUGE
+`
+
+// exporterAgent returns the exporter that is in the operator's image.
+func exporterAgent(t *testing.T) string {
+	t.Helper()
+	folder, err := assets.Dir(t.Context(), "exporter", os.Stderr)
+	switch {
+	case err != nil && os.Getenv("CI") == "true":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
+	}
+	return filepath.Join(folder, "jmx_prometheus_javaagent.jar")
+}
