@@ -120,6 +120,9 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		}
 		p.actual.Reassignments = moves
 	}
+	if differ := p.actual.MayHaveMoved(p.desired); r.memory.movedLately(p.kt.UID, differ) && p.wasReady {
+		return verdict{soon: settle}, nil
+	}
 	plan := topic.Compare(p.desired, p.actual, r.options.Rules)
 	if d.Claim && plan.Changes() {
 		// Of two operators that see the same new object, only the one whose claim is stored changes anything.

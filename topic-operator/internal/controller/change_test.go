@@ -155,6 +155,28 @@ func TestReplicasCountAsTheyWillBeWhenTheReassignmentIsDone(t *testing.T) {
 	}
 }
 
+// A broker may show a partition as it was before a reassignment ended, when the controller says that nothing moves any more.
+func TestTheEndOfAReassignmentIsNoFailure(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", partitions(1), replicas(2))
+	w.requests.took()
+	w.kafka.seen("a", 0, 1, 2)
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(settle))
+	w.Expect(w.get("a")).To(beReady())
+	w.kafka.seen("a", 0, 2)
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
+	w.Expect(w.requests.took()).To(BeEmpty(), "the status says the same as before")
+
+	w.kafka.seen("a", 0, 1, 2)
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
+	w.clock.step(settle)
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonNotSupported,
+		"Changing spec.replicas is not supported by the operator: partitions [0] have 3 replicas, not 2"))
+}
+
 func TestADeletedTopicIsMadeAgainAndItsLossIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", partitions(2))

@@ -133,6 +133,13 @@ func (k *fakeKafka) move(name string, adding, removing []int32) {
 	}
 }
 
+// seen has the first partition of a topic have other replicas, as a broker sees it.
+func (k *fakeKafka) seen(name string, replicas ...int32) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.topics[name].Topic.Partitions[0].Replicas = replicas
+}
+
 // get returns a topic as it is; nil if there is none.
 func (k *fakeKafka) get(name string) *topic.Actual {
 	k.mu.Lock()

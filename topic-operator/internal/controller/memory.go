@@ -32,6 +32,8 @@ type memory struct {
 	failing map[types.NamespacedName]time.Time
 	deleted map[kafka.TopicID]deletion
 	created map[types.UID]creation
+	// moved are the objects whose topics have another replication factor than they ask for, and since when.
+	moved map[types.UID]time.Time
 	// guarded are the objects whose finalizer this operator has set: on others it may be that of another Kafka cluster's operator.
 	guarded map[types.UID]time.Time
 	// refused are the objects that hold no finalizer, because Kafka refused them a topic.
@@ -71,6 +73,7 @@ func newMemory(now func() time.Time) *memory {
 		failing: map[types.NamespacedName]time.Time{},
 		deleted: map[kafka.TopicID]deletion{},
 		created: map[types.UID]creation{},
+		moved:   map[types.UID]time.Time{},
 
 		guarded:    map[types.UID]time.Time{},
 		refused:    map[types.UID]time.Time{},
@@ -226,6 +229,24 @@ func (m *memory) forgetMismatch(object types.UID) {
 	delete(m.mismatches, object)
 }
 
+// movedLately notes whether the replication factor of the object's topic differs from what it asks for, and reports whether it began to so
+// recently that a broker may still show the state before the end of a reassignment.
+func (m *memory) movedLately(object types.UID, differs bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !differs {
+		delete(m.moved, object)
+		return false
+	}
+	m.sweep()
+	since, ok := m.moved[object]
+	if !ok {
+		since = m.now()
+		m.moved[object] = since
+	}
+	return m.now().Sub(since) < settle
+}
+
 // settling reports whether Kafka was changed for the object so recently that a broker may still show the old state.
 func (m *memory) settling(key types.NamespacedName) bool {
 	m.mu.Lock()
@@ -318,6 +339,7 @@ func (m *memory) sweep() {
 	maps.DeleteFunc(m.created, func(_ types.UID, c creation) bool { return m.isOld(c) })
 	maps.DeleteFunc(m.guarded, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.refused, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
+	maps.DeleteFunc(m.moved, func(_ types.UID, since time.Time) bool { return now.Sub(since) >= longMemory })
 	maps.DeleteFunc(m.mismatches, func(_ types.UID, was mismatch) bool { return now.Sub(was.at) >= longMemory })
 	maps.DeleteFunc(m.forsaken, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.disbelieved, func(_ types.UID, d disbelief) bool { return now.Sub(d.at) >= longMemory })

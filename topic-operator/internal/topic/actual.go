@@ -1,6 +1,8 @@
 package topic
 
 import (
+	"slices"
+
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -15,6 +17,12 @@ type Actual struct {
 // NeedsReassignments reports whether the replication factor seems to differ from the desired one, so that ongoing reassignments
 // have to be known before anything is said about it.
 func (a Actual) NeedsReassignments(d Desired) bool { return len(a.differingReplicas(d)) > 0 }
+
+// MayHaveMoved reports whether the replication factor of a partition differs from the desired one although nothing moves it: a reassignment may
+// have ended after the topic was read, and a broker may show for a while what was before.
+func (a Actual) MayHaveMoved(d Desired) bool {
+	return slices.ContainsFunc(a.differingReplicas(d), func(index int32) bool { _, moving := a.Reassignments[index]; return !moving })
+}
 
 // differingReplicas returns the partitions whose replication factor, once ongoing reassignments are complete, is not the desired one.
 func (a Actual) differingReplicas(d Desired) []int32 {
