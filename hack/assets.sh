@@ -182,13 +182,14 @@ build_nodes() {
   CGO_ENABLED=1 go build -trimpath -tags 'seccomp netgo osusergo' -ldflags "$ldflags" -o "$out/runc" $module
 }
 
+# What Kafka and the JMX exporter need of Java. Without java.desktop, which java.se brings, Kafka's storage tool does not start.
+java_modules=java.se,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
+
 # build_images FOLDER: reads $nodes, $kafka and $previous, the folders of these assets.
 build_images() {
   local out=$1
   for_this_machine
-  # Without java.desktop, which java.se brings, Kafka's storage tool does not start.
-  jlink --strip-java-debug-attributes --no-header-files --no-man-pages --output "$out/jre" \
-    --add-modules java.se,jdk.crypto.ec,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
+  jlink --strip-java-debug-attributes --no-header-files --no-man-pages --output "$out/jre" --add-modules $java_modules
   cd "$here/../e2e"
   go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tools/" ./realnodes/internal/cmd/{images,pause}
   "$out/tools/images" -out "$out" -nodes "$nodes" -pause "$out/tools/pause" -jars "$kafka/libs" -previous-jars "$previous/libs" -jre "$out/jre"
@@ -253,7 +254,7 @@ case ${1:-} in
     kafka=$("${BASH_SOURCE[0]}" kafka)
     previous=$(once kafka-previous "$(stamp "$here/kafka/pom.xml" <(echo $previous_kafka))" fetch_previous_kafka)
     mapfile -t sources < <(find "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause} -name '*.go' ! -name '*_test.go' | sort)
-    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka" "$previous"; jlink --version) "${sources[@]}")" build_images ;;
+    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka" "$previous" $java_modules; jlink --version) "${sources[@]}")" build_images ;;
   exporter)
     need_java
     once exporter "$(stamp "$here/jmx-exporter/pom.xml")" fetch_exporter ;;

@@ -75,6 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.Client.List(ctx, &pods, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return reconcile.Result{}, err
 	}
+	waiting, wait, unplaced := r.place(ctx, &set, pods.Items)
 	d, err := Decide(&set, pods.Items, r.Now())
 	if err != nil {
 		// Trying again does not make a pod of it: a change of the spec does.
@@ -83,10 +84,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, reconcile.TerminalError(err)
 	}
+	d.Problems = append(d.Problems, waiting...)
 	var result reconcile.Result
 	if !set.IsPaused() {
 		result, err = r.carryOut(ctx, &set, &d)
 	}
+	err = errors.Join(err, unplaced)
+	result.RequeueAfter = soonest(result.RequeueAfter, wait)
 	if !d.CheckAt.IsZero() {
 		result.RequeueAfter = soonest(result.RequeueAfter, max(d.CheckAt.Sub(r.Now()), time.Second))
 	}

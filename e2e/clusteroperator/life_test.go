@@ -54,7 +54,7 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		}
 		// The nodes take this up while what follows goes on.
 		kubectl("patch", "configmap", "my-cluster-metrics", "-n", k.namespace, "--type=merge", "-p",
-			`{"data":{"rules.yaml":"rules: [{pattern: kafka.server<type=BrokerTopicMetrics\\, name=MessagesInPerSec><>Count, name: taken_up}]"}}`)
+			`{"data":{"rules.yaml":"rules: [{pattern: 'kafka.server<type=BrokerTopicMetrics, name=MessagesInPerSec><>Count', name: taken_up}]"}}`)
 	})
 
 	It("is written and read from outside over TLS", func() {
@@ -70,8 +70,12 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		Expect(kafka.ClassOf(err)).To(Equal(kafka.ClassAuthentication), "%v", err)
 	})
 
-	It("makes a killed pod again, with its data", func() {
+	It("makes a killed pod again, with its data, though the Kafka object is invalid", func() {
 		before := k.readyPods(Default)
+		kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p", `{"spec":{"kafka":{"version":"1.2.3"}}}`)
+		Eventually(func(g Gomega) {
+			g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady, HavePrefix("False")))
+		}).Should(Succeed())
 		victim := slices.Sorted(maps.Keys(before))[1]
 		began := time.Now()
 		Expect(k8s.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: k.namespace, Name: victim}},
@@ -79,6 +83,7 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		Eventually(func(g Gomega) { g.Expect(k.readyPods(g)).To(HaveKeyWithValue(victim, Not(Equal(before[victim])))) }).Should(Succeed(),
 			func() string { return said(k.namespace) })
 		report("a killed pod is ready again", time.Since(began))
+		kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p", `{"spec":{"kafka":{"version":"4.2.0"}}}`)
 		k.ready()
 		k.inSync(k.admin())
 		k.holds("kept", kept)

@@ -78,7 +78,7 @@ func (p *pass) run(ctx context.Context) error {
 		{"services", p.services},
 		{"certificates", p.certificates},
 		{"nodes", p.nodes},
-		{"placement", p.place},
+		{"placement", p.warnOfWaiting},
 		{"entity operator", p.entityOperator},
 		{"remove what is not wanted", p.prune},
 		{"release other Kubernetes clusters", p.release},

@@ -20,6 +20,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -274,45 +275,26 @@ func (s *site) finishRequests(ctx context.Context) error {
 	return nil
 }
 
-// place tells pods where they run: their rack, and the address of their Kubernetes node.
-func (p *pass) place(ctx context.Context) error {
-	return p.each(func(s *site) error {
-		for _, n := range p.input.Topology.In(s.cluster) {
-			if err := p.placePod(ctx, s, n); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (p *pass) placePod(ctx context.Context, s *site, n topology.Node) error {
-	pod := p.pod(n)
-	wanted := model.Placement(p.kafka, n)
-	if pod == nil || len(wanted) == 0 || pod.DeletionTimestamp != nil || !s.made(pod) {
-		return nil
-	}
-	node, err := p.kubernetesNode(ctx, n)
-	if err != nil || node == nil {
-		return err
-	}
-	annotations := map[string]string{}
-	for _, fact := range wanted {
-		value := fact.Of(node)
-		if value == "" {
-			p.warn("PlacementUnknown", fmt.Sprintf("Pod %s waits: Kubernetes node %s has no %s", pod.Name, node.Name, fact.What()))
+// warnOfWaiting names the pods that wait for something that their Kubernetes node does not have: see podset.
+func (p *pass) warnOfWaiting(ctx context.Context) error {
+	for _, n := range p.input.Topology.Nodes() {
+		pod := p.pod(n)
+		if pod == nil || pod.DeletionTimestamp != nil || !p.site(n.Cluster).made(pod) {
 			continue
 		}
-		// It holds as long as the pod does: a running broker has read it.
-		if _, placed := pod.Annotations[fact.Annotation]; !placed {
-			annotations[fact.Annotation] = value
+		missing, err := placement.Missing(pod)
+		if err != nil || len(missing) == 0 {
+			continue // a wrong annotation is reported by its StrimziPodSet
 		}
-	}
-	if len(annotations) == 0 {
-		return nil
-	}
-	if err := annotate(ctx, s.live, pod, annotations); err != nil {
-		return fmt.Errorf("pod %s: %w", pod.Name, err)
+		node, err := p.kubernetesNode(ctx, n)
+		if err != nil {
+			return err
+		}
+		for _, fact := range missing {
+			if node != nil && fact.Of(node) == "" {
+				p.warn("PlacementUnknown", placement.Waiting(pod, fact))
+			}
+		}
 	}
 	return nil
 }

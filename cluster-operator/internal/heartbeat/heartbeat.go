@@ -18,7 +18,7 @@ const LeaseName = "strimzi-stretch-agent"
 
 // Contract is the version of what the central cluster writes and the remote operator reads: StrimziPodSets. Operators with different ones
 // don't work together.
-const Contract = "1"
+const Contract = "2"
 
 // Annotations of the Lease.
 const (

@@ -32,7 +32,7 @@ func TestTheCentralClusterKnowsWhetherARemoteOperatorLives(t *testing.T) {
 	}{
 		{now: now.Add(stale), contract: Contract},
 		{now: now.Add(stale + 1), contract: Contract, problem: "was last seen at 2001-09-09T01:46:40Z"},
-		{now: now, contract: "0", problem: "has version 1 (contract 0), and this one has 2 (contract 1)", mismatch: true},
+		{now: now, contract: "0", problem: "has version 1 (contract 0), and this one has 2 (contract 2)", mismatch: true},
 	} {
 		b.Contract = c.contract
 		problem, mismatch := b.Problem("2", c.now)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -188,7 +189,7 @@ func (c *cluster) nodeAddresses(l v1.Listener, world World) []Endpoint {
 	for _, n := range c.Topology.Brokers() {
 		host, port := c.advertisedHost(l, n), nodePort(world.Services[n.Cluster][c.listenerBootstrap(l)])
 		if node := world.KubernetesNodes[n.ID]; host == "" && node != nil {
-			host = NodeAddress(node, configuration(l).PreferredNodePortAddressType)
+			host = placement.NodeAddress(node, configuration(l).PreferredNodePortAddressType)
 		}
 		if e := (Endpoint{host, port}); host != "" && port != 0 && !slices.Contains(all, e) {
 			all = append(all, e)

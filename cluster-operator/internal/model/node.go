@@ -14,6 +14,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -187,7 +188,7 @@ func (c *cluster) podInputs(n topology.Node, restartedAt string) string {
 	return hashOf(struct {
 		Version, Image, ClusterID, RestartedAt string
 		Node                                   topology.Node
-		Placement                              []Fact
+		Placement                              []placement.Fact
 		Listeners                              []v1.Listener
 		Config                                 string
 		Resources                              *corev1.ResourceRequirements

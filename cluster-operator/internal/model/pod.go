@@ -11,6 +11,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -55,6 +56,9 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 func (c *cluster) podAnnotations(n topology.Node) map[string]string {
 	a := copied(c.Certificates.PodAnnotations[c.podName(n)])
 	a[v1.AnnotationKafkaVersion] = c.Version
+	if facts := c.placement(n); len(facts) > 0 {
+		a[placement.AnnotationWaits] = placement.Write(facts)
+	}
 	if c.stretched() {
 		a[v1.AnnotationTargetCluster] = c.Stretch.id(n)
 	}
