@@ -28,6 +28,8 @@ func TestPodsAreToldWhereTheyRun(t *testing.T) {
 		pods[0].Annotations[placement.AnnotationWaits] = placement.Write(facts)
 		w.Expect(set.SetDesiredPods(pods)).To(Succeed())
 	}
+	stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "stranger"},
+		Spec: corev1.PodSpec{NodeName: node.Name, Containers: []corev1.Container{{Name: "kafka", Image: "kafka"}}}}
 	w.start()
 	set := w.set()
 	rack := placement.Fact{File: "rack", Annotation: placement.AnnotationRack, Label: "zone"}
@@ -38,11 +40,14 @@ func TestPodsAreToldWhereTheyRun(t *testing.T) {
 		waits(s, rack, address, absent)
 	})
 	w.Eventually(w.names).Should(ConsistOf("c-p-0", "c-p-1"))
+	stranger.Labels, stranger.Annotations = w.pod("c-p-0").Labels, w.pod("c-p-0").Annotations
+	stranger.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "a", UID: "a", Controller: new(true)}}
+	w.Expect(w.admin.Create(t.Context(), stranger)).To(Succeed())
 	edit(w, set, func(s *core.StrimziPodSet) {
 		s.Annotations = map[string]string{kafka.AnnotationPauseReconciliation: "true"}
 	})
 	w.Consistently(func() map[string]string { return w.pod("c-p-0").Annotations }).ShouldNot(HaveKey(placement.AnnotationRack), "on no node yet")
-	for _, name := range w.names() {
+	for _, name := range []string{"c-p-0", "c-p-1"} {
 		w.Expect(w.admin.SubResource("binding").Create(t.Context(), w.pod(name), &corev1.Binding{Target: corev1.ObjectReference{Name: node.Name}})).
 			To(Succeed())
 	}
@@ -50,6 +55,7 @@ func TestPodsAreToldWhereTheyRun(t *testing.T) {
 		HaveKeyWithValue(placement.AnnotationRack, "a"), HaveKeyWithValue(address.Annotation, "n"), Not(HaveKey(absent.Annotation))))
 	w.Eventually(w.status).Should(ContainSubstring("Pod c-p-0 waits: Kubernetes node " + node.Name + " has no label absent"))
 	w.Expect(w.pod("c-p-1").Annotations).NotTo(HaveKey(placement.AnnotationRack), "it does not wait for it")
+	w.Expect(w.pod("stranger").Annotations).NotTo(HaveKey(placement.AnnotationRack), "the set does not own it")
 
 	// A running node has read what was true when it started.
 	edit(w, node, func(n *corev1.Node) { n.Labels = map[string]string{"zone": "b", "absent": "c"} })

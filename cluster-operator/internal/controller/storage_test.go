@@ -223,27 +223,28 @@ func TestAnAnnotationThatDeletesDataIsAnsweredAndNotCarriedOut(t *testing.T) {
 	w.get(&corev1.PersistentVolumeClaim{}, "data-my-cluster-pool-0")
 }
 
-func TestAPodOfSomebodyElseIsNotToldWhereItRuns(t *testing.T) {
+func TestAPodThatWaitsForAFactOfItsKubernetesNodeIsNamed(t *testing.T) {
 	w := newWorld(t)
 	k := newKafka()
 	k.Spec.Kafka.Rack = &v1.Rack{TopologyKey: "topology.kubernetes.io/zone"}
 	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{"topology.kubernetes.io/zone": "a"}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	w.Expect(w.k8s.Create(t.Context(), node)).To(Succeed())
-	pod := w.pods("pool")["my-cluster-pool-0"]
-	pod.Spec.ServiceAccountName, pod.Spec.NodeName = "", node.Name
-	w.Expect(w.k8s.Create(t.Context(), &pod)).To(Succeed())
-	version := pod.ResourceVersion
-	w.reconcile()
-	w.get(&pod, pod.Name)
-	w.Expect(pod.ResourceVersion).To(Equal(version), "it has a wanted name and labels, and no StrimziPodSet owns it")
-
 	set := &podset.StrimziPodSet{}
 	w.get(set, "my-cluster-pool")
+	pod := w.pods("pool")["my-cluster-pool-0"]
+	pod.Spec.ServiceAccountName, pod.Spec.NodeName = "", node.Name
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
-	w.Expect(w.k8s.Update(t.Context(), &pod)).To(Succeed())
+	w.Expect(w.k8s.Create(t.Context(), &pod)).To(Succeed())
 	w.reconcile()
-	w.get(&pod, pod.Name)
-	w.Expect(pod.Annotations).To(ContainElement("a"))
+	waits := HaveField("Message", "Pod my-cluster-pool-0 waits: Kubernetes node "+node.Name+" has no label topology.kubernetes.io/zone")
+	w.get(k, k.Name)
+	w.Expect(k.Status.Conditions).To(ContainElement(waits))
+
+	node.Labels = map[string]string{"topology.kubernetes.io/zone": "a"}
+	w.Expect(w.k8s.Update(t.Context(), node)).To(Succeed())
+	w.reconcile()
+	w.get(k, k.Name)
+	w.Expect(k.Status.Conditions).NotTo(ContainElement(waits))
 }

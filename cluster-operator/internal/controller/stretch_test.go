@@ -530,7 +530,7 @@ func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "VersionMismatch"),
-		HaveField("Message", ContainSubstring("has version 1 (contract 0), and this one has test (contract 1)"))))
+		HaveField("Message", ContainSubstring("has version 1 (contract 0), and this one has test (contract 2)"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"), "the others go on")
 
