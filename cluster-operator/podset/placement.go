@@ -14,11 +14,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 )
 
-// place tells the pods of a set where they run, as far as they wait for that: here, because a pod may be made anew at any time, whatever is
-// wrong with its Kafka.
+// place tells the pods of a set where they run, as far as they wait for that. It happens here because a pod may be made anew at any time,
+// whatever is wrong with its Kafka.
 //
 // problems name what pods can't be told; wait is when to look again, 0 if there is no need.
-func (r *Reconciler) place(ctx context.Context, set *core.StrimziPodSet, pods []corev1.Pod) (problems []string, wait time.Duration, err error) {
+func (r *Reconciler) place(ctx context.Context, set *core.StrimziPodSet, pods []corev1.Pod) (problems []string, wait time.Duration,
+	err error,
+) {
 	var errs []error
 	for i := range pods {
 		pod := &pods[i]

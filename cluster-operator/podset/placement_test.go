@@ -20,7 +20,8 @@ func TestPodsAreToldWhereTheyRun(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{"zone": "a"}}}
 	w.Expect(w.admin.Create(t.Context(), node)).To(Succeed())
 	t.Cleanup(func() { _ = w.admin.Delete(context.Background(), node) })
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}, {Type: corev1.NodeHostName, Address: "n"}}
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"},
+		{Type: corev1.NodeHostName, Address: "n"}}
 	w.Expect(w.admin.Status().Update(t.Context(), node)).To(Succeed())
 	waits := func(set *core.StrimziPodSet, facts ...placement.Fact) {
 		pods, err := set.DesiredPods()
@@ -33,7 +34,8 @@ func TestPodsAreToldWhereTheyRun(t *testing.T) {
 	w.start()
 	set := w.set()
 	rack := placement.Fact{File: "rack", Annotation: placement.AnnotationRack, Label: "zone"}
-	address := placement.Fact{File: "address-hostname", Annotation: placement.AnnotationAddress + "-hostname", AddressType: corev1.NodeHostName}
+	address := placement.Fact{File: "address-hostname", Annotation: placement.AnnotationAddress + "-hostname",
+		AddressType: corev1.NodeHostName}
 	absent := placement.Fact{File: "other", Annotation: "kafka-operators.io/other", Label: "absent"}
 	edit(w, set, func(s *core.StrimziPodSet) {
 		list(s, "r1", "c-p-0", "c-p-1")
@@ -46,10 +48,11 @@ func TestPodsAreToldWhereTheyRun(t *testing.T) {
 	edit(w, set, func(s *core.StrimziPodSet) {
 		s.Annotations = map[string]string{kafka.AnnotationPauseReconciliation: "true"}
 	})
-	w.Consistently(func() map[string]string { return w.pod("c-p-0").Annotations }).ShouldNot(HaveKey(placement.AnnotationRack), "on no node yet")
+	w.Consistently(func() map[string]string { return w.pod("c-p-0").Annotations }).
+		ShouldNot(HaveKey(placement.AnnotationRack), "on no node yet")
 	for _, name := range []string{"c-p-0", "c-p-1"} {
-		w.Expect(w.admin.SubResource("binding").Create(t.Context(), w.pod(name), &corev1.Binding{Target: corev1.ObjectReference{Name: node.Name}})).
-			To(Succeed())
+		to := &corev1.Binding{Target: corev1.ObjectReference{Name: node.Name}}
+		w.Expect(w.admin.SubResource("binding").Create(t.Context(), w.pod(name), to)).To(Succeed())
 	}
 	w.Eventually(func() map[string]string { return w.pod("c-p-0").Annotations }).Should(And(
 		HaveKeyWithValue(placement.AnnotationRack, "a"), HaveKeyWithValue(address.Annotation, "n"), Not(HaveKey(absent.Annotation))))

@@ -100,8 +100,8 @@ func podChanged() predicate.Predicate {
 		if !ok || !also {
 			return true
 		}
-		return a.UID != b.UID || a.Spec.NodeName != b.Spec.NodeName || !a.DeletionTimestamp.Equal(b.DeletionTimestamp) || a.Status.Phase != b.Status.Phase ||
-			core.IsReady(a) != core.IsReady(b) ||
+		return a.UID != b.UID || a.Spec.NodeName != b.Spec.NodeName || !a.DeletionTimestamp.Equal(b.DeletionTimestamp) ||
+			a.Status.Phase != b.Status.Phase || core.IsReady(a) != core.IsReady(b) ||
 			core.Outdated(a, b) || !maps.Equal(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 	}}
 }

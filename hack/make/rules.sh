@@ -23,7 +23,7 @@ check() {
   while IFS= read -r figure; do
     figure=${figure%_count} # a histogram's
     grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$@" || fail "$rules names $figure, which $* do not show"
-  done < <(grep -ohE '\bstrimzi_[a-z_]+' "$rules"/*.yaml | sort -u)
+  done < <(grep -ohE '\bstrimzi_[a-z_]+' "$rules"/prometheusrule.yaml | sort -u)
   [ -n "$tools" ] || return 0
   cp "$rules"/tests/*_test.yaml "$folder" # promtool looks for the rules beside the tests
   "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"

@@ -28,12 +28,12 @@ func copyFile(file, folder string) error {
 	if err != nil {
 		return err
 	}
-	defer from.Close()
+	defer func() { _ = from.Close() }() // it was only read
 	to, err := os.CreateTemp(folder, ".copy-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(to.Name()) // it has another name by then, if all went well
+	defer func() { _ = os.Remove(to.Name()) }() // it has another name by then, if all went well
 	_, err = io.Copy(to, from)
 	if closed := to.Close(); err == nil {
 		err = closed

@@ -35,8 +35,9 @@ func TestTheImageOfTheExporterIsTheOperatorsOwn(t *testing.T) {
 		err                 error
 		fails               bool
 	}{
-		"the first container's":      {setting: options.OwnImage, file: file, pod: pod(nil), want: "own:1"},
-		"the main container's":       {setting: options.OwnImage, file: file, pod: pod(map[string]string{mainContainer: "proxy"}), want: "proxy:1"},
+		"the first container's": {setting: options.OwnImage, file: file, pod: pod(nil), want: "own:1"},
+		"the main container's": {setting: options.OwnImage, file: file, pod: pod(map[string]string{mainContainer: "proxy"}),
+			want: "proxy:1"},
 		"an image without it":        {setting: options.OwnImage, file: file + "x", pod: pod(nil)},
 		"no pod of this name":        {setting: options.OwnImage, file: file},
 		"pods that can't be read":    {setting: options.OwnImage, file: file, err: refused},

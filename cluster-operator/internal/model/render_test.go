@@ -203,16 +203,16 @@ func TestWhatRestartsNodes(t *testing.T) {
 		"loggers": {func(in *Input) {
 			in.Kafka.Spec.Kafka.Logging = &v1.Logging{Type: "inline", Loggers: map[string]string{"rootLogger.level": "DEBUG"}}
 		}, none},
-		"rules of the exporter of metrics":           {func(in *Input) { in.Metrics = "rules: []" }, none},
-		"the operator's image with the exporter":     {func(in *Input) { in.Settings.ExporterImage = "other" }, none},
-		"no exporter of metrics":                     {func(in *Input) { in.Kafka.Spec.Kafka.MetricsConfig = nil }, all},
-		"what the container with the exporter is as": {func(in *Input) { in.Kafka.Spec.Kafka.Template.InitContainer = nil }, all},
-		"the operator's image of Kafka":              {func(in *Input) { in.Settings.KafkaImages = map[string]string{"4.3.1": "other"} }, none},
-		"the image of Kafka":                         {func(in *Input) { in.Kafka.Spec.Kafka.Image = "other" }, all},
-		"the version of Kafka":                       {func(in *Input) { in.Version = "4.4.0" }, all},
-		"a pod's grace period":                       {func(in *Input) { in.Kafka.Spec.Kafka.Template.Pod.TerminationGracePeriodSeconds = nil }, all},
-		"an environment variable":                    {func(in *Input) { in.Kafka.Spec.Kafka.Template.KafkaContainer.Env[0].Value = "CET" }, all},
-		"resources of a pool":                        {func(in *Input) { in.Pools["brokers"].Spec.Resources = nil }, brokers},
+		"rules of the exporter of metrics":       {func(in *Input) { in.Metrics = "rules: []" }, none},
+		"the operator's image with the exporter": {func(in *Input) { in.Settings.ExporterImage = "other" }, none},
+		"no exporter of metrics":                 {func(in *Input) { in.Kafka.Spec.Kafka.MetricsConfig = nil }, all},
+		"the template of init containers":        {func(in *Input) { in.Kafka.Spec.Kafka.Template.InitContainer = nil }, all},
+		"the operator's image of Kafka":          {func(in *Input) { in.Settings.KafkaImages = map[string]string{"4.3.1": "other"} }, none},
+		"the image of Kafka":                     {func(in *Input) { in.Kafka.Spec.Kafka.Image = "other" }, all},
+		"the version of Kafka":                   {func(in *Input) { in.Version = "4.4.0" }, all},
+		"a pod's grace period":                   {func(in *Input) { in.Kafka.Spec.Kafka.Template.Pod.TerminationGracePeriodSeconds = nil }, all},
+		"an environment variable":                {func(in *Input) { in.Kafka.Spec.Kafka.Template.KafkaContainer.Env[0].Value = "CET" }, all},
+		"resources of a pool":                    {func(in *Input) { in.Pools["brokers"].Spec.Resources = nil }, brokers},
 		"a volume more": {func(in *Input) {
 			v := &in.Pools["brokers"].Spec.Storage
 			v.Volumes = append(v.Volumes, v1.StorageVolume{ID: new(int32(2)), Type: "ephemeral"})

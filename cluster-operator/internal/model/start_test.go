@@ -26,9 +26,10 @@ func TestNodesStartWithoutAnExporterThatDoesNot(t *testing.T) {
 		runs  []string
 		fails bool
 	}{
-		"no exporter":                     {nil, []string{format, kafka}, false},
-		"an exporter":                     {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true"}, []string{agentAndFormat, agentAndKafka}, false},
-		"an exporter that does not start": {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1"}, []string{agentAndFormat, format, kafka}, false},
+		"no exporter": {nil, []string{format, kafka}, false},
+		"an exporter": {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true"}, []string{agentAndFormat, agentAndKafka}, false},
+		"an exporter that does not start": {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1"},
+			[]string{agentAndFormat, format, kafka}, false},
 		"storage that can't be formatted": {[]string{"FORMAT_FAILS=1"}, []string{format}, true},
 		"neither": {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1", "FORMAT_FAILS=1"}, []string{agentAndFormat, format},
 			true},

@@ -149,7 +149,8 @@ func TestUnsupportedFields(t *testing.T) {
 		field(listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: custom, sasl: true, secrets: [{secretName: s, `+
 			`key: k}]}}`), kafka,
 			"spec.kafka.listeners[0].authentication.secrets", "mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts"),
-		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer", "nodes have an init container only for metricsConfig of type jmxPrometheusExporter"),
+		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer",
+			"nodes have an init container only for metricsConfig of type jmxPrometheusExporter"),
 		field(`pools: {broker: {spec: {template: {perPodRoute: {}}}}}`, pool, "spec.template.perPodRoute", "no Routes are made"),
 	})
 }

@@ -104,6 +104,17 @@ func (p *pass) readsOtherwise() bool {
 	return p.kt.IsManaged() != p.facts.Object.Managed || p.kt.Status.ClusterID != p.facts.Object.ClusterID
 }
 
+// readMoves reads what moves of a topic whose replication factor differs from the desired one. It reports whether that may be the end of a
+// reassignment, which a broker does not show yet.
+func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved bool, err error) {
+	if p.actual.NeedsReassignments(p.desired) {
+		if p.actual.Reassignments, err = r.kafka.Reassignments(ctx, name); err != nil {
+			return false, err
+		}
+	}
+	return r.memory.movedLately(p.kt.UID, p.actual.MayHaveMoved(p.desired)) && p.wasReady, nil
+}
+
 // align changes an existing topic where it differs.
 func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	if err := r.adjustFinalizer(ctx, p); err != nil {
@@ -113,14 +124,9 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{again: true}, r.gather(ctx, p, nil)
 	}
 	claim := r.claim(p, d.Topic, d.ID)
-	if p.actual.NeedsReassignments(p.desired) {
-		moves, err := r.kafka.Reassignments(ctx, d.Topic)
-		if err != nil {
-			return r.failed(p, claim, err), nil
-		}
-		p.actual.Reassignments = moves
-	}
-	if differ := p.actual.MayHaveMoved(p.desired); r.memory.movedLately(p.kt.UID, differ) && p.wasReady {
+	if moved, err := r.readMoves(ctx, p, d.Topic); err != nil {
+		return r.failed(p, claim, err), nil
+	} else if moved {
 		return verdict{soon: settle}, nil
 	}
 	plan := topic.Compare(p.desired, p.actual, r.options.Rules)

@@ -18,8 +18,8 @@ type Actual struct {
 // have to be known before anything is said about it.
 func (a Actual) NeedsReassignments(d Desired) bool { return len(a.differingReplicas(d)) > 0 }
 
-// MayHaveMoved reports whether the replication factor of a partition differs from the desired one although nothing moves it: a reassignment may
-// have ended after the topic was read, and a broker may show for a while what was before.
+// MayHaveMoved reports whether the replication factor of a partition differs from the desired one although nothing moves it: a reassignment
+// may have ended after the topic was read, and a broker may show for a while what was before.
 func (a Actual) MayHaveMoved(d Desired) bool {
 	return slices.ContainsFunc(a.differingReplicas(d), func(index int32) bool { _, moving := a.Reassignments[index]; return !moving })
 }
