@@ -281,13 +281,18 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 	for _, o := range outcomes {
 		_, _, note := engine.Describe(o)
 		fmt.Fprintf(n.out, "%s  %s\n", at, note)
-		if o.Result == actuate.Done && o.Action.Kind == roller.ActionRestart {
+		if o.Result != actuate.Done {
+			continue
+		}
+		switch o.Action.Kind {
+		case roller.ActionRestart:
 			n.restarted++
 			if !d.Expected.IsZero() {
 				fmt.Fprintf(n.out, "%s  about %s to go\n", at, d.Expected.Sub(s.At).Round(time.Second))
 			}
-		} else if o.Result == actuate.Done {
+		case roller.ActionReconfigure:
 			n.reconfigured++
+		case roller.ActionElectLeaders: // part of a restart
 		}
 	}
 	n.progress(s.At, d)
