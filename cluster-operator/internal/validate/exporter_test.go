@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
@@ -16,28 +19,28 @@ func TestExporterIsJudgedAsItJudgesItself(t *testing.T) {
 		config string
 		starts bool
 	}{
-		"nothing":                     {"", false},
-		"an empty map":                {"{}", true},
-		"a list":                      {"[1]", false},
-		"rules that are no list":      {"rules: 5", false},
-		"no rules":                    {"rules: []", true},
-		"a rule that is no map":       {"rules: [a]", false},
-		"a switch as text":            {`lowercaseOutputName: "true"`, false},
-		"a delay as text":             {`startDelaySeconds: "1"`, false},
-		"an open group":               {`rules: [{pattern: "a("}]`, false},
-		"what Go's patterns lack":     {`rules: [{pattern: "a(?=b)c++(?<n>d)\\k<n>"}]`, true},
-		"a pattern that is a number":  {"rules: [{pattern: 5}]", true},
-		"a name without a pattern":    {"rules: [{name: b}]", false},
-		"help without a name":         {"rules: [{pattern: a, help: b}]", false},
-		"labels without a name":       {"rules: [{pattern: a, labels: {b: c}}]", false},
-		"labels that are a list":      {"rules: [{pattern: a, name: b, labels: [c]}]", false},
-		"a label that is a number":    {"rules: [{pattern: a, name: b, labels: {c: 1}}]", false},
-		"a cache as text":             {"rules: [{pattern: a, name: b, cache: x}]", false},
-		"a type that is unknown":      {"rules: [{pattern: a, name: b, type: FOO}]", true},
-		"names of objects":            {`whitelistObjectNames: ["kafka.server:*"]`, true},
-		"another JVM":                 {`hostPort: "a:1"`, false},
-		"a field that nobody knows":   {"unknown: 1", true},
-		"what Strimzi's examples say": {strimziRules, true},
+		"nothing":                    {"", false},
+		"an empty map":               {"{}", true},
+		"a list":                     {"[1]", false},
+		"rules that are no list":     {"rules: 5", false},
+		"no rules":                   {"rules: []", true},
+		"a rule that is no map":      {"rules: [a]", false},
+		"a switch as text":           {`lowercaseOutputName: "true"`, false},
+		"a delay as text":            {`startDelaySeconds: "1"`, false},
+		"an open group":              {`rules: [{pattern: "a("}]`, false},
+		"what Go's patterns lack":    {`rules: [{pattern: "a(?=b)c++(?<n>d)\\k<n>"}]`, true},
+		"a pattern that is a number": {"rules: [{pattern: 5}]", true},
+		"a name without a pattern":   {"rules: [{name: b}]", false},
+		"help without a name":        {"rules: [{pattern: a, help: b}]", false},
+		"labels without a name":      {"rules: [{pattern: a, labels: {b: c}}]", false},
+		"labels that are a list":     {"rules: [{pattern: a, name: b, labels: [c]}]", false},
+		"a label that is a number":   {"rules: [{pattern: a, name: b, labels: {c: 1}}]", false},
+		"a cache as text":            {"rules: [{pattern: a, name: b, cache: x}]", false},
+		"a type that is unknown":     {"rules: [{pattern: a, name: b, type: FOO}]", true},
+		"names of objects":           {`whitelistObjectNames: ["kafka.server:*"]`, true},
+		"another JVM":                {`hostPort: "a:1"`, false},
+		"a field that nobody knows":  {"unknown: 1", true},
+		"the sample":                 {sampleRules(t), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,26 +60,19 @@ func TestExporterIsJudgedAsItJudgesItself(t *testing.T) {
 	}
 }
 
-// strimziRules are some rules in the style of those that Strimzi's users have.
-const strimziRules = `
-lowercaseOutputName: true
-rules:
-# Special cases and very specific rules
-- pattern: kafka.server<type=(.+), name=(.+), clientId=(.+), topic=(.+), partition=(.*)><>Value
-  name: kafka_server_$1_$2
-  type: GAUGE
-  labels:
-    clientId: "$3"
-    topic: "$4"
-    partition: "$5"
-- pattern: kafka.server<type=KafkaRequestHandlerPool, name=RequestHandlerAvgIdlePercent><>(Count|FifteenMinuteRate)
-  name: kafka_server_requesthandlerpool_idle
-  help: How idle
-  valueFactor: 0.01
-- pattern: "kafka.(\\w+)<type=(.+), name=(.+)Percent\\w*><>MeanRate"
-  name: kafka_$1_$2_$3_percent
-  type: GAUGE
-`
+// sampleRules are those of config/samples/kafka-metrics.
+func sampleRules(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "samples", "kafka-metrics", "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config corev1.ConfigMap
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	return config.Data["rules.yaml"]
+}
 
 // exporterAgent returns the exporter that is in the operator's image.
 func exporterAgent(t *testing.T) string {
