@@ -3,6 +3,7 @@ package roller
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -36,7 +37,7 @@ func (r *round) elections() []Action {
 			delete(r.progress.Returned, id)
 			continue
 		}
-		if !known || r.policy.Paused != "" || n.Foreign != "" || n.Fenced.Or(false) || !n.Ready.Or(false) {
+		if !known || r.policy.Paused != "" || !r.keepsServing(n) {
 			continue
 		}
 		back.Tries++
@@ -46,13 +47,18 @@ func (r *round) elections() []Action {
 	return actions
 }
 
+// keepsServing reports whether a broker serves and goes on to: nobody deletes its pod, and it needs no other restart.
+func (r *round) keepsServing(n *Node) bool {
+	return n.Foreign == "" && !n.Fenced.Or(false) && n.Ready.Or(false) && !n.Terminating && !r.assessment(n.ID).wanted()
+}
+
 // balanced reports whether the user lets Kafka move leaders to the preferred replicas, which is the default.
 func balanced(n *Node) bool {
 	desired, known := n.Desired.Get()
 	if !known {
 		desired = n.Config.Or(brokerconfig.Config{}).Desired
 	}
-	return desired[leaderBalanceKey] != "false"
+	return !strings.EqualFold(strings.TrimSpace(desired[leaderBalanceKey]), "false") // as org.apache.kafka.common.config.ConfigDef reads it
 }
 
 // unled are the partitions, by topic, whose preferred leader is the broker, which is in sync, while another one leads. It is not known

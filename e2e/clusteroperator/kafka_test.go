@@ -49,7 +49,7 @@ func (k *cluster) apply() time.Duration {
 	if k.version != "" {
 		manifest = versionLine.ReplaceAll(manifest, []byte("${1}"+k.version))
 	}
-	_, err = home.KubectlInput(ctx, string(manifest), "apply", "--server-side", "-n", k.namespace, "-f", "-")
+	_, err = home.KubectlInput(ctx, string(manifest), "apply", "--server-side", "--force-conflicts", "-n", k.namespace, "-f", "-")
 	Expect(err).NotTo(HaveOccurred())
 	k.ready()
 	return time.Since(began)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -22,7 +23,7 @@ const (
 	CopyExporter = "copy-jmx-exporter"
 
 	exporterDir    = "/opt/kafka/jmx-exporter"
-	exporterVolume = "jmx-exporter"
+	exporterVolume = "strimzi-jmx-exporter"
 	metricsFile    = "metrics-config.json"
 
 	reportersKey = "metric.reporters"
@@ -47,6 +48,13 @@ func (c *cluster) exporterConfig() string {
 	return string(text)
 }
 
+// exporterFolder is the volume that the exporter is copied to. It is in memory: an autoscaler of Kubernetes nodes moves no pod that has files
+// on a disk of its node.
+func exporterFolder() corev1.Volume {
+	return corev1.Volume{Name: exporterVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+		Medium: corev1.StorageMediumMemory, SizeLimit: new(resource.MustParse("10Mi"))}}}
+}
+
 // initContainers bring what the image of Kafka does not have.
 func (c *cluster) initContainers(n topology.Node) []corev1.Container {
 	if !c.exports() {
@@ -60,6 +68,9 @@ func (c *cluster) initContainers(n topology.Node) []corev1.Container {
 		Env:             withEnvironment(nil, t),
 		VolumeMounts:    append([]corev1.VolumeMount{{Name: exporterVolume, MountPath: exporterDir}}, t.VolumeMounts...),
 		SecurityContext: t.SecurityContext,
+	}
+	if k.SecurityContext == nil { // a namespace that is strict about one container is about the other
+		k.SecurityContext = c.containerTemplate(n.Pool).SecurityContext
 	}
 	if r := c.resources(n.Pool); r != nil {
 		k.Resources = *r

@@ -208,8 +208,7 @@ func (c *cluster) podVolumes(n topology.Node, t v1.PodTemplate) []corev1.Volume 
 		volumes = append(volumes, placementVolume(facts))
 	}
 	if c.exports() {
-		volumes = append(volumes, corev1.Volume{Name: exporterVolume,
-			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		volumes = append(volumes, exporterFolder())
 	}
 	for _, v := range c.volumes(n.Pool) {
 		volumes = append(volumes, v.podVolume(pod))

@@ -172,6 +172,23 @@ func TestEverythingThatAPodRefersToIsMade(t *testing.T) {
 	}
 }
 
+// A namespace that refuses containers without a security context refuses both.
+func TestTheInitContainerIsAsRestrictedAsKafkas(t *testing.T) {
+	g := NewWithT(t)
+	in := rich(t)
+	contexts := func() (init, kafka *corev1.SecurityContext) {
+		pod := read[corev1.Pod](t, render(t, in, nil).Manifests[0].Pod)
+		return pod.Spec.InitContainers[0].SecurityContext, pod.Spec.Containers[0].SecurityContext
+	}
+	own, _ := contexts()
+	g.Expect(own).To(Equal(in.Kafka.Spec.Kafka.Template.InitContainer.SecurityContext))
+	in.Kafka.Spec.Kafka.Template.InitContainer = nil
+	in.Kafka.Spec.Kafka.Template.KafkaContainer.SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}
+	init, kafka := contexts()
+	g.Expect(kafka).NotTo(BeNil())
+	g.Expect(init).To(Equal(kafka))
+}
+
 // TestWhatRestartsNodes changes one thing each, and says which nodes get another revision because of it.
 func TestWhatRestartsNodes(t *testing.T) {
 	all, brokers, none := []int32{0, 1, 2}, []int32{0, 1}, []int32(nil)

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -8,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -17,6 +20,7 @@ var volumeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 // takenVolumes are the names of the volumes that the operator puts into pods of nodes, and of those that Strimzi does.
 var takenVolumes = []string{
 	"strimzi-tmp", "kafka-metrics-and-logging", "certificates", "placement", "data", "ready-files", "rack-volume", "kube-api-access", "tmp",
+	"strimzi-jmx-exporter",
 }
 
 // dataVolume is the name of a volume of jbod.
@@ -38,14 +42,11 @@ func (f *findings) templates() {
 	for _, p := range f.Pools {
 		f.metadata("KafkaNodePool "+p.Name, reflect.ValueOf(p.Spec.Template))
 		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
-		pod, container := t.Pod, t.KafkaContainer
-		if pod == nil {
-			pod = own.Pod
+		names := f.podVolumes(p.Name, *cmp.Or(t.Pod, own.Pod, &v1.PodTemplate{}))
+		f.mounts(p.Name, "Kafka", names, cmp.Or(t.KafkaContainer, own.KafkaContainer, &v1.ContainerTemplate{}).VolumeMounts)
+		if f.exports() {
+			f.mounts(p.Name, "init", names, cmp.Or(t.InitContainer, own.InitContainer, &v1.ContainerTemplate{}).VolumeMounts)
 		}
-		if container == nil {
-			container = own.KafkaContainer
-		}
-		f.podVolumes(p.Name, or(pod, v1.PodTemplate{}), or(container, v1.ContainerTemplate{}))
 	}
 }
 
@@ -78,9 +79,8 @@ func (f *findings) metadata(of string, t reflect.Value) {
 	}
 }
 
-// podVolumes checks a pool's additional volumes, and where its Kafka container mounts them.
-func (f *findings) podVolumes(pool string, pod v1.PodTemplate, container v1.ContainerTemplate) {
-	var names []string
+// podVolumes checks a pool's additional volumes, and returns their names.
+func (f *findings) podVolumes(pool string, pod v1.PodTemplate) (names []string) {
 	for _, v := range pod.Volumes {
 		names = append(names, v.Name)
 		f.sources(pool, v.Name, v.Secret != nil, v.ConfigMap != nil, v.EmptyDir != nil, v.PersistentVolumeClaim != nil, v.CSI != nil,
@@ -107,14 +107,20 @@ func (f *findings) podVolumes(pool string, pod v1.PodTemplate, container v1.Cont
 		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (KafkaNodePool %s)",
 			strings.Join(twice, ", "), pool)
 	}
-	for _, m := range container.VolumeMounts {
+	return names
+}
+
+// mounts checks where a container of a pool's pods mounts additional volumes.
+func (f *findings) mounts(pool, container string, names []string, mounts []corev1.VolumeMount) {
+	for _, m := range mounts {
 		if clean := path.Clean(m.MountPath); clean != "/mnt" && !strings.HasPrefix(clean, "/mnt/") {
 			f.invalid("MountPath", "Forbidden path found in additional volumes. Should start with /mnt (%s of volume %s, KafkaNodePool %s)",
 				m.MountPath, m.Name, pool)
 		}
 		if !slices.Contains(names, m.Name) {
 			f.invalid("MountOfNothing",
-				"The Kafka container of KafkaNodePool %s mounts a volume %s, which is not in the volumes of the pod's template", pool, m.Name)
+				"The %s container of KafkaNodePool %s mounts a volume %s, which is not in the volumes of the pod's template", container, pool,
+				m.Name)
 		}
 	}
 }

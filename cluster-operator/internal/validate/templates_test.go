@@ -59,6 +59,14 @@ func TestWrongTemplates(t *testing.T) {
 			message: "The topic operator's container mounts a volume b, which is not in .spec.entityOperator.template.pod.volumes"},
 		{name: "mount of nothing", changes: mount(`{name: a, emptyDir: {}}`, `{name: b, mountPath: /mnt/b}`), code: "MountOfNothing",
 			message: "The Kafka container of KafkaNodePool broker mounts a volume b, which is not in the volumes of the pod's template"},
+		{name: "the init container mounts nothing", code: "MountOfNothing",
+			facts: func(in *Input) {
+				in.Exporter, in.ConfigMaps = true, map[string]map[string]string{"m": {"k": "{}"}}
+			},
+			changes: `kafka: {spec: {kafka: {metricsConfig: {type: jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}},
+  template: {pod: {volumes: [{name: a, emptyDir: {}}]}}}}}
+pools: {broker: {spec: {template: {initContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt/b}]}}}}}`,
+			message: "The init container of KafkaNodePool broker mounts a volume b, which is not in the volumes of the pod's template"},
 		{name: "a pool's template without the volumes that the Kafka object's container mounts", changes: `
 kafka: {spec: {kafka: {template: {pod: {volumes: [{name: a, emptyDir: {}}]},
   kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}]}}}}}

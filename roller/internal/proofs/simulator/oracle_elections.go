@@ -6,6 +6,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
+// mayElect checks that an election is wanted at all: nothing is paused, and the broker stays.
+func (o *oracle) mayElect(a roller.Action, d roller.Decision) {
+	if o.policy.Paused != "" {
+		o.fail("leaders: they are moved although it is paused")
+	}
+	if n := o.seen.Node(a.Node); n == nil || n.Terminating || !n.Ready.Or(false) {
+		o.fail("leaders: they are elected for node %d, which does not serve or goes", a.Node)
+	}
+	if slices.ContainsFunc(d.Actions, func(b roller.Action) bool { return b.Kind == roller.ActionRestart && b.Node == a.Node }) {
+		o.fail("leaders: they are elected for node %d, which is restarted now", a.Node)
+	}
+}
+
 // elects checks an election that is asked for: of a broker that is the preferred leader, in sync, and does not lead, as far as was seen.
 func (o *oracle) elects(a roller.Action) {
 	if n := o.w.byID[a.Node]; n == nil || !n.Roles.Broker || len(a.Partitions) == 0 {

@@ -84,6 +84,12 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"a broker that is restarted leads again", []string{"leaders: they are elected"}, with(nil, func(d *roller.Decision) {
+		if len(d.Actions) > 0 && d.Actions[0].Kind == roller.ActionRestart {
+			again := roller.Action{Kind: roller.ActionElectLeaders, Node: d.Actions[0].Node, Partitions: map[string][]int32{"t": {0}}}
+			d.Actions = append([]roller.Action{again}, d.Actions...)
+		}
+	})},
 	{"leaders are moved during a pause", []string{"leaders: they are moved"}, func(s *roller.Snapshot, p roller.Progress,
 		policy roller.Policy) roller.Decision {
 		d := roller.Step(s, p, policy)
