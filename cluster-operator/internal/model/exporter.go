@@ -48,8 +48,8 @@ func (c *cluster) exporterConfig() string {
 	return string(text)
 }
 
-// exporterFolder is the volume that the exporter is copied to. It is in memory: an autoscaler of Kubernetes nodes moves no pod that has files
-// on a disk of its node.
+// exporterFolder is the volume that the exporter is copied to. It is in memory: an autoscaler of Kubernetes nodes moves no pod that has
+// files on a disk of its node.
 func exporterFolder() corev1.Volume {
 	return corev1.Volume{Name: exporterVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 		Medium: corev1.StorageMediumMemory, SizeLimit: new(resource.MustParse("10Mi"))}}}
