@@ -301,6 +301,8 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 			report("it is Ready again after the central cluster's power came back", time.Since(began))
 		})
 		inSync(a)
+		// The status may be the one from before the power went, and kubelet's probes come after the replicas.
+		Eventually(readyPods).Should(HaveLen(3), whatWasSaid)
 		for pod, uid := range readyPods(Default) {
 			if was, there := before[pod]; there && !strings.HasPrefix(pod, name+"-central-") {
 				Expect(uid).To(Equal(was), "no pod elsewhere was restarted because of it")
