@@ -59,15 +59,18 @@ func TestLeadersThatStayWhereTheyAre(t *testing.T) {
 		},
 		"the broker's pod is being deleted": func(sc *scene) { sc.node(0).Terminating = true },
 		"the broker needs another restart":  func(sc *scene) { sc.node(0).Revision = roller.Known(roller.Revision{Current: "a", Desired: "b"}) },
-		"it is paused":                      func(sc *scene) { sc.policy.Paused = "somebody paused it" },
-		"the broker is fenced":              func(sc *scene) { sc.node(0).Fenced = roller.Known(true) },
-		"the broker is not ready":           func(sc *scene) { sc.unready(0, 0) },
-		"the broker is not ours":            func(sc *scene) { sc.node(0).Foreign = "somebody else's" },
-		"the topics are not known":          func(sc *scene) { sc.s.Topics = roller.Unknown[[]roller.Topic]("no answer") },
-		"the broker is not in sync":         func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].ISR = []roller.NodeID{1} },
-		"the partition is moved":            func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Removing = []roller.NodeID{1} },
-		"it is not the first one":           func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Replicas = []roller.NodeID{1, 0} },
-		"nobody leads":                      func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Leader = -1 },
+		"its restart has only begun": func(sc *scene) {
+			sc.progress.Restarts = map[roller.NodeID]roller.Restart{0: {Instance: sc.node(0).Instance.Or(""), At: sc.s.At}}
+		},
+		"it is paused":              func(sc *scene) { sc.policy.Paused = "somebody paused it" },
+		"the broker is fenced":      func(sc *scene) { sc.node(0).Fenced = roller.Known(true) },
+		"the broker is not ready":   func(sc *scene) { sc.unready(0, 0) },
+		"the broker is not ours":    func(sc *scene) { sc.node(0).Foreign = "somebody else's" },
+		"the topics are not known":  func(sc *scene) { sc.s.Topics = roller.Unknown[[]roller.Topic]("no answer") },
+		"the broker is not in sync": func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].ISR = []roller.NodeID{1} },
+		"the partition is moved":    func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Removing = []roller.NodeID{1} },
+		"it is not the first one":   func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Replicas = []roller.NodeID{1, 0} },
+		"nobody leads":              func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].Leader = -1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(ledByLast([]roller.NodeID{0, 1}))

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,6 +76,9 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 	return o
 }
 
+// electionPatience is how long an election may keep the actions that follow it. Kafka goes on with one that takes longer.
+const electionPatience = 5 * time.Second
+
 // elect has the preferred leaders of partitions elected. Nothing is lost where that fails: the next look finds out who leads.
 func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
 	if a.Leaders == nil {
@@ -86,6 +90,8 @@ func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, err
 			partitions = append(partitions, kafka.TopicPartition{Topic: topic, Partition: p})
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, electionPatience)
+	defer cancel()
 	elected, err := a.Leaders.ElectPreferredLeaders(ctx, partitions)
 	if err != nil {
 		return NotDone, err

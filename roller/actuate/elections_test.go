@@ -17,10 +17,13 @@ type elector struct {
 	asked []kafka.TopicPartition
 	errs  map[kafka.TopicPartition]error
 	err   error
+	// bounded reports that it was asked for an answer by some time.
+	bounded bool
 }
 
-func (e *elector) ElectPreferredLeaders(_ context.Context, asked []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+func (e *elector) ElectPreferredLeaders(ctx context.Context, asked []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
 	e.asked = asked
+	_, e.bounded = ctx.Deadline()
 	return e.errs, e.err
 }
 
@@ -41,6 +44,7 @@ func TestElections(t *testing.T) {
 			g := NewWithT(t)
 			o := (&actuate.Actuator{Leaders: &c.elector}).Do(t.Context(), action, &roller.Node{ID: 3})
 			g.Expect(o.Result).To(Equal(c.result))
+			g.Expect(c.elector.bounded).To(BeTrue(), "the restarts that follow don't wait for ever")
 			g.Expect(c.elector.asked).To(Equal([]kafka.TopicPartition{{Topic: "a"}, second, {Topic: "b", Partition: 1}}))
 			if c.err == "" {
 				g.Expect(o.Err).NotTo(HaveOccurred())

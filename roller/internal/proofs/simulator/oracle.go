@@ -50,22 +50,24 @@ type truth struct {
 	at     time.Time
 	topics []roller.Topic
 	quorum roller.Fact[roller.Quorum]
-	// down are the nodes whose brokers serve nobody, or are on their way out.
-	down map[roller.NodeID]bool
+	// idle are the nodes whose brokers serve nobody, and down those and the ones that are on their way out.
+	idle, down map[roller.NodeID]bool
 	// held are those that are on hold, and have been down for long: nobody waits for them.
 	held map[roller.NodeID]bool
 }
 
 // truth is that of now.
 func (o *oracle) truth() truth {
-	t := truth{at: o.w.now, topics: o.w.observeAll(), down: map[roller.NodeID]bool{}, held: map[roller.NodeID]bool{}}
+	t := truth{at: o.w.now, topics: o.w.observeAll(), idle: map[roller.NodeID]bool{}, down: map[roller.NodeID]bool{},
+		held: map[roller.NodeID]bool{}}
 	var q roller.Quorum
 	if all := o.w.quorum(); len(all.Voters) > 0 {
 		q = all
 	}
 	for _, n := range o.w.nodes {
 		going := n.pod == podStopping || n.ours
-		t.down[n.ID] = going || n.Roles.Broker && !n.up
+		t.idle[n.ID] = n.Roles.Broker && !n.up
+		t.down[n.ID] = going || t.idle[n.ID]
 		since := n.expired
 		if n.pod != podReady {
 			since = n.readyAt

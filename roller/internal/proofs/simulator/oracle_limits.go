@@ -2,6 +2,8 @@ package simulator
 
 import (
 	"slices"
+
+	"github.com/kafka-operators/kafka-operators/roller"
 )
 
 // caps are those of the policy on how many brokers are down at once because of us.
@@ -46,10 +48,14 @@ func (o *oracle) racks(down []*node) {
 	}
 }
 
-// share is how large a part of all partitions these brokers lead.
+// share is how large a part of all partitions these brokers lead, of those that the roller may describe: who leads the
+// others it can't know.
 func (o *oracle) share(brokers []*node) float64 {
 	led, total := 0, 0
 	for _, t := range o.topics {
+		if !slices.ContainsFunc(o.seen.Topics.Or(nil), func(seen roller.Topic) bool { return seen.Name == t.Name }) {
+			continue
+		}
 		for _, p := range t.Partitions {
 			total++
 			if slices.ContainsFunc(brokers, func(n *node) bool { return n.ID == p.Leader }) {

@@ -29,6 +29,9 @@ func (o *oracle) data(n *node, a roller.Action, now truth) {
 		p.hurt = p.hurt || o.untold[p.topic.name]
 	}
 	o.either(func(t truth) string {
+		if t.idle[n.ID] {
+			return "" // nothing is taken away
+		}
 		down := maps.Clone(t.down)
 		for i := range o.seen.Nodes {
 			down[o.seen.Nodes[i].ID] = down[o.seen.Nodes[i].ID] || !o.seen.Nodes[i].Answers.Or(true)
