@@ -195,12 +195,19 @@ func goesOn(a *saramakafka.Admin, topic string, away int32, flow *traffic.Traffi
 	Eventually(func() time.Duration { return time.Since(began) }).Should(BeNumerically(">=", longOutage))
 }
 
+// misplaced is a pool that its user created in a remote Kubernetes cluster instead of the central one.
+var misplaced = &v1.KafkaNodePool{
+	ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "misplaced", Labels: map[string]string{v1.LabelCluster: name}},
+	Spec:       &v1.KafkaNodePoolSpec{Replicas: 1, Roles: []v1.ProcessRole{v1.RoleBroker}, Storage: v1.Storage{Type: v1.StorageEphemeral}},
+}
+
 var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
 		for _, p := range places {
 			Expect(p.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		}
 		DeferCleanup(func() { Expect(lab.HealAll()).To(Succeed()) })
+		Expect(places[1].Client.Create(ctx, misplaced.DeepCopy())).To(Succeed())
 	})
 
 	It("is Ready, and written from outside with acks=all", func() {
@@ -321,6 +328,17 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		leaveAndJoin(places[2])
 		Expect(readyPods(Default)).To(Equal(before))
 		Expect(operatorPods(Default)).To(Equal(operators))
+	})
+
+	It("says so to who made a pool in a Kubernetes cluster where nobody looks after it", func() {
+		found := misplaced.DeepCopy()
+		Eventually(func(g Gomega) {
+			g.Expect(places[1].Client.Get(ctx, client.ObjectKeyFromObject(misplaced), found)).To(Succeed())
+			g.Expect(found.Status.Conditions).To(ConsistOf(And(HaveField("Type", v1.ConditionReady), HaveField("Status", "False"),
+				HaveField("Reason", "RemoteClusterNotSupported"), HaveField("Message", ContainSubstring("central cluster 'cluster-central'")))))
+		}).Should(Succeed(), whatWasSaid)
+		Expect(found.Status.NodeIDs).To(BeEmpty())
+		Expect(places[1].Client.Delete(ctx, found)).To(Succeed())
 	})
 
 	itInFull("has a pod of another Kubernetes cluster moved by the roller alone", func() {

@@ -26,6 +26,9 @@ cd "$root/topic-operator"
 "$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/topic-operator/rbac"
 cd "$root/cluster-operator"
 "$root/bin/controller-gen" rbac:roleName=cluster-operator paths="./internal/controller/...;./podset/..." "output:rbac:artifacts:config=$root/config/cluster-operator/rbac"
+# In a remote Kubernetes cluster it makes pods of StrimziPodSets, and little else.
+"$root/bin/controller-gen" rbac:roleName=cluster-operator paths="./podset/...;./internal/misplaced/..." \
+  "output:rbac:artifacts:config=$root/config/cluster-operator/overlays/remote"
 cd "$root/roller"
 "$root/bin/controller-gen" rbac:roleName=roller paths=./internal/app/... "output:rbac:artifacts:config=$root/config/roller/rbac"
 

@@ -20,7 +20,7 @@ if ! changed=$(diff <(printf '%s\n' "$before") <(printf '%s\n' "$after")); then
   printf '%s\n' "$changed" >&2
   fail "generated files were out of date; make generate has been run, commit the result"
 fi
-untracked=$(git ls-files --others --exclude-standard -- config/crd/bases 'config/*/rbac/role.yaml' docs/api.md 'api/**/zz_generated*')
+untracked=$(git ls-files --others --exclude-standard -- config/crd/bases 'config/**/role.yaml' docs/api.md 'api/**/zz_generated*')
 [ -z "$untracked" ] || fail "generated files are not committed: $untracked"
 
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./verify

@@ -27,6 +27,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/misplaced"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/podset"
@@ -43,7 +44,7 @@ const name = "strimzi-cluster-operator"
 // Run runs the operator until ctx ends. It returns an error if the operator could not start, or had to stop by itself.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
-	if err := awaitKinds(ctx, config, o.HTTP.Address, log); ctx.Err() != nil {
+	if err := awaitKinds(ctx, config, o, log); ctx.Err() != nil {
 		return nil // it is told to stop
 	} else if err != nil {
 		return fmt.Errorf("wait for the kinds that are watched: %w", err)
@@ -108,6 +109,9 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		return err
 	}
 	if o.PodSetsOnly {
+		if err := mgr.Add(&misplaced.Sweeper{Client: live, Namespaces: o.Namespaces}); err != nil {
+			return err
+		}
 		return mgr.Add(&heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().String()})
 	}
 	stretching, set, err := newStretching(ctx, mgr, live, o)

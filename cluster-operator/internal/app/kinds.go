@@ -16,6 +16,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/operator/health"
 )
 
@@ -24,7 +25,7 @@ const kindsInterval = 5 * time.Second
 
 // awaitKinds waits until the API server serves the kinds that are watched, so that an operator that is installed before its
 // CustomResourceDefinitions does not end again and again. Meanwhile /healthy says yes and /ready says no, and what is missing.
-func awaitKinds(ctx context.Context, config *rest.Config, address string, log logr.Logger) error {
+func awaitKinds(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err
@@ -33,24 +34,34 @@ func awaitKinds(ctx context.Context, config *rest.Config, address string, log lo
 	if err != nil {
 		return err
 	}
-	missing := served(mapper)
+	kinds := kindsOf(o)
+	missing := served(mapper, kinds)
 	if !meta.IsNoMatchError(missing) {
 		return missing
 	}
 	log.Error(missing, "Waiting for the kinds that are watched; nothing is done until they are served")
-	stop, err := answerProbes(ctx, address, func(context.Context) error { return served(mapper) })
+	stop, err := answerProbes(ctx, o.HTTP.Address, func(context.Context) error { return served(mapper, kinds) })
 	if err != nil {
 		return err
 	}
 	defer stop()
-	return wait.PollUntilContextCancel(ctx, kindsInterval, true, func(context.Context) (bool, error) { return served(mapper) == nil, nil })
+	return wait.PollUntilContextCancel(ctx, kindsInterval, true, func(context.Context) (bool, error) {
+		return served(mapper, kinds) == nil, nil
+	})
+}
+
+// kindsOf returns the kinds that are watched.
+func kindsOf(o options.Options) []schema.GroupVersionKind {
+	kinds := []schema.GroupVersionKind{podset.GroupVersion.WithKind("StrimziPodSet")}
+	if !o.PodSetsOnly {
+		kinds = append(kinds, v1.GroupVersion.WithKind("Kafka"), v1.GroupVersion.WithKind("KafkaNodePool"))
+	}
+	return kinds
 }
 
 // served returns which kind is missing, and what to do about it.
-func served(mapper meta.RESTMapper) error {
-	for _, kind := range []schema.GroupVersionKind{
-		v1.GroupVersion.WithKind("Kafka"), v1.GroupVersion.WithKind("KafkaNodePool"), podset.GroupVersion.WithKind("StrimziPodSet"),
-	} {
+func served(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) error {
+	for _, kind := range kinds {
 		if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
 			return fmt.Errorf("the API server does not serve %s of %s: apply the CustomResourceDefinitions (kubectl apply --server-side -k "+
 				"config/crd): %w",

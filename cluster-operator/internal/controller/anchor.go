@@ -26,7 +26,6 @@ const (
 	anchorCluster  = "cluster-id"
 	anchorHolder   = "holder"
 	anchorKafkaUID = "kafka-uid"
-	anchorCentral  = "central-cluster-id"
 	anchorProvider = "provider"
 )
 
@@ -119,7 +118,7 @@ func (p *pass) checkHome() error {
 	return stalled("OwnershipConflict", "this Kubernetes cluster holds nodes of a Kafka %s/%s whose central cluster is '%s' (ConfigMap %s, "+
 		"holder %q): nothing is changed. Rename this Kafka. If it is to take the place of the other one, whose central cluster is lost: that "+
 		"is not supported yet, and nothing there may be deleted, since the data is in it", p.kafka.Namespace, p.kafka.Name,
-		a.Data[anchorCentral], a.Name, a.Data[anchorHolder])
+		a.Data[model.AnchorCentral], a.Name, a.Data[anchorHolder])
 }
 
 // checkAnchor fails if the anchor in a Kubernetes cluster is not the Kafka's.
@@ -202,7 +201,7 @@ func (p *pass) writeOwner(ctx context.Context) error {
 // applyAnchor makes the anchor of a Kubernetes cluster, and takes its uid for everything else there.
 func (p *pass) applyAnchor(ctx context.Context, s *site) error {
 	wanted := model.Anchor(p.at(s), map[string]string{
-		anchorHolder: p.owner.Holder.String(), anchorKafkaUID: string(p.kafka.UID), anchorCentral: p.Stretching.Central,
+		anchorHolder: p.owner.Holder.String(), anchorKafkaUID: string(p.kafka.UID), model.AnchorCentral: p.Stretching.Central,
 		anchorProvider: p.Stretching.ProviderName,
 	})
 	key := facts.KeyOf(wanted)

@@ -117,7 +117,7 @@ func (p *pass) describeClusters() {
 	}
 	for id, a := range p.away {
 		in.Clusters = append(in.Clusters, status.Cluster{ID: id, Nodes: ids(p.record.Clusters[id].Nodes), Problem: &a.Problem,
-			Since: a.member.Since, LastSeen: a.member.LastSeen})
+			LastSeen: a.member.LastSeen})
 	}
 	p.status.Stretch = in
 }

@@ -113,6 +113,12 @@ func Bootstrap(in Input) []string {
 // garbage collector deletes them with it.
 func AnchorName(kafka string) string { return kafka + "-kafka-gc" }
 
+// Entries of an anchor that others read: the name of the Kafka, and the id of its central Kubernetes cluster.
+const (
+	AnchorKafka   = "kafka-cluster"
+	AnchorCentral = "central-cluster-id"
+)
+
 // ComponentAnchor is the value of strimzi.io/component-type on anchors.
 const ComponentAnchor = "garbage-collector"
 
@@ -127,7 +133,7 @@ func Anchor(in Input, data map[string]string) *corev1.ConfigMap {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: in.Kafka.Namespace, Name: AnchorName(in.Kafka.Name), Labels: labels},
 		Data: map[string]string{
-			"cluster-id": in.At, "kafka-cluster": in.Kafka.Name, "namespace": in.Kafka.Namespace,
+			"cluster-id": in.At, AnchorKafka: in.Kafka.Name, "namespace": in.Kafka.Namespace,
 			"purpose":           "Garbage collection anchor for remote cluster resources",
 			"managed-resources": "StrimziPodSet,ServiceAccount,Secret,ConfigMap,Service,ServiceExport,PersistentVolumeClaim",
 		},

@@ -36,10 +36,10 @@ type Cluster struct {
 	// Nodes are the ids of the nodes there, as last known, and Ready is how many of these are ready.
 	Nodes []int32
 	Ready int32
-	// Problem is why nothing can be said or done there now; nil if all is well. Since is when that began, and LastSeen when the API server
+	// Problem is why nothing can be said or done there now; nil if all is well. LastSeen is when the API server
 	// last answered.
-	Problem         *Problem
-	Since, LastSeen time.Time
+	Problem  *Problem
+	LastSeen time.Time
 }
 
 // ordered returns the clusters, the central one first.
