@@ -120,10 +120,11 @@ func kubectl(args ...string) string {
 	return out
 }
 
-// createNamespace makes a namespace that is gone with the specs around it.
+// createNamespace makes a namespace that is gone with the specs around it. It is as strict about pods as Kubernetes can be.
 func createNamespace(name string) {
 	GinkgoHelper()
-	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}})).To(Succeed())
 	DeferCleanup(func() { kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false") })
 }
 

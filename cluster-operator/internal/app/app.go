@@ -136,6 +136,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ExporterImage: exporter, ImagePullPolicy: o.PullPolicy,
 			ImagePullSecrets: references(o.PullSecrets),
 			RollerAccount:    o.RollerAccount, DNSDomain: o.DNSDomain, NetworkPolicies: o.NetworkPolicies, DisruptionBudgets: o.DisruptionBudgets,
+			Restricted:        o.Restricted,
 			OperatorNamespace: o.OperatorNamespace, OperatorNamespaceLabels: o.OperatorLabels, ExcludedLabels: o.ExcludedLabels,
 		},
 		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().String(), PKCS12: o.PKCS12,

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,13 +65,11 @@ func (c *cluster) initContainers(n topology.Node) []corev1.Container {
 	image := c.Settings.ExporterImage
 	k := corev1.Container{
 		Name: "kafka-init", Image: image, ImagePullPolicy: c.pullPolicy(image),
-		Args:            []string{CopyExporter, exporterDir},
-		Env:             withEnvironment(nil, t),
-		VolumeMounts:    append([]corev1.VolumeMount{{Name: exporterVolume, MountPath: exporterDir}}, t.VolumeMounts...),
-		SecurityContext: t.SecurityContext,
-	}
-	if k.SecurityContext == nil { // a namespace that is strict about one container is about the other
-		k.SecurityContext = c.containerTemplate(n.Pool).SecurityContext
+		Args:         []string{CopyExporter, exporterDir},
+		Env:          withEnvironment(nil, t),
+		VolumeMounts: append([]corev1.VolumeMount{{Name: exporterVolume, MountPath: exporterDir}}, t.VolumeMounts...),
+		// A namespace that is strict about one container is about the other.
+		SecurityContext: c.containerSecurity(cmp.Or(t.SecurityContext, c.containerTemplate(n.Pool).SecurityContext)),
 	}
 	if r := c.resources(n.Pool); r != nil {
 		k.Resources = *r

@@ -63,6 +63,8 @@ type Settings struct {
 	DNSDomain string
 	// NetworkPolicies and DisruptionBudgets tell whether these are made.
 	NetworkPolicies, DisruptionBudgets bool
+	// Restricted keeps pods to the Pod Security Standard of that name where their templates say nothing: STRIMZI_POD_SECURITY_PROVIDER_CLASS.
+	Restricted bool
 	// OperatorNamespace is where the operator runs, and OperatorNamespaceLabels select it; both are for network policies.
 	OperatorNamespace       string
 	OperatorNamespaceLabels map[string]string

@@ -36,7 +36,7 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 			AutomountServiceAccountToken:  new(false),
 			TerminationGracePeriodSeconds: new(value(t.TerminationGracePeriodSeconds, 30)),
 			RestartPolicy:                 corev1.RestartPolicyAlways,
-			SecurityContext:               podSecurity(t),
+			SecurityContext:               c.podSecurity(t),
 			Affinity:                      c.affinity(n, t),
 			Tolerations:                   t.Tolerations, TopologySpreadConstraints: t.TopologySpreadConstraints,
 			PriorityClassName: t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: t.HostAliases,
@@ -86,7 +86,7 @@ func (c *cluster) container(n topology.Node) corev1.Container {
 		ReadinessProbe: probe(c.spec().ReadinessProbe, "bash", configDir+"/ready.sh", fmt.Sprint(readyPort(n))),
 		LivenessProbe:  probe(c.spec().LivenessProbe, "bash", "-c", "kill -0 1"),
 
-		SecurityContext: t.SecurityContext,
+		SecurityContext: c.containerSecurity(t.SecurityContext),
 	}
 	if r := c.resources(n.Pool); r != nil {
 		k.Resources = *r
@@ -271,12 +271,28 @@ func (c *cluster) certificateSources(n topology.Node) []corev1.VolumeProjection 
 	}
 }
 
-// podSecurity makes volumes writable for the image's user, unless the user decides.
-func podSecurity(t v1.PodTemplate) *corev1.PodSecurityContext {
+// podSecurity makes volumes writable for the image's user, unless the template decides.
+func (c *cluster) podSecurity(t v1.PodTemplate) *corev1.PodSecurityContext {
 	if t.SecurityContext != nil {
 		return t.SecurityContext
 	}
-	return &corev1.PodSecurityContext{FSGroup: new(int64(apacheUser)), FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
+	s := &corev1.PodSecurityContext{FSGroup: new(int64(apacheUser)), FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
+	if c.Settings.Restricted {
+		s.RunAsUser = new(int64(apacheUser)) // the image names its user, which kubelet can't tell from root
+	}
+	return s
+}
+
+// containerSecurity is what the Pod Security Standard "restricted" asks of a container, if pods are kept to that, unless the template
+// decides. Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/.
+func (c *cluster) containerSecurity(template *corev1.SecurityContext) *corev1.SecurityContext {
+	if template != nil || !c.Settings.Restricted {
+		return template
+	}
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false), RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
 }
 
 // affinity keeps brokers off Kubernetes nodes whose rack is not known.

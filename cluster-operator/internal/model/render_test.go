@@ -190,6 +190,48 @@ func TestTheInitContainerIsAsRestrictedAsKafkas(t *testing.T) {
 }
 
 // TestWhatRestartsNodes changes one thing each, and says which nodes get another revision because of it.
+func TestPodsAreAsRestrictedAsTheOperatorIsToldTo(t *testing.T) {
+	g := NewWithT(t)
+	in := rich(t)
+	in.Kafka.Spec.Kafka.Template, in.Kafka.Spec.EntityOperator.Template = nil, nil
+	for _, p := range in.Pools {
+		p.Spec.Template = nil
+	}
+	check := func(s *corev1.SecurityContext, restricted bool) {
+		if !restricted {
+			g.Expect(s).To(BeNil())
+			return
+		}
+		g.Expect(s).To(Equal(&corev1.SecurityContext{AllowPrivilegeEscalation: new(false), RunAsNonRoot: new(true),
+			Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}))
+	}
+	for _, restricted := range []bool{false, true} {
+		in.Settings.Restricted = restricted
+		c := &cluster{in}
+		for _, n := range in.Topology.Nodes() {
+			pod := c.pod(n)
+			for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+				check(container.SecurityContext, restricted)
+			}
+			g.Expect(pod.Spec.SecurityContext.RunAsUser != nil).To(Equal(restricted))
+		}
+		for _, container := range c.topicOperatorDeployment().Spec.Template.Spec.Containers {
+			check(container.SecurityContext, restricted)
+		}
+	}
+	// Templates decide.
+	own := &corev1.SecurityContext{Privileged: new(false)}
+	in.Kafka.Spec.Kafka.Template = &v1.KafkaClusterTemplate{KafkaContainer: &v1.ContainerTemplate{SecurityContext: own},
+		Pod: &v1.PodTemplate{SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))}}}
+	c := &cluster{in}
+	pod := c.pod(in.Topology.Nodes()[0])
+	g.Expect(pod.Spec.SecurityContext).To(Equal(in.Kafka.Spec.Kafka.Template.Pod.SecurityContext))
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		g.Expect(container.SecurityContext).To(Equal(own))
+	}
+}
+
 func TestWhatRestartsNodes(t *testing.T) {
 	all, brokers, none := []int32{0, 1, 2}, []int32{0, 1}, []int32(nil)
 	for name, c := range map[string]struct {

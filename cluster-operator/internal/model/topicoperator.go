@@ -179,7 +179,7 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
 		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
-		SecurityContext: t.SecurityContext, VolumeMounts: t.VolumeMounts,
+		SecurityContext: c.containerSecurity(t.SecurityContext), VolumeMounts: t.VolumeMounts,
 	}
 	if o.StartupProbe != nil {
 		k.StartupProbe = httpProbe(o.StartupProbe, "/healthy")

@@ -48,6 +48,8 @@ type Options struct {
 	DNSDomain string
 	// NetworkPolicies, DisruptionBudgets and PKCS12 tell whether these are made.
 	NetworkPolicies, DisruptionBudgets, PKCS12 bool
+	// Restricted keeps pods to the Pod Security Standard of that name.
+	Restricted bool
 	// OperatorNamespace and OperatorLabels select the operator's pods' namespace in network policies.
 	OperatorNamespace string
 	OperatorLabels    settings.Selector

@@ -69,6 +69,21 @@ func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
 	}
 }
 
+func TestPodSecurityProviders(t *testing.T) {
+	for value, want := range map[string]bool{
+		"baseline": false, "io.strimzi.plugin.security.profiles.impl.BaselinePodSecurityProvider": false,
+		"restricted": true, "io.strimzi.plugin.security.profiles.impl.RestrictedPodSecurityProvider": true,
+	} {
+		if o, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": value}); err != nil || o.Restricted != want {
+			t.Errorf("%q: %t, %v", value, o.Restricted, err)
+		}
+	}
+	_, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": "com.example.Mine"})
+	if err == nil || !strings.Contains(err.Error(), "no such provider: com.example.Mine") {
+		t.Error(err)
+	}
+}
+
 func TestKafkasCanBeStretchedIfAllIsSet(t *testing.T) {
 	all := map[string]string{
 		"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": "east.url=https://east:6443\neast.secret=east",

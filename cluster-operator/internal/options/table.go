@@ -69,6 +69,9 @@ func (o *Options) made() []settings.Setting {
 		{Env: "STRIMZI_POD_DISRUPTION_BUDGET_GENERATION", Default: "true", Boolean: true,
 			Parse: settings.Into(&o.DisruptionBudgets, settings.Bool),
 			Doc:   "Whether PodDisruptionBudgets are made."},
+		{Env: "STRIMZI_POD_SECURITY_PROVIDER_CLASS", Default: "baseline", Parse: settings.Into(&o.Restricted, restricted),
+			Doc: "The Pod Security Standard that pods are kept to where their templates have no security contexts: `baseline` or `restricted`. " +
+				"A changed setting restarts no node by itself."},
 		{Env: "STRIMZI_PKCS12_KEYSTORE_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.PKCS12, settings.Bool),
 			Doc: "Whether the Secrets of CAs hold their certificates as PKCS #12 stores as well."},
 		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: "own", Added: true, Parse: settings.Into(&o.RollerAccount, settings.Text),
@@ -141,7 +144,6 @@ func withoutEffect() []settings.Setting {
 		{"STRIMZI_FEATURE_GATES", "There are no feature gates."},
 		{"STRIMZI_POD_SET_CONTROLLER_WORK_QUEUE_SIZE", "The queue holds each StrimziPodSet at most once."},
 		{"STRIMZI_OPERATOR_NAME", "Logs and metrics carry the pod's name."},
-		{"STRIMZI_POD_SECURITY_PROVIDER_CLASS", "Use the templates' security contexts."},
 		{"STRIMZI_ENTITY_OPERATOR_WATCHED_NAMESPACE_ENABLED", "A topic operator may watch another namespace if its role allows that."},
 	} {
 		all = append(all, settings.Setting{Env: s[0], Parse: settings.Ignored, Doc: s[1]})
@@ -151,6 +153,18 @@ func withoutEffect() []settings.Setting {
 
 func list(text string) ([]string, error) {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
+}
+
+// restricted reads the name of a Pod Security Standard, or of Strimzi's class for it.
+func restricted(text string) (bool, error) {
+	const classes = "io.strimzi.plugin.security.profiles.impl."
+	switch text {
+	case "baseline", classes + "BaselinePodSecurityProvider":
+		return false, nil
+	case "restricted", classes + "RestrictedPodSecurityProvider":
+		return true, nil
+	}
+	return false, settings.Invalid("no such provider: "+text, "give baseline or restricted; classes of your own can't be loaded")
 }
 
 func pattern(text string) (func(string) bool, error) {
