@@ -88,7 +88,7 @@ func (c *Cluster) act(s *state, d roller.Decision, n, refused int) *state {
 		target := &next.nodes[a.Node]
 		target.served = true
 		if target.runs() {
-			target.phase, target.ours = stopping, true
+			target.phase, target.ours, target.ended, target.lastWay = stopping, true, 0, c.wayOut(s, a)
 			continue
 		}
 		target.phase, target.age, target.dead = gone, 0, false
@@ -123,7 +123,7 @@ func (c *Cluster) judge(s *state, d roller.Decision, complete bool) string {
 			if c.Nodes[a.Node].Broker {
 				brokers++
 			}
-			if brokers > c.MaxUnavailable && !c.lost(s, a.Node) {
+			if brokers > c.MaxUnavailable && !c.lost(s, a.Node) && !c.wayOut(s, a) {
 				return fmt.Sprintf("too many at once: %d brokers are down because of us", brokers)
 			}
 		}
@@ -137,9 +137,9 @@ func (c *Cluster) lost(s *state, id roller.NodeID) bool {
 }
 
 // wayOut reports whether the quorum is lost, and a voter is restarted to find a new leader (docs/decisions/lost-clusters.md): by itself,
-// and reported.
+// long after any other one, and reported.
 func (c *Cluster) wayOut(s *state, a roller.Action) bool {
-	recent := slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age < oldest })
+	recent := slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.ended < oldest })
 	return c.Nodes[a.Node].Controller && s.leader < 0 && a.Forced != "" && !recent
 }
 
@@ -230,9 +230,9 @@ func (c *Cluster) couldGo(s *state, id int) bool {
 }
 
 // standing holds a state itself against the rules: where no node crashed, each partition has what the availability rule asks for, and the
-// quorum its majority.
+// quorum its majority. What the repair of a lost quorum costs is no fault.
 func (c *Cluster) standing(s *state) string {
-	if int(s.crashes) < c.Crashes {
+	if int(s.crashes) < c.Crashes || slices.ContainsFunc(s.nodes, func(n node) bool { return n.lastWay }) {
 		return ""
 	}
 	for i, p := range s.partitions {

@@ -67,7 +67,7 @@ func (c *Cluster) nodeMoves(s *state, id int) []move {
 	case n.phase == starting && c.comesUp(s, id):
 		return change("is up", true, func(next *state, n *node) {
 			c.lose(next, id)
-			n.phase, n.ours, n.age = up, false, 0
+			n.phase, n.ours, n.lastWay, n.age, n.ended = up, false, false, 0, 0
 			c.relead(next)
 		})
 	}
@@ -167,7 +167,7 @@ func (c *Cluster) changed(s *state, i int, name string, benign bool, f func(p *p
 	return move{fmt.Sprintf("partition %d %s", i, name), next, benign}
 }
 
-// passes is a tick. Kafka notices within it who has crashed.
+// passes is a tick. Kafka notices within it who has crashed, and who does not run.
 func (c *Cluster) passes(s *state) (move, bool) {
 	next := s.clone()
 	for id := range next.nodes {
@@ -176,6 +176,12 @@ func (c *Cluster) passes(s *state) (move, bool) {
 			return move{}, false
 		}
 		n.age = min(oldest, n.age+1)
+		if n.ours {
+			n.ended = min(oldest, n.ended+1)
+		}
+		if c.governed(s) && !n.runs() {
+			c.lose(next, id)
+		}
 	}
 	next.progress = aged(next.progress, tick)
 	return move{"time passes", next, true}, true

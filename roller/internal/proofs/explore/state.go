@@ -69,8 +69,10 @@ type node struct {
 	outdated, served bool
 	// ours: we ended it while it served, and it is not back. dead: it crashed, and Kafka has not noticed.
 	ours, dead bool
-	// age is for how many ticks it has been as ready as it is.
-	age uint8
+	// lastWay: it was ended to repair a lost quorum, against the rules of the data, and is not back.
+	lastWay bool
+	// age is for how many ticks it has been as ready as it is, and ended for how many ticks it has been ended by us, if it is not back.
+	age, ended uint8
 }
 
 // partition is the state of a partition; its sets are bits by node.
@@ -124,7 +126,7 @@ func (s *state) key() string {
 		return 0
 	}
 	for _, n := range s.nodes {
-		b = append(b, byte(n.phase)|flag(n.outdated, 8)|flag(n.served, 16)|flag(n.ours, 32)|flag(n.dead, 64), n.age)
+		b = append(b, byte(n.phase)|flag(n.outdated, 8)|flag(n.served, 16)|flag(n.ours, 32)|flag(n.dead, 64)|flag(n.lastWay, 128), n.age, n.ended)
 	}
 	for _, p := range s.partitions {
 		b = append(b, p.replicas, p.isr, p.adding, p.removing, byte(p.leader))
