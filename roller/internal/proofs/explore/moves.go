@@ -99,6 +99,11 @@ func (c *Cluster) voterMoves(s *state, id int) []move {
 	lead := func(name string, benign bool) {
 		next := s.clone()
 		next.leader = int8(id)
+		for other, n := range next.nodes { // a new leader knows of no voter that it is caught up until it hears of it
+			if c.Nodes[other].Controller && !n.runs() {
+				next.behind |= 1 << other
+			}
+		}
 		next.behind &^= 1 << id
 		if !benign {
 			next.faults--
