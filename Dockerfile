@@ -14,6 +14,7 @@ COPY api/go.mod api/go.sum api/
 COPY cluster-operator/go.mod cluster-operator/go.sum cluster-operator/
 COPY clusters/go.mod clusters/go.sum clusters/
 COPY kafka/go.mod kafka/go.sum kafka/
+COPY kafka/kafkatest/go.mod kafka/kafkatest/
 COPY operator/go.mod operator/go.sum operator/
 COPY roller/go.mod roller/go.sum roller/
 COPY topic-operator/go.mod topic-operator/go.sum topic-operator/

@@ -8,6 +8,7 @@ require (
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/kafka-operators/kafka-operators/api v0.0.0-00010101000000-000000000000
+	github.com/kafka-operators/kafka-operators/kafka/kafkatest v0.0.0-00010101000000-000000000000
 	github.com/onsi/gomega v1.44.0
 	github.com/prometheus/client_golang v1.24.0
 	google.golang.org/grpc v1.82.1
@@ -107,6 +108,8 @@ require (
 )
 
 replace github.com/kafka-operators/kafka-operators/kafka => ../kafka
+
+replace github.com/kafka-operators/kafka-operators/kafka/kafkatest => ../kafka/kafkatest
 
 replace github.com/kafka-operators/kafka-operators/operator => ../operator
 

@@ -6,6 +6,8 @@ replace github.com/kafka-operators/kafka-operators/api => ../api
 
 replace github.com/kafka-operators/kafka-operators/kafka => ../kafka
 
+replace github.com/kafka-operators/kafka-operators/kafka/kafkatest => ../kafka/kafkatest
+
 replace github.com/kafka-operators/kafka-operators/topic-operator => ../topic-operator
 
 require (
@@ -13,6 +15,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/kafka-operators/kafka-operators/api v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/kafka v0.0.0-00010101000000-000000000000
+	github.com/kafka-operators/kafka-operators/kafka/kafkatest v0.0.0-00010101000000-000000000000
 	github.com/onsi/ginkgo/v2 v2.34.0
 	github.com/onsi/gomega v1.44.0
 	github.com/twmb/franz-go v1.22.2

@@ -2,11 +2,13 @@ module github.com/kafka-operators/kafka-operators/kafka
 
 go 1.26.0
 
+replace github.com/kafka-operators/kafka-operators/kafka/kafkatest => ./kafkatest
+
 require (
 	github.com/IBM/sarama v1.61.1
+	github.com/kafka-operators/kafka-operators/kafka/kafkatest v0.0.0-00010101000000-000000000000
 	github.com/rcrowley/go-metrics v0.0.0-20250401214520-65e299d6c5c9
 	github.com/twmb/franz-go v1.22.2
-	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c
 	github.com/twmb/franz-go/pkg/kmsg v1.15.0
 	github.com/xdg-go/scram v1.4.0
 )
@@ -22,6 +24,7 @@ require (
 	github.com/jcmturner/rpc/v2 v2.0.3 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
+	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c // indirect
 	github.com/xdg-go/stringprep v1.0.4 // indirect
 	golang.org/x/crypto v0.57.0 // indirect
 	golang.org/x/net v0.59.0 // indirect

@@ -4,6 +4,8 @@ go 1.26.0
 
 replace github.com/kafka-operators/kafka-operators/kafka => ../kafka
 
+replace github.com/kafka-operators/kafka-operators/kafka/kafkatest => ../kafka/kafkatest
+
 require (
 	github.com/kafka-operators/kafka-operators/kafka v0.0.0-00010101000000-000000000000
 	github.com/onsi/gomega v1.44.0

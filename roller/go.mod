@@ -8,6 +8,8 @@ replace github.com/kafka-operators/kafka-operators/clusters => ../clusters
 
 replace github.com/kafka-operators/kafka-operators/kafka => ../kafka
 
+replace github.com/kafka-operators/kafka-operators/kafka/kafkatest => ../kafka/kafkatest
+
 replace github.com/kafka-operators/kafka-operators/operator => ../operator
 
 require (
@@ -15,6 +17,7 @@ require (
 	github.com/kafka-operators/kafka-operators/api v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/clusters v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/kafka v0.0.0-00010101000000-000000000000
+	github.com/kafka-operators/kafka-operators/kafka/kafkatest v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/operator v0.0.0-00010101000000-000000000000
 	github.com/onsi/gomega v1.44.0
 	github.com/prometheus/client_golang v1.24.0

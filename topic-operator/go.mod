@@ -6,10 +6,13 @@ replace github.com/kafka-operators/kafka-operators/api => ../api
 
 replace github.com/kafka-operators/kafka-operators/kafka => ../kafka
 
+replace github.com/kafka-operators/kafka-operators/kafka/kafkatest => ../kafka/kafkatest
+
 replace github.com/kafka-operators/kafka-operators/operator => ../operator
 
 require (
 	github.com/kafka-operators/kafka-operators/kafka v0.0.0-00010101000000-000000000000
+	github.com/kafka-operators/kafka-operators/kafka/kafkatest v0.0.0-00010101000000-000000000000
 	github.com/kafka-operators/kafka-operators/operator v0.0.0-00010101000000-000000000000
 	github.com/onsi/gomega v1.44.0
 	github.com/prometheus/client_golang v1.24.0

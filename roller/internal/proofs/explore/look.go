@@ -118,18 +118,22 @@ func (c *Cluster) judge(s *state, d roller.Decision, complete bool) string {
 		if why := c.judgeOrder(s, d, a.Node); why != "" && complete {
 			return why
 		}
-		if n.runs() {
-			down[a.Node] = true
-			if c.Nodes[a.Node].Broker {
-				brokers++
-			}
-			if brokers > c.MaxUnavailable && !c.lost(s, a.Node) && !c.wayOut(s, a) {
-				return fmt.Sprintf("too many at once: %d brokers are down because of us", brokers)
-			}
+		if !n.runs() {
+			continue
+		}
+		down[a.Node] = true
+		if c.Nodes[a.Node].Broker {
+			brokers++
+		}
+		if brokers > c.MaxUnavailable && !c.exempt(s, a) {
+			return fmt.Sprintf("too many at once: %d brokers are down because of us", brokers)
 		}
 	}
 	return ""
 }
+
+// exempt reports whether a restart need not keep to how many brokers may be down at once.
+func (c *Cluster) exempt(s *state, a roller.Action) bool { return c.lost(s, a.Node) || c.wayOut(s, a) }
 
 // lost reports whether a combined node did not come back within patience: it stops no broker (docs/decisions/restart-order.md).
 func (c *Cluster) lost(s *state, id roller.NodeID) bool {
