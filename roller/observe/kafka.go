@@ -59,6 +59,8 @@ type KafkaFacts struct {
 
 	// limits are what the topics' configurations say, by the topics' ids.
 	limits map[kafka.TopicID]roller.Fact[int]
+	// moves are the reassignments that are going on; nil if they are not known.
+	moves map[kafka.TopicPartition]kafka.Reassignment
 }
 
 // NodeAnswer is what came of asking a node for its configuration.
@@ -87,7 +89,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	var all sync.WaitGroup
 	all.Go(func() {
 		facts.Quorum = k.quorum(ctx)
-		facts.Topics, facts.limits = k.topics(ctx, facts.Quorum, brokers, known.limits)
+		k.topics(ctx, &facts, brokers, known)
 	})
 	all.Go(func() { k.brokers(ctx, &facts) })
 	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers)) })
@@ -110,49 +112,66 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	return facts
 }
 
-// topics reads all topics with their reassignments: without these nobody knows which replicas stay. The limits are what was learned of
-// min.insync.replicas.
-func (k *Kafka) topics(
-	ctx context.Context, q roller.Fact[roller.Quorum], brokers []roller.NodeID, known map[kafka.TopicID]roller.Fact[int],
-) (topics roller.Fact[[]roller.Topic], limits map[kafka.TopicID]roller.Fact[int]) {
+// topics reads all topics with their reassignments: without these nobody knows which replicas stay.
+func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.NodeID, known recalled) {
+	unknown := func(what string, err error) { facts.Topics = roller.Unknown[[]roller.Topic](what + ": " + err.Error()) }
 	// Reassignments first: one that ends in between only makes us more careful.
-	moves, err := k.Brokers.ListReassignments(ctx, nil)
-	if err != nil {
-		return roller.Unknown[[]roller.Topic]("reassignments can't be listed: " + err.Error()), nil
+	moves := known.moves
+	if moves == nil {
+		var err error
+		if moves, err = k.Brokers.ListReassignments(ctx, nil); err != nil {
+			unknown("reassignments can't be listed", err)
+			return
+		}
 	}
-	list, err := k.listTopics(ctx, q, brokers)
+	list, err := k.listTopics(ctx, facts.Quorum, brokers)
 	if err != nil {
-		return roller.Unknown[[]roller.Topic]("topics can't be listed: " + err.Error()), nil
+		unknown("topics can't be listed", err)
+		return
 	}
-	limits = make(map[kafka.TopicID]roller.Fact[int], len(list))
+	limits, err := k.limits(ctx, list, known.limits)
+	if err != nil {
+		unknown("the configurations of topics can't be read", err)
+		return
+	}
+	all := make([]roller.Topic, 0, len(list))
+	facts.moves, facts.limits = moves, make(map[kafka.TopicID]roller.Fact[int], len(list))
+	for i := range list {
+		if limit, is := limits[list[i].Name]; is {
+			facts.limits[list[i].ID] = limit
+			all = append(all, topicOf(&list[i], limit, moves))
+		}
+	}
+	facts.Topics = roller.Known(all)
+}
+
+// limits are the topics' min.insync.replicas, by name: what is known of them, or else what Kafka says. A topic that was deleted in between
+// has none.
+func (k *Kafka) limits(
+	ctx context.Context, topics []kafka.Topic, known map[kafka.TopicID]roller.Fact[int],
+) (map[string]roller.Fact[int], error) {
+	limits := make(map[string]roller.Fact[int], len(topics))
 	var ask []kafka.ConfigResource
-	for _, t := range list {
+	for _, t := range topics {
 		if limit, recalled := known[t.ID]; recalled {
-			limits[t.ID] = limit
+			limits[t.Name] = limit
 		} else {
 			ask = append(ask, kafka.TopicResource(t.Name))
 		}
 	}
-	var configs map[kafka.ConfigResource]kafka.ConfigResult
-	if len(ask) > 0 {
-		if configs, err = k.Brokers.DescribeConfigs(ctx, ask, []string{minISRKey}); err != nil {
-			return roller.Unknown[[]roller.Topic]("the configurations of topics can't be read: " + err.Error()), nil
+	if len(ask) == 0 {
+		return limits, nil
+	}
+	configs, err := k.Brokers.DescribeConfigs(ctx, ask, []string{minISRKey})
+	if err != nil {
+		return nil, err
+	}
+	for _, topic := range ask {
+		if config := configs[topic]; !kafka.IsNotFound(config.Err) {
+			limits[topic.Name] = minISR(config)
 		}
 	}
-	all := make([]roller.Topic, 0, len(list))
-	for i := range list {
-		limit, recalled := limits[list[i].ID]
-		if !recalled {
-			config := configs[kafka.TopicResource(list[i].Name)]
-			if kafka.IsNotFound(config.Err) {
-				continue // it was deleted in between
-			}
-			limit = minISR(config)
-			limits[list[i].ID] = limit
-		}
-		all = append(all, topicOf(&list[i], limit, moves))
-	}
-	return roller.Known(all), limits
+	return limits, nil
 }
 
 func minISR(config kafka.ConfigResult) roller.Fact[int] {

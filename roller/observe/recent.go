@@ -17,18 +17,24 @@ const DefaultRecall = 30 * time.Second
 // and whether the node answers; that a broker does not follow the active controller any more is seen at once.
 const atATime = 6
 
+// RecallOfAway is for how long a node that is not ready and did not answer is not asked again. Whether it is ready is seen at each look.
+const RecallOfAway = 10 * time.Second
+
 // RecallOf is how old the configurations of so many nodes may be where those of a few may be as old as recall.
 func RecallOf(recall time.Duration, nodes int) time.Duration {
 	return max(recall, recall*time.Duration(nodes)/atATime)
 }
 
-// memory is what Kafka said of configurations last. They are what costs most to read, by one request for each node and one for all topics,
-// and what changes least; while a node is waited for, nothing depends on them.
+// memory is what Kafka said last of what changes least, and costs most to read: configurations, by one request for each node and one for
+// all topics, and reassignments. While a node is waited for, nothing depends on them.
 type memory struct {
 	nodes map[roller.NodeID]remembered
 	// limits are those of the topics, which were asked for at limitsAt.
 	limits   map[kafka.TopicID]roller.Fact[int]
 	limitsAt time.Time
+	// moves are the reassignments, which were asked for at movesAt; nil if they are not known.
+	moves   map[kafka.TopicPartition]kafka.Reassignment
+	movesAt time.Time
 	// suspects are the brokers that the active controller is not known to have seen lately.
 	suspects map[roller.NodeID]bool
 }
@@ -40,10 +46,19 @@ type remembered struct {
 	at       time.Time
 }
 
+// serves reports whether the node answered, and is ready.
+func (a NodeAnswer) serves(n roller.Node) bool {
+	return a.Answers && a.Live.IsKnown() && n.Ready.Or(false)
+}
+
+// isAway reports whether the node did not answer, and is not ready.
+func (a NodeAnswer) isAway(n roller.Node) bool { return !a.Answers && !n.Ready.Or(true) }
+
 // recalled is what need not be asked again.
 type recalled struct {
 	nodes  map[roller.NodeID]NodeAnswer
 	limits map[kafka.TopicID]roller.Fact[int]
+	moves  map[kafka.TopicPartition]kafka.Reassignment
 	// candidates are the brokers that may be restarted on what is read now.
 	candidates []roller.NodeID
 }
@@ -58,16 +73,22 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 
 // recall is what was learned not longer ago than that, or than it takes to ask all nodes of a large cluster in turn. Of a node it is
 // recalled only if it answered, is ready, was not started again since, and is no suspect; and of a topic only if it is still the same one.
-// What was unknown is asked again.
+// What was unknown is asked again, but for a node that is known to be away, which is asked now and then.
 func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}}
 	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
 		answer, known := m.nodes[n.ID]
-		if known && now.Sub(answer.at) <= age && answer.Answers && answer.Live.IsKnown() && n.Ready.Or(false) &&
-			answer.instance == n.Instance.Or("") && !m.suspects[n.ID] {
+		if !known || answer.instance != n.Instance.Or("") {
+			continue
+		}
+		old := now.Sub(answer.at)
+		if answer.serves(n) && !m.suspects[n.ID] && old <= age || answer.isAway(n) && old <= min(within, RecallOfAway) {
 			r.nodes[n.ID] = answer.NodeAnswer
 		}
+	}
+	if now.Sub(m.movesAt) <= within {
+		r.moves = m.moves
 	}
 	if now.Sub(m.limitsAt) > within {
 		return r
@@ -80,7 +101,7 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 	return r
 }
 
-// except is what is recalled of all other nodes, and of no topic: an action on these rests on the rest.
+// except is what is recalled of all other nodes, and of no topic or reassignment: an action on these rests on the rest.
 func (r recalled) except(nodes []roller.NodeID) recalled {
 	for _, id := range nodes {
 		delete(r.nodes, id)
@@ -107,13 +128,16 @@ func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, know
 		m.limitsAt = now
 	}
 	m.limits = facts.limits
+	if known.moves == nil {
+		m.moves, m.movesAt = facts.moves, now
+	}
 	m.suspects = suspects(nodes, facts)
 }
 
 // doubt forgets what was recalled of nodes that this very look makes suspects: they may not answer any more.
 func (f *KafkaFacts) doubt(nodes []roller.Node, known recalled) {
 	for id := range suspects(nodes, *f) {
-		if _, is := known.nodes[id]; is {
+		if known.nodes[id].Answers {
 			delete(f.Nodes, id)
 		}
 	}

@@ -81,11 +81,12 @@ func (r *reading) asked() []string {
 }
 
 // always is what each reading asks for.
-var always = []string{"DescribeCluster", "DescribeQuorum", "ListReassignments", "ListTopicsOf"}
+var always = []string{"DescribeCluster", "DescribeQuorum", "ListTopicsOf"}
 
 func with(more ...string) []string { return slices.Sorted(slices.Values(append(more, always...))) }
 
-var everything = with("DescribeConfigs orders", "DescribeNodeConfigs 0", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2")
+var everything = with("ListReassignments", "DescribeConfigs orders",
+	"DescribeNodeConfigs 0", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2")
 
 func (r *reading) glance() roller.Snapshot {
 	return r.observer.Glance(context.WithoutCancel(r.t.Context()))
@@ -148,7 +149,7 @@ func TestAGlanceAsksForConfigurationsNowAndThen(t *testing.T) {
 		r.glance()
 		r.Expect(r.asked()).To(Equal(with()))
 	})
-	t.Run("a node that is not ready is asked each time", func(t *testing.T) {
+	t.Run("a node that is not ready, and answers, is asked each time", func(t *testing.T) {
 		r.WithT = NewWithT(t)
 		r.change(2, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
 		for range 2 {
@@ -204,9 +205,34 @@ func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
 	r.glance()
 	r.asked()
 	r.observer.Verify(t.Context(), []roller.NodeID{1})
-	r.Expect(r.asked()).To(Equal(with("DescribeConfigs orders", "DescribeNodeConfigs 1", "TopicsOn")))
+	r.Expect(r.asked()).To(Equal(with("ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1", "TopicsOn")))
 	r.glance()
 	r.Expect(r.asked()).To(Equal(with()), "what was learned is kept")
+}
+
+// A node that is starting is asked now and then, and at once when it is ready.
+func TestANodeThatIsAwayIsNotAskedEachTime(t *testing.T) {
+	r := newReading(t, time.Hour)
+	r.glance()
+	ready := func(is corev1.ConditionStatus) {
+		r.change(2, func(p *corev1.Pod) { p.Status.Conditions[0].Status = is })
+	}
+	r.kafka.StopNode(2)
+	ready(corev1.ConditionFalse)
+	r.glance()
+	r.asked()
+	for range 2 {
+		r.Expect(r.glance().Nodes[2].Answers).To(Equal(roller.Known(false)))
+		r.Expect(r.asked()).To(Equal(with()))
+	}
+	r.observer.Verify(t.Context(), []roller.NodeID{2})
+	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"), "nothing is done to it on what was heard before")
+	r.change(2, func(p *corev1.Pod) { p.UID = "another" })
+	r.glance()
+	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"), "it was started anew")
+	r.kafka.StartNode(2)
+	ready(corev1.ConditionTrue)
+	r.Expect(r.glance().Nodes[2].Answers).To(Equal(roller.Known(true)))
 }
 
 // A broker that the active controller has not seen lately is asked at each look: it may be silent, which counts from then on.

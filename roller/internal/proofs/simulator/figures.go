@@ -112,9 +112,12 @@ const calm = 500 * time.Millisecond
 type meter struct {
 	nodes  int
 	recall time.Duration
-	// askedNodes and askedTopics are when the configurations of all nodes, and of all topics, were asked for last.
-	askedNodes, askedTopics time.Time
-	requests                int
+	// askedNodes, askedTopics, askedMoves and askedAway are when the configurations of all nodes, those of all topics, the reassignments, and
+	// the nodes that are not ready were asked for last.
+	askedNodes, askedTopics, askedMoves, askedAway time.Time
+	// away is how many nodes were not ready then.
+	away     int
+	requests int
 }
 
 func newMeter(nodes int, recall time.Duration) *meter {
@@ -123,21 +126,33 @@ func newMeter(nodes int, recall time.Duration) *meter {
 
 // look counts a glance while so many nodes are not ready, and where something is done to so many, the closer look that it is done on.
 func (m *meter) look(at time.Time, done, unready int) {
-	m.read(at, unready, at.Sub(m.askedTopics) > m.recall)
+	m.read(at, 0, unready, false)
 	if done > 0 {
-		m.read(at, done+unready, true)
+		m.read(at, done, unready, true)
 		m.requests += done // which topics the broker has replicas of
 	}
 }
 
-func (m *meter) read(at time.Time, nodes int, topics bool) {
-	m.requests += 4 // the brokers, the quorum, the reassignments, the topics
-	if topics {
+// read counts a reading of everything that is not recalled, with the nodes that are asked in any case.
+func (m *meter) read(at time.Time, nodes, unready int, verify bool) {
+	m.requests += 3 // the brokers, the quorum, the topics
+	if verify || at.Sub(m.askedTopics) > m.recall {
 		m.requests++ // the configurations of all topics
 		m.askedTopics = at
 	}
-	if at.Sub(m.askedNodes) > observe.RecallOf(m.recall, m.nodes) {
-		m.askedNodes, nodes = at, m.nodes
+	if verify || at.Sub(m.askedMoves) > m.recall {
+		m.requests++
+		m.askedMoves = at
+	}
+	switch {
+	case at.Sub(m.askedNodes) > observe.RecallOf(m.recall, m.nodes):
+		m.askedNodes, m.askedAway, m.away, nodes = at, at, unready, m.nodes
+	case at.Sub(m.askedAway) > min(m.recall, observe.RecallOfAway):
+		m.askedAway, m.away = at, unready
+		nodes += unready
+	default: // those who went since
+		nodes += max(0, unready-m.away)
+		m.away = unready
 	}
 	m.requests += nodes
 }

@@ -47,23 +47,26 @@ func TestTheTimeOfARoll(t *testing.T) {
 	}
 }
 
-// While nodes are waited for, a look costs four requests, one for the topics now and then, and one for each node the less often the more
-// there are.
+// While nodes are waited for, a look costs three requests, two for the topics and the reassignments now and then, one for each node that is
+// not ready every ten seconds, and one for each node the less often the more there are.
 func TestTheRequestsOfARoll(t *testing.T) {
 	g := NewWithT(t)
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	m := newMeter(60, 30*time.Second)
-	m.look(noon, 0, 0)
-	g.Expect(m.requests).To(Equal(4+1+60), "the first look asks for all")
-	m.look(noon.Add(30*time.Second), 0, 0)
-	g.Expect(m.requests).To(Equal(65+4), "they are recalled")
-	m.look(noon.Add(31*time.Second), 0, 0)
-	g.Expect(m.requests).To(Equal(69+5), "those of the topics are too old")
-	m.look(noon.Add(33*time.Second), 2, 1)
-	g.Expect(m.requests).To(Equal(74+4+1+4+1+2+2+1),
-		"what is done to two nodes is decided on their own configurations and topics as they are, and one that is not ready is asked each time")
-	m.look(noon.Add(301*time.Second), 0, 0)
-	g.Expect(m.requests).To(Equal(89+4+1+60), "those of the nodes are too old")
+	look := func(after time.Duration, done, unready int) int {
+		before := m.requests
+		m.look(noon.Add(after), done, unready)
+		return m.requests - before
+	}
+	g.Expect(look(0, 0, 0)).To(Equal(3+2+60), "the first look asks for all")
+	g.Expect(look(30*time.Second, 0, 0)).To(Equal(3), "they are recalled")
+	g.Expect(look(31*time.Second, 0, 0)).To(Equal(3+2), "those of the topics, and the reassignments, are too old")
+	g.Expect(look(33*time.Second, 2, 1)).To(Equal(3+1+3+2+2+2),
+		"what is done to two nodes is decided on their own configurations and topics as they are, and one that is not ready is asked")
+	g.Expect(look(38*time.Second, 0, 1)).To(Equal(3), "it was asked a moment ago")
+	g.Expect(look(39*time.Second, 0, 3)).To(Equal(3+2), "those who went since are asked")
+	g.Expect(look(44*time.Second, 0, 3)).To(Equal(3+3), "they are asked again")
+	g.Expect(look(301*time.Second, 0, 0)).To(Equal(3+2+60), "those of the nodes are too old")
 }
 
 // The aim of a serial roll of 1,000 brokers is 120,000 requests, 120 for each. Strimzi makes about 100,000.
