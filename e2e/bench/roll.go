@@ -12,6 +12,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
@@ -22,7 +23,8 @@ const rolls = 3
 const settles = 15 * time.Second
 
 // roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on a
-// real Kubernetes cluster. The floor is the same producer in a minute in which nothing happens.
+// real Kubernetes cluster: with the elections by which brokers that are back lead their partitions again, and without. The floor is the same
+// producer in a minute in which nothing happens.
 func roll(ctx context.Context, r *Report) error {
 	return onMachine(ctx, r, func(m machine, lab *realnodes.Lab, root string) (err error) {
 		const namespace = "roll"
@@ -39,31 +41,53 @@ func roll(ctx context.Context, r *Report) error {
 		if err := pause(ctx, settles); err != nil {
 			return err
 		}
-		marks := []time.Time{time.Now()}
+		before := time.Now()
 		if err := pause(ctx, quiet); err != nil {
 			return err
 		}
-		marks = append(marks, time.Now())
-		for range rolls {
-			if err := m.restart(ctx, r, namespace); err != nil {
-				return err
-			}
-			marks = append(marks, time.Now())
+		after := time.Now()
+		with, err := m.restarts(ctx, r, namespace)
+		if err != nil {
+			return err
+		}
+		if _, err := m.Kubectl(ctx, "set", "env", "-n", deploy.Namespace, "deployment/roller", "STRIMZI_ROLLER_ELECT_LEADERS=false"); err != nil {
+			return err
+		}
+		if err := m.Ready(ctx); err != nil {
+			return err
+		}
+		without, err := m.restarts(ctx, r, namespace)
+		if err != nil {
+			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		report := flow.Stop(limited)
-		var p99, longest time.Duration
-		for i := range rolls {
-			from, to := marks[i+1], marks[i+2]
-			p99, longest = max(p99, report.Percentile(99, from, to)), max(longest, report.Percentile(100, from, to))
-			r.logf("  roll %d: p99 %s, longest %s", i+1, report.Percentile(99, from, to), report.Percentile(100, from, to))
+		for name, marks := range map[string][]time.Time{"": with, "_without_elections": without} {
+			var p99, longest time.Duration
+			for i, from := range marks[:rolls] {
+				of99, most := report.Percentile(99, from, marks[i+1]), report.Percentile(100, from, marks[i+1])
+				p99, longest = max(p99, of99), max(longest, most)
+				r.logf("  roll %d%s: p99 %s, longest %s", i+1, name, of99, most)
+			}
+			r.add("kafka_of_3_nodes_roll"+name, marks[rolls].Sub(marks[0]).Seconds()/rolls, "s")
+			r.addBeside("produce_p99_in_the_worst_of_3_rolls"+name, millis(p99), millis(report.Percentile(99, before, after)), "ms")
+			r.addBeside("longest_produce_in_3_rolls"+name, millis(longest), millis(report.Percentile(100, before, after)), "ms")
 		}
-		r.add("kafka_of_3_nodes_roll", marks[rolls+1].Sub(marks[1]).Seconds()/rolls, "s")
-		r.addBeside("produce_p99_in_the_worst_of_3_rolls", millis(p99), millis(report.Percentile(99, marks[0], marks[1])), "ms")
-		r.addBeside("longest_produce_in_3_rolls", millis(longest), millis(report.Percentile(100, marks[0], marks[1])), "ms")
 		return report.Err()
 	})
+}
+
+// restarts has all nodes restarted again and again, and returns when each roll began, and the last one ended.
+func (m machine) restarts(ctx context.Context, r *Report, namespace string) ([]time.Time, error) {
+	marks := []time.Time{time.Now()}
+	for range rolls {
+		if err := m.restart(ctx, r, namespace); err != nil {
+			return nil, err
+		}
+		marks = append(marks, time.Now())
+	}
+	return marks, nil
 }
 
 // restart has all nodes of the namespace's Kafka restarted, and waits until they are back.

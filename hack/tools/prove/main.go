@@ -40,6 +40,7 @@ var tests = []job{
 	{pkg: "./roller", test: "TestRandomHistoriesOfRolls", what: "steps"},
 	{pkg: "./roller", test: "TestRandomHistoriesOfLargeRolls", what: "steps"},
 	{pkg: "./roller/internal/proofs/explore", test: "TestEveryInterleavingOfASmallRoll", what: "states"},
+	{pkg: "./roller/internal/proofs/simulator", test: "TestASerialRollIsCheap", what: "requests"},
 	{pkg: "./cluster-operator/internal/pki", test: "TestHistory", what: "steps"},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps"},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfStretchedKafkas", what: "steps"},

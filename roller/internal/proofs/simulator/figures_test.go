@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -81,5 +82,10 @@ func TestASerialRollIsCheap(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(f.Restarts).To(Equal(n))
 	t.Logf("%d brokers: %d looks, %d requests in %s", n, f.Looks, f.Requests, f.Took)
+	violations := 0
+	if f.Requests > 120*n {
+		violations++
+	}
+	fmt.Printf("PROOF {\"name\":\"requests of a serial roll\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", f.Requests, violations)
 	g.Expect(f.Requests).To(BeNumerically("<=", 120*n))
 }
