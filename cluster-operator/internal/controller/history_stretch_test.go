@@ -415,6 +415,7 @@ func (h *stretched) register() {
 
 // play plays a history, and ends it.
 func (h *stretched) play(steps int) {
+	defer h.report()
 	c := h.centrals[0]
 	h.told = append(h.told, h.create(c))
 	for _, id := range []string{"central", "east", "west"} {

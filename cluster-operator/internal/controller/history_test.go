@@ -93,12 +93,15 @@ func newHistory(t testing.TB, seed int64) *history {
 	h.k8s = h.server("central", scheme).client()
 	h.r = h.reconciler()
 	h.r.Cache, h.r.Live = h.k8s, h.guarded(h.k8s, func() *Reconciler { return h.r }, h.write)
-	t.Cleanup(func() {
-		if h.failed {
-			t.Logf("history of seed %d: %q", h.seed, h.told)
-		}
-	})
 	return h
+}
+
+// report logs what happened in a history that failed. It is deferred where a history is played: a cleanup of the test would keep all
+// histories in memory.
+func (h *history) report() {
+	if h.failed {
+		h.t.Logf("history of seed %d: %q", h.seed, h.told)
+	}
 }
 
 // server is an API server whose changes are judged.
@@ -447,6 +450,7 @@ func (h *history) accident() string {
 
 // play plays a history, and ends it: with everything answered and nothing paused, all is as a fresh start would make it.
 func (h *history) play(steps int) {
+	defer h.report()
 	ctx := h.t.Context()
 	k := newKafka()
 	k.Namespace = historyNamespace
