@@ -22,9 +22,9 @@ const rolls = 3
 // settles is how long records flow before they count: a new topic's first ones wait for new connections between all brokers.
 const settles = 15 * time.Second
 
-// roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on a
-// real Kubernetes cluster: with the elections by which brokers that are back lead their partitions again, and without. The floor is the same
-// producer in a minute in which nothing happens.
+// roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on
+// a real Kubernetes cluster: with the elections after which brokers that are back lead their partitions again, and without. The floor is
+// the same producer in a minute in which nothing happens.
 func roll(ctx context.Context, r *Report) error {
 	return onMachine(ctx, r, func(m machine, lab *realnodes.Lab, root string) (err error) {
 		const namespace = "roll"
