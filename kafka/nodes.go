@@ -69,6 +69,11 @@ type LeaderElector interface {
 	// ElectPreferredLeaders makes the first replica of each partition its leader. That it is so already is no error. Where it is not in
 	// sync or not in service, the entry is a PreferredLeaderNotAvailableException of ClassRetriable. The controller answers.
 	ElectPreferredLeaders(ctx context.Context, partitions []TopicPartition) (map[TopicPartition]error, error)
+	// CheckLeader asks a broker whether it leads partitions, and whether all followers in sync have fetched from it since it was elected
+	// (KIP-207): nil if so. Where it does not lead, the entry is a NotLeaderOrFollowerException of ClassRetriable. Where a follower did not
+	// fetch yet, for which records with acks=all wait, it is an OffsetNotAvailableException of ClassRetriable. The broker itself answers;
+	// one that is away, or not registered, is an error of ClassRetriable.
+	CheckLeader(ctx context.Context, broker int32, partitions []TopicPartition) (map[TopicPartition]error, error)
 }
 
 // BrokerUnregisterer takes brokers that left for good out of a cluster.

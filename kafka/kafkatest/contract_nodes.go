@@ -346,6 +346,27 @@ var electionCases = map[string]func(*nodeSuite){
 		}
 		s.led("moved", other)
 	},
+	"who leads is followed": func(s *nodeSuite) {
+		leader, follower := s.target.Brokers[0], s.target.Brokers[1]
+		s.topic("followed", leader, follower)
+		described, err := s.admin.DescribeTopics(s.Context(), []string{"followed"})
+		s.must(err)
+		if described["followed"].Topic.Partitions[0].Leader == follower { // a cluster that can't move replicas has leaders where it wants
+			leader, follower = follower, leader
+		}
+		p, missing := kafka.TopicPartition{Topic: "followed"}, kafka.TopicPartition{Topic: "missing"}
+		s.eventually(func() error {
+			checked, err := s.admin.CheckLeader(s.Context(), leader, []kafka.TopicPartition{p})
+			return errors.Join(err, checked[p])
+		})
+		checked, err := s.admin.CheckLeader(s.Context(), follower, []kafka.TopicPartition{p, missing})
+		s.must(err)
+		s.refused("follower", checked[p], kafka.ClassRetriable, "NotLeaderOrFollowerException")
+		s.refused("topic", checked[missing], kafka.ClassNotFound, "UnknownTopicOrPartitionException")
+		if _, err := s.admin.CheckLeader(s.Context(), 4711, []kafka.TopicPartition{p}); kafka.ClassOf(err) != kafka.ClassRetriable {
+			s.Errorf("of a broker that nobody knows: %v", err)
+		}
+	},
 	"what cannot be elected harms no other": func(s *nodeSuite) {
 		s.topic("still", s.target.Brokers[0], s.target.Brokers[1])
 		good, beyond, missing := kafka.TopicPartition{Topic: "still"}, kafka.TopicPartition{Topic: "still", Partition: 7},

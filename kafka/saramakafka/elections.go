@@ -65,3 +65,49 @@ func elections(resp *kmsg.ElectLeadersResponse, asked []kafka.TopicPartition) ma
 	}
 	return answers
 }
+
+// CheckLeader implements kafka.LeaderElector.
+func (a *Admin) CheckLeader(ctx context.Context, broker int32, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	b := batch[kafka.TopicPartition, kafka.TopicPartition, error]{
+		name: "ListOffsets", maxItems: maxRecords,
+		key:    func(p kafka.TopicPartition) kafka.TopicPartition { return p },
+		refuse: func(p kafka.TopicPartition) error { return kafka.CheckTopicName(p.Topic) },
+		broker: func(kafka.TopicPartition) int32 { return broker },
+		send:   listOffsets, failure: itself, reason: itself,
+	}
+	return b.run(ctx, &a.client, partitions)
+}
+
+// listOffsets asks for the high watermarks of partitions, and returns why a broker can't tell them.
+func listOffsets(ctx context.Context, c *conn, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	const (
+		sure   = 5  // the first version in which a leader that no follower has fetched from says so
+		latest = -1 // the high watermark
+	)
+	req := kmsg.NewPtrListOffsetsRequest()
+	at := map[string]int{}
+	for _, p := range partitions {
+		i, ok := at[p.Topic]
+		if !ok {
+			i = len(req.Topics)
+			at[p.Topic] = i
+			topic := kmsg.NewListOffsetsRequestTopic()
+			topic.Topic = p.Topic
+			req.Topics = append(req.Topics, topic)
+		}
+		wanted := kmsg.NewListOffsetsRequestTopicPartition()
+		wanted.Partition, wanted.Timestamp = p.Partition, latest
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, wanted)
+	}
+	resp, err := c.raw(ctx, req, sure)
+	if err != nil {
+		return nil, err
+	}
+	answers := make(map[kafka.TopicPartition]error, len(partitions))
+	for _, t := range resp.(*kmsg.ListOffsetsResponse).Topics {
+		for _, p := range t.Partitions {
+			answers[kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}] = codeError(p.ErrorCode, "")
+		}
+	}
+	return answers, nil
+}

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -79,6 +80,9 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 // electionPatience is how long an election may keep the actions that follow it. Kafka goes on with one that takes longer.
 const electionPatience = 5 * time.Second
 
+// leaderPoll is how long to wait from one question to a broker whether it leads to the next.
+const leaderPoll = 200 * time.Millisecond
+
 // elect has the preferred leaders of partitions elected. Nothing is lost where that fails: the next look finds out who leads.
 func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
 	if a.Leaders == nil {
@@ -106,7 +110,23 @@ func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, err
 	if failed > 0 {
 		return NotDone, fmt.Errorf("%d of %d partitions, the first of which: %w", failed, len(partitions), err)
 	}
+	a.awaitLeader(ctx, int32(action.Node), partitions)
 	return Done, nil
+}
+
+// awaitLeader waits until a broker that was elected leads, and until its followers fetch from it: the next broker's stop has leaders and
+// followers move once more, and records with acks=all would wait for both at once. Nothing is unsafe without it.
+func (a *Actuator) awaitLeader(ctx context.Context, broker int32, partitions []kafka.TopicPartition) {
+	_ = wait.PollUntilContextCancel(ctx, leaderPoll, true, func(ctx context.Context) (bool, error) {
+		checked, err := a.Leaders.CheckLeader(ctx, broker, partitions)
+		if err != nil {
+			return true, nil //nolint:nilerr // who does not answer is found out by the next look
+		}
+		partitions = slices.DeleteFunc(slices.Clone(partitions), func(p kafka.TopicPartition) bool {
+			return checked[p] == nil || kafka.ClassOf(checked[p]) != kafka.ClassRetriable
+		})
+		return len(partitions) == 0, nil
+	})
 }
 
 // restart deletes the pod: of this uid, and no other one that has its name.

@@ -3,6 +3,7 @@ package actuate_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -19,12 +20,28 @@ type elector struct {
 	err   error
 	// bounded reports that it was asked for an answer by some time.
 	bounded bool
+	// checks are the answers to the question who leads, one after the other, and checked what was asked for.
+	checks  []map[kafka.TopicPartition]error
+	checked [][]kafka.TopicPartition
 }
 
 func (e *elector) ElectPreferredLeaders(ctx context.Context, asked []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
 	e.asked = asked
 	_, e.bounded = ctx.Deadline()
 	return e.errs, e.err
+}
+
+func (e *elector) CheckLeader(_ context.Context, _ int32, asked []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	e.checked = append(e.checked, slices.Clone(asked))
+	if len(e.checks) == 0 {
+		return nil, e.err
+	}
+	answer := e.checks[0]
+	e.checks = e.checks[1:]
+	if answer == nil {
+		return nil, errors.New("no answer")
+	}
+	return answer, nil
 }
 
 func TestElections(t *testing.T) {
@@ -51,6 +68,34 @@ func TestElections(t *testing.T) {
 			} else {
 				g.Expect(o.Err).To(MatchError(c.err))
 			}
+		})
+	}
+}
+
+// The next broker's stop moves leaders and followers once more: what follows an election waits for those that it moved.
+func TestABrokerThatWasElectedLeadsBeforeTheNextOneStops(t *testing.T) {
+	one, two := kafka.TopicPartition{Topic: "a"}, kafka.TopicPartition{Topic: "a", Partition: 1}
+	moving, denied := kafka.NewError(kafka.CodeNotLeaderOrFollower, ""), kafka.NewError(kafka.CodeTopicAuthorizationFailed, "")
+	following := kafka.NewError(78, "") // OffsetNotAvailableException
+	type answers = []map[kafka.TopicPartition]error
+	for name, c := range map[string]struct {
+		checks  answers
+		checked [][]kafka.TopicPartition
+	}{
+		"it leads":                     {answers{{}}, [][]kafka.TopicPartition{{one, two}}},
+		"it does not know yet":         {answers{{one: moving}, {}}, [][]kafka.TopicPartition{{one, two}, {one}}},
+		"a follower does not fetch":    {answers{{two: following}, {two: following}, {}}, [][]kafka.TopicPartition{{one, two}, {two}, {two}}},
+		"the roller may not ask":       {answers{{one: denied, two: denied}}, [][]kafka.TopicPartition{{one, two}}},
+		"it does not answer":           {answers{nil}, [][]kafka.TopicPartition{{one, two}}},
+		"it stops to answer meanwhile": {answers{{one: moving}, nil}, [][]kafka.TopicPartition{{one, two}, {one}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			elector := &elector{checks: c.checks}
+			action := roller.Action{Kind: roller.ActionElectLeaders, Node: 3, Partitions: map[string][]int32{"a": {0, 1}}}
+			o := (&actuate.Actuator{Leaders: elector}).Do(t.Context(), action, &roller.Node{ID: 3})
+			g.Expect(o.Result).To(Equal(actuate.Done))
+			g.Expect(elector.checked).To(Equal(c.checked))
 		})
 	}
 }

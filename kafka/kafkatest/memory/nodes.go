@@ -357,6 +357,40 @@ func (c *Client) ElectPreferredLeaders(ctx context.Context, partitions []kafka.T
 	return answer(out, err)
 }
 
+// CheckLeader implements kafka.LeaderElector.
+func (c *Client) CheckLeader(ctx context.Context, broker int32, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	out := make(map[kafka.TopicPartition]error, len(partitions))
+	if len(partitions) == 0 {
+		return out, nil
+	}
+	v := c.visit()
+	var refused error
+	err := v.do(ctx, "ListOffsets", Call{Method: "CheckLeader", Items: []string{fmt.Sprint(broker)}}, func(cluster *Cluster) {
+		refused = cluster.away(broker)
+		for _, p := range partitions {
+			out[p] = v.leads(broker, p)
+		}
+	})
+	return answer(out, errors.Join(err, refused))
+}
+
+// leads returns why a broker does not lead a partition.
+func (v *visit) leads(broker int32, p kafka.TopicPartition) error {
+	if err := rules.Name(p.Topic); err != nil {
+		return err
+	}
+	t := v.cluster.state.topics[p.Topic]
+	switch {
+	case t == nil:
+		return rules.MissingTopic(p.Topic)
+	case p.Partition < 0 || int(p.Partition) >= len(t.Partitions):
+		return rules.MissingPartition(p)
+	case t.Partitions[p.Partition].Leader != broker:
+		return kafka.NewError(kafka.CodeNotLeaderOrFollower, "")
+	}
+	return nil
+}
+
 func (v *visit) elect(call Call, item string, p kafka.TopicPartition) error {
 	if err := rules.Name(p.Topic); err != nil {
 		return err
