@@ -347,12 +347,14 @@ var electionCases = map[string]func(*nodeSuite){
 		s.led("moved", other)
 	},
 	"who leads is followed": func(s *nodeSuite) {
-		leader, follower := s.target.Brokers[0], s.target.Brokers[1]
-		s.topic("followed", leader, follower)
+		one, other := s.target.Brokers[0], s.target.Brokers[1]
+		s.topic("followed", one, other)
 		described, err := s.admin.DescribeTopics(s.Context(), []string{"followed"})
 		s.must(err)
-		if described["followed"].Topic.Partitions[0].Leader == follower { // a cluster that can't move replicas has leaders where it wants
-			leader, follower = follower, leader
+		// A cluster that can't move replicas has leaders where it wants, and it may be a third broker.
+		leader, follower := described["followed"].Topic.Partitions[0].Leader, other
+		if leader == other {
+			follower = one
 		}
 		p, missing := kafka.TopicPartition{Topic: "followed"}, kafka.TopicPartition{Topic: "missing"}
 		s.eventually(func() error {
