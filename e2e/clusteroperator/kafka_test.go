@@ -104,16 +104,21 @@ func (k *cluster) readyPods(g Gomega) map[string]types.UID {
 // alone.
 func (k *cluster) outside() (addresses []string, authority []byte) {
 	GinkgoHelper()
+	authority = k.secret(Default, "-cluster-ca-cert").Data["ca.crt"]
+	Expect(authority).NotTo(BeEmpty())
+	return k.bootstrap("external"), authority
+}
+
+// bootstrap is where the status of the Kafka says that a listener is.
+func (k *cluster) bootstrap(listener string) []string {
+	GinkgoHelper()
 	for _, l := range k.object(Default).Status.Listeners {
-		if l.Name == "external" {
-			addresses = strings.Split(l.BootstrapServers, ",")
+		if l.Name == listener {
+			return strings.Split(l.BootstrapServers, ",")
 		}
 	}
-	Expect(addresses).NotTo(BeEmpty())
-	var secret corev1.Secret
-	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: k.name + "-cluster-ca-cert"}, &secret)).To(Succeed())
-	Expect(secret.Data).To(HaveKey("ca.crt"))
-	return addresses, secret.Data["ca.crt"]
+	Fail("the status has no listener " + listener)
+	return nil
 }
 
 // records are the options for writing to and reading a topic from outside.
@@ -162,10 +167,14 @@ func (k *cluster) admin() *saramakafka.Admin {
 
 func connect(addresses []string, authority []byte) *saramakafka.Admin {
 	GinkgoHelper()
-	admin, err := saramakafka.New(kafka.Config{
-		Bootstrap: addresses, ClientID: "e2e", RequestTimeout: 10 * time.Second, Dial: lab.DialContext,
-		TLS: &kafka.TLS{TrustedCertificates: authority},
-	})
+	return connectAs(kafka.Config{Bootstrap: addresses, TLS: &kafka.TLS{TrustedCertificates: authority}})
+}
+
+// connectAs connects from outside with these credentials.
+func connectAs(c kafka.Config) *saramakafka.Admin {
+	GinkgoHelper()
+	c.ClientID, c.RequestTimeout, c.Dial = "e2e", 10*time.Second, lab.DialContext
+	admin, err := saramakafka.New(c)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(admin.Close)
 	return admin

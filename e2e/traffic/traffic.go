@@ -14,7 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo" //nolint:depguard // the port has no records, and a test that none is lost has to write and read some
+	"github.com/twmb/franz-go/pkg/kgo"        //nolint:depguard // the port has no records, and a test that none is lost has to write and read some
+	"github.com/twmb/franz-go/pkg/sasl/scram" //nolint:depguard // the same
 )
 
 // Options say where the records go.
@@ -27,6 +28,8 @@ type Options struct {
 	TLS *tls.Config
 	// Authorities, if set, returns whom to trust at each new connection over TLS: a CA may be replaced while the records flow.
 	Authorities func() (*x509.CertPool, error)
+	// User and Password, if set, log in by SCRAM-SHA-512.
+	User, Password string
 	// Topic is the topic, which exists, and Group the consumer's group.
 	Topic, Group string
 	// Every is the time from one record to the next, 5 ms if not set.
@@ -129,6 +132,9 @@ const retryBackoff, retryBackoffMax = 100 * time.Millisecond, time.Second
 func connect(o Options, opts ...kgo.Opt) (*kgo.Client, error) {
 	opts = append(opts, kgo.SeedBrokers(o.Bootstrap...), kgo.MetadataMinAge(retryBackoff),
 		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(retryBackoff<<min(max(tries-1, 0), 10), retryBackoffMax) }))
+	if o.User != "" {
+		opts = append(opts, kgo.SASL(scram.Auth{User: o.User, Pass: o.Password}.AsSha512Mechanism()))
+	}
 	dial := o.Dial
 	if dial == nil {
 		dial = new(net.Dialer).DialContext

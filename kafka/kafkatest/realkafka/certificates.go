@@ -1,12 +1,15 @@
 package realkafka
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"time"
@@ -15,7 +18,7 @@ import (
 // Authority is a certificate authority for tests.
 type Authority struct {
 	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	key  crypto.Signer
 	pem  []byte
 }
 
@@ -44,11 +47,34 @@ func NewAuthority(commonName string) (*Authority, error) {
 	return &Authority{cert: cert, key: key, pem: pemBlock("CERTIFICATE", der)}, nil
 }
 
+// ParseAuthority returns the authority with this certificate and this key, both PEM, the key as PKCS #8.
+func ParseAuthority(certificate, key []byte) (*Authority, error) {
+	certBlock, _ := pem.Decode(certificate)
+	keyBlock, _ := pem.Decode(key)
+	if certBlock == nil || keyBlock == nil {
+		return nil, errors.New("parsing an authority: its certificate or its key is not PEM")
+	}
+	cert, err := x509.ParseCertificate(certBlock.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	signer, ok := parsed.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("parsing an authority: a key of type %T can't sign", parsed)
+	}
+	return &Authority{cert: cert, key: signer, pem: certificate}, nil
+}
+
 // PEM returns the authority's own certificate.
 func (a *Authority) PEM() []byte { return a.pem }
 
-// Issue makes a certificate for clients and servers. Kafka knows its holder as User:CN=<commonName>.
-func (a *Authority) Issue(commonName string) (Certificate, error) {
+// Issue makes a certificate for clients, and for servers on this machine or at these addresses. Kafka knows its holder as
+// User:CN=<commonName>.
+func (a *Authority) Issue(commonName string, addresses ...net.IP) (Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return Certificate{}, err
@@ -57,7 +83,7 @@ func (a *Authority) Issue(commonName string) (Certificate, error) {
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	template.DNSNames = []string{"localhost"}
-	template.IPAddresses = []net.IP{net.ParseIP(loopback), net.IPv6loopback}
+	template.IPAddresses = append([]net.IP{net.ParseIP(loopback), net.IPv6loopback}, addresses...)
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	if err != nil {
 		return Certificate{}, err
