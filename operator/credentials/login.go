@@ -15,9 +15,6 @@ func (s *Settings) completeLogin(r *settings.Reading) {
 	if !r.OK(envSASLEnabled) {
 		return
 	}
-	if s.program.LoginImplied && !r.Given(envSASLEnabled) {
-		s.saslEnabled = r.Given(envSASLMechanism) || r.Given(envSASLCustom)
-	}
 	if !s.saslEnabled {
 		s.completeNoLogin(r)
 		return
@@ -46,7 +43,7 @@ func (s *Settings) completeLogin(r *settings.Reading) {
 func (s *Settings) completeNoLogin(r *settings.Reading) {
 	for _, env := range []string{envSASLMechanism, envSASLUsername, envSASLPassword, envSASLSecret, envPasswordFile, envSASLCustom} {
 		if r.Given(env) {
-			r.Warn("%s has no effect: %s is not true, so the operator does not log in", env, envSASLEnabled)
+			r.Warn("%s has no effect: %s is not true, so it does not log in", env, envSASLEnabled)
 		}
 	}
 	s.Result.SASL, s.Files.Password = credentials.SASL{}, ""

@@ -60,8 +60,6 @@ type Program struct {
 	ClientID string
 	// Stable keeps the default client id the same at each start.
 	Stable bool
-	// LoginImplied is for programs that log in as soon as a mechanism is named, unless STRIMZI_SASL_ENABLED is false.
-	LoginImplied bool
 	// BootstrapOptional is for programs that know Kafka's address from elsewhere.
 	BootstrapOptional bool
 	// Files adds settings for files beside those for Secrets, for programs that read them.
@@ -95,7 +93,7 @@ func (s *Settings) connection() []settings.Setting {
 		s.clientID(),
 		{Env: envProtocol, DefaultDoc: "derived", Parse: settings.Into(&r.Protocol, credentials.ParseProtocol),
 			Doc: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if a certificate is named, with login if " +
-				s.loginCondition() + ". `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the " +
+				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the " +
 				"start."},
 	}
 }
@@ -108,24 +106,6 @@ func (s *Settings) clientID() settings.Setting {
 		c.Default, c.DefaultDoc, c.Doc = s.program.ClientID, "", "The client id, which brokers log and apply quotas to."
 	}
 	return c
-}
-
-// loginCondition says when the program logs in, for the documentation.
-func (s *Settings) loginCondition() string {
-	if s.program.LoginImplied {
-		return "a mechanism is named"
-	}
-	return "`STRIMZI_SASL_ENABLED` is true"
-}
-
-// enabled returns the setting that decides whether the program logs in.
-func (s *Settings) enabled() settings.Setting {
-	e := settings.Setting{Env: envSASLEnabled, Default: "false", Boolean: true, Parse: settings.Into(&s.saslEnabled, settings.Bool),
-		Doc: "Whether the operator logs in."}
-	if s.program.LoginImplied {
-		e.Default, e.DefaultDoc, e.Doc = "", "if a mechanism is named", "Whether to log in."
-	}
-	return e
 }
 
 func (s *Settings) certificates() []settings.Setting {
@@ -159,7 +139,8 @@ func (s *Settings) certificates() []settings.Setting {
 func (s *Settings) login() []settings.Setting {
 	sasl := &s.Result.SASL
 	all := []settings.Setting{
-		s.enabled(),
+		{Env: envSASLEnabled, Default: "false", Boolean: true, Parse: settings.Into(&s.saslEnabled, settings.Bool),
+			Doc: "Whether to log in."},
 		{Env: envSASLMechanism, DefaultDoc: "none", Parse: settings.Into(&s.mechanism, settings.Text),
 			Doc: "`plain`, `scram-sha-256` or `scram-sha-512`. For OAUTHBEARER use `STRIMZI_SASL_CUSTOM_CONFIG_JSON`."},
 		{Env: envSASLUsername, DefaultDoc: "none", Parse: settings.Into(&sasl.Username, settings.Text), Doc: "The user's name."},

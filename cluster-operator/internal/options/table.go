@@ -107,7 +107,7 @@ func (o *Options) stretch() []settings.Setting {
 		{Env: envRemotes, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Remotes, clusters.ParseRemotes),
 			Doc: "The other Kubernetes clusters: a line `<id>.url=<address of the API server>` and a line `<id>.secret=<name>` for each. The " +
 				"Secret is in the operator's namespace and holds a kubeconfig under the key `kubeconfig`; a changed one is taken up at once."},
-		{Env: envRemotesFrom, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.RemotesFrom, settings.Text),
+		{Env: envRemotesFrom, DefaultDoc: "none", Added: true, Parse: settings.Into(&o.Stretch.RemotesFrom, settings.Text),
 			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the operator's namespace that holds the same text under the key " +
 				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
 		{Env: envProvider, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Provider, settings.Text),
@@ -138,7 +138,7 @@ func withoutEffect() []settings.Setting {
 	var all []settings.Setting
 	for _, s := range [][2]string{
 		{"STRIMZI_DEFAULT_USER_OPERATOR_IMAGE", "There is no user operator."},
-		{"STRIMZI_DEFAULT_KAFKA_INIT_IMAGE", "Nodes need no init container."},
+		{"STRIMZI_DEFAULT_KAFKA_INIT_IMAGE", "Kafka's image formats the volumes; the exporter of metrics comes out of the operator's own image."},
 		{"STRIMZI_DEFAULT_KAFKA_EXPORTER_IMAGE", "Kafka Exporter is not supported."},
 		{"STRIMZI_DEFAULT_CRUISE_CONTROL_IMAGE", "Cruise Control is not supported."},
 		{"STRIMZI_FEATURE_GATES", "There are no feature gates."},
@@ -146,7 +146,7 @@ func withoutEffect() []settings.Setting {
 		{"STRIMZI_OPERATOR_NAME", "Logs and metrics carry the pod's name."},
 		{"STRIMZI_ENTITY_OPERATOR_WATCHED_NAMESPACE_ENABLED", "A topic operator may watch another namespace if its role allows that."},
 	} {
-		all = append(all, settings.Setting{Env: s[0], Parse: settings.Ignored, Doc: s[1]})
+		all = append(all, settings.Setting{Env: s[0], DefaultDoc: "none", Parse: settings.Ignored, Doc: s[1]})
 	}
 	return all
 }

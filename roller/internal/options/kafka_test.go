@@ -55,7 +55,7 @@ func TestHowToReachKafka(t *testing.T) {
 			}},
 		},
 		"a password in a file": {
-			nil, []string{"--sasl-mechanism=PLAIN", "--sasl-username=me", "--sasl-password-file=f", "--security-protocol=sasl_ssl"},
+			nil, []string{"--sasl-enabled", "--sasl-mechanism=PLAIN", "--sasl-username=me", "--sasl-password-file=f", "--security-protocol=sasl_ssl"},
 			options.KafkaOptions{
 				Settings: credentials.Settings{Protocol: credentials.ProtocolSASLSSL,
 					SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Username: "me"}},
@@ -63,7 +63,8 @@ func TestHowToReachKafka(t *testing.T) {
 			},
 		},
 		"a password in a Secret": {
-			map[string]string{"STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_SECRET_NAME": "login", "STRIMZI_CLIENT_ID": "me-too"}, nil,
+			map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_SECRET_NAME": "login",
+				"STRIMZI_CLIENT_ID": "me-too"}, nil,
 			options.KafkaOptions{Settings: credentials.Settings{
 				Protocol: credentials.ProtocolSASLPlaintext, SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Secret: "login"}, ClientID: "me-too",
 			}},
@@ -78,6 +79,10 @@ func TestHowToReachKafka(t *testing.T) {
 					OAuth: &credentials.OAuth{TokenEndpoint: "https://idp/token", Extensions: map[string]string{}},
 				},
 			}},
+		},
+		"a mechanism, and nothing that says to log in": {
+			map[string]string{"STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_PASSWORD": "hush"}, nil,
+			options.KafkaOptions{Settings: credentials.Settings{Protocol: credentials.ProtocolPlaintext}},
 		},
 		"switched off": {
 			map[string]string{"STRIMZI_SASL_ENABLED": "false", "STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_PASSWORD": "hush"}, nil,
@@ -113,7 +118,7 @@ func TestWrongWaysToKafka(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		env  map[string]string
-		says string
+		want string
 	}{
 		"unknown protocol": {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "TLS"},
 			`STRIMZI_SECURITY_PROTOCOL="TLS": unknown security protocol`},
@@ -122,13 +127,14 @@ func TestWrongWaysToKafka(t *testing.T) {
 		"login in a protocol without": {with("STRIMZI_SECURITY_PROTOCOL", "SSL"), "use SASL_SSL, or set STRIMZI_SASL_ENABLED=false"},
 		"no login in a protocol with": {map[string]string{"STRIMZI_SECURITY_PROTOCOL": "SASL_SSL"},
 			"it needs a login, but STRIMZI_SASL_ENABLED is not true"},
-		"unknown mechanism":           {with("STRIMZI_SASL_MECHANISM", "kerberos"), "Invalid SASL_MECHANISM type: kerberos"},
-		"no mechanism":                {map[string]string{"STRIMZI_SASL_ENABLED": "true"}, "Invalid SASL_MECHANISM type"},
-		"no password":                 {with("STRIMZI_SASL_PASSWORD", ""), "SASL credentials are not set"},
-		"no name":                     {with("STRIMZI_SASL_USERNAME", ""), "SASL credentials are not set"},
-		"two passwords":               {with("STRIMZI_SASL_SECRET_NAME", "login"), "keep the password in one place"},
-		"a client without its secret": {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON}, "SASL credentials are not set"},
-		"no JSON": {map[string]string{"STRIMZI_SASL_CUSTOM_CONFIG_JSON": "hush"},
+		"unknown mechanism": {with("STRIMZI_SASL_MECHANISM", "kerberos"), "Invalid SASL_MECHANISM type: kerberos"},
+		"no mechanism":      {map[string]string{"STRIMZI_SASL_ENABLED": "true"}, "Invalid SASL_MECHANISM type"},
+		"no password":       {with("STRIMZI_SASL_PASSWORD", ""), "SASL credentials are not set"},
+		"no name":           {with("STRIMZI_SASL_USERNAME", ""), "SASL credentials are not set"},
+		"two passwords":     {with("STRIMZI_SASL_SECRET_NAME", "login"), "keep the password in one place"},
+		"a client without its secret": {map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON": oauthJSON},
+			"SASL credentials are not set"},
+		"no JSON": {map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_CUSTOM_CONFIG_JSON": "hush"},
 			"SASL custom config properties deserialize failed"},
 		"a certificate without its key": {map[string]string{"STRIMZI_TLS_SECRET_NAME": "me", "STRIMZI_TLS_CERT_NAME": "user.crt"},
 			"STRIMZI_TLS_KEY_NAME is not set"},
@@ -138,7 +144,7 @@ func TestWrongWaysToKafka(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			_, err := parse(c.env, append([]string{"plan"}, where...)...)
-			g.Expect(err).To(MatchError(ContainSubstring(c.says)))
+			g.Expect(err).To(MatchError(ContainSubstring(c.want)))
 			g.Expect(err.Error()).NotTo(ContainSubstring("hush"))
 		})
 	}

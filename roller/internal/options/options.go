@@ -72,7 +72,7 @@ func newDraft() *draft {
 	return &draft{
 		Options: Options{Policy: roller.DefaultPolicy()},
 		kafka: credentials.NewSettings(credentials.Program{
-			ClientID: "kafka-operators-roller", Stable: true, BootstrapOptional: true, Files: true, LoginImplied: true,
+			ClientID: "kafka-operators-roller", Stable: true, BootstrapOptional: true, Files: true,
 		}),
 	}
 }

@@ -68,7 +68,7 @@ func TestTheNodeOfExplainStandsAnywhere(t *testing.T) {
 func TestWrongSettings(t *testing.T) {
 	for _, c := range []struct {
 		args []string
-		says string
+		want string
 	}{
 		{[]string{"roll"}, "set --cluster or STRIMZI_CLUSTER_NAME"},
 		{[]string{"run"}, "set --namespace or STRIMZI_NAMESPACE"},
@@ -84,18 +84,18 @@ func TestWrongSettings(t *testing.T) {
 		{append([]string{"plan", "--forbid=everything"}, where...), `--forbid="everything": unknown risk; use offline or unwritable`},
 		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `--maintenance-windows: the maintenance window "soon"`},
 		{append([]string{"plan", "-o=yaml"}, where...), `--output="yaml": unknown format; use table or json`},
-		{append([]string{"plan", "--sasl-mechanism=GSSAPI"}, where...), `STRIMZI_SASL_MECHANISM="GSSAPI"`},
-		{append([]string{"plan", "--sasl-mechanism=PLAIN"}, where...), "SASL credentials are not set"},
+		{append([]string{"plan", "--sasl-enabled", "--sasl-mechanism=GSSAPI"}, where...), `STRIMZI_SASL_MECHANISM="GSSAPI"`},
+		{append([]string{"plan", "--sasl-enabled", "--sasl-mechanism=PLAIN"}, where...), "SASL credentials are not set"},
 		{append([]string{"plan", "--tls-cert-file=x"}, where...), "STRIMZI_TLS_KEY_FILE is not set"},
 		{append([]string{"plan", "--patience=0s"}, where...), `--patience="0s": not more than 0`},
 		{append(append([]string{"plan"}, where...), "rest"), `"rest" is not understood`},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), "/", "|"), func(t *testing.T) {
 			_, err := parse(nil, c.args...)
-			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.want)))
 		})
 	}
-	for _, c := range []struct{ env, value, says string }{
+	for _, c := range []struct{ env, value, want string }{
 		{"STRIMZI_ROLLER_MAX_UNAVAILABLE", "many", `STRIMZI_ROLLER_MAX_UNAVAILABLE="many"`},
 		{"STRIMZI_ROLLER_MAX_UNAVAILABLE", "-1", `STRIMZI_ROLLER_MAX_UNAVAILABLE="-1"`},
 		{"STRIMZI_ROLLER_PATIENCE", "5", `STRIMZI_ROLLER_PATIENCE="5": not a duration`},
@@ -109,7 +109,7 @@ func TestWrongSettings(t *testing.T) {
 	} {
 		t.Run(c.env+"="+c.value, func(t *testing.T) {
 			_, err := parse(map[string]string{c.env: c.value}, append([]string{"run"}, where...)...)
-			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.want)))
 		})
 	}
 }
@@ -190,12 +190,12 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	around := in(map[string]string{"STRIMZI_ROLLER_STALL": "soon", "STRIMZI_ROLLER_FORBID": "fun"}, io.Discard)
 	around.Variables = []string{"STRIMZI_ROLLER_MAX_UNAVAILABEL=2"}
 	_, warnings, err := options.Parse([]string{"run", "--interval=0s", "--remote-kube-config=x"}, around)
-	for _, says := range []string{
+	for _, wrong := range []string{
 		`STRIMZI_ROLLER_STALL="soon": not a duration`, `STRIMZI_ROLLER_FORBID="fun": unknown risk`, `--interval="0s": not more than 0`,
 		"--remote-kube-config",
 		"the namespace is not named",
 	} {
-		g.Expect(err).To(MatchError(ContainSubstring(says)))
+		g.Expect(err).To(MatchError(ContainSubstring(wrong)))
 	}
 	g.Expect(warnings).To(ConsistOf(ContainSubstring("did you mean STRIMZI_ROLLER_MAX_UNAVAILABLE?")))
 }

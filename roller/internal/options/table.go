@@ -44,7 +44,7 @@ func (d *draft) scope() []settings.Setting {
 			Doc: "The name of the Kafka cluster: the value of the label `strimzi.io/cluster`. Without, `run` serves all whose StrimziPodSets are " +
 				"annotated " +
 				"`kafka-operators.io/rolled-by=roller`."},
-		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Flag: "maintenance-windows", DefaultDoc: "always",
+		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Added: true, Flag: "maintenance-windows", DefaultDoc: "always",
 			Parse: settings.Into(&d.Windows, parseWindows),
 			Doc:   "Cron expressions (second to day of week, UTC), with `;` between. Outside of them nothing begins."},
 	}
@@ -129,7 +129,7 @@ func (d *draft) stretch() []settings.Setting {
 		{Env: "STRIMZI_REMOTE_KUBE_CONFIG", DefaultDoc: "none", Parse: settings.Into(&d.Remotes, clusters.ParseRemotes),
 			Doc: "Further Kubernetes clusters with nodes of the same Kafka cluster: a line `<id>.url=<address of the API server>` and a line " +
 				"`<id>.secret=<name of a Secret with a kubeconfig>` for each."},
-		{Env: "STRIMZI_REMOTE_KUBE_CONFIG_MAP", DefaultDoc: "none", Parse: settings.Into(&d.RemotesFrom, settings.Text),
+		{Env: "STRIMZI_REMOTE_KUBE_CONFIG_MAP", Added: true, DefaultDoc: "none", Parse: settings.Into(&d.RemotesFrom, settings.Text),
 			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the roller's namespace that holds the same text under the key " +
 				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
 		{Env: "STRIMZI_CENTRAL_CLUSTER_ID", Default: "central", Parse: settings.Into(&d.Central, settings.Text),

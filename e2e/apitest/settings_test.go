@@ -1,0 +1,53 @@
+package apitest
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// settingRow is a row of the generated tables in docs/<program>/configuration.md: variable, mark, default, meaning.
+var settingRow = regexp.MustCompile("(?m)^\\| `(STRIMZI_\\w+)`( \\(ours\\))? \\| (?:[^|]*\\| )?([^|]*) \\| ([^|]*) \\|$")
+
+// ownDefaults are the variables whose default depends on the program, and why.
+var ownDefaults = map[string]string{
+	"STRIMZI_NAMESPACE":                  "commands have a context; the topic-operator must be given one, as Strimzi's",
+	"STRIMZI_KAFKA_BOOTSTRAP_SERVERS":    "the roller derives addresses from the name of the Kafka cluster",
+	"STRIMZI_CLIENT_ID":                  "it names the program",
+	"STRIMZI_CLUSTER_NAMESPACE":          "the roller serves Kafka clusters in many namespaces",
+	"STRIMZI_CENTRAL_CLUSTER_ID":         "the cluster-operator refuses stretched Kafkas without it; the roller only names the cluster with it",
+	"STRIMZI_LEADER_ELECTION_LEASE_NAME": "it names the program",
+}
+
+// A user who knows a setting from one program knows it in the others.
+func TestAVariableMeansOneThing(t *testing.T) {
+	g := NewWithT(t)
+	type setting struct{ added, fallback string }
+	found := map[string]map[setting][]string{}
+	for _, program := range []string{"topic-operator", "cluster-operator", "roller"} {
+		doc, err := os.ReadFile(filepath.Join("..", "..", "docs", program, "configuration.md"))
+		g.Expect(err).NotTo(HaveOccurred())
+		rows := settingRow.FindAllSubmatch(doc, -1)
+		g.Expect(len(rows)).To(BeNumerically(">", 20), program)
+		for _, row := range rows {
+			env := string(row[1])
+			if found[env] == nil {
+				found[env] = map[setting][]string{}
+			}
+			s := setting{added: string(row[2]), fallback: string(row[3])}
+			found[env][s] = append(found[env][s], program)
+		}
+	}
+	var differ []string
+	for env, settings := range found {
+		if len(settings) > 1 {
+			differ = append(differ, env)
+		}
+	}
+	g.Expect(differ).To(ConsistOf(slices.Collect(maps.Keys(ownDefaults))), "%v", found)
+}
