@@ -179,8 +179,6 @@ func (r *round) because(brokers []*Assessment, p packing.Part) string {
 			return fmt.Sprintf("there is node %s", some(brokers, p.Items))
 		}
 		return fmt.Sprintf("no two of nodes %s may be away at once", some(brokers, p.Items))
-	case packing.KindShares:
-		return "by the largest batch that each broker can be in"
 	case packing.KindSearch:
 		return "all other ways were tried"
 	}

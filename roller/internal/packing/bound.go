@@ -5,7 +5,7 @@ import "fmt"
 // Kind describes what proves that items need a number of batches.
 type Kind int
 
-// The kinds of a Part. Those from KindSize to KindClique can be checked with a pencil, the last two only by searching again.
+// The kinds of a Part. All but KindSearch can be checked with a pencil.
 const (
 	// KindSize: the items divided by Input.MaxSize, rounded up.
 	KindSize Kind = iota
@@ -17,19 +17,13 @@ const (
 	KindConstraint
 	// KindClique: no two of the items may be together.
 	KindClique
-	// KindShares: each item has a share of a batch, no batch that is allowed has shares of more than ShareUnit in all, and the sum of the
-	// shares divided by ShareUnit is the number of batches. An item's share is 1 divided by the size of the largest batch that it may be in.
-	KindShares
 	// KindSearch: all ways to divide the items into one batch less were tried.
 	KindSearch
 )
 
-// ShareUnit is a whole batch in the shares of KindShares. It can be divided by all numbers up to 16.
-const ShareUnit = 720720
-
 // String names the kind.
 func (k Kind) String() string {
-	return [...]string{"size", "group", "weight", "constraint", "clique", "shares", "search"}[k]
+	return [...]string{"size", "group", "weight", "constraint", "clique", "search"}[k]
 }
 
 // Bound is a number of batches below which no division exists, with its certificate.
@@ -49,8 +43,6 @@ type Part struct {
 	Constraint int
 	// Group is that of KindGroup, else -1.
 	Group int32
-	// Shares are those of the items, with KindShares.
-	Shares []int64
 }
 
 // String says it for logs and tests.
@@ -60,7 +52,7 @@ func (p Part) String() string {
 		return fmt.Sprintf("%d by constraint %d", p.Batches, p.Constraint)
 	case KindGroup:
 		return fmt.Sprintf("%d by group %d", p.Batches, p.Group)
-	case KindSize, KindWeight, KindClique, KindShares, KindSearch:
+	case KindSize, KindWeight, KindClique, KindSearch:
 	}
 	return fmt.Sprintf("%d by %s of %d items", p.Batches, p.Kind, len(p.Items))
 }

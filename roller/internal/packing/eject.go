@@ -29,7 +29,8 @@ const maxEjectTable = 4 << 20
 
 // onlyPairs reports whether pairs and MaxSize are all that bears on the items.
 func (x *instance) onlyPairs(items []int32) bool {
-	return !x.hasWide(items) && len(x.groups) == 0 && x.in.MaxWeight == 0
+	wide := slices.ContainsFunc(items, func(i int32) bool { return len(x.wides(i)) > 0 })
+	return !wide && len(x.groups) == 0 && x.in.MaxWeight == 0
 }
 
 // eject makes better divisions as long as it can, and leaves the best in the solver.

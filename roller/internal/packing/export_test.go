@@ -13,12 +13,6 @@ func everything(in *Input) (*instance, []int32, division) {
 	return x, items, d
 }
 
-// SharesBound is what the shares prove.
-func SharesBound(in *Input, steps int64) (Part, bool) {
-	x, items, d := everything(in)
-	return x.boundByShares(items, &d, &steps)
-}
-
 // Exhaust tries to divide the items into k batches. It tells whether it found a division, and whether it came to an answer.
 func Exhaust(in *Input, k int, steps int64) (batches [][]int32, found, decided bool) {
 	x, items, _ := everything(in)

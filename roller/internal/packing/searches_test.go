@@ -32,36 +32,6 @@ func TestExhaustDecidesEveryNumberOfBatches(t *testing.T) {
 	}
 }
 
-// TestSharesAreProven holds every certificate against the checker, also those that are not tight.
-func TestSharesAreProven(t *testing.T) {
-	random := rand.New(rand.NewPCG(11, 12))
-	tight, loose := 0, 0
-	for range 1500 {
-		g := NewWithT(t)
-		in := randomInput(random, 1+random.IntN(8))
-		best := fewest(in)
-		for _, steps := range []int64{plenty, 2000, 300, 50} {
-			p, proven := packing.SharesBound(in, steps)
-			if steps == plenty {
-				g.Expect(proven).To(BeTrue())
-			}
-			if !proven {
-				continue
-			}
-			g.Expect(packing.VerifyBound(in, packing.Bound{Batches: p.Batches, Parts: []packing.Part{p}}, 5_000_000)).To(Succeed())
-			g.Expect(p.Batches).To(BeNumerically("<=", best))
-			if p.Batches == best {
-				tight++
-			} else {
-				loose++
-			}
-		}
-	}
-	g := NewWithT(t)
-	g.Expect(tight).To(BeNumerically(">", 500))
-	g.Expect(loose).To(BeNumerically(">", 50))
-}
-
 // TestLargestCliqueIsTheLargest compares with trying all sets.
 func TestLargestCliqueIsTheLargest(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))

@@ -36,7 +36,7 @@ func (s *solver) solve(f *filler, total int64) {
 		do    func()
 	}{
 		{5, s.fitGroups}, {5, s.exhaustIfNear}, {5, s.fitRelations}, {5, s.findClique}, {1, s.reorder},
-		{15, s.exhaust}, {10, s.eject}, {60, s.weighShares}, {100, s.eject}, {100, s.reorder},
+		{15, s.exhaust}, {25, s.eject}, {10, s.reorder},
 	} {
 		if s.proven() {
 			return
@@ -141,10 +141,6 @@ func (s *solver) exhaust() {
 			return
 		}
 	}
-}
-
-func (s *solver) weighShares() {
-	s.raise(s.x.boundByShares(s.items, &s.best, &s.steps))
 }
 
 // reorder is iterated greedy (Culberson and Luo): the batches in another order, one after the other, never need more batches, and sometimes

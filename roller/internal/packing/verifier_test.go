@@ -149,8 +149,6 @@ func verifyPart(in *Input, p Part, steps *int) error {
 			return fmt.Errorf("%w: %s", ErrBound, p)
 		}
 		return verifyApart(in, func(i, j int32) bool { return slices.Contains(p.Items, i) && slices.Contains(p.Items, j) })
-	case KindShares:
-		return verifyShares(in, p, steps)
 	case KindSearch:
 		return verifySearch(in, p, steps)
 	case KindSize, KindGroup, KindWeight, KindConstraint:
@@ -177,7 +175,7 @@ func verifyQuotient(in *Input, p Part) error {
 		}
 		capacity = int64(in.Limits[p.Constraint])
 		foreign = func(i int32) bool { return !slices.Contains(in.members(p.Constraint), i) }
-	case KindSize, KindClique, KindShares, KindSearch:
+	case KindSize, KindClique, KindSearch:
 	}
 	if slices.ContainsFunc(p.Items, foreign) {
 		return fmt.Errorf("%w: an item does not belong to %s", ErrBound, p)
@@ -202,41 +200,6 @@ func allowed(in *Input, batch []int32) bool {
 		}
 	}
 	return verifyCaps(in, batch) == nil
-}
-
-// verifyShares looks at every batch that is allowed.
-func verifyShares(in *Input, p Part, steps *int) error {
-	if len(p.Shares) != len(p.Items) {
-		return fmt.Errorf("%w: %d shares for %d items", ErrBound, len(p.Shares), len(p.Items))
-	}
-	var look func(from int, batch []int32, share int64) error
-	look = func(from int, batch []int32, share int64) error {
-		if share > ShareUnit {
-			return fmt.Errorf("%w: batch %v has shares of more than a whole", ErrBound, batch)
-		}
-		for at := from; at < len(p.Items); at++ {
-			if *steps--; *steps < 0 {
-				return ErrTooHard
-			}
-			if with := append(batch, p.Items[at]); allowed(in, with) {
-				if err := look(at+1, with, share+p.Shares[at]); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	all := int64(0)
-	for _, share := range p.Shares {
-		if share < 0 {
-			return fmt.Errorf("%w: a share of %d", ErrBound, share)
-		}
-		all += share
-	}
-	if int64(p.Batches) > (all+ShareUnit-1)/ShareUnit {
-		return fmt.Errorf("%w: the shares are %d of %d", ErrBound, all, ShareUnit)
-	}
-	return look(0, nil, 0)
 }
 
 // verifySearch tries all divisions into one batch less.

@@ -51,12 +51,6 @@ func TestVerifyBoundFindsWhatIsNotProven(t *testing.T) {
 	one := func(kind packing.Kind, batches int, items ...int32) []packing.Part {
 		return []packing.Part{{Kind: kind, Batches: batches, Items: items, Constraint: 1, Group: 1}}
 	}
-	shares := func(batches int, of ...int64) []packing.Part {
-		p := one(packing.KindShares, batches, 0, 1, 2)
-		p[0].Shares = of
-		return p
-	}
-	const whole = packing.ShareUnit
 	for name, c := range map[string]struct {
 		parts  []packing.Part
 		proven bool
@@ -75,10 +69,6 @@ func TestVerifyBoundFindsWhatIsNotProven(t *testing.T) {
 		"unknown item":      {one(packing.KindClique, 1, 6), false},
 		"search":            {one(packing.KindSearch, 2, 0, 1), true},
 		"a division exists": {one(packing.KindSearch, 3, 0, 1, 2), false},
-		"shares":            {shares(2, whole/2, whole/2, whole/2), true},
-		"shares too large":  {shares(2, whole/2, whole/2, whole/2+1), false},
-		"shares too few":    {shares(3, whole/2, whole/2, whole/2), false},
-		"share below 0":     {shares(1, -whole, whole, whole), false},
 		"parts together":    {append(one(packing.KindClique, 1, 0), one(packing.KindClique, 1, 2)...), false},
 		"parts apart":       {append(one(packing.KindClique, 1, 0), one(packing.KindClique, 1, 1)...), true},
 	} {
