@@ -173,7 +173,7 @@ func TestTermsAndHolders(t *testing.T) {
 // TestAFormerHolderNeverWritesAgain plays two holders of one owner, the second of which takes over, with somebody who strips marks at
 // random. Whatever the first has read, it writes nothing that the second has claimed.
 func TestAFormerHolderNeverWritesAgain(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // a history, not a secret
+	random := rand.New(rand.NewPCG(1, 1)) // a history, not a secret
 	writes := map[ownership.Holder]int{}
 	for range 20_000 {
 		var live *ownership.Live

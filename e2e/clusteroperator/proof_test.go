@@ -26,7 +26,7 @@ var machines = map[bool]int{false: 1, true: 3}[full]
 // seed is that of the dice, and acknowledged counts the records that were acknowledged while something happened.
 var (
 	seed         = chooseSeed()
-	dice         = rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secrets here
+	dice         = rand.New(rand.NewPCG(seed, 0)) // no secrets here
 	acknowledged atomic.Int64
 )
 
@@ -35,7 +35,7 @@ func chooseSeed() uint64 {
 		return chosen
 	}
 	if full {
-		return rand.Uint64() //nolint:gosec // as above
+		return rand.Uint64() // as above
 	}
 	return 1
 }
@@ -59,7 +59,7 @@ func restless() (stop func()) {
 	GinkgoHelper()
 	// Leaders are replaced after 15 s, and something is to happen before the next one goes.
 	from, to := 2*time.Second, 15*time.Second
-	moments := rand.New(rand.NewPCG(seed, dice.Uint64())) //nolint:gosec // no secrets here
+	moments := rand.New(rand.NewPCG(seed, dice.Uint64())) // no secrets here
 	kills, quit, gone := 0, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)

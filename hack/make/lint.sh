@@ -19,11 +19,15 @@ else
 fi
 
 # Texts refer to what a reader of the repository can open: pages of docs/, KIPs, classes of Kafka and Strimzi.
-if found=$(git grep -nIE '\b([Ss]eeds? 00[0-9]|[Rr]ulings? [A-Z][0-9]|[Gg]oals? G[0-9]|RULINGS)|\((ruling |see )?[DGHKORST][0-9]{1,2}[):]' -- . ':!hack/make/lint.sh' ':!*.sum' ':!*/testdata/*'); then
+if found=$(git grep -nIE '\b([Ss]eeds? 00[0-9]|[Rr]ulings? [A-Z][0-9]|[Gg]oals? G[0-9]|RULINGS)|reference/[a-z-]+\.md|\((ruling |see )?[DGHKORST][0-9]{1,2}[):]' -- . ':!hack/make/lint.sh' ':!*.sum' ':!*/testdata/*'); then
   printf '%s\n' "$found"
   echo "lint: say it in plain words, or refer to a page of docs/decisions" >&2
   status=1
 fi
+# An exception from a linter that is off says nothing, and nolintlint does not find it.
+for linter in $(git grep -hoE '//nolint:[a-z,]+' -- '*.go' | sed 's|//nolint:||; s|,|\n|g' | sort -u); do
+  grep -qE "^    - $linter( |$)" .golangci.yml || { echo "lint: //nolint:$linter: that linter is not enabled" >&2; status=1; }
+done
 missing=$(git grep -hoE 'docs/decisions/[a-z-]+\.md' -- . | sort -u | while IFS= read -r page; do [ -f "$page" ] || echo "$page"; done)
 [ -z "$missing" ] || { echo "lint: these pages do not exist: $missing" >&2; status=1; }
 

@@ -34,6 +34,8 @@ bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-sum
   "${flags[@]}" ${TEST_ARGS:-} "$@"
 status=$?
 
+bin/gotestsum tool slowest --num 10 --threshold 10s --jsonfile "$events" | sed 's/^/slow: /'
+
 strict=()
 [ "${CI:-}" != true ] || strict=(-strict)
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./testreport || exit 1

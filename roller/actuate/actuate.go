@@ -120,7 +120,7 @@ func (a *Actuator) awaitLeader(ctx context.Context, broker int32, partitions []k
 	_ = wait.PollUntilContextCancel(ctx, leaderPoll, true, func(ctx context.Context) (bool, error) {
 		checked, err := a.Leaders.CheckLeader(ctx, broker, partitions)
 		if err != nil {
-			return true, nil //nolint:nilerr // who does not answer is found out by the next look
+			return true, nil // who does not answer is found out by the next look
 		}
 		partitions = slices.DeleteFunc(slices.Clone(partitions), func(p kafka.TopicPartition) bool {
 			return checked[p] == nil || kafka.ClassOf(checked[p]) != kafka.ClassRetriable

@@ -130,7 +130,7 @@ func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedNa
 	}
 	holder, err := ownership.ParseHolder(left.Data[anchorHolder])
 	if err != nil || holder.Central != r.Stretching.Central || holder.Cluster != r.Stretching.home().Status().Identity {
-		return nil, nil //nolint:nilerr // it is somebody else's
+		return nil, nil // it is somebody else's
 	}
 	return left, nil
 }

@@ -242,7 +242,7 @@ func unordered(t *testing.T, w *world) {
 	r := request()
 	observed := w.observed(t, r)
 	want := w.resolve(t, r, observed)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // an order, not a secret
+	random := rand.New(rand.NewPCG(1, 2)) // an order, not a secret
 	for range 20 {
 		random.Shuffle(len(observed), func(i, j int) { observed[i], observed[j] = observed[j], observed[i] })
 		if got := w.resolve(t, r, observed); !reflect.DeepEqual(got, want) {

@@ -128,7 +128,7 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	p.program = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: handshake(), Plugins: plugin.PluginSet{pluginName: &wire{}}, AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		StartTimeout: p.options.Deadline, AutoMTLS: true,
-		Cmd:         exec.Command(p.options.Path), //nolint:gosec,noctx // the operator's own setting; it outlives the call
+		Cmd:         exec.Command(p.options.Path), // the operator's own setting; it outlives the call
 		SkipHostEnv: true, Logger: hclog.NewNullLogger(), Stderr: p.options.Stderr,
 	})
 	conn, err := dispense(p.program)

@@ -90,7 +90,7 @@ func method[In, Out any](name string, do func(context.Context, *server, In) (Out
 		if err := json.Unmarshal(message.GetValue(), &in); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "%s: %v", name, err)
 		}
-		out, err := do(ctx, s.(*server), in) //nolint:forcetypeassert // it was registered so
+		out, err := do(ctx, s.(*server), in) // it was registered so
 		if err != nil {
 			return nil, err
 		}

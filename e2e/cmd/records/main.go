@@ -63,7 +63,7 @@ func trusted(folder string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	for _, file := range files {
-		certificate, err := os.ReadFile(file) //nolint:gosec // the folder that the user names
+		certificate, err := os.ReadFile(file) // the folder that the user names
 		if err != nil {
 			return nil, err
 		}

@@ -29,11 +29,11 @@ import (
 
 // What the Deployment may do. What it may write by name is in config/roller/rbac/kafka_clusters_role.yaml; Secrets with kubeconfigs are
 // needed only where there are several Kubernetes clusters.
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create
-// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Run is the Deployment: it watches, and restarts what should be restarted, until ctx ends.
