@@ -35,7 +35,7 @@ type Member struct {
 	// life ends when the member leaves, or the Set ends.
 	life context.Context
 	stop context.CancelFunc
-	// joined is closed when the member is connected for the first time, done when nothing of it runs any more.
+	// joined is closed on the first connection, done when all goroutines of the member have returned.
 	joined, done chan struct{}
 }
 

@@ -103,7 +103,7 @@ func New(home cluster.Cluster, o Options) (*Set, error) {
 // controllers start theirs when they lead.
 func (s *Set) NeedLeaderElection() bool { return false }
 
-// Start connects to the members until ctx ends, and returns when nothing of it runs any more. A Set is started once.
+// Start connects to the members, and returns when ctx has ended and all of them have stopped. Call it once.
 func (s *Set) Start(ctx context.Context) error {
 	s.mu.Lock()
 	if s.ctx != nil {

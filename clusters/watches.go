@@ -120,7 +120,7 @@ func (w *watches) pending() []string {
 	return slices.Compact(names)
 }
 
-// newInformer is for cache.Options.NewInformer.
+// newInformer implements cache.Options.NewInformer.
 func (w *watches) newInformer(inner toolscache.ListerWatcher, example runtime.Object, resync time.Duration,
 	by toolscache.Indexers) toolscache.SharedIndexInformer {
 	i := &informer{name: kindOf(example), current: never, inner: toolscache.ToListerWatcherWithContext(inner), all: w}
@@ -217,7 +217,7 @@ func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions
 	return observe(inner, before, after), nil
 }
 
-// notice takes note of a watch that cannot go on.
+// notice records a watch that failed.
 func (i *informer) notice(e watch.Event) {
 	if e.Type == watch.Error && forgotten(e.Object) {
 		i.behind()

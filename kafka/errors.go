@@ -61,6 +61,7 @@ type Error struct {
 
 	cause     error
 	answering string // the cluster that answered instead of the right one
+	tls       TLSFailure
 }
 
 // CodeTransport is the code of an Error that no broker sent.
@@ -80,6 +81,32 @@ func (e *Error) Unwrap() error { return e.cause }
 // NewTransportError wraps a failure to reach a broker or to read its answer. Its class is ClassRetriable.
 func NewTransportError(message string, cause error) *Error {
 	return &Error{Code: CodeTransport, Name: "TimeoutException", Message: message, Class: ClassRetriable, cause: cause}
+}
+
+// TLSFailure describes what ended a TLS handshake.
+type TLSFailure int
+
+// What ends a handshake. TLSUntrusted is anything else that is wrong with the broker's certificate or with its answer.
+const (
+	TLSUntrusted TLSFailure = iota + 1
+	// TLSAlert: the broker refused the client by an alert.
+	TLSAlert
+	// TLSExpired: the broker's certificate has expired, or is not valid yet.
+	TLSExpired
+)
+
+// NewTLSError is the error of a TLS handshake that failed. Its class is ClassAuthentication.
+func NewTLSError(message string, failure TLSFailure) *Error {
+	return &Error{Code: CodeTransport, Name: "SslAuthenticationException", Class: ClassAuthentication, Message: message, tls: failure}
+}
+
+// TLSFailureOf returns what ended the TLS handshake that err is about, 0 if it is about none.
+func TLSFailureOf(err error) TLSFailure {
+	var e *Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.tls
 }
 
 // NewWrongClusterError is the error of a call that found only brokers of another cluster than the one its client is bound to. Its class is

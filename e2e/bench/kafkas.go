@@ -272,7 +272,7 @@ func (o *kafkaOperator) allReady(ctx context.Context, n int) error {
 	}
 }
 
-// spending is what the operator has done so far.
+// spending is the operator's requests, writes, passes and resource usage so far.
 type spending struct {
 	requests, writes, passes float64
 	used                     operatorproc.Usage

@@ -37,7 +37,7 @@ func (w *world) fill(ctx context.Context, namespace string, env map[string]strin
 	return &filling{world: w, namespace: namespace, observer: o, operator: p}, err
 }
 
-// grow applies objects until there are so many, and waits until the last one is ready.
+// grow applies objects until there are "to" of them, and waits until the last one is ready.
 func (f *filling) grow(ctx context.Context, to int) (time.Duration, error) {
 	took, err := timed(func() error {
 		if err := f.post(ctx, f.namespace, f.namespace, f.have, to); err != nil {

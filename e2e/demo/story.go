@@ -17,7 +17,7 @@ type storyAdmin interface {
 	kafka.TopicWriter
 }
 
-// story is the tour of a demo that runs.
+// story is the tour through a running demo.
 type story struct {
 	*Demo
 	state *state

@@ -18,7 +18,7 @@ type settings map[string]string
 
 // The intervals between two timed passes over a KafkaTopic.
 var (
-	// soon lets a spec wait for several timed passes.
+	// soon sets a short interval, so that specs can wait for timed passes.
 	soon = settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "1000"}
 	// never proves that what happens is due to an event: the next timed pass is an hour away.
 	never = settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "3600000"}

@@ -90,6 +90,10 @@ var _ = Describe("Strimzi's CustomResourceDefinition", func() {
 		update(free, unmanaged())
 		gone(free)
 		clusterA.keeps(free.Name, theirs)
+
+		By("applying the operator's own again")
+		ourCRD()
+		o.gauge(1, "strimzi_cluster_id_protection_armed")
 	})
 
 	It("blocks deletions if an unknown cluster does", func() {

@@ -230,8 +230,7 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 		careful.shows(0, 0, v1.ReasonClusterIDUnknown)
 	})
 
-	// The client asks for the brokers by the same request before others: that it breaks the connection must not keep them from getting
-	// through.
+	// The client looks brokers up by the same request: the connection that is cut must not make other requests fail.
 	It(row2cut, func() {
 		ns := newNamespace()
 		e := newcomer(ns, "cut")

@@ -26,7 +26,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme))
 }
 
-// newManager is a manager of one namespace, of which several may run in one process. Warnings go to the log.
+// newManager returns a manager for one namespace; several may run in one process. Warnings go to the log.
 func newManager(c *rest.Config, namespace string, log io.Writer) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {

@@ -72,7 +72,7 @@ var _ = Describe("a Kafka over three clusters", func() {
 	})
 })
 
-// startKafka starts a node in each cluster, waits until all are ready, and returns their addresses. It is gone with the spec.
+// startKafka starts a node in each cluster, waits until all are ready, and returns their addresses. The end of the spec deletes them.
 func startKafka() []string {
 	GinkgoHelper()
 	manifest, err := os.ReadFile(filepath.Join("testdata", "kafka.yaml"))

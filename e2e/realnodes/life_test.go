@@ -118,7 +118,7 @@ func startAndWaitForTheEnd(t *testing.T, started string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Renamed, so that it is whole when it is seen.
+	// Write to a temporary file and rename it, so that readers never see half of it.
 	if err := os.WriteFile(started+".part", []byte(l.Dir()), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"        //nolint:depguard // the port has no records, and a test that none is lost has to write and read some
+	"github.com/twmb/franz-go/pkg/kgo"        //nolint:depguard // the port has no records, and tests write and read some
 	"github.com/twmb/franz-go/pkg/sasl/scram" //nolint:depguard // the same
 )
 
@@ -102,7 +102,7 @@ func Start(ctx context.Context, o Options) (*Traffic, error) {
 	if o.Every == 0 {
 		o.Every = 5 * time.Millisecond
 	}
-	// As with Kafka's own clients, only the time limits how often a broker may not know yet of a topic that has just been created.
+	// Like Kafka's own clients, retry an unknown topic until the delivery timeout.
 	producer, err := connect(o, kgo.DefaultProduceTopic(o.Topic), kgo.RecordDeliveryTimeout(2*time.Minute), kgo.UnknownTopicRetries(-1))
 	if err != nil {
 		return nil, err

@@ -42,9 +42,9 @@ type Values struct {
 	AnyCase bool
 	// Items are the legal items of a list; any if empty.
 	Items []string
-	// Distinct lists hold nothing twice and nothing empty; NonEmpty ones hold something.
+	// Distinct forbids duplicates and empty entries in a list; NonEmpty requires an entry.
 	Distinct, NonEmpty bool
-	// Code: there are rules that only Kafka's code can tell.
+	// Code marks keys with rules that only Kafka's code has.
 	Code bool
 }
 

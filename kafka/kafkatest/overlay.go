@@ -346,7 +346,7 @@ func (s *session) metadata(c *call, req *kmsg.MetadataRequest) (kmsg.Response, e
 	return resp, nil
 }
 
-// codeOf takes an error of the rules apart for the wire.
+// codeOf returns the error code and the message of an error, as they are sent.
 func codeOf(err error) (int16, *string) {
 	var e *kafka.Error
 	if !errors.As(err, &e) {

@@ -160,7 +160,7 @@ func (c *conn) probe(ctx context.Context) error {
 
 // raw sends a request that sarama lacks. At least lowest is the version that can express it.
 func (c *conn) raw(ctx context.Context, req kmsg.Request, lowest int16) (kmsg.Response, error) {
-	// The login is sarama's to renew, and it does so before its own calls only.
+	// sarama renews the login, and only before its own calls.
 	if c.versions == nil || c.login != nil && !c.probed {
 		if err := c.probe(ctx); err != nil {
 			return nil, err
@@ -236,7 +236,7 @@ func (c *conn) mute(d time.Duration) {
 // abort makes every read and write on the connection fail.
 func (c *conn) abort() { _ = c.tcp.Close() }
 
-// close ends the connection; its user must have it alone.
+// close closes the connection. Nobody else may use it.
 func (c *conn) close() {
 	c.abort()
 	_ = c.broker.Close() // fails if sarama has closed it already

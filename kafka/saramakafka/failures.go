@@ -68,10 +68,8 @@ func (r *router) notLoggedIn(cause error) error {
 	case errors.As(cause, &aborted):
 		out.Message = fmt.Sprintf("every broker closed the connection during login; check the %s (%s)", s.login.what(), s.addresses())
 	default:
-		out.Name = "SslAuthenticationException"
-		out.Code = kafka.CodeTransport
-		out.Message = fmt.Sprintf("SSL handshake failed: %s; check the trusted certificates, the client certificate and the listener's "+
-			"protocol (%s)", tlsText(cause), s.addresses())
+		return kafka.NewTLSError(fmt.Sprintf("SSL handshake failed: %s; check the trusted certificates, the client certificate and the "+
+			"listener's protocol (%s)", tlsText(cause), s.addresses()), tlsFailure(cause))
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// TestTheMinISROfManyTopics reads one key of 2,000 topics, as whoever judges the availability of a whole cluster does.
+// TestTheMinISROfManyTopics reads min.insync.replicas of 2,000 topics, as the availability check of a whole cluster does.
 func TestTheMinISROfManyTopics(t *testing.T) {
 	const many = 2000
 	c := realCluster(t, realkafka.Options{Brokers: 2, HeapMB: 512})

@@ -86,12 +86,25 @@ func isTLSRefusal(err error) bool {
 	var (
 		verification *tls.CertificateVerificationError
 		record       tls.RecordHeaderError
-		operation    *net.OpError
 	)
-	if errors.As(err, &verification) || errors.As(err, &record) {
-		return true
-	}
-	// The alert that the peer sent has no exported type. In TLS 1.3 the refusal of a client certificate arrives
-	// after the handshake, with the first read.
+	return errors.As(err, &verification) || errors.As(err, &record) || isAlert(err)
+}
+
+// isAlert reports whether the peer sent an alert, which has no exported type. In TLS 1.3 the refusal of a client certificate arrives after
+// the handshake, with the first read.
+func isAlert(err error) bool {
+	var operation *net.OpError
 	return errors.As(err, &operation) && operation.Op == "remote error" && strings.HasPrefix(operation.Err.Error(), "tls: ")
+}
+
+// tlsFailure returns what ended a handshake that one side refused.
+func tlsFailure(err error) kafka.TLSFailure {
+	var invalid x509.CertificateInvalidError
+	switch {
+	case isAlert(err):
+		return kafka.TLSAlert
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return kafka.TLSExpired
+	}
+	return kafka.TLSUntrusted
 }

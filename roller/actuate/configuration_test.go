@@ -158,8 +158,8 @@ func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
 	)))
 }
 
-// A broker that can't take up what is stored refuses each other key, and names the one that is in the way. That says nothing of the key
-// that was asked for: it is tried again, and how often is counted.
+// A broker with one stored value that it can't apply rejects each change, and names that key. The key that was asked for is retried, and
+// the retries are counted.
 func TestARefusalThatIsAboutAnotherKey(t *testing.T) {
 	g := NewWithT(t)
 	const why = "Dynamic thread count update validation failed for num.io.threads=100, value should not be greater than double the current " +

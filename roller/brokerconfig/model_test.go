@@ -16,11 +16,11 @@ var (
 // the node and for all.
 type model struct {
 	table  *brokerconfig.Table
-	file   map[string]string // what the next start reads
-	static map[string]string // what the last one read
-	node   map[string]string
-	global map[string]string // shared by the models of one cluster
-	// terse: the node tells no synonyms.
+	file   map[string]string // values that the next start reads
+	static map[string]string // values that the last start read
+	node   map[string]string // values stored for this node
+	global map[string]string // values stored for all nodes, shared by their models
+	// terse nodes return no synonyms.
 	terse bool
 }
 

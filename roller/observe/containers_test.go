@@ -132,10 +132,6 @@ func (r *refuser) DescribeNodeConfigs(_ context.Context, nodes []int32, _ []stri
 
 // What is evidence that nobody can connect to a node, and what is only about us.
 func TestEvidence(t *testing.T) {
-	tls := func(message string) error {
-		return &kafka.Error{Code: kafka.CodeTransport, Name: "SslAuthenticationException", Class: kafka.ClassAuthentication,
-			Message: "SSL handshake failed: " + message}
-	}
 	for name, c := range map[string]struct {
 		err     error
 		answers bool
@@ -144,11 +140,11 @@ func TestEvidence(t *testing.T) {
 		"a timeout": {kafka.NewTransportError("broker 0 does not answer", context.DeadlineExceeded), false, ""},
 		"connection refused": {kafka.NewTransportError("broker 0 does not answer", fmt.Errorf("dial: %w", syscall.ECONNREFUSED)),
 			false, "it refuses connections"},
-		"a TLS alert": {tls("remote error: tls: unknown certificate authority"), false,
-			"it refuses TLS: SSL handshake failed: remote error: tls: unknown certificate authority"},
-		"an expired certificate": {tls("x509: certificate has expired or is not yet valid"), false,
-			"its certificate has expired: SSL handshake failed: x509: certificate has expired or is not yet valid"},
-		"a certificate we do not trust":   {tls("x509: certificate signed by unknown authority"), true, ""},
+		"a TLS alert": {kafka.NewTLSError("bad certificate", kafka.TLSAlert), false,
+			"it refuses TLS: SslAuthenticationException: bad certificate"},
+		"an expired certificate": {kafka.NewTLSError("certificate has expired", kafka.TLSExpired), false,
+			"its certificate has expired: SslAuthenticationException: certificate has expired"},
+		"a certificate we do not trust":   {kafka.NewTLSError("unknown authority", kafka.TLSUntrusted), true, ""},
 		"a password that is wrong":        {&kafka.Error{Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication}, true, ""},
 		"a right that we do not have yet": {kafka.NewError(29, ""), true, ""},
 	} {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -339,14 +338,15 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 // expired. That it does not answer in time says nothing, and that we do not trust its certificate is about us
 // (docs/decisions/lost-clusters.md).
 func failing(err error) string {
-	var e *kafka.Error
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	if errors.Is(err, syscall.ECONNREFUSED) {
 		return "it refuses connections"
-	case errors.As(err, &e) && e.Class == kafka.ClassAuthentication && strings.Contains(e.Message, "remote error: tls:"):
-		return "it refuses TLS: " + e.Message
-	case errors.As(err, &e) && e.Class == kafka.ClassAuthentication && strings.Contains(e.Message, "certificate has expired"):
-		return "its certificate has expired: " + e.Message
+	}
+	switch kafka.TLSFailureOf(err) {
+	case kafka.TLSAlert:
+		return "it refuses TLS: " + err.Error()
+	case kafka.TLSExpired:
+		return "its certificate has expired: " + err.Error()
+	case kafka.TLSUntrusted:
 	}
 	return ""
 }

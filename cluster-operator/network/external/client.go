@@ -20,9 +20,9 @@ import (
 
 // Options say how a provider's program is run.
 type Options struct {
-	// Path is the program's.
+	// Path is the path of the provider's executable.
 	Path string
-	// Settings are given to the provider each time its program starts.
+	// Settings are passed to the provider each time its program starts.
 	Settings map[string]string
 	// Deadline is how long a call may take, the start of the program included. 0: ten seconds.
 	Deadline time.Duration

@@ -75,11 +75,21 @@ func (a *Authority) PEM() []byte { return a.pem }
 // Issue makes a certificate for clients, and for servers on this machine or at these addresses. Kafka knows its holder as
 // User:CN=<commonName>.
 func (a *Authority) Issue(commonName string, addresses ...net.IP) (Certificate, error) {
+	return a.issue(certificateTemplate(commonName), addresses...)
+}
+
+// IssueExpired makes a certificate that expired an hour ago.
+func (a *Authority) IssueExpired(commonName string) (Certificate, error) {
+	template := certificateTemplate(commonName)
+	template.NotAfter = time.Now().Add(-time.Hour)
+	return a.issue(template)
+}
+
+func (a *Authority) issue(template *x509.Certificate, addresses ...net.IP) (Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return Certificate{}, err
 	}
-	template := certificateTemplate(commonName)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	template.DNSNames = []string{"localhost"}

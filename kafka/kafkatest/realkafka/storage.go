@@ -95,6 +95,19 @@ func (c *Cluster) issueCertificates(files map[string]string) error {
 	return nil
 }
 
+// ExpireCertificate gives a node a certificate that has expired. It takes effect at the node's next start.
+func (c *Cluster) ExpireCertificate(id int32) error {
+	n, err := c.node(id)
+	if err != nil {
+		return err
+	}
+	cert, err := c.authority.IssueExpired(fmt.Sprintf("node-%d", n.id))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(n.keystore(), append(cert.Key, cert.Cert...), 0o600)
+}
+
 // format prepares a node's storage.
 func (c *Cluster) format(ctx context.Context, n *node) error {
 	args := []string{"format", "--cluster-id", c.options.ClusterID, "--config", n.propertiesFile()}

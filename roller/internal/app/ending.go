@@ -9,9 +9,9 @@ import (
 
 // ending finds the end of a roll that somebody waits for: all is done, or it can't go on.
 type ending struct {
-	// patience is how long a node that failed, or is stuck, may still get ready by itself, and what is not known may still become so.
+	// patience is how long to wait for failed or stuck nodes to recover, and for unknown facts, before giving up.
 	patience time.Duration
-	// failed is since when nothing happens because of that.
+	// failed is when the waiting began; zero while nothing is waited for.
 	failed time.Time
 }
 

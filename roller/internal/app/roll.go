@@ -79,7 +79,7 @@ func (r *roll) Close(ctx context.Context) {
 	r.ended()
 }
 
-// glance observes once, and returns it with the progress and the policy, for those who only want to look.
+// glance observes once, without acting, and returns the snapshot, the progress and the policy.
 func (r *roll) glance(ctx context.Context) (roller.Snapshot, roller.Progress, roller.Policy, error) {
 	progress, paused, err := r.journal.Load(ctx)
 	if err != nil {

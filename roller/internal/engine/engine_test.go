@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// bench is an engine between a store and hands that the test holds.
+// bench is an engine with a fake store and a fake actuator.
 type bench struct {
 	*WithT
 	snapshot roller.Snapshot

@@ -87,7 +87,7 @@ func conditions(d roller.Decision) []v1.Condition {
 	return all
 }
 
-// missing describes what is missing until all is done.
+// missing summarizes the remaining work.
 func missing(d roller.Decision) string {
 	restarts, changes, unready := 0, 0, 0
 	for _, a := range d.Nodes {

@@ -121,7 +121,7 @@ func (l *Lease) take(lease *coordinationv1.Lease, now time.Time) {
 	lease.Spec.HolderIdentity, lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = &l.Identity, &at, &seconds
 }
 
-// held is who holds the Lease, and until when; empty: nobody does.
+// held returns the holder of the Lease and when it expires. The holder is empty if the Lease is free.
 func held(lease *coordinationv1.Lease) (until time.Time, holder string) {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {

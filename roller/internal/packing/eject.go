@@ -91,7 +91,7 @@ func (e *ejector) remove(i int32, b int) {
 	e.count(i, b, ^uint16(0))
 }
 
-// count adds to how many of the batch are apart from each item.
+// count adds by to the number of items in batch b that each item may not be together with.
 func (e *ejector) count(i int32, b int, by uint16) {
 	for w, word := range e.x.apart.of(i) {
 		for ; word != 0; word &= word - 1 {

@@ -95,9 +95,8 @@ func (d *division) batch(b int) []int32 {
 
 func (d *division) clone() division { return division{slices.Clone(d.items), slices.Clone(d.ends)} }
 
-// firstFit puts each item, in this order, into the first batch that takes it. The batches are filled one after the other, which comes to
-// the same and needs the counts of one batch only. If the order has the batches of a division one after the other, the result has not more
-// batches.
+// firstFit puts each item, in this order, into the first batch that accepts it. It fills one batch at a time, which gives the same result
+// with less state. It never needs more batches than a division whose batches the order lists one after the other.
 func (f *filler) firstFit(order []int32, into *division) {
 	into.items, into.ends = into.items[:0], into.ends[:0]
 	f.left = append(f.left[:0], order...)

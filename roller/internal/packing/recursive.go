@@ -3,14 +3,14 @@ package packing
 import "math/bits"
 
 // largestFirst recursively (Leighton's RLF) divides the items into sets of which no two are related: a set begins with the item that has
-// most relations to the items that are left, and goes on with the one that shares most of its relations with the set. On placements by
-// racks the sets are the racks, without being told them. The caps are not looked at: the sets are an order for firstFit. Once steps are
-// used up it takes the items as they come.
+// most relations to the items that are left, and continues with the one that shares most of its relations with the set. On placements by
+// racks the sets are the racks, although racks are not in the input. Caps are ignored: the sets only give firstFit an order. Once the steps
+// are used up, items are taken in their order.
 type largestFirst struct {
 	of    relation
-	left  bitset // in no set yet
-	open  bitset // of those the ones that the set may still take
-	shut  bitset // and the ones that it may not
+	left  bitset // items in no set yet
+	open  bitset // of these, candidates for the current set
+	shut  bitset // and those related to an item of the set
 	steps int64
 }
 

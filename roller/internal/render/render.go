@@ -79,7 +79,7 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 	fmt.Fprintln(w, summary(p))
 }
 
-// rejected prints the values that nodes do not get although something else is done to them; blocked ones have said so.
+// rejected prints the rejected values of nodes that are not blocked. Blocked nodes list theirs already.
 func rejected(w io.Writer, p roller.Plan) {
 	for _, a := range p.Nodes {
 		if slices.Contains(p.Blocked, a.Node) {

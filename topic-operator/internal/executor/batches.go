@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// errUnanswered means that an implementation of the port broke its contract. It is nobody's answer: least of all "not found".
+// errUnanswered means that the client returned no result for an item, which breaks the port's contract. It never means "not found".
 var errUnanswered = errors.New("the Kafka client did not answer for this item")
 
 // call runs one request of the port within the time limit, and tells the observer how long it took.

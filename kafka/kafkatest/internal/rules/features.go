@@ -81,7 +81,7 @@ func refuseFeature(name string, present int16, update kafka.FeatureUpdate, contr
 	return ""
 }
 
-// UnregisteredBroker is how the controller refuses to unregister a broker that is not registered.
+// UnregisteredBroker returns the controller's error for a broker that is not registered.
 func UnregisteredBroker(id int32) error {
 	return kafka.NewError(kafka.CodeBrokerIDNotRegistered, fmt.Sprintf("Broker ID %d is not currently registered", id))
 }

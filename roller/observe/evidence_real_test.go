@@ -1,0 +1,65 @@
+package observe_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// The way out of expired certificates (docs/decisions/lost-clusters.md) opens by what real brokers and the real client make of them.
+func TestEvidenceOfRealKafka(t *testing.T) {
+	g := NewWithT(t)
+	if testing.Short() {
+		t.Skip("real Kafka takes longer than -short allows")
+	}
+	if err := realkafka.Available(t.Context()); err != nil {
+		g.Expect(os.Getenv("CI")).NotTo(Equal("true"), "%v", err)
+		t.Skip(err)
+	}
+	c, err := realkafka.Start(t.Context(), realkafka.Options{Brokers: 2, Controllers: 1, TLS: &realkafka.TLS{ClientAuth: "required"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(c.Close()).To(Succeed()) })
+	stranger, err := realkafka.NewAuthority("stranger")
+	g.Expect(err).NotTo(HaveOccurred())
+	foreign, err := stranger.Issue("client")
+	g.Expect(err).NotTo(HaveOccurred())
+	look := func(client realkafka.Certificate) func() map[roller.NodeID]observe.NodeAnswer {
+		admin, err := saramakafka.New(kafka.Config{Bootstrap: c.TLSBootstrap(), ClientID: "test", NodeTimeout: 5 * time.Second, TLS: &kafka.TLS{
+			TrustedCertificates: c.Authority().PEM(), Certificate: client.Cert, Key: client.Key}})
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(admin.Close)
+		return func() map[roller.NodeID]observe.NodeAnswer {
+			return (&observe.Kafka{Brokers: admin}).Read(t.Context(), []roller.NodeID{0, 1}, nil).Nodes
+		}
+	}
+	ours := look(c.ClientCertificate())
+	g.Eventually(ours).WithTimeout(2 * time.Minute).Should(And(HaveKeyWithValue(roller.NodeID(0), HaveField("Answers", true)),
+		HaveKeyWithValue(roller.NodeID(1), HaveField("Answers", true))))
+
+	g.Eventually(look(foreign)).WithTimeout(2 * time.Minute).Should(HaveKeyWithValue(roller.NodeID(0),
+		And(HaveField("Answers", false), HaveField("Failing", HavePrefix("it refuses TLS: ")))))
+
+	// One broker is made again with a certificate that has expired; the other one tells where it is.
+	g.Expect(c.ExpireCertificate(1)).To(Succeed())
+	g.Expect(c.Kill(1)).To(Succeed())
+	g.Expect(c.StartNode(t.Context(), 1)).To(Succeed())
+	g.Eventually(ours).WithTimeout(2 * time.Minute).Should(And(HaveKeyWithValue(roller.NodeID(0), HaveField("Answers", true)),
+		HaveKeyWithValue(roller.NodeID(1), And(HaveField("Answers", false), HaveField("Failing", HavePrefix("its certificate has expired: "))))))
+
+	// Both are: nobody tells where they are, and the evidence is about those that were asked.
+	g.Expect(c.ExpireCertificate(0)).To(Succeed())
+	g.Expect(c.Kill(0)).To(Succeed())
+	g.Expect(c.StartNode(t.Context(), 0)).To(Succeed())
+	for _, client := range []func() map[roller.NodeID]observe.NodeAnswer{ours, look(c.ClientCertificate())} {
+		g.Eventually(client).WithTimeout(2 * time.Minute).Should(HaveKeyWithValue(roller.NodeID(0),
+			And(HaveField("Answers", false), HaveField("Failing", HavePrefix("its certificate has expired: ")))))
+	}
+}
