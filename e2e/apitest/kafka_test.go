@@ -29,7 +29,8 @@ var clusterCRDs = map[string]struct {
 	}},
 }
 
-// TestClusterCRDs looks at how the server took the kinds: names, versions, one schema for both, the columns, no defaults.
+// TestClusterCRDs looks at how the server took the kinds: names, versions, one schema for both, the columns, and no default but that of the
+// status.
 func TestClusterCRDs(t *testing.T) {
 	s := needServer(t)
 	for name, want := range clusterCRDs {
@@ -64,7 +65,14 @@ func TestClusterCRDs(t *testing.T) {
 			}
 			same(t, name+" "+version.Name, crd.Spec.Versions[0].Schema, version.Schema)
 		}
-		if field := defaulted(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, ""); field != "" {
+		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.DeepCopy()
+		status := schema.Properties["status"]
+		if status.Default == nil || string(status.Default.Raw) != `{"observedGeneration":-1}` {
+			t.Errorf("%s: the default of the status is %v: tools would take an object that nobody has dealt with for done", name, status.Default)
+		}
+		status.Default = nil
+		schema.Properties["status"] = status
+		if field := defaulted(schema, ""); field != "" {
 			t.Errorf("%s: %s has a default, which the server would write into users' objects", name, field)
 		}
 	}

@@ -136,15 +136,13 @@ func TestServerSideApply(t *testing.T) {
 			own := m.object.GroupVersionKind().GroupVersion()
 			first := apply(own)
 			compareSpecs(t, "first", m.object, first)
-			if m.object.GetKind() == "KafkaTopic" {
-				// The API server drops the status that is created, and stores that of the default with the first update: once, and nothing else.
-				again := apply(own)
-				compareSpecs(t, "again", m.object, again)
-				if again.GetGeneration() != first.GetGeneration() || !reflect.DeepEqual(again.Object["status"], first.Object["status"]) {
-					t.Errorf("applying the same again changed more than the stored status: %v, then %v", first.Object, again.Object)
-				}
-				first = again
+			// The API server drops the status that is created, and stores that of the default with the first update: once, and nothing else.
+			again := apply(own)
+			compareSpecs(t, "again", m.object, again)
+			if again.GetGeneration() != first.GetGeneration() || !reflect.DeepEqual(again.Object["status"], first.Object["status"]) {
+				t.Errorf("applying the same again changed more than the stored status: %v, then %v", first.Object, again.Object)
 			}
+			first = again
 			if again := apply(own); again.GetResourceVersion() != first.GetResourceVersion() {
 				t.Error("applying the same again changed it")
 			}
@@ -184,8 +182,11 @@ func compare(t *testing.T, what string, want, got *unstructured.Unstructured) {
 	t.Helper()
 	compareSpecs(t, what, want, got)
 	status := want.Object["status"]
-	if status == nil && got.Object["status"] != nil && got.GetKind() == "KafkaTopic" {
+	if status == nil {
 		status = map[string]any{"observedGeneration": int64(-1)} // the server's answer for one that nobody has dealt with
+		if replicas, found, _ := unstructured.NestedInt64(got.Object, "status", "replicas"); found && replicas == 0 {
+			unstructured.RemoveNestedField(got.Object, "status", "replicas") // the Go type of KafkaNodePool always has it
+		}
 	}
 	if !reflect.DeepEqual(status, got.Object["status"]) {
 		t.Errorf("%s: status:\nwant %v\ngot  %v", what, status, got.Object["status"])

@@ -8,8 +8,8 @@ import (
 
 // Kafka declares one Kafka cluster. Its nodes are declared by the KafkaNodePools that carry the label strimzi.io/cluster with its name.
 //
-// The schema is that of Strimzi, v1 and v1beta2 in one. It sets no defaults: each default that a field names is the operator's. Fields that
-// the operator does not support are stored, so that it can report them by name (UnsupportedField).
+// The schema is that of Strimzi, v1 and v1beta2 in one. The spec has no defaults: each default that a field names is the operator's.
+// Fields that the operator does not support are stored, so that it can report them by name (UnsupportedField).
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -27,8 +27,10 @@ type Kafka struct {
 	// The specification of the Kafka cluster.
 	// +optional
 	Spec *v1.KafkaSpec `json:"spec,omitempty"`
-	// The status of the Kafka cluster, written by the cluster operator only.
+	// The status of the Kafka cluster, written by the cluster operator only. Until it is, observedGeneration is -1, so that whoever
+	// waits for the object sees that it was not dealt with.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status v1.KafkaStatus `json:"status,omitempty,omitzero"`
 }
 

@@ -24,8 +24,10 @@ type KafkaNodePool struct {
 	// The specification of the pool.
 	// +optional
 	Spec *v1.KafkaNodePoolSpec `json:"spec,omitempty"`
-	// The status of the pool, written by the cluster operator only.
+	// The status of the pool, written by the cluster operator only. Until it is, observedGeneration is -1, so that whoever
+	// waits for the object sees that it was not dealt with.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status v1.KafkaNodePoolStatus `json:"status,omitempty,omitzero"`
 }
 
