@@ -267,11 +267,11 @@ func (p *pass) assign(ctx context.Context) error {
 		p.input.Cordon.Brokers = p.emptied()
 	}
 	for _, b := range t.Blocked {
-		p.warn("ScaleDownPreventionCheck", b.Message)
+		p.warnOf(b.Pool, "ScaleDownPreventionCheck", b.Message)
 		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
 	for _, note := range t.Notes {
-		p.warn("InvalidAnnotation", note)
+		p.warnOf(note.Pool, "InvalidAnnotation", note.Message)
 	}
 	p.warnOfPlacement()
 	return nil
@@ -344,10 +344,13 @@ func rolesOf(pool *v1.KafkaNodePool) topology.Roles {
 	}
 }
 
-func (p *pass) warn(reason, message string) {
+func (p *pass) warn(reason, message string) { p.warnOf("", reason, message) }
+
+// warnOf is warn for what is about one KafkaNodePool, which shows it as well.
+func (p *pass) warnOf(pool, reason, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message})
+	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message, Pool: pool})
 }
 
 // requeueAfter has the next pass follow after a while at the latest.
@@ -419,7 +422,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 		return "", &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && live != nil && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
-		p.warn("PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
+		p.warnOf(claim.Labels[podset.LabelPoolName], "PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
 		return apply.Unchanged, nil
 	}
 	if err == nil && outcome != apply.Unchanged {

@@ -292,7 +292,7 @@ func (p *pass) warnOfWaiting(ctx context.Context) error {
 		}
 		for _, fact := range missing {
 			if node != nil && fact.Of(node) == "" {
-				p.warn("PlacementUnknown", placement.Waiting(pod, fact))
+				p.warnOf(n.Pool, "PlacementUnknown", placement.Waiting(pod, fact))
 			}
 		}
 	}

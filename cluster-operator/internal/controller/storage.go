@@ -33,7 +33,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		}
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage)
 		if len(refused) > 0 {
-			p.warn("KafkaStorage",
+			p.warnOf(name, "KafkaStorage",
 				fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
 					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")))
 		} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
@@ -94,7 +94,7 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 	if len(stay) == 0 {
 		return nil
 	}
-	p.warn("KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace, pool.Name,
+	p.warnOf(pool.Name, "KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace, pool.Name,
 		strings.Join(reasons, "; ")))
 	p.requeueAfter(time.Minute) // nothing reports that a volume is empty now
 	if p.cordons() {
@@ -180,7 +180,7 @@ func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 func (p *pass) warnOfDeletions() {
 	for _, pod := range p.pods() {
 		if v1.IsTrue(pod.Annotations, v1.AnnotationDeletePodAndPVC) {
-			p.warn(v1.ReasonUnsupportedField,
+			p.warnOf(pod.Labels[podset.LabelPoolName], v1.ReasonUnsupportedField,
 				fmt.Sprintf("Pod %s has the annotation %s, which is not supported and has no effect: make sure that other brokers have "+
 					"replicas of its partitions, then delete its PersistentVolumeClaims and the pod", pod.Name, v1.AnnotationDeletePodAndPVC))
 		}

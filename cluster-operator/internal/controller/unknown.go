@@ -65,7 +65,7 @@ func (p *pass) reportUnknownFields(ctx context.Context) error {
 		}
 		now[at] = problems
 		for _, w := range problems {
-			p.warn(w.Reason, w.Message)
+			p.warnOf(w.Pool, w.Reason, w.Message)
 		}
 		return nil
 	}

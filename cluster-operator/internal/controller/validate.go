@@ -35,7 +35,7 @@ func (p *pass) validate(ctx context.Context) error {
 	}
 	result := validate.Validate(in)
 	for _, w := range result.Warnings {
-		p.warn(w.Reason, w.Message)
+		p.warnOf(w.Pool, w.Reason, w.Message)
 	}
 	if failure, failed := result.Failure(); failed {
 		return &Failure{Problem: status.Problem{Reason: failure.Reason, Message: failure.Message, Stalled: true}}

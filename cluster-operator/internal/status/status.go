@@ -20,6 +20,8 @@ import (
 type Problem struct {
 	// Reason is a word in CamelCase, and Message says what happened, to what, and what to do.
 	Reason, Message string
+	// Pool names the KafkaNodePool that a warning is about; empty if it is about none, or several.
+	Pool string
 	// Stalled reports that nothing changes until a user does something.
 	Stalled bool
 }

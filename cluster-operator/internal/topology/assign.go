@@ -230,8 +230,8 @@ func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, foun
 func (a *assignment) annotation(spec PoolSpec, which, text string) ids {
 	list, err := parseIDs(text)
 	if err != nil {
-		a.result.Notes = append(a.result.Notes, fmt.Sprintf("Invalid annotation strimzi.io/%s-node-ids on KafkaNodePool %s with value %s", which,
-			spec.Name, text))
+		a.result.Notes = append(a.result.Notes, Note{Pool: spec.Name,
+			Message: fmt.Sprintf("Invalid annotation strimzi.io/%s-node-ids on KafkaNodePool %s with value %s", which, spec.Name, text)})
 	}
 	return list
 }

@@ -62,7 +62,15 @@ type Topology struct {
 	// Blocked are the changes that wait, and what each waits for.
 	Blocked []Blocked
 	// Notes are remarks on input that was ignored, such as a range that can't be read.
-	Notes []string
+	Notes []Note
+}
+
+// Note is a remark on input that was ignored.
+type Note struct {
+	// Pool names the pool that it is about.
+	Pool string
+	// Message describes what was ignored.
+	Message string
 }
 
 // Blocked is a change that waits.

@@ -60,7 +60,7 @@ func (f *findings) lossy(role v1.ProcessRole, message string) {
 	for _, p := range f.Pools {
 		ephemeral := slices.ContainsFunc(volumes(p.Spec.Storage), func(v v1.StorageVolume) bool { return v.Type == v1.StorageEphemeral })
 		if p.Spec.Replicas == 1 && slices.Contains(p.Spec.Roles, role) && ephemeral {
-			f.warn("SingleEphemeral", v1.ReasonStorage, "%s", message)
+			f.warnOf(p, "SingleEphemeral", v1.ReasonStorage, "%s", message)
 		}
 	}
 }

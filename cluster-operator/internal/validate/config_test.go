@@ -59,8 +59,8 @@ func TestWrongConfig(t *testing.T) {
 	g := NewWithT(t)
 	in := input(t, "")
 	in.Kafka.Spec.Kafka.Config["num.partitions"] = v1.ConfigValue{}
-	g.Expect(Validate(in).Errors).To(Equal([]Problem{{"ConfigType", invalidResource,
-		badConfig("num.partitions has the value null: null has no text form")}}))
+	g.Expect(Validate(in).Errors).To(Equal([]Problem{{Code: "ConfigType", Reason: invalidResource,
+		Message: badConfig("num.partitions has the value null: null has no text form")}}))
 }
 
 func TestReplicationThatNoClusterOfThisSizeHas(t *testing.T) {
@@ -122,9 +122,9 @@ func TestWrongQuotas(t *testing.T) {
 	got := Validate(input(t,
 		`kafka: {spec: {kafka: {quotas: {type: strimzi, minAvailableBytesPerVolume: 1, minAvailableRatioPerVolume: 0.1}, config: `+
 			`{client.quota.callback.class: a}}}}`))
-	g.Expect(got.Errors).To(Equal([]Problem{{"QuotasExclusive", invalidResource,
-		"You cannot configure both `minAvailableBytesPerVolume` and `minAvailableRatioPerVolume`, they are mutually exclusive."}}))
-	g.Expect(got.Warnings).To(ContainElement(Problem{"QuotasTwice", "QuotasPluginConflict",
-		"Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of `strimzi` plugin. " +
+	g.Expect(got.Errors).To(Equal([]Problem{{Code: "QuotasExclusive", Reason: invalidResource,
+		Message: "You cannot configure both `minAvailableBytesPerVolume` and `minAvailableRatioPerVolume`, they are mutually exclusive."}}))
+	g.Expect(got.Warnings).To(ContainElement(Problem{Code: "QuotasTwice", Reason: "QuotasPluginConflict",
+		Message: "Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of `strimzi` plugin. " +
 			"The plugin from .spec.kafka.quotas will be used"}))
 }

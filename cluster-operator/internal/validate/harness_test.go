@@ -82,6 +82,8 @@ type wrong struct {
 
 	code            Code
 	reason, message string
+	// pool is the KafkaNodePool that a warning is about.
+	pool string
 }
 
 // The reasons are literal, because alerts are written with them.
@@ -120,7 +122,7 @@ func each(t *testing.T, cases []wrong, found func(Result) []Problem) {
 			if reason == "" {
 				reason = invalidResource
 			}
-			NewWithT(t).Expect(found(Validate(in))).To(Equal([]Problem{{Code: c.code, Reason: reason, Message: c.message}}))
+			NewWithT(t).Expect(found(Validate(in))).To(Equal([]Problem{{Code: c.code, Reason: reason, Message: c.message, Pool: c.pool}}))
 		})
 	}
 }
@@ -137,14 +139,14 @@ func TestFailure(t *testing.T) {
 	g := NewWithT(t)
 	_, failed := Result{Warnings: []Problem{{Message: "w"}}}.Failure()
 	g.Expect(failed).To(BeFalse())
-	all, failed := Result{Errors: []Problem{{"A", "R", "one"}, {"B", "S", "two"}}}.Failure()
+	all, failed := Result{Errors: []Problem{{Code: "A", Reason: "R", Message: "one"}, {Code: "B", Reason: "S", Message: "two"}}}.Failure()
 	g.Expect(failed).To(BeTrue())
-	g.Expect(all).To(Equal(Problem{"A", "R", "one; two"}))
+	g.Expect(all).To(Equal(Problem{Code: "A", Reason: "R", Message: "one; two"}))
 }
 
 func TestAKafkaWithoutASpecIsReported(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(Validate(Input{Kafka: &v1.Kafka{}}).Errors).To(Equal([]Problem{{"SpecMissing", invalidResource,
-		"The required field .spec is missing"}}))
+	g.Expect(Validate(Input{Kafka: &v1.Kafka{}}).Errors).To(Equal([]Problem{{Code: "SpecMissing", Reason: invalidResource,
+		Message: "The required field .spec is missing"}}))
 	g.Expect(Validate(Input{}).Errors).To(HaveLen(1))
 }

@@ -178,8 +178,8 @@ func TestSettingsOfOtherListeners(t *testing.T) {
 			t.Run(s.name+" of "+kind, func(t *testing.T) {
 				g := NewWithT(t)
 				got := Validate(input(t, listening(fmt.Sprintf(`{name: l, port: 9094, type: %s, tls: true, configuration: {%s}}`, kind, s.yaml))))
-				refused := Problem{"FieldMisplaced", invalidResource,
-					badListener(fmt.Sprintf("listener l cannot configure %s because %s", s.name, s.because))}
+				refused := Problem{Code: "FieldMisplaced", Reason: invalidResource,
+					Message: badListener(fmt.Sprintf("listener l cannot configure %s because %s", s.name, s.because))}
 				if slices.Contains(strings.Fields(s.types), kind) {
 					g.Expect(got.Errors).NotTo(ContainElement(refused))
 				} else {

@@ -35,6 +35,10 @@ func UnknownFields(kind string, raw []byte, object runtime.Object) ([]Problem, e
 			byPath[field[:max(dot, 0)]] = append(byPath[field[:max(dot, 0)]], field[dot+1:])
 		}
 	}
+	pool := ""
+	if kind == "KafkaNodePool" {
+		pool = named.GetName()
+	}
 	var problems []Problem
 	for _, path := range slices.Sorted(maps.Keys(byPath)) {
 		names := slices.Sorted(slices.Values(byPath[path]))
@@ -42,7 +46,7 @@ func UnknownFields(kind string, raw []byte, object runtime.Object) ([]Problem, e
 		if len(names) > 1 {
 			word = "unknown properties"
 		}
-		problems = append(problems, Problem{Code: "UnknownFields", Reason: v1.ReasonUnknownFields, Message: fmt.Sprintf(
+		problems = append(problems, Problem{Code: "UnknownFields", Pool: pool, Reason: v1.ReasonUnknownFields, Message: fmt.Sprintf(
 			"Resource %s(%s/%s) contains object at path %s with %s: %s", kind, named.GetNamespace(), named.GetName(), path, word,
 			strings.Join(names, ", "))})
 	}

@@ -20,7 +20,7 @@ type unsupportedField struct {
 // unsupported names what is in the objects and has no effect.
 func (f *findings) unsupported() {
 	for _, field := range f.unsupportedOfKafka() {
-		f.ignored(fmt.Sprintf("Kafka(%s)", f.key()), field)
+		f.ignored(field)
 	}
 	if e := f.Kafka.Spec.EntityOperator; e != nil && e.TopicOperator != nil {
 		if watched := e.TopicOperator.WatchedNamespace; watched != "" && watched != f.Kafka.Namespace {
@@ -39,15 +39,21 @@ func (f *findings) unsupported() {
 			{"spec.template.initContainer", t.InitContainer != nil && !f.exports(), noInitContainer},
 			{"spec.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
 		} {
-			f.ignored(fmt.Sprintf("KafkaNodePool(%s/%s)", p.Namespace, p.Name), field)
+			if field.set {
+				f.warnOf(p, "UnsupportedField", v1.ReasonUnsupportedField, ignoredField, fmt.Sprintf("KafkaNodePool(%s/%s)", p.Namespace, p.Name),
+					field.path, field.instead)
+			}
 		}
 	}
 }
 
-func (f *findings) ignored(resource string, field unsupportedField) {
+// ignoredField is the message about a field that has no effect: of which resource, its path, and what to do instead.
+const ignoredField = "Resource %s contains the field %s, which is not supported and has no effect: %s"
+
+// ignored warns of a field of the Kafka.
+func (f *findings) ignored(field unsupportedField) {
 	if field.set {
-		f.warn("UnsupportedField", v1.ReasonUnsupportedField, "Resource %s contains the field %s, which is not supported and has no effect: %s",
-			resource, field.path, field.instead)
+		f.warn("UnsupportedField", v1.ReasonUnsupportedField, ignoredField, fmt.Sprintf("Kafka(%s)", f.key()), field.path, field.instead)
 	}
 }
 
@@ -107,7 +113,7 @@ func (f *findings) unsupportedListener(i int, l v1.Listener) {
 			"listener %s is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress", l.Name)
 	}
 	if a := l.Authentication; a != nil && len(a.Secrets) > 0 {
-		f.ignored(fmt.Sprintf("Kafka(%s)", f.key()), unsupportedField{
+		f.ignored(unsupportedField{
 			fmt.Sprintf("spec.kafka.listeners[%d].authentication.secrets", i), true,
 			"mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts",
 		})
@@ -155,7 +161,7 @@ func (f *findings) deprecated() {
 	for _, p := range f.Pools {
 		for _, v := range volumes(p.Spec.Storage) {
 			if len(v.Overrides) > 0 {
-				f.warn("DeprecatedField", v1.ReasonDeprecatedFields,
+				f.warnOf(p, "DeprecatedField", v1.ReasonDeprecatedFields,
 					"In resource KafkaNodePool(%s/%s) in API version %s the overrides property at path spec.storage has been deprecated "+
 						"and should now be configured by one KafkaNodePool for each storage class.", p.Namespace, p.Name, v1.GroupVersion)
 				break

@@ -59,6 +59,8 @@ type Problem struct {
 	Code Code
 	// Reason and Message are those of the condition.
 	Reason, Message string
+	// Pool names the KafkaNodePool that a warning is about; empty if it is about none, or several.
+	Pool string
 }
 
 // Result is all that was found.
@@ -116,6 +118,11 @@ func (f *findings) invalid(code Code, format string, args ...any) {
 
 func (f *findings) warn(code Code, reason, format string, args ...any) {
 	f.Warnings = append(f.Warnings, Problem{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+// warnOf is warn for what is about one KafkaNodePool.
+func (f *findings) warnOf(pool *v1.KafkaNodePool, code Code, reason, format string, args ...any) {
+	f.Warnings = append(f.Warnings, Problem{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...), Pool: pool.Name})
 }
 
 // cluster is the part of the Kafka object that is about nodes.

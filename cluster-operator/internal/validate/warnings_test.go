@@ -33,10 +33,11 @@ func TestAdvice(t *testing.T) {
 		{name: "one ephemeral broker", changes: single(`{broker: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`),
 			code: "SingleEphemeral", reason: "KafkaStorage",
 			message: "A Kafka cluster with a single broker node and ephemeral storage will lose topic messages after any restart or rolling " +
-				"update."},
+				"update.", pool: "broker"},
 		{name: "one ephemeral controller", changes: `pools: {controller: {spec: {replicas: 1, storage: {type: ephemeral, size: null}}}}`,
 			code: "SingleEphemeral", reason: "KafkaStorage",
-			message: "A Kafka cluster with a single controller node and ephemeral storage will lose data after any restart or rolling update."},
+			message: "A Kafka cluster with a single controller node and ephemeral storage will lose data after any restart or rolling update.",
+			pool:    "controller"},
 		{name: "two controllers", changes: `pools: {controller: {spec: {replicas: 2}}}`, code: "ControllerCount",
 			reason: "KafkaKRaftControllerNodeCount",
 			message: "Running KRaft controller quorum with two nodes is not advisable as both nodes will be needed to avoid downtime. It is " +
@@ -93,17 +94,21 @@ func TestDeprecatedFields(t *testing.T) {
 			reason: "DeprecatedFields",
 			message: "In resource KafkaNodePool(ns/broker) in API version kafka.strimzi.io/v1 the overrides property at path spec.storage has " +
 				"been deprecated " +
-				"and should now be configured by one KafkaNodePool for each storage class."},
+				"and should now be configured by one KafkaNodePool for each storage class.", pool: "broker"},
 	})
 }
 
 func TestUnsupportedFields(t *testing.T) {
+	const kafka, pool = "Kafka(ns/c)", "KafkaNodePool(ns/broker)"
 	field := func(changes, resource, path, instead string) wrong {
-		return wrong{name: path, changes: changes, code: "UnsupportedField", reason: "UnsupportedField",
+		w := wrong{name: path, changes: changes, code: "UnsupportedField", reason: "UnsupportedField",
 			message: "Resource " + resource + " contains the field " + path + ", which is not supported and has no effect: " + instead}
+		if resource == pool {
+			w.pool = "broker"
+		}
+		return w
 	}
 	entity := func(template string) string { return `kafka: {spec: {entityOperator: {template: {` + template + `}}}}` }
-	const kafka, pool = "Kafka(ns/c)", "KafkaNodePool(ns/broker)"
 	expectWarnings(t, []wrong{
 		field(`kafka: {spec: {cruiseControl: {}}}`, kafka, "spec.cruiseControl", "no Cruise Control is run"),
 		field(`kafka: {spec: {kafkaExporter: {groupRegex: ".*"}}}`, kafka, "spec.kafkaExporter", "no Kafka Exporter is run"),
@@ -170,17 +175,21 @@ func TestUnknownFields(t *testing.T) {
 	problems, err := UnknownFields("Kafka", raw, &v1.Kafka{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(Equal([]Problem{
-		{"UnknownFields", "UnknownFields", "Resource Kafka(ns/c) contains object at path spec with an unknown property: broker"},
-		{"UnknownFields", "UnknownFields",
-			"Resource Kafka(ns/c) contains object at path spec.kafka with unknown properties: kafkaVersion, listener"},
-		{"UnknownFields", "UnknownFields",
-			"Resource Kafka(ns/c) contains object at path spec.kafka.listeners[0] with an unknown property: tcpPort"},
+		{Code: "UnknownFields", Reason: "UnknownFields", Message: "Resource Kafka(ns/c) contains object at path spec with an unknown property: broker"},
+		{Code: "UnknownFields", Reason: "UnknownFields",
+			Message: "Resource Kafka(ns/c) contains object at path spec.kafka with unknown properties: kafkaVersion, listener"},
+		{Code: "UnknownFields", Reason: "UnknownFields",
+			Message: "Resource Kafka(ns/c) contains object at path spec.kafka.listeners[0] with an unknown property: tcpPort"},
 	}))
 	_, err = UnknownFields("Kafka", []byte(`{"spec":7}`), &v1.Kafka{})
 	g.Expect(err).To(MatchError(ContainSubstring("Kafka: ")))
 	problems, err = UnknownFields("KafkaNodePool", []byte(`{"metadata":{"name":"a"},"spec":{"replicas":1}}`), &v1.KafkaNodePool{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(BeEmpty())
+	problems, err = UnknownFields("KafkaNodePool", []byte(`{"metadata":{"namespace":"ns","name":"a"},"spec":{"replica":1}}`), &v1.KafkaNodePool{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(problems).To(Equal([]Problem{{Code: "UnknownFields", Reason: "UnknownFields", Pool: "a",
+		Message: "Resource KafkaNodePool(ns/a) contains object at path spec with an unknown property: replica"}}))
 }
 
 // All that can be set at once: the same input gives the same result, whatever the order of maps and pools.
