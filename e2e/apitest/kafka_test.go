@@ -26,6 +26,7 @@ var clusterCRDs = map[string]struct {
 	}},
 	"kafkanodepools.kafka.strimzi.io": {short: "knp", scale: true, columns: []string{
 		"Desired replicas .spec.replicas", "Roles .status.roles", "NodeIds .status.nodeIds",
+		`Ready .status.conditions[?(@.type=="Ready")].status`,
 	}},
 }
 

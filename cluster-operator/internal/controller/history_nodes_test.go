@@ -17,6 +17,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -412,6 +413,34 @@ func (h *history) emptyAll() {
 		h.brokers.replicas[id] = 0
 		for volume := range int32(3) {
 			h.brokers.dirs[id] = append(h.brokers.dirs[id], kafka.LogDir{Path: dirOf(id, volume), Cordoned: true})
+		}
+	}
+}
+
+// judgePool checks that a pool is not called ready before all its nodes are as its StrimziPodSet lists them.
+func (h *history) judgePool(pool *v1.KafkaNodePool) {
+	h.t.Helper()
+	if pool.Status.ObservedGeneration != pool.Generation || !status.PoolReady(pool.Status) {
+		return
+	}
+	set, _ := h.k8s.server.objects[facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-" + pool.Name}].object().(*podset.StrimziPodSet)
+	if set == nil {
+		set = &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{}}
+	}
+	n := int32(len(set.Spec.Pods))
+	if s := set.Status; n != pool.Status.Replicas || s.ObservedGeneration != set.Generation || s.CurrentPods < n || s.ReadyPods < n {
+		h.failf("KafkaNodePool %s is called ready: it has %d nodes, and its StrimziPodSet of generation %d lists %d: %+v", pool.Name,
+			pool.Status.Replicas, set.Generation, n, s)
+	}
+}
+
+// poolsAreReady checks that each pool is called ready.
+func (h *history) poolsAreReady() {
+	h.t.Helper()
+	for _, key := range sortedKeys(h.k8s.server.objects) {
+		pool, ok := h.k8s.server.objects[key].object().(*v1.KafkaNodePool)
+		if ok && (pool.Status.ObservedGeneration != pool.Generation || !status.PoolReady(pool.Status)) {
+			h.failf("in the end, KafkaNodePool %s is not ready: %+v", key.Name, pool.Status)
 		}
 	}
 }

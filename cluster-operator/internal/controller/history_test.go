@@ -253,6 +253,9 @@ func (h *history) reconcile(faults bool) {
 // judge holds a write of the operator against the promises, by what is in the API server right before it.
 func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
+	if pool, ok := after.(*v1.KafkaNodePool); ok && h.judgeMore == nil {
+		h.judgePool(pool)
+	}
 	if set, ok := after.(*podset.StrimziPodSet); ok && h.judgeMore == nil {
 		h.judgeVersions(set)
 	}
@@ -511,6 +514,7 @@ func (h *history) rest() {
 	default:
 		h.failf("in the end, the Kafka is not ready: %+v", ready)
 	}
+	h.poolsAreReady()
 	if wanted := wantedMetadata(kafka); h.brokers.metadata != wanted {
 		h.failf("in the end, the metadata version is %s, not %s: %+v", h.brokers.metadata, wanted, kafka.Status.Conditions)
 	}

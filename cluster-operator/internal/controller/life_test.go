@@ -288,7 +288,9 @@ func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
 	w.Expect(set.Annotations).To(HaveKeyWithValue(podset.AnnotationHold, "reconciliation of the Kafka is paused"))
 	w.Expect(w.pods("pool")).To(Equal(before))
 	w.get(k, "my-cluster")
-	w.Expect(k.Status.Conditions).To(ConsistOf(And(HaveField("Type", "ReconciliationPaused"), HaveField("Status", "True"))))
+	paused := ConsistOf(And(HaveField("Type", "ReconciliationPaused"), HaveField("Status", "True")))
+	w.Expect(k.Status.Conditions).To(paused)
+	w.Expect(w.pool("pool").Status.Conditions).To(paused)
 
 	k.Annotations = nil
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())

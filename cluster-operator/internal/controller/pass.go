@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -353,6 +352,11 @@ func (p *pass) warnOf(pool, reason, message string) {
 	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message, Pool: pool})
 }
 
+// waits notes what a node of a pool waits for.
+func (p *pass) waits(pool, format string, args ...any) {
+	p.status.Waiting = append(p.status.Waiting, status.Wait{Pool: pool, Message: fmt.Sprintf(format, args...)})
+}
+
 // requeueAfter has the next pass follow after a while at the latest.
 func (p *pass) requeueAfter(d time.Duration) {
 	p.mu.Lock()
@@ -360,41 +364,6 @@ func (p *pass) requeueAfter(d time.Duration) {
 	if p.next == 0 || d < p.next {
 		p.next = d
 	}
-}
-
-// writePools notes the ids of nodes before the first of them is made: an id that was given is never given to another pool.
-func (p *pass) writePools(ctx context.Context) error {
-	if p.kafka.Status.ClusterID != p.input.ClusterID {
-		s := *p.kafka.Status.DeepCopy()
-		s.ClusterID = p.input.ClusterID
-		if len(s.Conditions) == 0 {
-			p.status.Kafka, p.status.Now = p.kafka, p.Now()
-			s = status.Of(status.Input{Kafka: p.kafka, ClusterID: p.input.ClusterID, Now: p.Now()})
-		}
-		if err := p.writeStatus(ctx, p.kafka, s); err != nil {
-			return err
-		}
-	}
-	for _, t := range p.input.Topology.Pools {
-		pool := p.pools[t.Name]
-		if pool == nil {
-			continue
-		}
-		var lost *status.Problem
-		if a, is := p.away[p.target(pool)]; is {
-			lost = &a.Problem
-		}
-		wanted := status.Pool(pool, t, p.kafka.Name, p.input.ClusterID, lost, p.Now())
-		if equality.Semantic.DeepEqual(pool.Status, wanted) {
-			continue
-		}
-		changed := pool.DeepCopy()
-		changed.Status = wanted
-		if err := p.Live.Status().Patch(ctx, changed, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("status of KafkaNodePool %s: %w", pool.Name, err)
-		}
-	}
-	return nil
 }
 
 // at returns the input for the objects of one Kubernetes cluster.
@@ -429,7 +398,10 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 		p.wrote(s, key, outcome)
 		if key.Kind == "StrimziPodSet" {
 			p.mu.Lock()
-			p.status.SetsChanged = true
+			if p.status.Changed == nil {
+				p.status.Changed = map[string]bool{}
+			}
+			p.status.Changed[key.Name] = true
 			p.mu.Unlock()
 		}
 	}

@@ -2,6 +2,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"errors"
@@ -89,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{}, err
 		}
 		next, err := r.sweep(ctx, req.NamespacedName)
-		return reconcile.Result{RequeueAfter: next}, err
+		return reconcile.Result{RequeueAfter: next}, errors.Join(err, r.orphanPools(ctx, req.NamespacedName))
 	}
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
@@ -110,7 +111,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	next, retry := p.conclude(err)
 	p.report(r.Now().Sub(began))
-	switch err := r.writeStatus(ctx, kafka, status.Of(p.status)); {
+	pools := p.concludePools(ctx) // before the Kafka: once it is Ready, they are
+	switch err := errors.Join(r.writeStatus(ctx, kafka, status.Of(p.status)), pools); {
 	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil // as above
 	case err != nil:
@@ -184,7 +186,8 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	}
 	p.figures.Paused = true
 	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), p.figures)
-	if err := r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now())); err != nil {
+	paused := func(pool *v1.KafkaNodePool) v1.KafkaNodePoolStatus { return status.PausedPool(pool, r.Now()) }
+	if err := errors.Join(r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now())), p.eachPool(ctx, paused)); err != nil {
 		return reconcile.Result{}, err
 	}
 	if unread != nil {
@@ -277,15 +280,15 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	p.describeClusters()
 	for _, pod := range p.pods() {
 		if why := status.WaitsFor(pod); why != "" && pod.Labels[podset.LabelKind] == podset.KindKafka {
-			p.status.Waiting = append(p.status.Waiting, fmt.Sprintf("pod %s (%s)", pod.Name, why))
+			p.waits(pod.Labels[podset.LabelPoolName], "pod %s (%s)", pod.Name, why)
 		}
 	}
 	for _, set := range p.status.Sets {
 		if why := status.SetWaitsFor(set); why != "" {
-			p.status.Waiting = append(p.status.Waiting, fmt.Sprintf("StrimziPodSet %s (%s)", set.Name, why))
+			p.waits(set.Labels[podset.LabelPoolName], "StrimziPodSet %s (%s)", set.Name, why)
 		}
 	}
-	slices.Sort(p.status.Waiting)
+	slices.SortFunc(p.status.Waiting, func(a, b status.Wait) int { return cmp.Compare(a.Message, b.Message) })
 	next = p.Interval
 	if p.next > 0 && p.next < next {
 		next = p.next

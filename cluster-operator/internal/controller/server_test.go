@@ -130,7 +130,7 @@ func newWorld(t *testing.T) *world {
 	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	w.Expect(v1.AddToScheme(scheme)).To(Succeed())
 	w.Expect(podset.AddToScheme(scheme)).To(Succeed())
-	k8s, err := client.New(server, client.Options{Scheme: scheme})
+	k8s, err := client.NewWithWatch(server, client.Options{Scheme: scheme})
 	w.Expect(err).NotTo(HaveOccurred())
 	w.k8s = k8s
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "kafka-"}}

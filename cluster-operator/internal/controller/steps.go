@@ -141,10 +141,11 @@ func (p *pass) nodes(ctx context.Context) error {
 	if err := p.applyNodes(ctx, rendered); err != nil {
 		return err
 	}
-	for _, node := range slices.Sorted(maps.Keys(p.input.Endpoints.Hold)) {
-		if !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node }) {
-			p.log.Info("Node is not started yet", "node", node, "waitsFor", p.input.Endpoints.Hold[node])
-			p.status.Waiting = append(p.status.Waiting, fmt.Sprintf("node %d (%s)", node, p.input.Endpoints.Hold[node]))
+	for _, node := range p.input.Topology.Nodes() {
+		why, held := p.input.Endpoints.Hold[node.ID]
+		if held && !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node.ID }) {
+			p.log.Info("Node is not started yet", "node", node.ID, "waitsFor", why)
+			p.waits(node.Pool, "node %d (%s)", node.ID, why)
 		}
 	}
 	return p.finishRequests(ctx)

@@ -94,8 +94,8 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 	if len(stay) == 0 {
 		return nil
 	}
-	p.warnOf(pool.Name, "KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace, pool.Name,
-		strings.Join(reasons, "; ")))
+	p.warnOf(pool.Name, "KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace,
+		pool.Name, strings.Join(reasons, "; ")))
 	p.requeueAfter(time.Minute) // nothing reports that a volume is empty now
 	if p.cordons() {
 		if p.input.Cordon.Volumes == nil {

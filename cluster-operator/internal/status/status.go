@@ -39,10 +39,10 @@ type Input struct {
 	// The rest is what the pass learned; nil and empty where it did not come so far, and then the status stays as it was.
 	Topology *topology.Topology
 	Sets     []*podset.StrimziPodSet
-	// SetsChanged reports that this pass changed a StrimziPodSet, so that what Sets say of nodes is over.
-	SetsChanged bool
-	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows, with the reasons.
-	Waiting []string
+	// Changed names the StrimziPodSets that this pass changed, so that what Sets say of their nodes is over.
+	Changed map[string]bool
+	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows.
+	Waiting []Wait
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
 	Endpoints             *model.Endpoints
@@ -56,6 +56,14 @@ type Input struct {
 
 	Version, MetadataVersion, OperatorVersion string
 	Now                                       time.Time
+}
+
+// Wait is what keeps a node from being ready.
+type Wait struct {
+	// Pool names the KafkaNodePool of the node; empty if it is not known.
+	Pool string
+	// Message names the node, its pod or its StrimziPodSet, and what that waits for.
+	Message string
 }
 
 // Conditions that a Kafka has beside Ready and Warning.
@@ -85,10 +93,7 @@ func Of(in Input) v1.KafkaStatus {
 	ready := readiness(in)
 	conditions := append([]v1.Condition{ready}, stretched(in)...)
 	s.StretchClusters = stretchClusters(in)
-	if in.Failure != nil && in.Failure.Stalled {
-		conditions = append(conditions, v1.Condition{Type: Stalled, Status: v1.ConditionTrue, Reason: in.Failure.Reason,
-			Message: in.Failure.Message})
-	}
+	conditions = append(conditions, stalled(in)...)
 	if len(in.Pending) > 0 {
 		conditions = append(conditions, v1.Condition{Type: UpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
 			Message: fmt.Sprintf(
@@ -96,9 +101,7 @@ func Of(in Input) v1.KafkaStatus {
 					"that now",
 				strings.Join(in.Pending, ", "))})
 	}
-	for _, w := range in.Warnings {
-		conditions = append(conditions, v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: w.Reason, Message: w.Message})
-	}
+	conditions = append(conditions, warnings(in.Warnings)...)
 	s.Conditions = Stamp(conditions, in.Kafka.Status.Conditions, in.Now)
 	if NodesConverged(in) {
 		s.KafkaVersion, s.KafkaMetadataVersion = in.Version, in.MetadataVersion
@@ -107,6 +110,21 @@ func Of(in Input) v1.KafkaStatus {
 		s.OperatorLastSuccessfulVersion = in.OperatorVersion
 	}
 	return s
+}
+
+// stalled is there if nothing changes until a user does something.
+func stalled(in Input) []v1.Condition {
+	if in.Failure == nil || !in.Failure.Stalled {
+		return nil
+	}
+	return []v1.Condition{{Type: Stalled, Status: v1.ConditionTrue, Reason: in.Failure.Reason, Message: in.Failure.Message}}
+}
+
+func warnings(problems []Problem) (conditions []v1.Condition) {
+	for _, w := range problems {
+		conditions = append(conditions, v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: w.Reason, Message: w.Message})
+	}
+	return conditions
 }
 
 // Converged reports whether the Kafka is as its user wants it.
@@ -118,54 +136,81 @@ func NodesConverged(in Input) bool {
 	return Converged(in)
 }
 
+func notReady(reason, message string) v1.Condition {
+	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionFalse, Reason: reason, Message: message}
+}
+
 // readiness reports whether the Kafka is as its user wants it, in every node.
 func readiness(in Input) v1.Condition {
-	no := func(reason, message string) v1.Condition {
-		return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionFalse, Reason: reason, Message: message}
-	}
 	if in.Failure != nil {
-		return no(in.Failure.Reason, in.Failure.Message)
+		return notReady(in.Failure.Reason, in.Failure.Message)
 	}
 	if in.Topology == nil {
-		return no("Creating", "Kafka cluster is being deployed")
+		return notReady("Creating", "Kafka cluster is being deployed")
 	}
 	if lost := in.Stretch.lost(); len(lost) > 0 {
-		return no(lost[0].Problem.Reason, describeLost(lost))
+		return notReady(lost[0].Problem.Reason, describeLost(lost))
 	}
-	nodes := len(in.Topology.Nodes())
-	var listed, current, ready int
-	for _, set := range in.Sets {
-		listed += len(set.Spec.Pods)
-		if set.Status.ObservedGeneration == set.Generation {
-			current += int(set.Status.CurrentPods)
-			ready += int(set.Status.ReadyPods)
+	ready := in.nodes("Kafka cluster", "")
+	if ready.Status == v1.ConditionTrue && in.TopicOperatorNotReady {
+		return notReady("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not",
+			in.Kafka.Name))
+	}
+	return ready
+}
+
+// nodes reports whether the nodes of a pool are as they should be, or all nodes if none is named. What they make up is named as a user
+// knows it.
+func (in Input) nodes(what, pool string) v1.Condition {
+	var nodes, listed, current, ready int
+	for _, p := range in.Topology.Pools {
+		if pool == "" || p.Name == pool {
+			nodes += len(p.Nodes)
 		}
 	}
-	switch {
-	case listed < nodes || ready < nodes && in.Kafka.Status.KafkaVersion == "":
-		return no("Creating", fmt.Sprintf("Kafka cluster is being deployed: %d of %d nodes are ready%s", ready, nodes, in.why()))
-	case current < nodes || in.SetsChanged:
-		return no("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s", current, nodes, ready, in.why()))
-	case ready < nodes:
-		return no("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready%s", ready, nodes, in.why()))
+	changing := pool == "" && len(in.Changed) > 0 || in.Changed[in.Topology.PodSetName(pool)]
+	for _, set := range in.Sets {
+		if pool != "" && set.Name != in.Topology.PodSetName(pool) {
+			continue
+		}
+		listed += len(set.Spec.Pods)
+		if set.Status.ObservedGeneration != set.Generation {
+			changing = true
+			continue
+		}
+		current += int(set.Status.CurrentPods)
+		ready += int(set.Status.ReadyPods)
 	}
-	if in.TopicOperatorNotReady {
-		return no("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not",
-			in.Kafka.Name))
+	if listed > nodes { // some are to leave, and are counted
+		changing, current, ready = true, min(current, nodes), min(ready, nodes)
+	}
+	switch why := in.why(pool); {
+	case listed < nodes || ready < nodes && in.Kafka.Status.KafkaVersion == "":
+		return notReady("Creating", fmt.Sprintf("%s is being deployed: %d of %d nodes are ready%s", what, ready, nodes, why))
+	case current < nodes || changing:
+		return notReady("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s", current, nodes, ready, why))
+	case ready < nodes:
+		return notReady("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready%s", ready, nodes, why))
 	}
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
 }
 
-// why says what the first pods wait for that are not ready.
-func (in Input) why() string {
+// why says what the first pods of a pool wait for that are not ready, or of all pools if none is named.
+func (in Input) why(pool string) string {
 	const most = 3
-	switch {
-	case len(in.Waiting) == 0:
-		return ""
-	case len(in.Waiting) > most:
-		return fmt.Sprintf(". Waiting: %s, and %d others", strings.Join(in.Waiting[:most], ", "), len(in.Waiting)-most)
+	var all []string
+	for _, w := range in.Waiting {
+		if pool == "" || w.Pool == pool {
+			all = append(all, w.Message)
+		}
 	}
-	return ". Waiting: " + strings.Join(in.Waiting, ", ")
+	switch {
+	case len(all) == 0:
+		return ""
+	case len(all) > most:
+		return fmt.Sprintf(". Waiting: %s, and %d others", strings.Join(all[:most], ", "), len(all)-most)
+	}
+	return ". Waiting: " + strings.Join(all, ", ")
 }
 
 // WaitsFor returns why Kubernetes does not get a pod to run, "" if it does or does not say so.
@@ -243,42 +288,10 @@ func Stamp(conditions, before []v1.Condition, now time.Time) []v1.Condition {
 // Paused returns the status of a Kafka whose reconciliation is paused.
 func Paused(kafka *v1.Kafka, now time.Time) v1.KafkaStatus {
 	s := *kafka.Status.DeepCopy()
-	s.Conditions = Stamp([]v1.Condition{{Type: v1.ConditionReconciliationPaused, Status: v1.ConditionTrue}}, kafka.Status.Conditions, now)
+	s.Conditions = paused(kafka.Status.Conditions, now)
 	return s
 }
 
-// Pool returns the status of a KafkaNodePool. Lost is what is wrong with the Kubernetes cluster that its nodes are in; nil if nothing is.
-func Pool(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string, lost *Problem, now time.Time) v1.KafkaNodePoolStatus {
-	s := *pool.Status.DeepCopy()
-	s.Conditions = nil
-	if lost != nil {
-		s.Conditions = Stamp([]v1.Condition{{Type: v1.ConditionReady, Status: v1.ConditionFalse, Reason: lost.Reason, Message: lost.Message}},
-			pool.Status.Conditions, now)
-	}
-	s.ObservedGeneration, s.ClusterID = pool.Generation, clusterID
-	s.NodeIDs, s.Roles = nil, rolesOf(p, pool.Spec.Roles)
-	for _, n := range p.Nodes {
-		s.NodeIDs = append(s.NodeIDs, n.ID)
-	}
-	s.Replicas = int32(len(p.Nodes)) // node ids have 31 bits
-	s.LabelSelector = fmt.Sprintf("%s=%s,%s=%s,%s=%s,%s=%s", v1.LabelCluster, cluster, podset.LabelKind, podset.KindKafka,
-		podset.LabelName, cluster+"-kafka", podset.LabelPoolName, p.Name)
-	return s
-}
-
-// rolesOf returns the roles that nodes of a pool have, in the order of those that are wanted: a change of roles may be blocked.
-func rolesOf(p topology.Pool, wanted []v1.ProcessRole) []v1.ProcessRole {
-	if len(p.Nodes) == 0 {
-		return wanted
-	}
-	var roles []v1.ProcessRole
-	for _, role := range slices.Concat(wanted, []v1.ProcessRole{v1.RoleController, v1.RoleBroker}) {
-		has := slices.ContainsFunc(p.Nodes, func(n topology.Node) bool {
-			return role == v1.RoleController && n.Roles.Controller || role == v1.RoleBroker && n.Roles.Broker
-		})
-		if has && !slices.Contains(roles, role) {
-			roles = append(roles, role)
-		}
-	}
-	return roles
+func paused(before []v1.Condition, now time.Time) []v1.Condition {
+	return Stamp([]v1.Condition{{Type: v1.ConditionReconciliationPaused, Status: v1.ConditionTrue}}, before, now)
 }

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +25,11 @@ func TestReadySaysWhatNodesWaitFor(t *testing.T) {
 	} {
 		kafka := &v1.Kafka{}
 		kafka.Status.KafkaVersion = "4.3.1"
-		s := Of(Input{Kafka: kafka, Topology: two, Sets: []*podset.StrimziPodSet{set}, Waiting: waiting, Now: time.Unix(0, 0)})
+		in := Input{Kafka: kafka, Topology: two, Sets: []*podset.StrimziPodSet{set}, Now: time.Unix(0, 0)}
+		for _, message := range waiting {
+			in.Waiting = append(in.Waiting, Wait{Message: message})
+		}
+		s := Of(in)
 		NewWithT(t).Expect(s.Conditions[0]).To(And(HaveField("Reason", "NodesNotReady"), HaveField("Message", want)))
 	}
 }
@@ -53,26 +56,6 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	} {
 		if got := WaitsFor(&corev1.Pod{Status: c.status}); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestAPoolHasTheRolesOfItsNodes(t *testing.T) {
-	type roles = []v1.ProcessRole
-	const controller, broker = v1.RoleController, v1.RoleBroker
-	combined, single := topology.Roles{Controller: true, Broker: true}, topology.Roles{Broker: true}
-	for name, c := range map[string]struct {
-		nodes        []topology.Node
-		wanted, want roles
-	}{
-		"none yet":            {nil, roles{broker}, roles{broker}},
-		"as wanted":           {[]topology.Node{{Roles: combined}}, roles{broker, controller}, roles{broker, controller}},
-		"a role is kept":      {[]topology.Node{{Roles: combined}}, roles{controller}, roles{controller, broker}},
-		"a role is not there": {[]topology.Node{{Roles: single}}, roles{controller, broker}, roles{broker}},
-	} {
-		pool := &v1.KafkaNodePool{Spec: &v1.KafkaNodePoolSpec{Roles: c.wanted}}
-		if got := Pool(pool, topology.Pool{Nodes: c.nodes}, "c", "id", nil, time.Time{}).Roles; !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

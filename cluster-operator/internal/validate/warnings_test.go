@@ -175,7 +175,8 @@ func TestUnknownFields(t *testing.T) {
 	problems, err := UnknownFields("Kafka", raw, &v1.Kafka{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(Equal([]Problem{
-		{Code: "UnknownFields", Reason: "UnknownFields", Message: "Resource Kafka(ns/c) contains object at path spec with an unknown property: broker"},
+		{Code: "UnknownFields", Reason: "UnknownFields",
+			Message: "Resource Kafka(ns/c) contains object at path spec with an unknown property: broker"},
 		{Code: "UnknownFields", Reason: "UnknownFields",
 			Message: "Resource Kafka(ns/c) contains object at path spec.kafka with unknown properties: kafkaVersion, listener"},
 		{Code: "UnknownFields", Reason: "UnknownFields",
@@ -186,7 +187,8 @@ func TestUnknownFields(t *testing.T) {
 	problems, err = UnknownFields("KafkaNodePool", []byte(`{"metadata":{"name":"a"},"spec":{"replicas":1}}`), &v1.KafkaNodePool{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(BeEmpty())
-	problems, err = UnknownFields("KafkaNodePool", []byte(`{"metadata":{"namespace":"ns","name":"a"},"spec":{"replica":1}}`), &v1.KafkaNodePool{})
+	raw = []byte(`{"metadata":{"namespace":"ns","name":"a"},"spec":{"replica":1}}`)
+	problems, err = UnknownFields("KafkaNodePool", raw, &v1.KafkaNodePool{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(Equal([]Problem{{Code: "UnknownFields", Reason: "UnknownFields", Pool: "a",
 		Message: "Resource KafkaNodePool(ns/a) contains object at path spec with an unknown property: replica"}}))

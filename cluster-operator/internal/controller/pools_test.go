@@ -1,0 +1,224 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+)
+
+func (w *world) pool(name string) *v1.KafkaNodePool {
+	w.t.Helper()
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, name)
+	return pool
+}
+
+// change has a user change a pool.
+func (w *world) change(name string, how func(*v1.KafkaNodePool)) {
+	w.t.Helper()
+	pool := w.pool(name)
+	how(pool)
+	w.Expect(w.k8s.Update(w.t.Context(), pool)).To(Succeed())
+}
+
+// seen is what kstatus, and the tools that use it, make of a status: InProgress, Failed or Current.
+func seen(generation, observed int64, conditions []v1.Condition) string {
+	is := func(kind, state string) bool {
+		return slices.ContainsFunc(conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == state })
+	}
+	switch {
+	case observed != 0 && observed != generation:
+		return "InProgress"
+	case is(status.Stalled, v1.ConditionTrue):
+		return "Failed"
+	case is(v1.ConditionReady, v1.ConditionFalse):
+		return "InProgress"
+	}
+	return "Current"
+}
+
+// pools are what kstatus makes of the pools a and b, and the reasons of their conditions.
+func (w *world) pools() (all []string) {
+	w.t.Helper()
+	for _, name := range []string{"a", "b"} {
+		pool := w.pool(name)
+		text := name + " " + seen(pool.Generation, pool.Status.ObservedGeneration, pool.Status.Conditions)
+		for _, c := range pool.Status.Conditions {
+			if c.Reason != "" {
+				text += " " + c.Reason
+			}
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func TestToolsThatWaitSeeHowAPoolIs(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(seen(k.Generation, k.Status.ObservedGeneration, k.Status.Conditions)).To(Equal("InProgress"), "nobody has looked at it")
+	w.Expect(w.pools()).To(Equal([]string{"a InProgress", "b InProgress"}), "nobody has looked at them")
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a InProgress Creating", "b InProgress Creating"}))
+	w.kubelet("a")
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b InProgress Creating"}))
+	w.kubelet("b")
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b Current"}))
+	w.Expect(w.ready().Status).To(Equal("True"))
+
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b InProgress"}), "nobody has seen the change")
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b InProgress Creating"}))
+	w.kubelet("b")
+	w.kubelet("a") // it knows the new broker's certificate
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b Current"}))
+
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b InProgress Updating"}))
+	w.kubelet("b")
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b Current"}))
+
+	nothing := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0")}
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Resources = &corev1.ResourceRequirements{Limits: nothing} })
+	w.reconcile()
+	const invalid = "InvalidResourceException"
+	w.Expect(w.pools()).To(Equal([]string{"a Failed " + invalid + " " + invalid, "b Failed " + invalid + " " + invalid}))
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Resources = nil })
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a Current", "b Current"}))
+	before := w.versions()
+	w.reconcile()
+	w.Expect(w.versions()).To(Equal(before))
+
+	w.get(k, "my-cluster")
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.pools()).To(Equal([]string{"a InProgress KafkaNotFound", "b InProgress KafkaNotFound"}))
+	before = w.versions()
+	w.reconcile()
+	w.Expect(w.versions()).To(Equal(before))
+}
+
+func TestAPoolOfAKafkaThatOthersLookAfterIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
+	w.reconcile()
+	before := w.versions()
+	selects := interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
+		key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		if _, is := o.(*v1.Kafka); is {
+			key.Name += "-not-selected"
+		}
+		return c.Get(ctx, key, o, opts...)
+	}})
+	w.r.Cache = selects
+	w.reconcile()
+	w.Expect(w.versions()).To(Equal(before))
+}
+
+func TestAWarningAboutAPoolIsShownByIt(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
+	w.reconcile()
+	w.change("b", func(p *v1.KafkaNodePool) {
+		p.Annotations = map[string]string{v1.AnnotationNextNodeIDs: "ten"}
+		p.Spec.Replicas = 2
+		p.Spec.Storage = v1.Storage{Type: v1.StorageEphemeral}
+		p.Spec.Template = &v1.KafkaNodePoolTemplate{PerPodRoute: &v1.ResourceTemplate{}}
+	})
+	w.change("a", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
+	w.reconcile()
+	reasons := func(conditions []v1.Condition) (all []string) {
+		for _, c := range conditions {
+			if c.Type == v1.ConditionWarning {
+				all = append(all, c.Reason)
+			}
+		}
+		return all
+	}
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	a, b := w.pool("a").Status.Conditions, w.pool("b").Status.Conditions
+	w.Expect(reasons(a)).To(Equal([]string{"ScaleDownPreventionCheck"}))
+	w.Expect(reasons(b)).To(Equal([]string{"KafkaStorage", "InvalidAnnotation", v1.ReasonUnsupportedField}))
+	for _, shown := range slices.Concat(a, b) {
+		if shown.Type == v1.ConditionWarning {
+			w.Expect(k.Status.Conditions).To(ContainElement(HaveField("Message", shown.Message)))
+		}
+	}
+
+	w.change("b", func(p *v1.KafkaNodePool) {
+		p.Annotations, p.Spec.Template, p.Spec.Storage = nil, nil, nodePool("b", 1).Spec.Storage
+	})
+	w.reconcile()
+	w.Expect(reasons(w.pool("b").Status.Conditions)).To(BeEmpty())
+	w.Expect(reasons(w.pool("a").Status.Conditions)).NotTo(BeEmpty())
+}
+
+// writes has what happens to statuses of pools counted, and refused if it is to be.
+func (w *world) writes(refuse func(*v1.KafkaNodePool) error) (count func() int) {
+	n := 0
+	w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client,
+		sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		if pool, is := o.(*v1.KafkaNodePool); is {
+			n++
+			if err := refuse(pool); err != nil {
+				return err
+			}
+		}
+		return c.SubResource(sub).Patch(ctx, o, patch, opts...)
+	}})
+	return func() int { return n }
+}
+
+func TestANewPoolIsWrittenOnceUntilItIsReady(t *testing.T) {
+	w := newWorld(t)
+	count := w.writes(func(*v1.KafkaNodePool) error { return nil })
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.reconcile()
+	w.Expect(count()).To(Equal(1))
+	w.kubelet("a")
+	w.reconcile()
+	w.reconcile()
+	w.Expect(count()).To(Equal(2))
+}
+
+// Somebody's policy may refuse what the operator writes to one pool. The Kafka shows its own status all the same, and so do other pools.
+func TestAPoolThatRefusesItsStatusHoldsUpNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
+	w.reconcile()
+	w.kubelet("a")
+	w.kubelet("b")
+	w.writes(func(pool *v1.KafkaNodePool) error {
+		if pool.Name == "a" {
+			return errors.New("the policy forbids it")
+		}
+		return nil
+	})
+	_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).To(MatchError(ContainSubstring("status of KafkaNodePool a: the policy forbids it")))
+	w.Expect(w.ready().Status).To(Equal("True"))
+	w.Expect(w.pools()).To(Equal([]string{"a InProgress Creating", "b Current"}))
+}
