@@ -2,12 +2,9 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,11 +20,7 @@ import (
 
 // certificates decides about CAs and certificates and writes their Secrets, in the order that keeps nodes trusting each other.
 func (p *pass) certificates(ctx context.Context) error {
-	in, err := p.pkiInput(ctx)
-	if err != nil {
-		return err
-	}
-	plan, err := pki.Plan(in)
+	plan, err := pki.Plan(p.pkiInput(ctx))
 	if err != nil {
 		var e *pki.Error
 		if errors.As(err, &e) {
@@ -55,6 +48,9 @@ func (p *pass) certificates(ctx context.Context) error {
 	// Before that, they are those of the Secrets that were there: what keeps a pass from coming here must not hide that they expire.
 	p.figures.ClusterCA, p.figures.ClientsCA = plan.ClusterCA.NotAfter, plan.ClientsCA.NotAfter
 	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
+	if err := p.serve(plan.Listeners); err != nil {
+		return err
+	}
 	if wait := plan.Next.Sub(p.Now()); wait > 0 {
 		p.requeueAfter(wait)
 	}
@@ -99,24 +95,16 @@ func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 	return nil
 }
 
-func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
+func (p *pass) pkiInput(ctx context.Context) pki.Input {
 	s := p.kafka.Spec
 	in := pki.Input{
 		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: new(model.Owner(p.kafka)), Labels: model.SecretLabels(p.input),
 		ClusterCA: caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
 		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(),
-		Rand: p.Rand, NewKey: p.NewKey,
-	}
-	custom, err := p.listenerCertificates(ctx)
-	if err != nil {
-		return in, err
+		Rand: p.Rand, NewKey: p.NewKey, Listeners: p.custom,
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		node := pki.Node{PodName: p.input.Topology.PodName(n), SANs: model.SANs(p.input, n)}
-		if n.Roles.Broker {
-			node.Extra = custom
-		}
-		in.Nodes = append(in.Nodes, node)
+		in.Nodes = append(in.Nodes, pki.Node{PodName: p.input.Topology.PodName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker})
 	}
 	for _, pod := range p.nodePods() {
 		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})
@@ -132,7 +120,7 @@ func (p *pass) pkiInput(ctx context.Context) (pki.Input, error) {
 	for _, name := range names {
 		in.Secrets[name] = p.secret(ctx, name)
 	}
-	return in, nil
+	return in
 }
 
 // secret is what is known about a Secret. One that the cache does not hold may lack the Kafka's label: the API server is asked.
@@ -149,49 +137,6 @@ func (p *pass) secret(ctx context.Context, name string) pki.Fact {
 	default:
 		return pki.Unread(err)
 	}
-}
-
-// listenerCertificates reads the certificates that users give listeners.
-func (p *pass) listenerCertificates(ctx context.Context) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	p.status.Certificates = map[string]string{}
-	var wrong []string
-	for _, l := range p.kafka.Spec.Kafka.Listeners {
-		if l.Configuration == nil || l.Configuration.BrokerCertChainAndKey == nil {
-			continue
-		}
-		ref := l.Configuration.BrokerCertChainAndKey
-		s := &corev1.Secret{}
-		err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: ref.SecretName}, s)
-		certificate, key := model.ListenerFiles(l)
-		switch {
-		case apierrors.IsNotFound(err):
-			wrong = append(wrong, fmt.Sprintf("Secret %s with custom TLS certificate does not exist.", ref.SecretName))
-		case err != nil:
-			return nil, fmt.Errorf("get Secret %s: %w", ref.SecretName, err)
-		case len(s.Data[ref.Certificate]) == 0:
-			wrong = append(wrong, fmt.Sprintf("Secret %s does not contain certificate under the key %s.", ref.SecretName, ref.Certificate))
-		case len(s.Data[ref.Key]) == 0:
-			wrong = append(wrong, fmt.Sprintf("Secret %s does not contain custom certificate private key under the key %s.",
-				ref.SecretName, ref.Key))
-		default:
-			files[certificate], files[key] = s.Data[ref.Certificate], s.Data[ref.Key]
-			sum := sha256.Sum256(s.Data[ref.Certificate])
-			p.listenerHash(l.Name, hex.EncodeToString(sum[:4]))
-			p.status.Certificates[l.Name] = string(s.Data[ref.Certificate])
-		}
-	}
-	if len(wrong) > 0 {
-		return nil, stalled("InvalidResourceException", "Failed to process Secrets with custom certificates: [%s]", strings.Join(wrong, ", "))
-	}
-	return files, nil
-}
-
-func (p *pass) listenerHash(listener, hash string) {
-	if p.input.Certificates.ListenerHash == nil {
-		p.input.Certificates.ListenerHash = map[string]string{}
-	}
-	p.input.Certificates.ListenerHash[listener] = hash
 }
 
 func caConfig(ca *v1.CertificateAuthority) pki.CAConfig {

@@ -159,7 +159,7 @@ func (h *history) alterStorage(pool *v1.KafkaNodePool) string {
 func (h *history) editNodes() string {
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	switch h.rand.Intn(10) {
+	switch h.rand.Intn(11) {
 	case 0, 1, 2, 3:
 		name := []string{"a", "b", "c", "controllers"}[h.rand.Intn(4)]
 		pool := &v1.KafkaNodePool{}
@@ -178,6 +178,8 @@ func (h *history) editNodes() string {
 		return h.replaceKey()
 	case 9:
 		return h.podDies()
+	case 10:
+		return h.alterOwn(kafka)
 	}
 	return "nothing"
 }

@@ -259,6 +259,7 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	if set, ok := after.(*podset.StrimziPodSet); ok && h.judgeMore == nil {
 		h.judgeVersions(set)
 	}
+	h.judgePairs(s, key, after)
 	if before == nil {
 		if h.judgeMore != nil {
 			h.judgeMore(s, key, nil, after)
@@ -455,8 +456,9 @@ func (h *history) accident() string {
 func (h *history) play(steps int) {
 	defer h.report()
 	ctx := h.t.Context()
-	k := newKafka()
+	k := kafkaWithOwn()
 	k.Namespace = historyNamespace
+	h.restoreOwn()
 	controllers := h.pool("controllers", 3, v1.RoleController)
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "theirs",
 		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
@@ -535,8 +537,9 @@ func (h *history) settle() {
 	h.emptyAll()
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	kafka.Annotations = nil
+	kafka.Annotations, kafka.Spec.MaintenanceTimeWindows = nil, nil
 	h.must(h.k8s.Update(h.t.Context(), kafka))
+	h.restoreOwn()
 	h.rest()
 	before := h.all()
 	fresh := newHistory(h.t, h.seed)

@@ -23,6 +23,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -50,6 +51,9 @@ type pass struct {
 	planned bool
 	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
 	hold map[int32]string
+	// custom are the listeners with certificates of their users', and refused is what of these nodes do not get: they keep what they had.
+	custom  []pki.Listener
+	refused []error
 	// secrets are those of the PKI in the home cluster, by their names.
 	secrets map[string]*corev1.Secret
 
@@ -82,6 +86,7 @@ func (p *pass) run(ctx context.Context) error {
 		{"remove what is not wanted", p.prune},
 		{"release other Kubernetes clusters", p.release},
 		{"brokers", p.brokers},
+		{"certificates of listeners", p.reportRefused},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -129,7 +134,7 @@ func (p *pass) readSites(ctx context.Context) (err error) {
 	if err := p.readSite(ctx, home); err != nil {
 		return err
 	}
-	p.figures = figuresOf(home.facts, name.Name)
+	p.figures = figuresOf(home.facts, p.kafka)
 	return p.readRemotes(ctx)
 }
 

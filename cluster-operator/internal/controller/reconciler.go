@@ -160,9 +160,11 @@ func wasReady(kafka *v1.Kafka) bool {
 }
 
 // figuresOf returns what the objects of a Kafka tell by themselves, whatever becomes of its pass.
-func figuresOf(f facts.Cluster, name string) metrics.Kafka {
+func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
+	name := kafka.Name
 	figures := metrics.Kafka{
-		ClusterCA: pki.Expiry(f.Secret(pki.ClusterCACertSecret(name))), ClientsCA: pki.Expiry(f.Secret(pki.ClientsCACertSecret(name))),
+		ClusterCA: pki.CAExpiry(f.Secret(pki.ClusterCACertSecret(name))), ClientsCA: pki.CAExpiry(f.Secret(pki.ClientsCACertSecret(name))),
+		Listeners: listenerExpiries(f, kafka),
 	}
 	for _, set := range f.PodSets() {
 		figures.Nodes += len(set.Spec.Pods)

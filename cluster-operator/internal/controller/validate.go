@@ -22,12 +22,13 @@ func (p *pass) validate(ctx context.Context) error {
 		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)),
 		Version:  p.input.Version,
 		Clusters: p.Stretching.clusters(), Placed: p.placed(), Running: p.running(ctx), ConfigMaps: map[string]map[string]string{},
-		Secrets: map[string][]string{}, Exporter: p.Settings.ExporterImage != "",
+		Secrets: map[string]map[string][]byte{}, Held: p.held(), Now: p.Now(), Exporter: p.Settings.ExporterImage != "",
 	}
 	for _, n := range p.input.Topology.Brokers() {
 		in.Brokers = append(in.Brokers, n.ID)
 	}
-	if err := p.readReferences(ctx, &in); err != nil {
+	unread, err := p.readReferences(ctx, &in)
+	if err != nil {
 		return err
 	}
 	if err := p.reportUnknownFields(ctx); err != nil {
@@ -37,8 +38,14 @@ func (p *pass) validate(ctx context.Context) error {
 	for _, w := range result.Warnings {
 		p.warnOf(w.Pool, w.Reason, w.Message)
 	}
-	if failure, failed := result.Failure(); failed {
-		return &Failure{Problem: status.Problem{Reason: failure.Reason, Message: failure.Message, Stalled: true}}
+	if failure, failed := validate.Joined(result.Errors); failed {
+		return refusedBy(failure)
+	}
+	if err := p.listeners(in.Secrets, unread); err != nil {
+		return err
+	}
+	if refused, are := validate.Joined(result.Refused); are {
+		p.refused = append(p.refused, refusedBy(refused))
 	}
 	p.input.Logging = referred(in.ConfigMaps, loggingReference(p.kafka))
 	p.input.Metrics = referred(in.ConfigMaps, metricsReference(p.kafka))
@@ -98,14 +105,20 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 	return r
 }
 
-// readReferences reads what the Kafka object refers to. What does not exist is nil; what can't be read ends the pass.
-func (p *pass) readReferences(ctx context.Context, in *validate.Input) error {
+func refusedBy(problem validate.Problem) *Failure {
+	return &Failure{Problem: status.Problem{Reason: problem.Reason, Message: problem.Message, Stalled: true}}
+}
+
+// readReferences reads what the Kafka object refers to. What does not exist is nil. A ConfigMap that can't be read ends the pass; Secrets
+// that can't are returned, by name.
+func (p *pass) readReferences(ctx context.Context, in *validate.Input) (unread map[string]error, err error) {
 	configMaps, secrets := validate.References(p.kafka)
+	unread = map[string]error{}
 	for _, name := range configMaps {
 		config := &corev1.ConfigMap{}
 		err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, config)
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("get ConfigMap %s: %w", name, err)
+			return nil, fmt.Errorf("get ConfigMap %s: %w", name, err)
 		}
 		in.ConfigMaps[name] = nil
 		if err == nil {
@@ -116,15 +129,17 @@ func (p *pass) readReferences(ctx context.Context, in *validate.Input) error {
 	for _, name := range secrets {
 		secret := &corev1.Secret{}
 		err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, secret)
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("get Secret %s: %w", name, err)
-		}
-		in.Secrets[name] = nil
-		if err == nil {
-			in.Secrets[name] = append([]string{}, slices.Sorted(maps.Keys(secret.Data))...)
+		switch {
+		case apierrors.IsNotFound(err):
+			in.Secrets[name] = nil
+		case err != nil:
+			unread[name] = fmt.Errorf("get Secret %s: %w", name, err)
+		default:
+			in.Secrets[name] = map[string][]byte{}
+			maps.Copy(in.Secrets[name], secret.Data)
 		}
 	}
-	return nil
+	return unread, nil
 }
 
 func loggingReference(kafka *v1.Kafka) *v1.ExternalConfigurationReference {

@@ -25,6 +25,8 @@ type Kafka struct {
 	Pending int
 	// ClusterCA and ClientsCA are when their certificates expire; zero if that is not known.
 	ClusterCA, ClientsCA time.Time
+	// Listeners is when the certificates of their users' expire that nodes hold for listeners, by the listeners' names.
+	Listeners map[string]time.Time
 }
 
 // Metrics holds every figure.
@@ -149,9 +151,13 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)
 		gauge(notReady, float64(k.NotReady), name.Namespace, name.Name)
 		gauge(pending, float64(k.Pending), name.Namespace, name.Name)
-		for ca, expires := range map[string]time.Time{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA} {
+		expiries := map[string]time.Time{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA}
+		for listener, expires := range k.Listeners {
+			expiries["listener-"+listener] = expires
+		}
+		for of, expires := range expiries {
 			if !expires.IsZero() {
-				gauge(expiration, float64(expires.UnixMilli()), kind, name.Namespace, name.Name, ca, m.selector, name.Namespace)
+				gauge(expiration, float64(expires.UnixMilli()), kind, name.Namespace, name.Name, of, m.selector, name.Namespace)
 			}
 		}
 	}

@@ -16,7 +16,8 @@ func TestFigures(t *testing.T) {
 	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
 	m.Reconciled(Pass{Namespace: "ns", Took: time.Second, Periodical: true, Succeeded: true})
 	m.Reconciled(Pass{Namespace: "ns", Took: 2 * time.Second})
-	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: time.UnixMilli(1000)})
+	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: time.UnixMilli(1000),
+		Listeners: map[string]time.Time{"tls": time.UnixMilli(2000), "new": {}}})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
 	want := `
 # HELP kafka_operators_kafka_ready Whether the Kafka is ready
@@ -29,6 +30,7 @@ kafka_operators_kafka_nodes_not_ready{name="two",namespace="ns"} 2
 # HELP strimzi_certificate_expiration_timestamp_ms Time in milliseconds when the certificate expires
 # TYPE strimzi_certificate_expiration_timestamp_ms gauge
 strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} 1000
+strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 2000
 # HELP strimzi_reconciliations_failed_total Number of reconciliations done by the operator for individual resources which failed
 # TYPE strimzi_reconciliations_failed_total counter
 strimzi_reconciliations_failed_total{kind="Kafka",namespace="ns",selector="a=b"} 1

@@ -155,12 +155,16 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// Expiry returns when the certificate of a CA expires, from the Secret of ClusterCACertSecret or ClientsCACertSecret; zero if nobody knows.
-func Expiry(ca *corev1.Secret) time.Time {
-	if ca == nil {
+// CAExpiry returns when the certificate of a CA expires, from the Secret of ClusterCACertSecret or ClientsCACertSecret; zero if nobody
+// knows.
+func CAExpiry(ca *corev1.Secret) time.Time { return expiry(ca, entryCert) }
+
+// expiry returns when the certificate in an entry of a Secret expires; zero if nobody knows.
+func expiry(secret *corev1.Secret, entry string) time.Time {
+	if secret == nil {
 		return time.Time{}
 	}
-	certs, err := parseCerts(ca.Data["ca.crt"])
+	certs, err := parseCerts(secret.Data[entry])
 	if err != nil {
 		return time.Time{}
 	}

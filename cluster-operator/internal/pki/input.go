@@ -55,8 +55,8 @@ type Node struct {
 	PodName string
 	// SANs are the DNS names and IP addresses that the certificate is for. Their order does not matter.
 	SANs []string
-	// Extra are further entries of the node's Secret, such as the certificates of listeners that users supply.
-	Extra map[string][]byte
+	// Listeners reports whether the node serves Input.Listeners.
+	Listeners bool
 }
 
 // Pod is a pod of a node, as it exists or as a StrimziPodSet declares it: one of each where both exist.
@@ -82,6 +82,9 @@ type Input struct {
 	PKCS12 bool
 	// TopicOperator asks for the certificate of a topic operator.
 	TopicOperator bool
+
+	// Listeners are those with certificates of their users'.
+	Listeners []Listener
 
 	// Secrets are facts by name. One that is not in the map is Unknown.
 	Secrets map[string]Fact

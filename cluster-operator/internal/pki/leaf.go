@@ -20,7 +20,8 @@ type leaf struct {
 	entry      string // of the certificate, without .crt
 	commonName string
 	sans       []string
-	extra      map[string][]byte
+	listeners  bool              // whether the node serves those with certificates of their users'
+	extra      map[string][]byte // further entries of the Secret
 	component  component
 	pod        string // whose node it is; empty for those of operators
 
@@ -60,7 +61,7 @@ func readLeaves(in *Input) ([]*leaf, error) {
 	}
 	for _, node := range in.Nodes {
 		leaves = append(leaves, &leaf{
-			secretName: node.PodName, entry: node.PodName, commonName: in.Cluster + "-kafka", sans: normalSANs(node.SANs), extra: node.Extra,
+			secretName: node.PodName, entry: node.PodName, commonName: in.Cluster + "-kafka", sans: normalSANs(node.SANs), listeners: node.Listeners,
 			component: component{name: in.Cluster + "-kafka", kind: "kafka"}, pod: node.PodName,
 		})
 	}

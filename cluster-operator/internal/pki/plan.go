@@ -52,6 +52,7 @@ func Plan(in Input) (Result, error) {
 	if phase == Distributing {
 		i.distribute(&r, cluster, former, w.leaves)
 	}
+	r.serve(&in, w, windows)
 	if err := r.putLeaves(&in, i, w, cluster, clients); err != nil {
 		return Result{}, err
 	}
@@ -194,24 +195,31 @@ func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *auth
 	return nil
 }
 
+// lookAt has somebody look again at t at the latest.
+func (r *Result) lookAt(t time.Time) {
+	if r.Next.IsZero() || t.Before(r.Next) {
+		r.Next = t
+	}
+}
+
+// waitFor has somebody look again when a window opens, or stops to count for what expires then.
+func (r *Result) waitFor(windows schedule, now, notAfter time.Time) {
+	if next, ok := windows.next(now.Add(time.Second)); ok {
+		r.lookAt(next)
+	}
+	if last := notAfter.Add(-lastChance); last.After(now) && !windows.always {
+		r.lookAt(last)
+	}
+}
+
 // schedule finds when something is due next.
 func (r *Result) schedule(in *Input, windows schedule, w *world, cluster, clients *authority) {
-	consider := func(t time.Time) {
-		if r.Next.IsZero() || t.Before(r.Next) {
-			r.Next = t
-		}
-	}
 	due := func(at, notAfter time.Time) {
 		if at.After(in.Now) {
-			consider(at)
+			r.lookAt(at)
 			return
 		}
-		if next, ok := windows.next(in.Now.Add(time.Second)); ok {
-			consider(next)
-		}
-		if last := notAfter.Add(-lastChance); last.After(in.Now) && !windows.always {
-			consider(last)
-		}
+		r.waitFor(windows, in.Now, notAfter)
 	}
 	for _, a := range []*authority{cluster, clients} {
 		switch {

@@ -49,7 +49,9 @@ func TestNewCluster(t *testing.T) {
 	s.in.NewKey = nil // the real ones
 	s.in.PKCS12 = true
 	s.in.Labels = map[string]string{"app.kubernetes.io/instance": "c", "strimzi.io/kind": "not mine"}
-	s.in.Nodes[0].Extra = map[string][]byte{"external-9094.crt": []byte("x")}
+	s.in.Nodes[0].Listeners = true
+	s.in.Listeners = []Listener{{Name: "external", CertEntry: "external-9094.crt", KeyEntry: "external-9094.key",
+		Wanted: &Pair{[]byte("x"), []byte("y")}}}
 	r, err := Plan(s.read())
 	g.Expect(err).NotTo(HaveOccurred())
 

@@ -108,6 +108,10 @@ type Result struct {
 	// PodAnnotations are the annotations that each node's pod must carry, by the pod's name. A pod that carries others must be restarted.
 	PodAnnotations map[string]map[string]string
 
+	// Listeners is what nodes serve on listeners with certificates of their users', by the listeners' names. One is missing for which there
+	// is nothing.
+	Listeners map[string]Pair
+
 	ClusterCA, ClientsCA CAState
 	Decisions            []Decision
 	Problems             []Problem
@@ -127,7 +131,7 @@ const (
 	ReasonForeign = "SecretNotOurs"
 	// ReasonSuppliedCA: a CA that the user supplies is missing or invalid. Source: Strimzi, whose messages are kept.
 	ReasonSuppliedCA = "InvalidResourceException"
-	// ReasonCAExpiring: a CA expires soon, and nothing renews it.
+	// ReasonCAExpiring: a CA, or a listener's certificate of its user's, expires soon, and nothing renews it.
 	ReasonCAExpiring = "CertificateExpiring"
 	// ReasonPostponed: something waits for a maintenance window.
 	ReasonPostponed = "MaintenancePostponed"

@@ -135,11 +135,11 @@ func TestNothingIsToBeSaidOfAGoodCluster(t *testing.T) {
 	g.Expect(Validate(in)).To(Equal(Result{}))
 }
 
-func TestFailure(t *testing.T) {
+func TestJoined(t *testing.T) {
 	g := NewWithT(t)
-	_, failed := Result{Warnings: []Problem{{Message: "w"}}}.Failure()
+	_, failed := Joined(nil)
 	g.Expect(failed).To(BeFalse())
-	all, failed := Result{Errors: []Problem{{Code: "A", Reason: "R", Message: "one"}, {Code: "B", Reason: "S", Message: "two"}}}.Failure()
+	all, failed := Joined([]Problem{{Code: "A", Reason: "R", Message: "one"}, {Code: "B", Reason: "S", Message: "two"}})
 	g.Expect(failed).To(BeTrue())
 	g.Expect(all).To(Equal(Problem{Code: "A", Reason: "R", Message: "one; two"}))
 }

@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
 var listenerName = regexp.MustCompile(`^[a-z0-9]{1,11}$`)
@@ -134,22 +135,43 @@ func (f *findings) certificate(l v1.Listener) {
 			f.listener("CertificateIncomplete", "listener '%s' cannot have an empty %s in the brokerCertChainAndKey", l.Name, part.name)
 		}
 	}
-	keys, read := f.Secrets[own.SecretName]
-	if !read || own.SecretName == "" {
-		return
+	if data, read := f.Secrets[own.SecretName]; read && own.SecretName != "" && own.Certificate != "" && own.Key != "" {
+		f.certificateIn(l, *own, data)
 	}
+}
+
+// certificateIn checks the certificate that a listener's Secret has. One that is no good is refused alone if nodes have another one.
+func (f *findings) certificateIn(l v1.Listener, own v1.CertAndKeySecret, data map[string][]byte) {
 	refused := func(code Code, format string, args ...any) {
-		f.invalid(code, "Failed to process Secrets with custom certificates: [%s]", fmt.Sprintf(format, args...))
+		p := Problem{Code: code, Reason: v1.ReasonInvalidResource,
+			Message: fmt.Sprintf("Failed to process Secrets with custom certificates: [%s]", fmt.Sprintf(format, args...))}
+		if f.Held[l.Name] {
+			p.Message += ". Nodes keep the certificate that they have for listener " + l.Name
+			f.Refused = append(f.Refused, p)
+			return
+		}
+		f.Errors = append(f.Errors, p)
 	}
-	if keys == nil {
+	if data == nil {
 		refused("CertificateSecretMissing", "Secret %s with custom TLS certificate does not exist.", own.SecretName)
 		return
 	}
-	if !slices.Contains(keys, own.Certificate) && own.Certificate != "" {
+	pair := pki.Pair{Certificate: data[own.Certificate], Key: data[own.Key]}
+	if len(pair.Certificate) == 0 {
 		refused("CertificateMissing", "Secret %s does not contain certificate under the key %s.", own.SecretName, own.Certificate)
 	}
-	if !slices.Contains(keys, own.Key) && own.Key != "" {
+	if len(pair.Key) == 0 {
 		refused("CertificateKeyMissing", "Secret %s does not contain custom certificate private key under the key %s.", own.SecretName, own.Key)
+	}
+	if len(pair.Certificate) == 0 || len(pair.Key) == 0 {
+		return
+	}
+	if flaw := pair.Check(f.Now); flaw != nil {
+		entry := own.Certificate
+		if flaw.OfKey {
+			entry = own.Key
+		}
+		refused(Code(flaw.Flaw), "listener %s: %s in Secret %s %s", l.Name, entry, own.SecretName, flaw.Message)
 	}
 }
 

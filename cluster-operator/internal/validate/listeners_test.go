@@ -114,11 +114,32 @@ func TestWrongRoutes(t *testing.T) {
 	}
 }
 
+// certificateOfAListener is one of openssl req -x509.
+const certificateOfAListener = `-----BEGIN CERTIFICATE-----
+MIIBbDCCAROgAwIBAgIUJizMnxzy5G2NFpxg3soQ5D5rmrAwCgYIKoZIzj0EAwIw
+DDEKMAgGA1UEAwwBYTAeFw0yNjExMjQwODE2MDlaFw0yNjEyMDQwODE2MDlaMAwx
+CjAIBgNVBAMMAWEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARnP5rnrNiXeoBj
+ff8ES6heOkVdGgiTHmQZ8SWdjyQwbCXjlK1RJtBolTJl2h7CO5UyK5r8hFNbk7K7
+iUhFO9QGo1MwUTAdBgNVHQ4EFgQUgF9jT8UybcAPk/onsQa164KLYhYwHwYDVR0j
+BBgwFoAUgF9jT8UybcAPk/onsQa164KLYhYwDwYDVR0TAQH/BAUwAwEB/zAKBggq
+hkjOPQQDAgNHADBEAiBZ/eTkoX6Ujs3t6bRX3tpvZSH7m3lAooSZzWb0hoUJDgIg
+WZ8jg4JIOUMJzcbPAtNRTKYCbNsJfTzKQnzrMMcw0iA=
+-----END CERTIFICATE-----
+`
+
 func TestWrongCertificatesOfListeners(t *testing.T) {
 	own := listening(`{name: a, port: 9092, type: internal, tls: true, configuration: {brokerCertChainAndKey: {secretName: s, certificate: ` +
 		`tls.crt, key: tls.key}}}`)
 	secret := func(keys ...string) func(*Input) {
-		return func(in *Input) { in.Secrets = map[string][]string{"s": keys} }
+		return func(in *Input) {
+			in.Secrets = map[string]map[string][]byte{"s": nil}
+			for _, key := range keys {
+				if in.Secrets["s"] == nil {
+					in.Secrets["s"] = map[string][]byte{}
+				}
+				in.Secrets["s"][key] = []byte("garbage")
+			}
+		}
 	}
 	expectErrors(t, []wrong{
 		{name: "no Secret", changes: own, facts: secret(), code: "CertificateSecretMissing",
@@ -128,8 +149,25 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 		{name: "no key in it", changes: own, facts: secret("tls.crt"), code: "CertificateKeyMissing",
 			message: "Failed to process Secrets with custom certificates: [Secret s does not contain custom certificate private key under the key " +
 				"tls.key.]"},
+		{name: "garbage", changes: own, facts: secret("tls.crt", "tls.key"), code: "CertificateUnreadable",
+			message: "Failed to process Secrets with custom certificates: [listener a: tls.crt in Secret s holds no certificate in PEM, or one " +
+				"that is damaged]"},
+		{name: "a key in another format", changes: own, code: "CertificateKeyFormat",
+			facts: func(in *Input) {
+				in.Secrets = map[string]map[string][]byte{"s": {"tls.crt": []byte(certificateOfAListener),
+					"tls.key": []byte("-----BEGIN RSA PRIVATE KEY-----\neA==\n-----END RSA PRIVATE KEY-----\n")}}
+			},
+			message: "Failed to process Secrets with custom certificates: [listener a: tls.key in Secret s holds a key in the format of OpenSSL " +
+				"(RSA PRIVATE KEY), and Kafka reads PKCS #8 only: convert it by openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with " +
+				"cert-manager, set privateKey.encoding to PKCS8)]"},
 	})
 	g := NewWithT(t)
+	held := input(t, own)
+	secret()(&held)
+	held.Held = map[string]bool{"a": true}
+	g.Expect(Validate(held)).To(Equal(Result{Refused: []Problem{{Code: "CertificateSecretMissing", Reason: invalidResource,
+		Message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]. Nodes keep the " +
+			"certificate that they have for listener a"}}}))
 	unread := input(t, own)
 	g.Expect(Validate(unread)).To(Equal(Result{}), "a Secret that was not read is not judged")
 }

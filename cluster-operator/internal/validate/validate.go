@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -36,9 +37,13 @@ type Input struct {
 	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here
 	// was not read, and is not judged.
 	ConfigMaps map[string]map[string]string
-	// Secrets holds the keys of the data of those that the Kafka object refers to (References); nil for one that does not exist. What is
-	// missing here was not read, and is not judged.
-	Secrets map[string][]string
+	// Secrets holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here was
+	// not read, and is not judged.
+	Secrets map[string]map[string][]byte
+	// Held names the listeners for which nodes have a certificate of their user's already: they keep it while another one is refused.
+	Held map[string]bool
+	// Now is for what expires.
+	Now time.Time
 }
 
 // Running is what runs now.
@@ -67,20 +72,22 @@ type Problem struct {
 type Result struct {
 	// Errors forbid to make or change anything.
 	Errors []Problem
+	// Refused is what nodes do not get, while they keep what they had and everything else is done.
+	Refused []Problem
 	// Warnings are reported beside Ready.
 	Warnings []Problem
 }
 
-// Failure is all errors as one condition shows them: in Strimzi's words, where it has some for several. There is none without errors.
-func (r Result) Failure() (Problem, bool) {
-	if len(r.Errors) == 0 {
+// Joined is all problems as one condition shows them: in Strimzi's words, where it has some for several. There is none without problems.
+func Joined(problems []Problem) (Problem, bool) {
+	if len(problems) == 0 {
 		return Problem{}, false
 	}
 	var messages []string
-	for _, e := range r.Errors {
+	for _, e := range problems {
 		messages = append(messages, e.Message)
 	}
-	return Problem{Code: r.Errors[0].Code, Reason: r.Errors[0].Reason, Message: strings.Join(messages, "; ")}, true
+	return Problem{Code: problems[0].Code, Reason: problems[0].Reason, Message: strings.Join(messages, "; ")}, true
 }
 
 // Validate holds objects against all rules. Its result depends on nothing but its input, in its order as well.
