@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -96,6 +97,9 @@ func (r *Result) serve(in *Input, w *world, windows schedule) {
 			continue
 		}
 		r.Listeners[l.Name] = c.pair
+		if changes := func(p Pair) bool { return !bytes.Equal(p.Certificate, c.pair.Certificate) }; slices.ContainsFunc(held, changes) {
+			r.Decisions = append(r.Decisions, Decision{l.Secret, "serve its certificate on listener " + l.Name, "nodes hold another one"})
+		}
 		files[l.CertEntry], files[l.KeyEntry] = c.pair.Certificate, c.pair.Key
 		r.Problems = append(r.Problems, c.warn(l, in.Now)...)
 		if c.postponed {
