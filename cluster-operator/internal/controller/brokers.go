@@ -62,7 +62,11 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	if len(left) == 0 {
 		return
 	}
-	replicas, err := p.Kafka.Replicas(ctx, to)
+	var ids []int32
+	for _, b := range left {
+		ids = append(ids, b.ID)
+	}
+	holdings, unknown := p.holdings(ctx, ids)
 	var pools v1.KafkaNodePoolList
 	// What the caches hold may be old: a broker that was just added is fenced, too.
 	if err := p.Live.List(ctx, &pools, client.InNamespace(p.kafka.Namespace),
@@ -74,10 +78,12 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 		if slices.ContainsFunc(pools.Items, func(pool v1.KafkaNodePool) bool { return slices.Contains(pool.Status.NodeIDs, b.ID) }) {
 			continue
 		}
-		if n := replicas[b.ID]; (err != nil || n > 0) && !p.forced() {
+		if why := holdings.Holds(b.ID); why != "" && !p.forced() {
+			if unknown != nil {
+				why += fmt.Sprintf(" (%v)", unknown)
+			}
 			p.requeueAfter(time.Minute) // nothing reports that it is empty now
-			p.warn("UnregistrationWaits", fmt.Sprintf("Broker %d left and is still registered: it is in the replicas of %d partitions (error: %v). "+
-				"Reassign them to other brokers", b.ID, n, err))
+			p.warn("UnregistrationWaits", fmt.Sprintf("Broker %d left and is still registered: %s", b.ID, why))
 			continue
 		}
 		p.log.Info("Unregistering a broker that left", "broker", b.ID)

@@ -410,7 +410,7 @@ func (h *history) judgeMetadata(to kafka.MetadataVersion) {
 // emptyAll makes all brokers answer, hold no replicas, and have their volumes cordoned.
 func (h *history) emptyAll() {
 	h.brokers.err, h.brokers.afterLook, h.brokers.afterDirs = nil, nil, nil
-	h.brokers.replicas, h.brokers.dirs = map[int32]int{}, map[int32][]kafka.LogDir{}
+	h.brokers.replicas, h.brokers.hidden, h.brokers.dirs = map[int32]int{}, nil, map[int32][]kafka.LogDir{}
 	for id := range int32(30) {
 		h.brokers.replicas[id] = 0
 		for volume := range int32(3) {

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -120,6 +121,7 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 400, 50
 	for fault, plant := range map[string]func(*history){
 		"log directories seem to be cordoned":  func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} },
+		"Kafka seems to list all topics":       func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} },
 		"log directories seem to be empty":     func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} },
 		"the metadata version seems to be old": func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} },
 		"pods are not seen":                    func(h *history) { h.r.Cache = withoutPods{h.r.Cache} },
@@ -154,6 +156,17 @@ func (l lying) LogDirs(ctx context.Context, to Connection, ids []int32) (map[int
 			if l.about == "empty" {
 				found[id][i].Replicas = 0
 			}
+		}
+	}
+	return found, err
+}
+
+func (l lying) Holdings(ctx context.Context, to Connection, leave, stay []int32) (*topology.Holdings, error) {
+	found, err := l.brokers.Holdings(ctx, to, leave, stay)
+	if err == nil && l.about == "hidden" {
+		found.Stored, found.Silent, found.Hidden = map[int32]int{}, map[int32]string{}, nil
+		for _, id := range leave {
+			found.Stored[id] = found.Replicas[id]
 		}
 	}
 	return found, err

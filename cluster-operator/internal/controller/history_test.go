@@ -299,9 +299,8 @@ func (h *history) judgeNodes(before *podset.StrimziPodSet, after client.Object) 
 	removed := h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: before.Labels[podset.LabelPoolName]}, pool) != nil
 	for id, revision := range revisions(h.t, before) {
 		now, stays := present[id]
-		known := h.brokers.err == nil && h.brokers.replicas != nil // and one that is in no partition's list holds nothing
-		if replicas := h.brokers.replicas[id]; !stays && (!known || replicas > 0) {
-			h.failf("node %d was dropped with %d replicas (known: %v)", id, replicas, known)
+		if !stays {
+			h.judgeLeaves(id)
 		}
 		if stays && removed && now != revision && h.judgeMore == nil {
 			h.failf("node %d of the removed pool %s was changed", id, pool.Name)
@@ -377,7 +376,7 @@ func (h *history) edit() string {
 		}
 		return "brokers"
 	case 9:
-		h.brokers.replicas = map[int32]int{}
+		h.brokers.replicas, h.brokers.hidden = map[int32]int{}, h.hide()
 		for id := range int32(20) {
 			if h.rand.Intn(4) > 0 {
 				h.brokers.replicas[id] = h.rand.Intn(2)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -31,8 +32,9 @@ type Found struct {
 
 // KafkaClients ask brokers. A call that fails leaves what was asked unknown.
 type KafkaClients interface {
-	// Replicas returns how many replicas of partitions each registered broker holds.
-	Replicas(ctx context.Context, c Connection) (map[int32]int, error)
+	// Holdings returns what is known of the replicas that brokers hold which are to leave. Where one of these does not report them, those that
+	// stay are asked which topics they have.
+	Holdings(ctx context.Context, c Connection, leave, stay []int32) (*topology.Holdings, error)
 	// LogDirs returns the log directories of brokers. One that did not answer has no entry.
 	LogDirs(ctx context.Context, c Connection, brokers []int32) (map[int32][]kafka.LogDir, error)
 	// Inspect returns what is known of the cluster as a whole.
@@ -73,6 +75,8 @@ func (p *pass) connection() Connection {
 type Admin interface {
 	DescribeCluster(ctx context.Context) (kafka.Cluster, error)
 	ListTopics(ctx context.Context) ([]kafka.Topic, error)
+	DescribeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error)
+	TopicsOn(ctx context.Context, broker int32) ([]string, error)
 	kafka.FeatureReader
 	kafka.FeatureWriter
 	kafka.BrokerUnregisterer
@@ -196,30 +200,6 @@ func (c *Clients) MoveMetadataVersion(ctx context.Context, to Connection, level 
 		return err
 	}
 	return admin.UpdateFeatures(ctx, map[string]kafka.FeatureUpdate{kafka.FeatureMetadataVersion: {Level: level, Downgrade: lower}}, false)
-}
-
-// Replicas counts the replicas of all partitions by broker. A broker that is missing holds none: it may never have been registered.
-func (c *Clients) Replicas(ctx context.Context, to Connection) (map[int32]int, error) {
-	admin, cluster, err := c.cluster(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	topics, err := admin.ListTopics(ctx)
-	if err != nil {
-		return nil, err
-	}
-	count := map[int32]int{}
-	for _, b := range cluster.Brokers {
-		count[b.ID] = 0
-	}
-	for _, t := range topics {
-		for _, partition := range t.Partitions {
-			for _, broker := range partition.Replicas {
-				count[broker]++
-			}
-		}
-	}
-	return count, nil
 }
 
 // LogDirs asks each broker for its log directories.

@@ -258,14 +258,15 @@ func (p *pass) assign(ctx context.Context) error {
 	if err != nil {
 		return stalled("InvalidResourceException", "%s", err)
 	}
-	if slices.ContainsFunc(t.Blocked, func(b topology.Blocked) bool { return len(b.Nodes) > 0 }) && !in.Force {
-		if in.Replicas, err = p.Kafka.Replicas(ctx, p.connection()); err != nil {
-			p.log.Info("Kafka did not report which partitions brokers hold", "error", err.Error())
-		} else if t, err = topology.Assign(in); err != nil {
-			return err
+	p.input.Topology = t
+	if blocked := p.blockedBrokers(); len(blocked) > 0 && !in.Force {
+		if in.Holdings, err = p.holdings(ctx, blocked); err == nil {
+			if p.input.Topology, err = topology.Assign(in); err != nil {
+				return err
+			}
 		}
 	}
-	p.input.Topology = t
+	t = p.input.Topology
 	p.status.Topology = &p.input.Topology
 	if p.cordons() {
 		p.input.Cordon.Brokers = p.emptied()
@@ -279,6 +280,19 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	p.warnOfPlacement()
 	return nil
+}
+
+// blockedBrokers returns the brokers that stay as they are unless they hold nothing.
+func (p *pass) blockedBrokers() []int32 {
+	var brokers []int32
+	for _, b := range p.input.Topology.Blocked {
+		for _, l := range p.listed {
+			if l.Node.Roles.Broker && slices.Contains(b.Nodes, l.Node.ID) {
+				brokers = append(brokers, l.Node.ID)
+			}
+		}
+	}
+	return brokers
 }
 
 // warnOfPlacement names what makes the loss of one Kubernetes cluster an outage of a stretched Kafka, or a loss of data.

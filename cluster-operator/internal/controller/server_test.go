@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +32,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -69,6 +72,8 @@ type world struct {
 type brokers struct {
 	replicas map[int32]int
 	err      error
+	// hidden are the replicas of topics that the operator may not describe, by broker. Kafka does not list them.
+	hidden map[int32]int
 	// afterLook happens once, after somebody asked for the replicas: a topic is made, say.
 	afterLook func()
 
@@ -83,13 +88,40 @@ type brokers struct {
 	unregistered []int32
 }
 
-func (b *brokers) Replicas(context.Context, Connection) (map[int32]int, error) {
-	seen := maps.Clone(b.replicas)
+// Holdings has brokers report what they hold. Where dirs are known, one without any does not answer.
+func (b *brokers) Holdings(_ context.Context, _ Connection, leave, stay []int32) (*topology.Holdings, error) {
+	if b.replicas == nil && b.err == nil {
+		return nil, errors.New("nobody knows")
+	}
+	h := &topology.Holdings{Replicas: maps.Clone(b.replicas), Stored: map[int32]int{}, Silent: map[int32]string{}, Unheard: map[int32]string{},
+		Hidden: map[int32][]string{}}
+	for _, id := range unlisted(leave, h) {
+		dirs, answers := b.dirs[id]
+		if b.dirs != nil && !answers {
+			h.Silent[id] = "it does not answer"
+			continue
+		}
+		if store(h, id, append(slices.Clone(dirs), kafka.LogDir{Path: "/hidden", Replicas: b.hidden[id]})); b.hidden[id] > 0 {
+			h.Hidden[id] = []string{"secret"}
+		}
+	}
+	for _, id := range slices.Concat(stay, leave) {
+		if _, answers := b.dirs[id]; len(h.Silent) > 0 && b.dirs != nil && !answers {
+			if slices.Contains(stay, id) {
+				h.Unheard[id] = "it does not answer"
+			}
+		} else if len(h.Silent) > 0 && b.hidden[id] > 0 {
+			h.Hidden[id] = []string{"secret"}
+		}
+	}
 	if b.afterLook != nil {
 		b.afterLook()
 		b.afterLook = nil
 	}
-	return seen, b.err
+	if b.err != nil {
+		return nil, b.err
+	}
+	return h, nil
 }
 func (b *brokers) LogDirs(_ context.Context, _ Connection, ids []int32) (map[int32][]kafka.LogDir, error) {
 	if b.err != nil {

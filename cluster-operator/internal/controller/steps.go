@@ -216,16 +216,11 @@ func (p *pass) leaving() []int32 {
 // stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may
 // have been made.
 func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
-	replicas, err := p.Kafka.Replicas(ctx, p.connection())
-	stays := func(format string, args ...any) error {
-		return &Failure{Problem: status.Problem{Reason: "ScaleDownPreventionCheck", Message: fmt.Sprintf(format, args...)}, Err: err}
-	}
-	if err != nil {
-		return stays("brokers %v are to leave, and Kafka does not say whether they are still empty: %v", leave, err)
-	}
+	holdings, err := p.holdings(ctx, leave)
 	for _, id := range leave {
-		if replicas == nil || replicas[id] > 0 {
-			return stays("broker %d was empty, and holds %d replicas of partitions now (known: %v): it stays", id, replicas[id], replicas != nil)
+		if why := holdings.Holds(id); why != "" {
+			return &Failure{Err: err, Problem: status.Problem{Reason: "ScaleDownPreventionCheck",
+				Message: fmt.Sprintf("broker %d was empty when the pass began, and stays: %s", id, why)}}
 		}
 	}
 	return nil

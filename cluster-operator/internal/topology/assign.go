@@ -18,9 +18,8 @@ type Input struct {
 	Running []Node
 	// Volumes are the PersistentVolumeClaims of nodes, of those that are gone as well.
 	Volumes []Volume
-	// Replicas is how many replicas of partitions each broker holds: a broker that is missing holds none. It is nil while Kafka does not
-	// answer, and nobody knows.
-	Replicas map[int32]int
+	// Holdings are what brokers hold; nil while Kafka does not answer, and nobody knows.
+	Holdings *Holdings
 	// Force lets brokers go whatever they hold: annotation strimzi.io/skip-broker-scaledown-check.
 	Force bool
 	// Away are the ids of the Kubernetes clusters that can't be reached. Running and Volumes hold what was last known of them; nothing there

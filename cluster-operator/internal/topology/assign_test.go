@@ -140,7 +140,8 @@ func TestNodesThatAreNeededStay(t *testing.T) {
 		why   string
 	}{
 		"a broker that holds replicas": {
-			in:    Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2), Replicas: map[int32]int{0: 5, 1: 5, 2: 7}},
+			in: Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2),
+				Holdings: held(map[int32]int{0: 5, 1: 5, 2: 7})},
 			stays: []int32{2}, why: "broker 2 holds 7 replicas of partitions",
 		},
 		"a broker while Kafka does not answer": {
@@ -148,17 +149,17 @@ func TestNodesThatAreNeededStay(t *testing.T) {
 			stays: []int32{2}, why: "it is unknown which partitions broker 2 holds",
 		},
 		"an empty broker goes": {
-			in: Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2), Replicas: map[int32]int{2: 0}},
+			in: Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2), Holdings: held(map[int32]int{2: 0})},
 		},
 		"a broker whose data may go": {
 			in: Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2), Force: true},
 		},
 		"all brokers of a pool that was deleted": {
-			in:    Input{Running: nodes("a", broker, 0, 1), Replicas: map[int32]int{0: 1, 1: 1}},
+			in:    Input{Running: nodes("a", broker, 0, 1), Holdings: held(map[int32]int{0: 1, 1: 1})},
 			stays: []int32{0, 1}, why: "Removal of KafkaNodePool a is blocked",
 		},
 		"those of them that hold replicas": {
-			in:    Input{Running: nodes("a", broker, 0, 1), Replicas: map[int32]int{0: 1, 1: 0}},
+			in:    Input{Running: nodes("a", broker, 0, 1), Holdings: held(map[int32]int{0: 1, 1: 0})},
 			stays: []int32{0}, why: "broker 0 holds 1 replicas",
 		},
 		"a voter, even if the data may go": {
@@ -201,7 +202,7 @@ func TestRolesThatCannotChangeStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			got, err := Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(c.to)}, Running: nodes("a", c.from, 0), Replicas: c.replicas})
+			got, err := Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(c.to)}, Running: nodes("a", c.from, 0), Holdings: held(c.replicas)})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(got.Nodes()[0].Roles).To(Equal(c.got))
 			if c.got != c.to {
@@ -233,7 +234,7 @@ func TestVotersAreFixedOnceTheyRun(t *testing.T) {
 func TestAnyHistoryKeepsIDs(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
-		in := Input{Namespace: "ns", Name: "my-cluster", Replicas: map[int32]int{}}
+		in := Input{Namespace: "ns", Name: "my-cluster"}
 		volumes := map[Volume]bool{}
 		pools := map[string]*PoolSpec{}
 		for step := range 60 {
@@ -253,13 +254,14 @@ func TestAnyHistoryKeepsIDs(t *testing.T) {
 				}
 				in.Pools = append(in.Pools, *p)
 			}
-			in.Replicas = nil // Kafka is silent
+			var replicas map[int32]int // Kafka is silent
 			if r.Intn(3) > 0 {
-				in.Replicas = map[int32]int{}
+				replicas = map[int32]int{}
 				for _, n := range in.Running {
-					in.Replicas[n.ID] = r.Intn(2)
+					replicas[n.ID] = r.Intn(2)
 				}
 			}
+			in.Holdings = held(replicas)
 			got, err := Assign(in)
 			if err != nil {
 				if strings.Contains(err.Error(), "duplicate") && step > 0 {
@@ -269,9 +271,8 @@ func TestAnyHistoryKeepsIDs(t *testing.T) {
 			}
 			for _, n := range in.Running {
 				stays := slices.ContainsFunc(got.Nodes(), func(m Node) bool { return m.ID == n.ID && m.Pool == n.Pool })
-				if replicas := in.Replicas[n.ID]; !stays && (in.Replicas == nil || replicas > 0) {
-					t.Fatalf("seed %d, step %d: node %d of pool %s goes with %d replicas (known: %v)", seed, step, n.ID, n.Pool, replicas,
-						in.Replicas != nil)
+				if n := replicas[n.ID]; !stays && (replicas == nil || n > 0) {
+					t.Fatalf("seed %d, step %d: a node goes with %d replicas (known: %v)", seed, step, n, replicas != nil)
 				}
 			}
 			seen := map[int32]bool{}

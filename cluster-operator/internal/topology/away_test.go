@@ -54,7 +54,7 @@ func TestNothingChangesInAKubernetesClusterThatIsAway(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
 			got, err := Assign(Input{Namespace: "ns", Name: "c", Pools: c.pools, Running: running, Away: []string{"east"},
-				Replicas: map[int32]int{0: 0, 1: 0, 2: 0}})
+				Holdings: held(map[int32]int{0: 0, 1: 0, 2: 0})})
 			g.Expect(err).NotTo(HaveOccurred())
 			var ids []int32
 			for _, n := range got.Nodes() {

@@ -45,20 +45,7 @@ func (a *assignment) needed(n Node) string {
 	if a.Force || !n.Roles.Broker {
 		return ""
 	}
-	return a.holds(n.ID)
-}
-
-// holds returns what keeps a broker from losing its role, or "".
-func (a *assignment) holds(id int32) string {
-	replicas := a.Replicas[id]
-	switch {
-	case a.Replicas == nil:
-		return fmt.Sprintf("it is unknown which partitions broker %d holds, because Kafka did not answer", id)
-	case replicas > 0:
-		return fmt.Sprintf("broker %d holds %d replicas of partitions: move them to other brokers first, "+
-			"or annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if their data may go", id, replicas)
-	}
-	return ""
+	return a.Holdings.Holds(n.ID)
 }
 
 // keepRoles gives nodes that run their present roles where a change of these is not safe.
@@ -76,7 +63,7 @@ func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 		case present.Roles.Controller != spec.Roles.Controller:
 			why = fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (node %d)", n.ID)
 		case present.Roles.Broker && !spec.Roles.Broker && !a.Force:
-			why = a.holds(n.ID)
+			why = a.Holdings.Holds(n.ID)
 		}
 		if why != "" {
 			n.Roles = present.Roles

@@ -83,6 +83,17 @@ type Blocked struct {
 	Message string
 }
 
+// Staying returns the ids of the brokers that neither leave nor lose the role, also not once what blocks that is over.
+func (t Topology) Staying() []int32 {
+	var stay []int32
+	for _, n := range t.Brokers() {
+		if !slices.ContainsFunc(t.Blocked, func(b Blocked) bool { return slices.Contains(b.Nodes, n.ID) }) {
+			stay = append(stay, n.ID)
+		}
+	}
+	return stay
+}
+
 // Nodes returns all nodes in ascending order of their ids.
 func (t Topology) Nodes() []Node {
 	var nodes []Node

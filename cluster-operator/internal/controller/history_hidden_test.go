@@ -1,0 +1,44 @@
+package controller
+
+import v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+
+// hide has Kafka hide a topic on some brokers, if any.
+func (h *history) hide() map[int32]int {
+	hidden := map[int32]int{}
+	for range h.rand.Intn(3) {
+		hidden[int32(h.rand.Intn(8))] = 1
+	}
+	return hidden
+}
+
+// judgeLeaves checks that a broker that goes holds nothing, as far as anybody can know: one that does not answer, and that is in no
+// partition's list, may have a replica of a topic that Kafka hides. That there are such topics, others show.
+func (h *history) judgeLeaves(id int32) {
+	h.t.Helper()
+	b := h.brokers
+	if k := h.kafka("my-cluster"); v1.IsTrue(k.Annotations, v1.AnnotationSkipScaleDownCheck) {
+		return
+	}
+	if b.err != nil || b.replicas == nil || b.replicas[id] > 0 {
+		h.failf("node %d was dropped with %d replicas (known: %v)", id, b.replicas[id], b.err == nil && b.replicas != nil)
+	}
+	answers := func(id int32) bool { return b.dirs == nil || b.dirs[id] != nil }
+	stored := b.hidden[id]
+	for _, dir := range b.dirs[id] {
+		stored += dir.Replicas
+	}
+	if answers(id) && stored > 0 {
+		h.failf("node %d was dropped with %d replicas in its log directories", id, stored)
+	}
+	for _, o := range h.k8s.server.objects {
+		pool, ok := o.Object.(*v1.KafkaNodePool)
+		if !ok {
+			continue
+		}
+		for _, other := range pool.Status.NodeIDs {
+			if !answers(id) && other != id && answers(other) && b.hidden[other] > 0 {
+				h.failf("node %d was dropped, which does not say what it holds, and node %d has a topic that is hidden", id, other)
+			}
+		}
+	}
+}
