@@ -24,9 +24,25 @@ func Self(kind, namespace, name string) string { return kind + "/" + namespace +
 // Mark adds the owner's marks to an object of a kind that is to be applied. All other labels and annotations stay.
 func Mark(o metav1.Object, kind string, owner Owner) {
 	o.SetLabels(with(o.GetLabels(), map[string]string{MarkID: owner.ID}))
-	o.SetAnnotations(with(o.GetAnnotations(), map[string]string{
-		MarkID: owner.ID, MarkTerm: owner.Term().String(), MarkSelf: Self(kind, o.GetNamespace(), o.GetName()),
-	}))
+	o.SetAnnotations(with(o.GetAnnotations(), map[string]string{MarkID: owner.ID, MarkTerm: owner.Term().String()}))
+	MarkName(o, kind)
+}
+
+// MarkName adds the mark of its own name to an object of a kind: where an owner reference tells the owner, a copy has that, too.
+func MarkName(o metav1.Object, kind string) {
+	o.SetAnnotations(with(o.GetAnnotations(), map[string]string{MarkSelf: Self(kind, o.GetNamespace(), o.GetName())}))
+}
+
+// Original reports whether an object carries the mark of its own kind, namespace and name: it was made as what it is, and is no copy.
+func Original(o metav1.Object, kind string) bool {
+	return o.GetAnnotations()[MarkSelf] == Self(kind, o.GetNamespace(), o.GetName())
+}
+
+// Copy reports whether an object carries the mark of another name. Namespaces do not count: an object that a backup restored into another
+// one is not a copy of something beside it.
+func Copy(o metav1.Object, kind string) bool {
+	self, marked := o.GetAnnotations()[MarkSelf]
+	return marked && !(strings.HasPrefix(self, kind+"/") && strings.HasSuffix(self, "/"+o.GetName()))
 }
 
 func with(m, more map[string]string) map[string]string {
@@ -54,7 +70,7 @@ type Live struct {
 func Read(o metav1.Object, kind string) Live {
 	marks := o.GetAnnotations()
 	live := Live{ID: marks[MarkID], Terminating: o.GetDeletionTimestamp() != nil, Applied: map[string]int64{}}
-	if self, marked := marks[MarkSelf]; marked && self != Self(kind, o.GetNamespace(), o.GetName()) {
+	if _, marked := marks[MarkSelf]; marked && !Original(o, kind) {
 		live.Copied = true
 	}
 	if term, err := ParseTerm(marks[MarkTerm]); err == nil {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 const (
@@ -52,6 +53,9 @@ const (
 )
 
 func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
+	if ownership.Copy(set, kind) {
+		return false // it lists the pods of another set
+	}
 	if r.Follows != nil {
 		return r.Follows(set)
 	}

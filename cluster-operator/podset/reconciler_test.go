@@ -19,6 +19,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	kafka "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 func TestLifeOfASet(t *testing.T) {
@@ -112,13 +113,17 @@ func TestPausedSet(t *testing.T) {
 	w.Eventually(w.status).Should(Equal("generation +0: 2 0 2"))
 }
 
-// Sets that Strimzi's own operator follows, and those that are being deleted, are left alone.
+// Sets that Strimzi's own operator follows, copies of sets, and those that are being deleted, are left alone.
 func TestNotFollowed(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	set := testSet("c-p-0")
 	set.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "c-p", Labels: map[string]string{labelManagedBy: strimzi}}
 	w.Expect(w.admin.Create(t.Context(), set)).To(Succeed())
+	copied := testSet("c-q-0")
+	copied.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "copy",
+		Annotations: map[string]string{ownership.MarkSelf: "StrimziPodSet/" + w.namespace + "/c-q"}}
+	w.Expect(w.admin.Create(t.Context(), copied)).To(Succeed())
 	w.Consistently(w.names).Should(BeEmpty())
 	edit(w, set, func(s *core.StrimziPodSet) { s.Finalizers = []string{"example.com/hold"} })
 	w.Expect(w.admin.Delete(t.Context(), set)).To(Succeed())

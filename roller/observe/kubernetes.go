@@ -12,6 +12,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 // pageSize is how many objects are asked of an API server at once, so that the pods of a large cluster are never in memory in full.
@@ -89,6 +90,9 @@ func (p *Place) addPods(pods []corev1.Pod) {
 
 func (p *Place) addSets(sets []podset.StrimziPodSet) error {
 	for i := range sets {
+		if ownership.Copy(&sets[i], "StrimziPodSet") {
+			continue // it lists the nodes of another set, as they were when somebody copied that
+		}
 		set, err := podSet(&sets[i])
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
@@ -75,4 +76,23 @@ func TestAnAnnotatedSetThatIsMarkedAsksForNothing(t *testing.T) {
 		g.Expect(place.Err).NotTo(HaveOccurred())
 		g.Expect(place.Sets[0].Manual).To(Equal(!marked))
 	}
+}
+
+// A copy of a StrimziPodSet lists the nodes as they were when somebody made it.
+func TestACopyOfASetIsNotRead(t *testing.T) {
+	g := NewWithT(t)
+	scheme := runtime.NewScheme()
+	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
+	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	var sets []client.Object
+	for _, name := range []string{"my-cluster-kafka", "copy"} {
+		sets = append(sets, &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, Labels: map[string]string{v1.LabelCluster: "my-cluster"},
+			Annotations: map[string]string{ownership.MarkSelf: "StrimziPodSet/ns/my-cluster-kafka"},
+		}})
+	}
+	place := observe.ReadPlace(t.Context(), "", fake.NewClientBuilder().WithScheme(scheme).WithObjects(sets...).Build(), "ns", "my-cluster")
+	g.Expect(place.Err).NotTo(HaveOccurred())
+	g.Expect(place.Sets).To(HaveLen(1))
+	g.Expect(place.Sets[0].Name).To(Equal("my-cluster-kafka"))
 }

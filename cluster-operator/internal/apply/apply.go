@@ -42,6 +42,9 @@ const (
 	Created   Outcome = "Created"
 	Changed   Outcome = "Changed"
 	Deleted   Outcome = "Deleted"
+	// Left is what is not wanted any more, and carries no mark of its own name: an earlier version of the operator made it, or somebody
+	// copied that.
+	Left Outcome = "Left"
 )
 
 // ForeignError means that an object of a wanted name belongs to somebody else.
@@ -73,6 +76,9 @@ type Applier struct {
 
 // Owns returns why an object does not belong to the Kafka, or "".
 func (a *Applier) Owns(o client.Object) string {
+	if a.is(o, ownership.Copy) {
+		return copied(o)
+	}
 	if a.Owner != nil {
 		if d := a.decide(o); !d.Writes() && !a.survives(o) {
 			return why(d, o)
@@ -91,6 +97,12 @@ func (a *Applier) Owns(o client.Object) string {
 		return ""
 	}
 	return "its owner references do not name it"
+}
+
+// is asks something about an object of which its kind must be known.
+func (a *Applier) is(o client.Object, what func(metav1.Object, string) bool) bool {
+	gvk, err := apiutil.GVKForObject(o, a.Client.Scheme())
+	return err == nil && what(o, gvk.Kind)
 }
 
 // decide says what may be done with an object in a Kubernetes cluster that others may write to.
@@ -113,9 +125,14 @@ func why(d ownership.Decision, o client.Object) string {
 	case ownership.Fenced:
 		return "another central cluster has taken it over"
 	case ownership.Copied:
-		return "its marks are those of " + o.GetAnnotations()[ownership.MarkSelf]
+		return copied(o)
 	}
 	return "it carries no mark of an owner"
+}
+
+// copied describes a copy.
+func copied(o client.Object) string {
+	return "its marks are those of " + o.GetAnnotations()[ownership.MarkSelf]
 }
 
 // manager is the name under which the API server knows the fields that are applied.
@@ -149,6 +166,8 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	}
 	if a.Owner != nil {
 		ownership.Mark(u, u.GetKind(), *a.Owner)
+	} else {
+		ownership.MarkName(u, u.GetKind())
 	}
 	if err := mark(u); err != nil {
 		return "", err
@@ -277,13 +296,17 @@ func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	return unstructured.SetNestedField(u.Object, size.String(), "spec", "resources", "requests", "storage")
 }
 
-// Delete deletes an object that is not wanted any more, if it is the Kafka's and still the one that was judged.
+// Delete deletes an object that is not wanted any more, if it is the Kafka's and still the one that was judged. Labels and owner references
+// do not prove that: a copy has them, too, which users make to keep something. So it needs the mark of its own name.
 func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, error) {
 	if a.Owns(live) != "" || live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil
 	}
 	if a.Owner != nil && !a.decide(live).Deletes() && !a.survives(live) {
 		return Unchanged, nil // what is not marked in this epoch is applied, and thereby marked, before it is deleted
+	}
+	if !a.is(live, ownership.Original) {
+		return Left, nil
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
 	err := a.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version},

@@ -11,11 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 )
 
@@ -114,6 +116,16 @@ func (s *scene) edit(change func(*corev1.ConfigMap)) {
 	s.Expect(s.k8s.Update(s.t.Context(), o)).To(Succeed())
 }
 
+// copy makes a copy of an object, as kubectl get, an editor and kubectl apply do.
+func (s *scene) copy(name, as string) *corev1.ConfigMap {
+	s.t.Helper()
+	o := &corev1.ConfigMap{}
+	s.Expect(s.k8s.Get(s.t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, o)).To(Succeed())
+	o.Name, o.UID, o.ResourceVersion, o.ManagedFields = as, "", "", nil
+	s.Expect(s.k8s.Create(s.t.Context(), o)).To(Succeed())
+	return o
+}
+
 func (s *scene) remove() {
 	s.t.Helper()
 	s.Expect(s.k8s.Delete(s.t.Context(), s.live())).To(Succeed())
@@ -156,6 +168,16 @@ func TestApply(t *testing.T) {
 			s.edit(func(o *corev1.ConfigMap) { o.OwnerReferences[0].UID = "earlier" })
 			return s.live()
 		}, err: And(foreign, MatchError(ContainSubstring("an earlier Kafka of this name"))), data: one},
+		"a copy of ours under the wanted name": {cached: func(s *scene) *corev1.ConfigMap {
+			s.made(one)
+			s.edit(func(o *corev1.ConfigMap) { o.Annotations[ownership.MarkSelf] = "ConfigMap/" + o.Namespace + "/other" })
+			return s.live()
+		}, err: And(foreign, MatchError(ContainSubstring("its marks are those of ConfigMap/"))), data: one},
+		"made by an earlier version, and otherwise as it is wanted": {cached: func(s *scene) *corev1.ConfigMap {
+			s.made(two)
+			s.edit(func(o *corev1.ConfigMap) { delete(o.Annotations, ownership.MarkSelf) })
+			return s.live()
+		}, outcome: Changed, data: two, requests: 1},
 		"somebody else is faster": {window: (*scene).foreign, err: conflict, data: map[string]string{"theirs": "1"}, requests: 2},
 		"ours, changed since": {cached: func(s *scene) *corev1.ConfigMap { return s.made(one) },
 			window: func(s *scene) { s.edit(func(o *corev1.ConfigMap) { o.Data = map[string]string{"edited": "1"} }) },
@@ -217,6 +239,26 @@ func TestDelete(t *testing.T) {
 			window: func(s *scene) { s.edit(func(o *corev1.ConfigMap) { o.Labels["a"] = "b" }) }, err: conflict, stays: true},
 		"made again by somebody else since": {judged: func(s *scene) *corev1.ConfigMap { return s.made(one) },
 			window: func(s *scene) { s.remove(); s.foreign() }, err: conflict, stays: true},
+		"a copy of ours": {judged: func(s *scene) *corev1.ConfigMap {
+			s.made(one)
+			return s.copy("config", "copy")
+		}, outcome: Unchanged, stays: true},
+		"a copy of ours, as a tool restores it elsewhere": {judged: func(s *scene) *corev1.ConfigMap {
+			s.made(one)
+			s.edit(func(o *corev1.ConfigMap) { o.Annotations[ownership.MarkSelf] = "ConfigMap/elsewhere/config" })
+			return s.live()
+		}, outcome: Left, stays: true},
+		"what an earlier version made, or a copy of that": {judged: func(s *scene) *corev1.ConfigMap {
+			s.made(one)
+			s.edit(func(o *corev1.ConfigMap) { delete(o.Annotations, ownership.MarkSelf) })
+			return s.live()
+		}, outcome: Left, stays: true},
+		"what an earlier version made, and this one wanted": {judged: func(s *scene) *corev1.ConfigMap {
+			s.made(one)
+			s.edit(func(o *corev1.ConfigMap) { delete(o.Annotations, ownership.MarkSelf) })
+			s.Expect(s.applier.Apply(s.t.Context(), s.config(one), s.live())).To(Equal(Changed))
+			return s.live()
+		}, outcome: Deleted},
 		"gone": {judged: func(s *scene) *corev1.ConfigMap { o := s.made(one); s.remove(); return o }, outcome: Deleted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,14 +273,22 @@ func TestDelete(t *testing.T) {
 				c.err = Succeed()
 			}
 			s.Expect(err).To(c.err)
-			s.Expect(s.live() != nil).To(Equal(c.stays))
+			o := &corev1.ConfigMap{}
+			err = s.k8s.Get(t.Context(), client.ObjectKeyFromObject(judged), o)
+			s.Expect(err == nil).To(Equal(c.stays), "%v", err)
 		})
 	}
 }
 
-// TestWhatOutlivesItsKafka: a volume or the Secret of a CA without an owner belongs to the Kafka by its marks; nothing else does.
+// typed is a client that is asked for nothing but kinds.
+type typed struct{ client.Client }
+
+func (typed) Scheme() *runtime.Scheme { return scheme.Scheme }
+
+// A volume or the Secret of a CA without an owner belongs to the Kafka by its marks; nothing else does. A copy is nobody's, whatever it
+// carries.
 func TestWhatOutlivesItsKafka(t *testing.T) {
-	a := &Applier{Kafka: "my-cluster", UID: "kafka-uid", ClusterID: "id"}
+	a := &Applier{Kafka: "my-cluster", UID: "kafka-uid", ClusterID: "id", Client: typed{}}
 	marks := func(labels map[string]string, annotations map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Labels: labels, Annotations: annotations}
 	}
@@ -246,12 +296,24 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 	of := func(id string) map[string]string { return map[string]string{"kafka-operators.io/cluster-id": id} }
 	owned := marks(ours, of("id"))
 	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "theirs", UID: "other"}}
+	named := func(mark string, owners ...metav1.OwnerReference) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "ns", Name: "name", Labels: ours, OwnerReferences: owners,
+			Annotations: map[string]string{"kafka-operators.io/cluster-id": "id", ownership.MarkSelf: mark}}
+	}
+	kafka := metav1.OwnerReference{Kind: "Kafka", Name: "my-cluster", UID: "kafka-uid"}
 	for name, c := range map[string]struct {
 		o    client.Object
 		ours bool
 	}{
-		"a volume of this cluster":    {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("id"))}, true},
-		"a volume of another cluster": {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("other"))}, false},
+		"an object with its own mark":          {&corev1.ConfigMap{ObjectMeta: named("ConfigMap/ns/name", kafka)}, true},
+		"a copy under another name":            {&corev1.ConfigMap{ObjectMeta: named("ConfigMap/ns/other", kafka)}, false},
+		"a copy as another kind":               {&corev1.Secret{ObjectMeta: named("ConfigMap/ns/name", kafka)}, false},
+		"a volume with its own mark":           {&corev1.PersistentVolumeClaim{ObjectMeta: named("PersistentVolumeClaim/ns/name")}, true},
+		"a copy of a volume":                   {&corev1.PersistentVolumeClaim{ObjectMeta: named("PersistentVolumeClaim/ns/other")}, false},
+		"a volume restored to this namespace":  {&corev1.PersistentVolumeClaim{ObjectMeta: named("PersistentVolumeClaim/elsewhere/name")}, true},
+		"a copy of a Secret without its owner": {&corev1.Secret{ObjectMeta: named("Secret/ns/other")}, false},
+		"a volume of this cluster":             {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("id"))}, true},
+		"a volume of another cluster":          {&corev1.PersistentVolumeClaim{ObjectMeta: marks(ours, of("other"))}, false},
 		"a volume that nobody marked": {&corev1.PersistentVolumeClaim{ObjectMeta: marks(map[string]string{v1.LabelCluster: "my-cluster"},
 			of("id"))}, false},
 		"a volume with another owner": {&corev1.PersistentVolumeClaim{ObjectMeta: owned}, false},

@@ -125,6 +125,9 @@ func (h *history) comeUp() {
 		h.passOver(kafkaKey.Name)
 		h.runPods(h.k8s.server, 100)
 		for _, key := range sortedKeys(h.k8s.server.objects) {
+			if h.foreign[h.k8s.server][key] != nil {
+				continue
+			}
 			switch o := copied(h.object(key)).(type) {
 			case *corev1.Service:
 				if o.Spec.Type == corev1.ServiceTypeLoadBalancer && len(o.Status.LoadBalancer.Ingress) == 0 {

@@ -31,7 +31,7 @@ func (h *history) runPods(s *apiServer, percent int) {
 	listed := map[string]bool{}
 	for _, key := range sortedKeys(s.objects) {
 		set, ok := s.objects[key].object().(*podset.StrimziPodSet)
-		if !ok {
+		if !ok || h.foreign[s][key] != nil {
 			continue
 		}
 		n := int32(len(set.Spec.Pods))
@@ -159,7 +159,7 @@ func (h *history) alterStorage(pool *v1.KafkaNodePool) string {
 func (h *history) editNodes() string {
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	switch h.rand.Intn(11) {
+	switch h.rand.Intn(12) {
 	case 0, 1, 2, 3:
 		name := []string{"a", "b", "c", "controllers"}[h.rand.Intn(4)]
 		pool := &v1.KafkaNodePool{}
@@ -180,6 +180,8 @@ func (h *history) editNodes() string {
 		return h.podDies()
 	case 10:
 		return h.alterOwn(kafka)
+	case 11:
+		return h.copySomething()
 	}
 	return "nothing"
 }
@@ -362,6 +364,9 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 				h.failf("volume %s in %s is deleted while pod %s runs with it", claim.Name, s.id, key.Name)
 			}
 		case *podset.StrimziPodSet:
+			if h.foreign[s][key] != nil {
+				continue // no pods are made of it
+			}
 			for _, pod := range h.podsOf(o) {
 				if slices.Contains(claims(pod), claim.Name) {
 					h.failf("volume %s in %s is deleted, which pod %s is made with", claim.Name, s.id, pod.Name)

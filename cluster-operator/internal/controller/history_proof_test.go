@@ -124,6 +124,7 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		"Kafka seems to list all topics":       func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} },
 		"log directories seem to be empty":     func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} },
 		"the metadata version seems to be old": func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} },
+		"copies seem to be originals":          func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} },
 		"pods are not seen":                    func(h *history) { h.r.Cache = withoutPods{h.r.Cache} },
 	} {
 		t.Run(fault, func(t *testing.T) {

@@ -534,6 +534,7 @@ func (h *history) rest() {
 func (h *history) settle() {
 	h.t.Helper()
 	h.emptyAll()
+	h.dropCopies()
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
 	kafka.Annotations, kafka.Spec.MaintenanceTimeWindows = nil, nil

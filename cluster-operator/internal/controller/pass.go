@@ -145,7 +145,7 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 		return err
 	}
 	for key, o := range s.facts.Objects {
-		if key.Kind == "StrimziPodSet" && !p.ours(s, o) {
+		if ownership.Copy(o, key.Kind) || key.Kind == "StrimziPodSet" && !p.ours(s, o) {
 			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
 		}
 	}

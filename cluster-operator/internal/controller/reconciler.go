@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -77,6 +78,8 @@ type Reconciler struct {
 
 	unknown unknownFields
 	orphans orphans
+	// leftovers are the uids of objects that are not wanted, and of which was reported that they stay.
+	leftovers sync.Map
 }
 
 // Reconcile carries out one pass over a Kafka.

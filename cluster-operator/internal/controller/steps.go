@@ -17,6 +17,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -324,11 +325,28 @@ func (p *pass) pruneSite(ctx context.Context, s *site) error {
 		if err != nil {
 			return err
 		}
-		if outcome == apply.Deleted {
+		switch outcome {
+		case apply.Deleted:
 			p.wrote(s, key, outcome)
+		case apply.Left:
+			p.reportLeft(s, key, o)
 		}
 	}
 	return nil
+}
+
+// reportLeft reports once, for as long as this program runs, that an object is not wanted and stays.
+func (p *pass) reportLeft(s *site, key facts.Key, o client.Object) {
+	if _, reported := p.leftovers.LoadOrStore(o.GetUID(), true); reported {
+		return
+	}
+	note := fmt.Sprintf("%s %s is not wanted any more, and stays: it lacks the annotation %s of its own name, so that it may be a copy that "+
+		"somebody made, or is from before the operator was upgraded. Delete it if nobody needs it", key.Kind, key.Name, ownership.MarkSelf)
+	if s.cluster != topology.Home {
+		note = fmt.Sprintf("In Kubernetes cluster %s, %s", s.cluster, note)
+	}
+	p.log.Info(note)
+	p.Events.Warning(p.kafka, "NotDeleted", "Delete", note)
 }
 
 // removable reports whether an object that is not wanted can go now.

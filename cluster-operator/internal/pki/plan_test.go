@@ -70,9 +70,12 @@ func TestNewCluster(t *testing.T) {
 		"c-cluster-ca", "c-cluster-ca-cert", "c-clients-ca", "c-clients-ca-cert", "c-trustbundle", "c-cluster-operator-certs",
 		"c-entity-topic-operator-certs", "c-p-0",
 	}))
-	g.Expect(secrets["c-cluster-ca"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-key-generation": "0"}))
-	g.Expect(secrets["c-clients-ca-cert"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-cert-generation": "0"}))
-	g.Expect(secrets["c-p-0"].Annotations).To(Equal(map[string]string{"strimzi.io/cluster-ca-cert-generation": "0"}))
+	g.Expect(secrets["c-cluster-ca"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-key-generation": "0",
+		"strimzi.io/owner-self": "Secret/kafka/c-cluster-ca"}))
+	g.Expect(secrets["c-clients-ca-cert"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-cert-generation": "0",
+		"strimzi.io/owner-self": "Secret/kafka/c-clients-ca-cert"}))
+	g.Expect(secrets["c-p-0"].Annotations).To(Equal(map[string]string{"strimzi.io/cluster-ca-cert-generation": "0",
+		"strimzi.io/owner-self": "Secret/kafka/c-p-0"}))
 	g.Expect(secrets["c-p-0"].Labels).
 		To(And(HaveKeyWithValue("strimzi.io/name", "c-kafka"), HaveKeyWithValue("strimzi.io/component-type", "kafka")))
 	g.Expect(secrets["c-trustbundle"].Data).To(And(HaveKey("cluster-ca.crt"), HaveKey("clients-ca.crt")))

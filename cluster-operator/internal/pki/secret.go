@@ -12,6 +12,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	kafka "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 // component is what a Secret belongs to, for its labels.
@@ -19,6 +20,11 @@ type component struct{ name, kind string }
 
 // ours checks that a Secret of a name that we use is the Kafka cluster's. Nobody else's is ever written.
 func ours(in *Input, secret *corev1.Secret) error {
+	if ownership.Copy(secret, "Secret") {
+		return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(
+			"Secret %s/%s is a copy of %s, by its annotation %s: it is left as it is. Delete or rename it, or take the annotation off it",
+			in.Namespace, secret.Name, secret.Annotations[ownership.MarkSelf], ownership.MarkSelf)}
+	}
 	if secret.Labels[kafka.LabelCluster] == in.Cluster && secret.Labels[core.LabelKind] == core.KindKafka {
 		return nil
 	}
@@ -51,6 +57,7 @@ func base(in *Input, name string, existing *corev1.Secret, c component, owned bo
 	maps.Copy(secret.Labels, map[string]string{
 		core.LabelKind: core.KindKafka, kafka.LabelCluster: in.Cluster, core.LabelName: c.name, core.LabelComponentType: c.kind,
 	})
+	ownership.MarkName(secret, "Secret")
 	own(in, secret, owned)
 	return secret
 }
