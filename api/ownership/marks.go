@@ -42,7 +42,7 @@ func Original(o metav1.Object, kind string) bool {
 // one is not a copy of something beside it.
 func Copy(o metav1.Object, kind string) bool {
 	self, marked := o.GetAnnotations()[MarkSelf]
-	return marked && !(strings.HasPrefix(self, kind+"/") && strings.HasSuffix(self, "/"+o.GetName()))
+	return marked && (!strings.HasPrefix(self, kind+"/") || !strings.HasSuffix(self, "/"+o.GetName()))
 }
 
 func with(m, more map[string]string) map[string]string {

@@ -93,8 +93,8 @@ func (s *Settings) connection() []settings.Setting {
 		s.clientID(),
 		{Env: envProtocol, DefaultDoc: "derived", Parse: settings.Into(&r.Protocol, credentials.ParseProtocol),
 			Doc: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if a certificate is named, with login if " +
-				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a certificate trusts the system's authorities. A contradiction to the other settings stops the " +
-				"start."},
+				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a certificate trusts the system's authorities. A contradiction to the other " +
+				"settings stops the start."},
 	}
 }
 

@@ -58,7 +58,8 @@ func (h *history) copySomething() string {
 func (h *history) dropCopies() {
 	s := h.k8s.server
 	for _, key := range sortedKeys(h.foreign[s]) {
-		if o := h.object(key); o != nil && ownership.Copy(o, key.Kind) && !strings.Contains(key.Name, "-copy") && !strings.HasSuffix(key.Name, "-7") {
+		aside := strings.Contains(key.Name, "-copy") || strings.HasSuffix(key.Name, "-7")
+		if o := h.object(key); o != nil && ownership.Copy(o, key.Kind) && !aside {
 			delete(h.foreign[s], key)
 			s.remove(key)
 		}

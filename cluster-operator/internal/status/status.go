@@ -162,12 +162,8 @@ func readiness(in Input) v1.Condition {
 // nodes reports whether the nodes of a pool are as they should be, or all nodes if none is named. What they make up is named as a user
 // knows it.
 func (in Input) nodes(what, pool string) v1.Condition {
-	var nodes, listed, current, ready int
-	for _, p := range in.Topology.Pools {
-		if pool == "" || p.Name == pool {
-			nodes += len(p.Nodes)
-		}
-	}
+	nodes := in.planned(pool)
+	var listed, current, ready int
 	changing := pool == "" && len(in.Changed) > 0 || in.Changed[in.Topology.PodSetName(pool)]
 	for _, set := range in.Sets {
 		if pool != "" && set.Name != in.Topology.PodSetName(pool) {
@@ -193,6 +189,16 @@ func (in Input) nodes(what, pool string) v1.Condition {
 		return notReady("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready%s", ready, nodes, why))
 	}
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
+}
+
+// planned returns how many nodes a pool is to have, or all pools together if none is named.
+func (in Input) planned(pool string) (nodes int) {
+	for _, p := range in.Topology.Pools {
+		if pool == "" || p.Name == pool {
+			nodes += len(p.Nodes)
+		}
+	}
+	return nodes
 }
 
 // why says what the first pods of a pool wait for that are not ready, or of all pools if none is named.

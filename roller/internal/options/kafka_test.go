@@ -55,7 +55,8 @@ func TestHowToReachKafka(t *testing.T) {
 			}},
 		},
 		"a password in a file": {
-			nil, []string{"--sasl-enabled", "--sasl-mechanism=PLAIN", "--sasl-username=me", "--sasl-password-file=f", "--security-protocol=sasl_ssl"},
+			nil, []string{"--sasl-enabled", "--sasl-mechanism=PLAIN", "--sasl-username=me", "--sasl-password-file=f",
+				"--security-protocol=sasl_ssl"},
 			options.KafkaOptions{
 				Settings: credentials.Settings{Protocol: credentials.ProtocolSASLSSL,
 					SASL: credentials.SASL{Mechanism: kafka.SASLPlain, Username: "me"}},

@@ -42,7 +42,7 @@ func placement(brokers, partitions int, racks bool, unaware float64, limit int32
 	return in
 }
 
-// BenchmarkPack makes the table of reference/roller.md 5.1.
+// BenchmarkPack plans Kafka clusters of the sizes that docs/figures.md names.
 func BenchmarkPack(b *testing.B) {
 	for _, size := range []struct{ brokers, partitions int }{{50, 10_000}, {100, 20_000}, {300, 60_000}, {1000, 20_000}, {1000, 200_000}} {
 		for _, kind := range []struct {

@@ -13,12 +13,6 @@ type cliqueSearch struct {
 	steps    int64
 	enough   int // a clique of that size ends the search
 
-	// marked, if it is there, gathers the members of all cliques that are larger than the floor, instead of looking for the best one. Where
-	// prune is set, only those are looked for that have somebody who is not marked yet.
-	marked  bitset
-	prune   bool
-	largest int
-
 	current, best []int32
 	// levels are the working memory, one for each size that current can have.
 	levels []cliqueLevel
@@ -50,48 +44,9 @@ func largestClique(of relation, not bool, items []int32, atLeast, enough int, st
 	return clique, s.done || s.steps > 0
 }
 
-// membersOfCliques returns the items, by their positions, that are in cliques of more than floor items, and the size of the largest clique
-// that was seen. With prune not all cliques are seen, but all their members. It reports false if its steps did not suffice.
-func membersOfCliques(of relation, not bool, items []int32, floor int, prune bool, steps *int64) (members bitset, largest int,
-	finished bool) {
-	s := newCliqueSearch(of, not, items)
-	s.steps, s.marked, s.prune = *steps-int64(s.n*s.n), newBitset(s.n), prune
-	root := s.level(0)
-	for i := range s.n {
-		root.candidates.add(int32(i))
-	}
-	s.expand(0, floor)
-	*steps = s.steps
-	return s.marked, s.largest, s.steps > 0
-}
-
-// nothingNew reports whether all that a clique could still have is marked.
-func (s *cliqueSearch) nothingNew(depth int) bool {
-	if !s.prune {
-		return false
-	}
-	for _, i := range s.current[:depth] {
-		if !s.marked.has(i) {
-			return false
-		}
-	}
-	for w, word := range s.levels[depth].candidates {
-		if word&^s.marked[w] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // found handles a clique that nobody can be added to.
 func (s *cliqueSearch) found(floor int) {
-	switch {
-	case s.marked != nil && len(s.current) > floor:
-		s.largest = max(s.largest, len(s.current))
-		for _, i := range s.current {
-			s.marked.add(i)
-		}
-	case s.marked == nil && len(s.current) > max(floor, len(s.best)):
+	if len(s.current) > max(floor, len(s.best)) {
 		s.best = append(s.best[:0], s.current...)
 		s.done = len(s.best) >= s.enough
 	}
@@ -124,9 +79,6 @@ func (s *cliqueSearch) level(at int) *cliqueLevel {
 
 // expand looks for cliques that are larger than floor and than the best.
 func (s *cliqueSearch) expand(depth, floor int) {
-	if s.nothingNew(depth) {
-		return
-	}
 	s.colour(depth, max(floor, len(s.best))-depth)
 	for at := len(s.levels[depth].order) - 1; at >= 0; at-- {
 		l := &s.levels[depth]
