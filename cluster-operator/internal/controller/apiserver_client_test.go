@@ -81,10 +81,16 @@ func (c *inMemory) List(_ context.Context, list client.ObjectList, opts ...clien
 	return meta.SetList(list, found)
 }
 
-func (c *inMemory) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+func (c *inMemory) Create(_ context.Context, o client.Object, opts ...client.CreateOption) error {
 	key, gvk, err := c.server.key(o, o.GetName())
 	if err != nil {
 		return err
+	}
+	if options := (&client.CreateOptions{}).ApplyOptions(opts); len(options.DryRun) > 0 {
+		if c.server.objects[key] != nil {
+			return apierrors.NewAlreadyExists(resourceOf(key), key.Name)
+		}
+		return nil
 	}
 	made, err := c.server.create(key, gvk, content(o), nil)
 	if err == nil {

@@ -139,6 +139,9 @@ func (p *pass) nodes(ctx context.Context) error {
 			}
 		}
 	}
+	if err := p.checkPods(ctx, rendered); err != nil {
+		return err
+	}
 	if err := p.applyNodes(ctx, rendered); err != nil {
 		return err
 	}

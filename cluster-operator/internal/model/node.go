@@ -45,6 +45,8 @@ type Manifest struct {
 	Pod json.RawMessage
 	// Config is its ConfigMap.
 	Config *corev1.ConfigMap
+	// Changed reports that the pod is made anew, and not kept as its StrimziPodSet lists it.
+	Changed bool
 	// Pending are what this version of the operator would change, and does not, because the user changed nothing.
 	Pending []string
 }
@@ -83,6 +85,7 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 		}
 		pod = kept
 	} else {
+		m.Changed = true
 		pod.Annotations[podset.AnnotationRevision] = revision
 		pod.Annotations[AnnotationInputs] = inputs
 	}
