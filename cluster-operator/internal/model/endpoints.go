@@ -117,7 +117,7 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 	switch l.Type {
 	case v1.ListenerInternal:
 		if c.stretched() && len(c.Stretch.Peers) > 0 {
-			return c.peer(n, portName(l), l.Port), ""
+			return c.peer(n, PortName(l), l.Port), ""
 		}
 		return Endpoint{fmt.Sprintf("%s.%s.%s.svc%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.domain(l)), l.Port}, ""
 	case v1.ListenerNodePort:

@@ -138,7 +138,7 @@ func (c *cluster) ports(n topology.Node) []corev1.ContainerPort {
 	if n.Roles.Broker {
 		add(ReplicationPortName, ReplicationPort)
 		for _, l := range c.listeners(n) {
-			add(portName(l), l.Port)
+			add(PortName(l), l.Port)
 		}
 	}
 	if c.exports() {
@@ -147,8 +147,8 @@ func (c *cluster) ports(n topology.Node) []corev1.ContainerPort {
 	return ports
 }
 
-// portName is that of a listener in containers and Services.
-func portName(l v1.Listener) string {
+// PortName is that of a listener in containers and Services. Source: Strimzi (ListenersUtils.backwardsCompatiblePortName).
+func PortName(l v1.Listener) string {
 	switch {
 	case l.Name == "plain" && l.Port == 9092 && l.Type == v1.ListenerInternal:
 		return "tcp-clients"

@@ -52,7 +52,7 @@ func (c *cluster) internalPorts() []corev1.ServicePort {
 	var ports []corev1.ServicePort
 	for _, l := range c.spec().Listeners {
 		if l.Type == v1.ListenerInternal {
-			ports = append(ports, servicePort(portName(l), l.Port))
+			ports = append(ports, servicePort(PortName(l), l.Port))
 		}
 	}
 	return ports
@@ -111,7 +111,7 @@ func (c *cluster) listenerService(l v1.Listener) *corev1.Service {
 	b := value(configuration(l).Bootstrap, v1.ListenerBootstrap{})
 	selector := c.kafkaSelector()
 	selector[podset.LabelBrokerRole] = "true"
-	port := servicePort(portName(l), l.Port)
+	port := servicePort(PortName(l), l.Port)
 	port.NodePort = value(b.NodePort, 0)
 	s := c.service(c.listenerBootstrap(l), c.kafkaLabels(), c.template().ExternalBootstrapService,
 		corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
@@ -125,7 +125,7 @@ func (c *cluster) nodeService(l v1.Listener, n topology.Node) *corev1.Service {
 	selector := c.kafkaSelector()
 	selector[podset.LabelPoolName] = n.Pool
 	selector[podset.LabelPodName] = c.podName(n)
-	port := servicePort(portName(l), l.Port)
+	port := servicePort(PortName(l), l.Port)
 	port.NodePort = value(b.NodePort, 0)
 	s := c.service(ListenerNodeService(c.Kafka.Name, l, n), c.poolLabels(n.Pool), c.nodeServiceTemplate(n.Pool),
 		corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})

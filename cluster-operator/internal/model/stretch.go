@@ -65,7 +65,7 @@ func PeerPorts(kafka *v1.Kafka, n topology.Node) []Port {
 		ports = append(ports, Port{ReplicationPortName, ReplicationPort})
 		for _, l := range kafka.Spec.Kafka.Listeners {
 			if l.Type == v1.ListenerInternal {
-				ports = append(ports, Port{portName(l), l.Port})
+				ports = append(ports, Port{PortName(l), l.Port})
 			}
 		}
 	}

@@ -41,6 +41,8 @@ func (f *findings) listeners() {
 	if len(ports) < len(listeners) {
 		f.listener("ListenerPortTwice", "every listener needs to have a unique port number")
 	}
+	f.portNames()
+	f.nodePorts()
 	for _, l := range listeners {
 		if l.Port < lowestPort || slices.Contains(reservedPorts, l.Port) || l.Port > 65535 {
 			f.listener("ListenerPort", "port %d is forbidden and cannot be used", l.Port)

@@ -37,6 +37,28 @@ func TestWrongListeners(t *testing.T) {
 			message: badListener("port 9404 is forbidden and cannot be used")},
 		{name: "port of JMX", changes: listening(`{name: a, port: 9999, type: internal, tls: false}`), code: "ListenerPort",
 			message: badListener("port 9999 is forbidden and cannot be used")},
+		{name: "port named as that of controllers", changes: listening(`{name: ctrlplane, port: 9092, type: internal, tls: false}`),
+			code: "ListenerPortName", message: badListener("listener ctrlplane cannot be used, because its port would be called tcp-ctrlplane " +
+				"as the port of controllers is: choose another name")},
+		{name: "port named as that of replication", changes: listening(`{name: replication, port: 9092, type: internal, tls: false}`),
+			code: "ListenerPortName", message: badListener("listener replication cannot be used, because its port would be called " +
+				"tcp-replication as the port of replication is: choose another name")},
+		{name: "port named as that of metrics", changes: strings.Replace(
+			listening(`{name: prometheus, port: 9092, type: internal, tls: false}`), "listeners:", `metricsConfig: {type: `+
+				`jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}}, listeners:`, 1),
+			code: "ListenerPortName", message: badListener("listener prometheus cannot be used, because its port would be called " +
+				"tcp-prometheus as the port of metrics is: choose another name")},
+		{name: "port named as that of another listener", changes: listening(`{name: plain, port: 9092, type: internal, tls: false}`,
+			`{name: clients, port: 9094, type: internal, tls: false}`),
+			code: "ListenerPortName", message: badListener("listener clients cannot be used, because its port would be called tcp-clients " +
+				"as listener plain is: choose another name")},
+		{name: "node port of two brokers", changes: listening(`{name: a, port: 9094, type: nodeport, tls: false, configuration: {brokers: ` +
+			`[{broker: 0, nodePort: 31000}, {broker: 1, nodePort: 31000}]}}`), code: "NodePortTwice",
+			message: badListener("node port 31000 is asked for by broker 0 of listener a and by broker 1 of listener a")},
+		{name: "node port of two listeners", changes: listening(`{name: a, port: 9094, type: nodeport, tls: false, configuration: {bootstrap: `+
+			`{nodePort: 31000}}}`, `{name: b, port: 9095, type: loadbalancer, tls: false, configuration: {bootstrap: {nodePort: 31000}}}`),
+			code:    "NodePortTwice",
+			message: badListener("node port 31000 is asked for by the bootstrap of listener a and by the bootstrap of listener b")},
 		{name: "port too high", changes: listening(`{name: a, port: 70000, type: internal, tls: false}`), code: "ListenerPort",
 			message: badListener("port 70000 is forbidden and cannot be used")},
 		{name: "auth tls, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, authentication: {type: tls}}`),
@@ -257,6 +279,11 @@ func TestUnusedBrokers(t *testing.T) {
 			code: "UnusedBrokers", reason: invalidConfiguration,
 			message: "Listener l contains configuration for brokers with IDs [7, 8] that are currently not used"},
 	})
+}
+
+func TestWithoutMetricsTheNameOfTheirPortIsFree(t *testing.T) {
+	in := input(t, listening(`{name: prometheus, port: 9092, type: internal, tls: false}`))
+	NewWithT(t).Expect(Validate(in).Errors).To(BeEmpty())
 }
 
 func TestTheHostsOfUnknownBrokersAreNotAskedFor(t *testing.T) {
