@@ -29,6 +29,7 @@ const (
 	faultNoPreconditions = "the API servers do not look at uids and resourceVersions"
 	faultNoIdentity      = "Kubernetes clusters are not told apart"
 	faultOldAnchors      = "the API servers tell what the anchors were"
+	faultNoTraces        = "nobody looks for nodes elsewhere of a Kafka that says nothing of them"
 )
 
 // central is a Kubernetes cluster with a Kafka object and the operators that look after it, and what is true of them.
@@ -124,11 +125,24 @@ func (l *link) Status() clusters.Status {
 func (l *link) Reader() client.Reader {
 	return answering{l, &inMemory{server: l.bound, view: func() objects {
 		if l.view != nil {
-			return l.view
+			return l.seen(l.view)
 		}
-		return l.bound.objects
+		return l.seen(l.bound.objects)
 	}}}
 }
+
+// seen are the objects that the operator looks at.
+func (l *link) seen(all objects) objects {
+	kafka := l.op.kafka()
+	if l.h.fault != faultNoTraces || kafka == nil || kafka.Annotations[v1.AnnotationStretch] == "true" || len(kafka.Finalizers) > 0 {
+		return all
+	}
+	all = maps.Clone(all)
+	delete(all, anchorKey)
+	delete(all, facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")})
+	return all
+}
+
 func (l *link) APIReader() client.Reader {
 	return answering{l, &inMemory{server: l.bound, view: func() objects {
 		if l.h.fault == faultOldAnchors && l.view != nil && l.view[anchorKey] != nil {
@@ -136,7 +150,7 @@ func (l *link) APIReader() client.Reader {
 			all[anchorKey] = l.view[anchorKey]
 			return all
 		}
-		return l.bound.objects
+		return l.seen(l.bound.objects)
 	}}}
 }
 
@@ -205,6 +219,8 @@ type stretched struct {
 	fault string
 	// targets are the Kubernetes clusters that pools were made for.
 	targets map[string]string
+	// forgot reports that all was taken off the Kafka once that said that it is stretched.
+	forgot bool
 }
 
 func (h *stretched) central(id string, scheme *apiServer) *central {

@@ -72,7 +72,7 @@ func proveHistories(t *testing.T, name string, few, many, steps int, play func(t
 // TestStretchedHistoriesFindPlantedFaults shows that the rules are sharp. With PROVE=full, it plants what takes long to find too.
 func TestStretchedHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 100, 40
-	faults := []string{faultNoPreconditions}
+	faults := []string{faultNoPreconditions, faultNoTraces}
 	if os.Getenv("PROVE") == "full" {
 		faults = append(faults, faultNoIdentity)
 	}

@@ -39,7 +39,7 @@ func (h *stretched) alter() string {
 	if kafka == nil && h.rand.Intn(2) == 0 {
 		return h.create(c)
 	}
-	switch n := h.rand.Intn(30); {
+	switch n := h.rand.Intn(32); {
 	case n < 8 && kafka != nil && kafka.DeletionTimestamp == nil:
 		return h.edit()
 	case n < 12:
@@ -94,8 +94,46 @@ func (h *stretched) alter() string {
 		kafka.Finalizers = nil
 		h.must(c.k8s.Update(h.t.Context(), kafka))
 		return "take the finalizer off"
+	case n >= 30 && !h.misled():
+		return h.forget(kafka, n == 31)
 	}
 	return "nothing"
+}
+
+// forget takes off a Kafka and its pools all that says that they are in several Kubernetes clusters, and may make the Kafka again.
+func (h *stretched) forget(kafka *v1.Kafka, again bool) string {
+	c := h.centrals[0]
+	kafka.Finalizers = nil
+	delete(kafka.Annotations, v1.AnnotationStretch)
+	h.must(c.k8s.Update(h.t.Context(), kafka))
+	deletes := h.rand.Intn(2) == 0
+	h.forgot = true
+	for _, key := range sortedKeys(c.server.objects) {
+		pool, ok := c.server.objects[key].object().(*v1.KafkaNodePool)
+		if !ok {
+			continue
+		}
+		pool = pool.DeepCopy()
+		if deletes && key.Name != "central" && h.targets[key.Name] != "central" {
+			h.must(c.k8s.Delete(h.t.Context(), pool))
+			continue
+		}
+		delete(pool.Annotations, v1.AnnotationTargetCluster)
+		h.must(c.k8s.Update(h.t.Context(), pool))
+	}
+	if !again {
+		return fmt.Sprintf("the Kafka is not stretched any more, without a finalizer; pools elsewhere are deleted: %v", deletes)
+	}
+	if current := c.kafka(); current != nil {
+		h.must(c.k8s.Delete(h.t.Context(), current))
+	}
+	if h.rand.Intn(2) == 0 {
+		h.collect()
+	}
+	next := newKafka()
+	next.Namespace = historyNamespace
+	h.must(c.k8s.Create(h.t.Context(), next))
+	return fmt.Sprintf("the Kafka is made again, not stretched; pools elsewhere are deleted: %v", deletes)
 }
 
 func with(m map[string]string, key, value string) map[string]string {

@@ -163,7 +163,7 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	}
 	switch o := after.(type) {
 	case *podset.StrimziPodSet:
-		h.judgeIDs(c, s, o)
+		h.judgeIDs(c, s, before, o)
 	case *corev1.ConfigMap:
 		h.judgeVoters(c, s, o)
 	}
@@ -195,9 +195,16 @@ func (h *stretched) judgeCopy(s *apiServer, secret *corev1.Secret) {
 	}
 }
 
-// judgeIDs checks that no node id is given that is another node's, or a volume's of another one, in any Kubernetes cluster.
-func (h *stretched) judgeIDs(c *central, s *apiServer, set *podset.StrimziPodSet) {
+// judgeIDs checks that no node id is given that is another node's, or a volume's of another one, in any Kubernetes cluster. A Kafka that is
+// in one does not count the volumes that it left in others.
+func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set *podset.StrimziPodSet) {
 	h.t.Helper()
+	kafka := c.kafka()
+	var listed []node
+	if was, ok := before.(*podset.StrimziPodSet); ok {
+		listed = nodesOf(h.t.Fatal, s, was)
+	}
+	several := kafka != nil && (kafka.Annotations[v1.AnnotationStretch] == "true" || len(kafka.Finalizers) > 0)
 	for _, n := range nodesOf(h.t.Fatal, s, set) {
 		for _, other := range h.nodes(c) {
 			if other.id == n.id && (other.pool != n.pool || other.server != s) {
@@ -208,7 +215,7 @@ func (h *stretched) judgeIDs(c *central, s *apiServer, set *podset.StrimziPodSet
 			for key, o := range elsewhere.objects {
 				if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); ok && strings.HasSuffix(key.Name, fmt.Sprintf("-%d", n.id)) &&
 					c.clusterIDs[claim.Annotations[model.AnnotationClusterID]] &&
-					(elsewhere == c.server || c.marked(claim, key.Kind)) && claim.DeletionTimestamp == nil &&
+					(elsewhere == c.server || several && !slices.Contains(listed, n) && c.marked(claim, key.Kind)) && claim.DeletionTimestamp == nil &&
 					claim.Labels[podset.LabelPoolName] != n.pool {
 					h.failf("node %d of pool %s in %s gets the id of volume %s in %s", n.id, n.pool, s.id, key.Name, elsewhere.id)
 				}

@@ -42,6 +42,8 @@ type pass struct {
 	input  model.Input
 
 	// What follows is for a Kafka that is stretched over several Kubernetes clusters.
+	// forgotten reports that it has nodes elsewhere though its object says nothing of them.
+	forgotten bool
 	// away are those that can't be read or written now, by their ids, and remembered are the nodes that they were last known to have.
 	away       map[string]away
 	remembered []topology.Node
@@ -106,12 +108,16 @@ func (p *pass) read(ctx context.Context) error {
 	if err := p.checkHome(); err != nil {
 		return err
 	}
+	if err := p.keepLeft(ctx); err != nil {
+		return err
+	}
 	p.status.Sets = p.podSets()
 	p.warnOfDeletions()
 	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
 	if p.stretched() && p.Stretching != nil {
 		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
 	}
+	p.warnOfLeft()
 	p.input.MetadataVersion = p.kafka.Spec.Kafka.MetadataVersion
 	if p.input.MetadataVersion == "" {
 		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -26,6 +27,8 @@ type record struct {
 	// Owner and Epoch are those under which the Kafka owns objects there: the annotations of the Kafka object may be lost.
 	Owner string `json:"owner,omitempty"`
 	Epoch int64  `json:"epoch,omitempty"`
+	// Kafka is the uid of the Kafka object that this is the record of.
+	Kafka types.UID `json:"kafka,omitempty"`
 }
 
 type recorded struct {
@@ -52,11 +55,15 @@ func (p *pass) readRecord() error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(text), &p.record); err != nil {
-		return stalled("StretchRecordInvalid",
-			"ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
-			p.kafka.Namespace, model.RecordName(p.kafka.Name), err, recordKey)
+		return recordInvalid(p.kafka, err)
 	}
 	return nil
+}
+
+func recordInvalid(kafka *v1.Kafka, err error) error {
+	return stalled("StretchRecordInvalid",
+		"ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
+		kafka.Namespace, model.RecordName(kafka.Name), err, recordKey)
 }
 
 // recall takes what was last known of nodes for the Kubernetes clusters that are away.
@@ -70,7 +77,7 @@ func (p *pass) recall() {
 // writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
 func (p *pass) writeRecord(ctx context.Context) error {
 	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName,
-		Owner: p.owner.ID, Epoch: p.owner.Epoch}
+		Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID}
 	for id := range p.away {
 		if r, known := p.record.Clusters[id]; known {
 			next.Clusters[id] = r

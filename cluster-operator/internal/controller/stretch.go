@@ -95,17 +95,19 @@ type away struct {
 
 // stretched reports whether the Kafka is in several Kubernetes clusters, or was.
 func (p *pass) stretched() bool {
-	return p.kafka.Annotations[v1.AnnotationStretch] == "true" || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch)
+	return p.kafka.Annotations[v1.AnnotationStretch] == "true" || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) || p.forgotten
 }
 
 // readRemotes reads what the Kafka has in the other Kubernetes clusters that it concerns.
 func (p *pass) readRemotes(ctx context.Context) error {
 	p.away = map[string]away{}
 	if !p.stretched() {
-		return nil
+		if err := p.findLeft(ctx); err != nil || !p.forgotten {
+			return err
+		}
 	}
 	if p.Stretching == nil {
-		if controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) {
+		if p.forgotten || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) {
 			return stalled(validate.ReasonOperatorNotConfigured,
 				"Kafka %s/%s was stretched over several Kubernetes clusters, which this operator is not configured for: "+
 					"nothing is changed", p.kafka.Namespace, p.kafka.Name)
@@ -286,21 +288,28 @@ var errVersions = errors.New("version mismatch")
 
 // lose notes that nothing can be said or done in a Kubernetes cluster in this pass.
 func (p *pass) lose(cluster string, member clusters.Status, err error) {
-	problem := status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
-		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
-	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
-		problem = status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
-	} else if meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet") {
-		problem = status.Problem{Reason: "MissingCRD",
-			Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
-				"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
-	} else if errors.Is(err, errVersions) {
-		problem = status.Problem{Reason: "VersionMismatch", Message: fmt.Sprintf("In cluster '%s': %s.", cluster, err)}
-	} else if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
-		problem = status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, err)}
-	}
+	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
 	p.log.Info("A Kubernetes cluster is left out", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
+}
+
+// remoteProblem tells users what keeps a Kubernetes cluster from being read or written.
+func remoteProblem(cluster string, member clusters.Status, err error) status.Problem {
+	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
+		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
+	}
+	switch {
+	case meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet"):
+		return status.Problem{Reason: "MissingCRD",
+			Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
+				"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
+	case errors.Is(err, errVersions):
+		return status.Problem{Reason: "VersionMismatch", Message: fmt.Sprintf("In cluster '%s': %s.", cluster, err)}
+	case member.State == clusters.Connected && !clusters.IsUnreachable(err):
+		return status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, err)}
+	}
+	return status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
+		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
 }
 
 // cause is why a Kubernetes cluster is not connected, without what differs from time to time.

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -214,4 +216,134 @@ func TestNodesThatAnEarlierKafkaLeftElsewhereAreNotForgotten(t *testing.T) {
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "TargetClusterChangeForbidden"),
 		HaveField("Message", ContainSubstring("nodes or volumes in cluster 'east'"))))
+}
+
+// forget takes off a Kafka object all that says that it is stretched.
+func (w *stretchedWorld) forget() {
+	w.t.Helper()
+	k := w.kafka()
+	k.Finalizers = nil
+	delete(k.Annotations, v1.AnnotationStretch)
+	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
+}
+
+// unplace takes the target cluster off a pool.
+func (w *stretchedWorld) unplace(name string) {
+	w.t.Helper()
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, name)
+	delete(pool.Annotations, v1.AnnotationTargetCluster)
+	w.Expect(w.k8s.Update(w.t.Context(), pool)).To(Succeed())
+}
+
+func TestAKafkaThatLosesAnnotationAndFinalizerKeepsItsNodesElsewhere(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+	before := w.all()
+	elsewhere := ContainElement(And(HaveField("Type", "Warning"), HaveField("Reason", "NodesElsewhere"),
+		HaveField("Message", ContainSubstring("has nodes in clusters 'east', 'west'"))))
+	kept := func() {
+		t.Helper()
+		w.Expect(w.kafka().Finalizers).To(ContainElement(v1.FinalizerStretch))
+		w.Expect(w.kafka().Status.Conditions).To(elsewhere)
+		w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+		for _, id := range []string{"east", "west"} {
+			w.Expect(w.all()[id]).To(Equal(before[id]))
+		}
+	}
+	w.forget()
+	w.pass()
+	kept()
+	w.Expect(w.ready()).To(HaveField("Reason", "MissingStretchAnnotation"))
+
+	w.forget()
+	for _, name := range []string{"central", "east", "west"} {
+		w.unplace(name)
+	}
+	w.pass()
+	kept()
+	w.Expect(w.ready()).To(HaveField("Reason", "TargetClusterChangeForbidden"))
+
+	// The pools go too: voters stay, and so does what was known of a cluster that is away.
+	w.forget()
+	for _, name := range []string{"east", "west"} {
+		pool := &v1.KafkaNodePool{}
+		w.get(pool, name)
+		w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	}
+	w.members["west"].lost = true
+	for range 3 {
+		w.pass()
+	}
+	w.members["west"].lost = false
+	w.settle()
+	w.Expect(w.kafka().Finalizers).To(ContainElement(v1.FinalizerStretch))
+	w.Expect(w.kafka().Status.Conditions).To(elsewhere)
+	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+	for id, name := range map[string]string{"east": "my-cluster-east", "west": "my-cluster-west"} {
+		set := &podset.StrimziPodSet{}
+		w.in(id, set, name)
+		w.Expect(set.Spec.Pods).To(HaveLen(1))
+	}
+}
+
+// made are what operators make, without the objects of users.
+func made(all map[string]map[string]string) map[string]map[string]string {
+	maps.DeleteFunc(all["central"], func(name, _ string) bool { return strings.Contains(name, "v1.Kafka") })
+	return all
+}
+
+func TestAKafkaThatIsMadeAgainUnstretchedIsNoSecondLife(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.forget()
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	for _, name := range []string{"east", "west"} {
+		pool := &v1.KafkaNodePool{}
+		w.get(pool, name)
+		w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	}
+	w.unplace("central")
+	w.create(newKafka())
+	before := w.all()
+	conflict := func(in string) {
+		t.Helper()
+		w.pass()
+		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict"), HaveField("Message",
+			And(ContainSubstring("left nodes or volumes in "+in), ContainSubstring("my-cluster-kafka-gc"),
+				ContainSubstring("annotate this Kafka")))))
+		w.Expect(w.kafka().Finalizers).To(BeEmpty())
+		w.Expect(made(w.all())).To(Equal(made(before)))
+	}
+	conflict("clusters 'east', 'west'")
+
+	// The record goes with the object that it is of, and an anchor with all that it owns.
+	record := &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))}
+	w.Expect(w.k8s.Delete(t.Context(), record)).To(Succeed())
+	before = w.all()
+	conflict("clusters 'east', 'west'")
+	anchor := &corev1.ConfigMap{ObjectMeta: w.named(model.AnchorName("my-cluster"))}
+	w.Expect(w.members["east"].Delete(t.Context(), anchor)).To(Succeed())
+	w.Expect(w.members["west"].Delete(t.Context(), anchor.DeepCopy())).To(Succeed())
+	before = w.all()
+	w.members["west"].lost = true
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "ConnectivityError"),
+		HaveField("Message", ContainSubstring("whether an earlier Kafka "+w.namespace+"/my-cluster left nodes in cluster 'west'"))))
+	w.members["west"].lost = false
+	w.pass()
+	w.Expect(w.kafka().Status.ClusterID).NotTo(BeEmpty())
+}
+
+func TestAKafkaInOneKubernetesClusterDoesNotNeedTheOthers(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(newKafka(), nodePool("a", 1, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.members["east"].lost, w.members["west"].lost = true, true
+	w.configure("log.retention.hours", "1")
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("central", "my-cluster-a-0", "log.retention.hours")).To(Equal("1"))
 }

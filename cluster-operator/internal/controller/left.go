@@ -1,0 +1,218 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// traces are what nodes in other Kubernetes clusters leave behind when the Kafka object does not say that it is stretched: its annotation
+// and its finalizer were taken off at once, or it was deleted and made again without them.
+type traces struct {
+	// kafka is the object that there is now. accepted reports that an earlier pass found it in one Kubernetes cluster.
+	kafka    types.UID
+	accepted bool
+	// recorded are the Kubernetes clusters in which there are nodes by the record, which is that of the object recordedBy.
+	recorded   []string
+	recordedBy types.UID
+	// anchors are the objects that the anchors of this central cluster name, by the Kubernetes clusters that these are in.
+	anchors map[string]types.UID
+	// unread are the Kubernetes clusters whose anchor could not be read.
+	unread []string
+}
+
+// whose says whose nodes there are in other Kubernetes clusters.
+type whose int
+
+const (
+	// nobodys: there are none.
+	nobodys whose = iota
+	// itsOwn: they are the Kafka's.
+	itsOwn
+	// anEarlier: they are those of an earlier Kafka object of the same name.
+	anEarlier
+	// notKnown: a Kubernetes cluster that may have some can't be read.
+	notKnown
+)
+
+// judge says whose nodes there are, and in which Kubernetes clusters.
+func (t traces) judge() (whose, []string) {
+	own, earlier := map[string]bool{}, map[string]bool{}
+	note := func(cluster string, of types.UID) {
+		if of == t.kafka {
+			own[cluster] = true
+		} else {
+			earlier[cluster] = true
+		}
+	}
+	for _, cluster := range t.recorded {
+		note(cluster, t.recordedBy)
+	}
+	for cluster, of := range t.anchors {
+		note(cluster, of)
+	}
+	switch {
+	case len(earlier) > 0:
+		return anEarlier, slices.Sorted(maps.Keys(earlier))
+	case len(own) > 0:
+		return itsOwn, slices.Sorted(maps.Keys(own))
+	case len(t.unread) > 0 && !t.accepted:
+		return notKnown, t.unread
+	}
+	return nobodys, nil
+}
+
+// findLeft looks for what a Kafka has in other Kubernetes clusters that does not say so. If there is something, the pass is that of a
+// stretched Kafka which is to be in one Kubernetes cluster again; what an earlier Kafka left makes it fail.
+func (p *pass) findLeft(ctx context.Context) error {
+	t, unread, err := p.traces(ctx)
+	if err != nil {
+		return err
+	}
+	switch verdict, in := t.judge(); verdict {
+	case itsOwn:
+		p.forgotten = true
+	case anEarlier:
+		return stalled("OwnershipConflict",
+			"an earlier Kafka %s/%s was stretched over several Kubernetes clusters, and left nodes or volumes in %s (ConfigMap %s there, "+
+				"and %s here as long as it exists): nothing is made or changed. To go on with what is there, annotate this Kafka %s: \"true\" and its "+
+				"KafkaNodePools with %s. If nobody needs its data there any more, delete these ConfigMaps: what they own goes with them, volumes "+
+				"with deleteClaim: true as well", p.kafka.Namespace, p.kafka.Name, quoted(in), model.AnchorName(p.kafka.Name),
+			model.RecordName(p.kafka.Name), v1.AnnotationStretch, v1.AnnotationTargetCluster)
+	case notKnown:
+		problem := unread[in[0]]
+		problem.Message = fmt.Sprintf("Nothing is made before it is known whether an earlier Kafka %s/%s left nodes in %s. %s",
+			p.kafka.Namespace, p.kafka.Name, quoted(in), problem.Message)
+		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", in[0])}
+	}
+	return nil
+}
+
+// tracesTimeout is how long a Kafka that is in one Kubernetes cluster waits for the others.
+const tracesTimeout = 5 * time.Second
+
+// traces reads what the record and the anchors tell. What is wrong with Kubernetes clusters that can't be read is in unread.
+func (p *pass) traces(ctx context.Context) (t traces, unread map[string]status.Problem, err error) {
+	// The status names Kubernetes clusters until a pass has found that there is nothing in any of them.
+	t = traces{kafka: p.kafka.UID, anchors: map[string]types.UID{},
+		accepted: p.kafka.Status.ClusterID != "" && len(p.kafka.Status.StretchClusters) == 0}
+	if t.recorded, t.recordedBy, err = p.recordedNodes(); err != nil || p.Stretching == nil {
+		return t, nil, err
+	}
+	now, err := p.holder(p.kafka)
+	if err != nil {
+		if t.accepted {
+			return t, nil, nil
+		}
+		return t, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tracesTimeout)
+	defer cancel()
+	unread = map[string]status.Problem{}
+	for _, m := range p.Stretching.Members() {
+		if m.Home() {
+			continue
+		}
+		of, err := p.anchoredBy(ctx, m, now, t.accepted)
+		if err != nil {
+			t.unread, unread[m.ID()] = append(t.unread, m.ID()), remoteProblem(m.ID(), m.Status(), err)
+		} else if of != "" {
+			t.anchors[m.ID()] = of
+		}
+	}
+	return t, unread, nil
+}
+
+// recordedNodes returns the Kubernetes clusters in which there are nodes by the record, and the object that the record is of.
+func (p *pass) recordedNodes() (in []string, of types.UID, err error) {
+	c := p.home().facts.ConfigMap(model.RecordName(p.kafka.Name))
+	if c == nil || c.Data[recordKey] == "" {
+		return nil, "", nil
+	}
+	var r record
+	if err := json.Unmarshal([]byte(c.Data[recordKey]), &r); err != nil {
+		return nil, "", recordInvalid(p.kafka, err)
+	}
+	for id, has := range r.Clusters {
+		if len(has.Nodes) > 0 {
+			in = append(in, id)
+		}
+	}
+	if of = r.Kafka; of == "" && ownedBy(c, p.kafka.UID) {
+		of = p.kafka.UID
+	}
+	return in, of, nil
+}
+
+// anchoredBy returns the Kafka object that the anchor in a Kubernetes cluster names, "" if there is no anchor of this central cluster. A
+// Kafka that was accepted is content with the cache.
+func (p *pass) anchoredBy(ctx context.Context, m Member, now ownership.Holder, accepted bool) (types.UID, error) {
+	if s := m.Status(); s.State != clusters.Connected {
+		return "", fmt.Errorf("it is not connected: %s", s.Message)
+	}
+	reader := m.APIReader()
+	if accepted {
+		reader = m.Reader()
+	}
+	found, err := anchor(ctx, reader, client.ObjectKeyFromObject(p.kafka))
+	if err != nil || found == nil {
+		return "", err
+	}
+	if h, err := ownership.ParseHolder(found.Data[anchorHolder]); err == nil && h.Cluster == now.Cluster {
+		return h.Object, nil
+	}
+	return "", nil // it is somebody else's
+}
+
+// keepLeft gives a Kafka with nodes in other Kubernetes clusters its finalizer and its owner's annotations again, whatever else is wrong
+// with it.
+func (p *pass) keepLeft(ctx context.Context) error {
+	if !p.forgotten {
+		return nil
+	}
+	return p.writeOwner(ctx)
+}
+
+// warnOfLeft names the Kubernetes clusters with nodes of a Kafka that is not to be stretched any more.
+func (p *pass) warnOfLeft() {
+	if p.input.Stretch == nil || p.kafka.Annotations[v1.AnnotationStretch] == "true" {
+		return
+	}
+	in := map[string]bool{}
+	for _, l := range p.listed {
+		in[l.Node.Cluster] = true
+	}
+	for _, n := range p.remembered {
+		in[n.Cluster] = true
+	}
+	delete(in, topology.Home)
+	if len(in) == 0 {
+		return
+	}
+	p.warn("NodesElsewhere", fmt.Sprintf("Kafka %s/%s is not annotated %s: \"true\" any more, and has nodes in %s. They belong to the Kafka "+
+		"cluster until they leave: delete their KafkaNodePools, and brokers go when they hold no partitions. Controllers can't leave. To keep "+
+		"the nodes, annotate the Kafka again, and its KafkaNodePools with %s", p.kafka.Namespace, p.kafka.Name, v1.AnnotationStretch,
+		quoted(slices.Sorted(maps.Keys(in))), v1.AnnotationTargetCluster))
+}
+
+// quoted lists the ids of Kubernetes clusters.
+func quoted(clusters []string) string {
+	if len(clusters) == 1 {
+		return "cluster '" + clusters[0] + "'"
+	}
+	return "clusters '" + strings.Join(clusters, "', '") + "'"
+}
