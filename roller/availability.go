@@ -142,6 +142,26 @@ func (a *Availability) Behind(id NodeID) (behind, of int, known bool) {
 	return behind, len(a.hosted[at]), true
 }
 
+// beside are the other brokers that have replicas of the partitions of this one, by ascending id.
+func (a *Availability) beside(id NodeID) []NodeID {
+	at := a.ids.of(id)
+	if at < 0 {
+		return nil
+	}
+	all := a.set(nil)
+	var ids []NodeID
+	for _, where := range a.hosted[at] {
+		for _, other := range a.topics[where.topic].Partitions[where.partition].Replicas {
+			if other != id && !all.has(other) {
+				all.add(other)
+				ids = append(ids, other)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are not known, each
 // broker may serve.
 func (a *Availability) serves(id NodeID) string {

@@ -207,3 +207,27 @@ func TestAChangeOfAllBrokersWaitsForNobody(t *testing.T) {
 	sc.step()
 	sc.Expect(sc.altered).To(HaveLen(1), "all are blocked from being restarted, which would bring it too")
 }
+
+// A restart says which answers it rests on that nobody asked for in this look: those of the brokers with replicas of the same partitions,
+// and no others.
+func TestARestartTellsWhoWasNotAsked(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).current(1, 2, 3, 4)
+	sc.topics(topicOf("t", 1, ids(2, 0, 1), ids(2, 0, 1)), topicOf("u", 1, ids(0, 4), ids(0, 4)), topicOf("v", 1, ids(2, 3), ids(2, 3)))
+	unasked := func() []roller.NodeID {
+		d := roller.Step(&sc.s, sc.progress, sc.policy)
+		sc.Expect(d.Actions).To(HaveLen(1))
+		return d.Actions[0].Unasked
+	}
+	sc.Expect(unasked()).To(BeEmpty())
+	for i := range sc.s.Nodes {
+		sc.s.Nodes[i].Recalled = true
+	}
+	sc.Expect(unasked()).To(Equal(ids(1, 2, 4)))
+	sc.node(1).Recalled = false
+	sc.node(4).Answers = roller.Known(false)
+	sc.topics(topicOf("t", 1, ids(2, 0, 1), ids(2, 0, 1)), topicOf("u", 1, ids(0, 1, 4), ids(0, 1, 4)))
+	sc.Expect(unasked()).To(Equal(ids(2)), "one that is known not to answer counts as gone in any case")
+	sc.unready(time.Hour, 0)
+	sc.node(0).Fenced = roller.Known(true)
+	sc.Expect(unasked()).To(BeEmpty(), "it serves nobody, and takes nothing away")
+}

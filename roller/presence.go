@@ -1,6 +1,9 @@
 package roller
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // gone reports whether the replicas on a broker can't be relied on, or soon can't (docs/decisions/availability.md): it serves nobody, it is
 // on its way out, whoever sent it, or nothing in this look shows that it serves. What Kafka's metadata says of it may be as old as the
@@ -56,6 +59,18 @@ func (a *Assessment) outside(s *Snapshot, policy Policy, avail *Availability) bo
 	long := s.At.Sub(n.ReadyChanged) >= policy.Patience
 	unready := !n.Ready.Or(true) && (n.Fenced.Or(false) || long)
 	return n.Roles.Broker && (unready || n.Failing != "") && avail.serves(n.ID) == ""
+}
+
+// unasked are the brokers that have replicas of the node's partitions, and answer only as far as is recalled: nobody knows whether they still
+// do. Nothing rests on them where the node serves nobody.
+func (r *round) unasked(a *Assessment) []NodeID {
+	if !a.Roles.Broker || a.Down {
+		return nil
+	}
+	return slices.DeleteFunc(r.avail.beside(a.Node), func(id NodeID) bool {
+		n := r.s.Node(id)
+		return n == nil || !n.Recalled || !n.Answers.Or(false)
+	})
 }
 
 // absent returns the snapshot with the nodes that are under way and not in it: they may only not have been read

@@ -76,6 +76,8 @@ type Node struct {
 	// Answers: the node answered a question of ours. Silent is since when it does not.
 	Answers Fact[bool] `json:"answers"`
 	Silent  time.Time  `json:"silent,omitzero"`
+	// Recalled: what the node answers was not asked in this look. No restart may rest on it (docs/decisions/facts-of-a-restart.md).
+	Recalled bool `json:"recalled,omitempty"`
 	// Failing is positive evidence that the node can serve nobody as it is: it refuses connections, or its certificate has expired. Empty:
 	// there is none. That a question times out is no evidence, because it may be us who can't reach it.
 	Failing string `json:"failing,omitempty"`

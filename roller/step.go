@@ -30,6 +30,9 @@ type Action struct {
 	Reasons  []Reason `json:"reasons,omitempty"`
 	// Until is the latest time at which it may be begun: after it, the facts that it was decided on are too old, and another look is needed.
 	Until time.Time `json:"until,omitzero"`
+	// Unasked are the nodes on which it rests that they serve, and that were not asked in this look: it must not be carried out before they
+	// are, and it was decided again. Restart only.
+	Unasked []NodeID `json:"unasked,omitempty"`
 	// Forced describes which checks were not made, and why; empty: all were.
 	Forced string `json:"forced,omitempty"`
 	// Changes are what should be changed: Reconfigure only.
@@ -97,7 +100,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 		if len(r.chosen) == 0 {
 			actions = append(actions, Action{
 				Kind: ActionRestart, Node: a.Node, Instance: a.node.Instance.Or(""), Reasons: a.Reasons, Forced: a.Forced,
-				Until: r.s.from().Add(Freshness),
+				Until: r.s.from().Add(Freshness), Unasked: r.unasked(a),
 			})
 		} else {
 			a.block(RuleOrder, "it goes after node %d, when the others have been looked at again", r.chosen[0].Node)

@@ -163,7 +163,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	}
 	n.Answers, n.Config = roller.Unknown[bool]("nobody asked the node"), roller.Unknown[brokerconfig.Config]("nobody asked the node")
 	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
-		n.Answers, n.Failing = roller.Known(answer.Answers), answer.Failing
+		n.Answers, n.Failing, n.Recalled = roller.Known(answer.Answers), answer.Failing, seen.Kafka.Recalled[n.ID]
 		n.Config = config(answer.Live, place, n.Name, pod.Annotations[annotationKafkaVersion])
 	}
 	n.Silent, n.Hidden = seen.Silent[n.ID], seen.Kafka.Hidden[n.ID]

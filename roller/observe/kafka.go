@@ -52,7 +52,8 @@ type KafkaFacts struct {
 	FencedIncluded bool
 	// Nodes are the nodes that were asked themselves. A node that could not be asked is missing.
 	Nodes map[roller.NodeID]NodeAnswer
-
+	// Recalled are the nodes of Nodes that were not asked this time.
+	Recalled map[roller.NodeID]bool
 	// Hidden says of brokers that were asked which of their topics we may not describe.
 	Hidden map[roller.NodeID]string
 
@@ -82,8 +83,8 @@ func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) 
 
 // read is Read, but what is recalled is not asked again.
 func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, known recalled) KafkaFacts {
-	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}}
-	var byBrokers, byControllers map[roller.NodeID]NodeAnswer
+	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}, Recalled: map[roller.NodeID]bool{}}
+	var byBrokers, byPeers, byControllers map[roller.NodeID]NodeAnswer
 	var on map[roller.NodeID][]string
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -91,13 +92,17 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 		k.topics(ctx, &facts, brokers, known)
 	})
 	all.Go(func() { k.brokers(ctx, &facts) })
-	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers)) })
+	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers), nil) })
+	all.Go(func() {
+		peers := among(slices.Clone(brokers), slices.Collect(maps.Keys(known.peers)))
+		byPeers = known.again(live(ctx, k.Brokers, peers, []string{kafka.KeyNodeID}))
+	})
 	all.Go(func() { on = k.topicsOn(ctx, known.candidates) })
 	if k.Controllers != nil {
 		all.Go(func() {
 			within, cancel := context.WithTimeout(ctx, longest)
 			defer cancel()
-			byControllers = live(within, k.Controllers, known.others(controllers))
+			byControllers = live(within, k.Controllers, known.others(controllers), nil)
 		})
 	}
 	all.Wait()
@@ -105,8 +110,11 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 		facts.Hidden = k.hidden(ctx, on, topics)
 		k.hiddenOnSilent(ctx, &facts, known.candidates, brokers, on)
 	}
-	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byControllers} {
+	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byPeers, byControllers} {
 		maps.Copy(facts.Nodes, answers)
+	}
+	for id := range known.nodes {
+		facts.Recalled[id] = true
 	}
 	return facts
 }
@@ -302,8 +310,8 @@ func (k *Kafka) brokers(ctx context.Context, facts *KafkaFacts) {
 	facts.Brokers, facts.FencedIncluded, facts.ClusterID = roller.Known(brokers), cluster.FencedIncluded, cluster.ID
 }
 
-// live asks each node for its own configuration, which also shows whether it is up.
-func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeID) map[roller.NodeID]NodeAnswer {
+// live asks each node for its own configuration, all keys or only those named, which also shows whether it is up.
+func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeID, keys []string) map[roller.NodeID]NodeAnswer {
 	answers := make(map[roller.NodeID]NodeAnswer, len(ids))
 	if len(ids) == 0 {
 		return answers
@@ -312,7 +320,7 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 	for i, id := range ids {
 		asked[i] = int32(id)
 	}
-	results, err := reader.DescribeNodeConfigs(ctx, asked, nil)
+	results, err := reader.DescribeNodeConfigs(ctx, asked, keys)
 	for _, id := range ids {
 		result := results[int32(id)]
 		if err != nil {

@@ -72,10 +72,10 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 	})
 }
 
-// Verify is Observe for what to do to a few nodes: the configurations of these, and of all topics, are read again, and of the others only
-// what a Glance reads. Kubernetes' API servers are asked, and no caches.
-func (o *Observer) Verify(ctx context.Context, nodes []roller.NodeID) roller.Snapshot {
-	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(nodes) })
+// Verify is Observe for what to do to a few nodes: the configurations of these, and of all topics, are read again, their peers are asked
+// whether they still answer, and of the others is read only what a Glance reads. Kubernetes' API servers are asked, and no caches.
+func (o *Observer) Verify(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot {
+	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(nodes, peers) })
 }
 
 // Glance is Observe for those who wait: the configurations of topics may be as old as Recall, those of nodes older where there are many,

@@ -118,7 +118,7 @@ func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	live.OwnerReferences = []metav1.OwnerReference{{Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}}
 	r.Expect(r.k8s.Update(t.Context(), live)).To(Succeed())
 	foreign := func() string {
-		s := r.observer.Verify(t.Context(), nil)
+		s := r.observer.Verify(t.Context(), nil, nil)
 		return s.Node(0).Foreign
 	}
 	r.Expect(foreign()).To(BeEmpty(), "the cluster was named")

@@ -61,13 +61,16 @@ type recalled struct {
 	moves  map[kafka.TopicPartition]kafka.Reassignment
 	// candidates are the brokers that may be restarted on what is read now.
 	candidates []roller.NodeID
+	// peers are the brokers of which is recalled how they are configured, and which are asked whether they still answer.
+	peers map[roller.NodeID]NodeAnswer
 }
 
 // others are the nodes that have to be asked.
 func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 	return slices.DeleteFunc(slices.Clone(ids), func(id roller.NodeID) bool {
 		_, known := r.nodes[id]
-		return known
+		_, peer := r.peers[id]
+		return known || peer
 	})
 }
 
@@ -101,12 +104,30 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 	return r
 }
 
-// except is what is recalled of all other nodes, and of no topic or reassignment: an action on these rests on the rest.
-func (r recalled) except(nodes []roller.NodeID) recalled {
+// except is what is recalled of all other nodes, and of no topic or reassignment: an action on these rests on the rest. Of the peers only
+// the configurations are recalled.
+func (r recalled) except(nodes, peers []roller.NodeID) recalled {
 	for _, id := range nodes {
 		delete(r.nodes, id)
 	}
-	return recalled{nodes: r.nodes, candidates: nodes}
+	asked := map[roller.NodeID]NodeAnswer{}
+	for _, id := range peers {
+		if answer, known := r.nodes[id]; known {
+			asked[id] = answer
+			delete(r.nodes, id)
+		}
+	}
+	return recalled{nodes: r.nodes, candidates: nodes, peers: asked}
+}
+
+// again is what comes of asking the peers whether they still answer: one that does is taken to be configured as it was.
+func (r recalled) again(answers map[roller.NodeID]NodeAnswer) map[roller.NodeID]NodeAnswer {
+	for id, answer := range answers {
+		if answer.Answers && answer.Live.IsKnown() {
+			answers[id] = r.peers[id]
+		}
+	}
+	return answers
 }
 
 // keep remembers. What was recalled keeps its age.
@@ -118,7 +139,8 @@ func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, know
 		if !asked {
 			continue
 		}
-		if _, is := known.nodes[n.ID]; is {
+		_, recalled := known.nodes[n.ID]
+		if _, peer := known.peers[n.ID]; recalled || peer && answer.serves(n) {
 			m.nodes[n.ID] = before[n.ID]
 		} else {
 			m.nodes[n.ID] = remembered{NodeAnswer: answer, instance: n.Instance.Or(""), at: now}

@@ -80,6 +80,23 @@ func (r *reading) asked() []string {
 	return all
 }
 
+// partly is a Kafka of which one broker follows the active controller, and answers nobody: its threads hang that serve clients.
+type partly struct {
+	*memory.Client
+	mute int32
+}
+
+func (p partly) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]kafka.ConfigResult, error) {
+	answers, err := p.Client.DescribeNodeConfigs(ctx, nodes, keys)
+	if _, asked := answers[p.mute]; asked {
+		answers[p.mute] = kafka.ConfigResult{Err: kafka.NewTransportError("it does not answer", nil)}
+	}
+	return answers, err
+}
+
+// mute lets a broker answer nobody any more.
+func (r *reading) mute(id int32) { r.observer.Kafka.Brokers = partly{r.admin, id} }
+
 // always is what each reading asks for.
 var always = []string{"DescribeCluster", "DescribeQuorum", "ListTopicsOf"}
 
@@ -108,6 +125,11 @@ func TestAGlanceAsksForConfigurationsNowAndThen(t *testing.T) {
 	second := r.glance()
 	r.Expect(r.asked()).To(Equal(with()))
 	first.At, second.At, first.From, second.From = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	for i := range second.Nodes {
+		r.Expect(first.Nodes[i].Recalled).To(BeFalse())
+		r.Expect(second.Nodes[i].Recalled).To(BeTrue())
+		second.Nodes[i].Recalled = false
+	}
 	r.Expect(second).To(Equal(first))
 
 	t.Run("an observation asks for all", func(t *testing.T) {
@@ -204,10 +226,35 @@ func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.glance()
 	r.asked()
-	r.observer.Verify(t.Context(), []roller.NodeID{1})
+	r.observer.Verify(t.Context(), []roller.NodeID{1}, nil)
 	r.Expect(r.asked()).To(Equal(with("ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1", "TopicsOn")))
 	r.glance()
 	r.Expect(r.asked()).To(Equal(with()), "what was learned is kept")
+}
+
+// Whether the peers of a node still answer is asked again, and with it no more than that. One that does not is asked from then on.
+func TestVerifyAsksPeersWhetherTheyAnswer(t *testing.T) {
+	r := newReading(t, time.Hour)
+	first := r.glance()
+	r.asked()
+	s := r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2, 4711})
+	r.Expect(r.asked()).To(Equal(with("ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2", "TopicsOn")))
+	r.Expect([]bool{s.Nodes[0].Recalled, s.Nodes[1].Recalled, s.Nodes[2].Recalled}).To(Equal([]bool{true, false, false}))
+	r.Expect(s.Nodes[2].Config).To(Equal(first.Nodes[2].Config), "its configuration is recalled")
+	r.glance()
+	r.Expect(r.asked()).To(Equal(with()))
+
+	r.mute(2)
+	s = r.observer.Verify(t.Context(), []roller.NodeID{1}, nil)
+	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(true)), "nobody asked")
+	r.Expect(s.Nodes[2].Recalled).To(BeTrue())
+	s = r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2})
+	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)))
+	r.Expect(s.Nodes[2].Recalled).To(BeFalse())
+	r.asked()
+	s = r.glance()
+	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"))
+	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)))
 }
 
 // A node that is starting is asked now and then, and at once when it is ready.
@@ -225,7 +272,7 @@ func TestANodeThatIsAwayIsNotAskedEachTime(t *testing.T) {
 		r.Expect(r.glance().Nodes[2].Answers).To(Equal(roller.Known(false)))
 		r.Expect(r.asked()).To(Equal(with()))
 	}
-	r.observer.Verify(t.Context(), []roller.NodeID{2})
+	r.observer.Verify(t.Context(), []roller.NodeID{2}, nil)
 	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"), "nothing is done to it on what was heard before")
 	r.change(2, func(p *corev1.Pod) { p.UID = "another" })
 	r.glance()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -64,8 +63,9 @@ type Engine struct {
 	Observe func(ctx context.Context) roller.Snapshot
 	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It is what shows whether anything should be done.
 	Glance func(ctx context.Context) roller.Snapshot
-	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones.
-	Verify func(ctx context.Context, nodes []roller.NodeID) roller.Snapshot
+	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones, as long as it rests
+	// on no other ones than their peers.
+	Verify func(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot
 	// Woken: a change of a pod triggers a look, so that pods need no shorter interval.
 	Woken   bool
 	Journal Journal
@@ -173,44 +173,49 @@ func (e *Engine) release(ctx context.Context) {
 	}
 }
 
-// decide glances first, and where something would be done, or configurations are being changed, decides on fresh facts about these nodes.
-// What to do to others then waits for the next look.
-func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (s roller.Snapshot, d roller.Decision,
-	verified []roller.NodeID) {
-	on := func(s roller.Snapshot) roller.Decision {
-		policy := e.Policy(s.At)
-		if paused != "" {
-			policy.Paused = paused
-		}
-		return roller.Step(&s, progress, policy)
+// decide glances first, and where something would be done, or configurations are being changed, decides on what these nodes, and those that
+// it rests on, say in this look. What to do to others then waits for the next look.
+func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision, []roller.NodeID) {
+	reading := Reading{
+		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
+			s := e.Verify(ctx, nodes, peers)
+			return &s
+		},
+		Step: func(s *roller.Snapshot) roller.Decision {
+			policy := e.Policy(s.At)
+			if paused != "" {
+				policy.Paused = paused
+			}
+			return roller.Step(s, progress, policy)
+		},
 	}
-	switch {
-	case e.Glance == nil:
-		s = e.Observe(ctx)
-		for _, n := range s.Nodes {
-			verified = append(verified, n.ID)
-		}
-	case len(e.changing) > 0:
-		verified = e.changing
-		s = e.Verify(ctx, verified)
-	default:
-		s = e.Glance(ctx)
-		if d = on(s); len(d.Actions) == 0 {
-			return s, d, nil
-		}
-		for _, a := range d.Actions {
-			verified = append(verified, a.Node)
-		}
-		s = e.Verify(ctx, verified)
+	first, asked := e.first(ctx)
+	s, d, asked := reading.Decide(&first, asked)
+	if len(asked) == 0 {
+		return *s, d, nil
 	}
-	d = on(s)
 	e.changing = nil
 	for _, a := range d.Nodes {
 		if a.Need == roller.NeedReconfiguration {
 			e.changing = append(e.changing, a.Node)
 		}
 	}
-	return s, d, verified
+	return *s, d, asked
+}
+
+// first is what is read first, and the nodes that were asked for everything in it.
+func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked []roller.NodeID) {
+	switch {
+	case e.Glance == nil:
+		s = e.Observe(ctx)
+		for _, n := range s.Nodes {
+			asked = append(asked, n.ID)
+		}
+		return s, asked
+	case len(e.changing) > 0:
+		return e.Verify(ctx, e.changing, nil), e.changing
+	}
+	return e.Glance(ctx), nil
 }
 
 // carryOut does what was decided, and takes back what is known not to have been done. What was not looked at again waits for the
@@ -220,7 +225,7 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	progress := d.Progress
 	var outcomes []actuate.Outcome
 	for _, action := range d.Actions {
-		if !slices.Contains(verified, action.Node) {
+		if !IsFresh(action, verified) {
 			progress = postponed(progress, action)
 			d.Again = time.Millisecond
 			continue

@@ -141,7 +141,7 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	observed := 0
 	glanced := outdated
 	b.engine.Glance = func(context.Context) roller.Snapshot { return glanced }
-	b.engine.Verify = func(_ context.Context, nodes []roller.NodeID) roller.Snapshot {
+	b.engine.Verify = func(_ context.Context, nodes, _ []roller.NodeID) roller.Snapshot {
 		observed++
 		b.Expect(nodes).NotTo(BeEmpty())
 		return b.snapshot
@@ -164,6 +164,100 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(1))
 }
 
+// reads has the bench glance at recalled answers of all nodes. What is verified shows how they are. It returns what was asked.
+func (b *bench) reads(glanced func() roller.Snapshot) *[][2][]roller.NodeID {
+	var asked [][2][]roller.NodeID
+	b.engine.Glance = func(context.Context) roller.Snapshot { return recalling(glanced()) }
+	b.engine.Verify = func(_ context.Context, nodes, peers []roller.NodeID) roller.Snapshot {
+		asked = append(asked, [2][]roller.NodeID{slices.Clone(nodes), slices.Clone(peers)})
+		return recalling(b.snapshot, slices.Concat(nodes, peers)...)
+	}
+	return &asked
+}
+
+// recalling is a snapshot in which all nodes but these are recalled.
+func recalling(s roller.Snapshot, but ...roller.NodeID) roller.Snapshot {
+	s.Nodes = slices.Clone(s.Nodes)
+	for i := range s.Nodes {
+		s.Nodes[i].Recalled = !slices.Contains(but, s.Nodes[i].ID)
+	}
+	return s
+}
+
+// That a peer answered before is no reason to restart a node: it is asked in the same look (found by an audit: for a minute and more, at
+// many nodes for an hour and more, a broker that had gone counted as in sync).
+func TestPeersAreAskedBeforeARestart(t *testing.T) {
+	b := newBench(t)
+	ids := []roller.NodeID{0, 1, 2}
+	b.snapshot.Topics = roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(2),
+		Partitions: []roller.Partition{{Leader: 1, Replicas: ids, ISR: ids}}}})
+	b.snapshot.Nodes[2].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
+	before := b.snapshot
+	asked := b.reads(func() roller.Snapshot { return before })
+	b.snapshot.Nodes = slices.Clone(b.snapshot.Nodes)
+	b.snapshot.Nodes[2].Answers = roller.Known(false) // Kafka has not missed it yet
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(*asked).To(Equal([][2][]roller.NodeID{{{0}, {1, 2}}}))
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(d.Nodes[0].Blocks[0].Rule).To(Equal(roller.RuleAvailability))
+
+	b.snapshot.Nodes[2].Answers = roller.Known(true)
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(*asked).To(HaveLen(2), "one closer reading for one restart")
+	b.Expect(b.did).To(HaveLen(1))
+	b.Expect(b.did[0].Unasked).To(BeEmpty())
+}
+
+// What turns out to be the next thing to do is read closer in the same look, and so are those that it rests on. What never comes to rest is
+// not done.
+func TestWhatIsDoneInsteadIsReadCloserToo(t *testing.T) {
+	b := newBench(t)
+	b.snapshot.Topics = roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(1),
+		Partitions: []roller.Partition{{Leader: 1, Replicas: []roller.NodeID{1, 2}, ISR: []roller.NodeID{1, 2}}}}})
+	before := b.snapshot
+	asked := b.reads(func() roller.Snapshot { return before })
+	b.snapshot.Nodes = slices.Clone(b.snapshot.Nodes)
+	b.snapshot.Nodes[0].Hold = "ann looks at it"
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(*asked).To(Equal([][2][]roller.NodeID{{{0}, nil}, {{0, 1}, {2}}}))
+	b.Expect(b.did).To(HaveLen(1))
+	b.Expect(b.did[0].Node).To(BeEquivalentTo(1))
+
+	b.did, b.stored, *asked = nil, roller.Progress{}, nil
+	b.engine.Verify = func(context.Context, []roller.NodeID, []roller.NodeID) roller.Snapshot {
+		*asked = append(*asked, [2][]roller.NodeID{})
+		return recalling(b.snapshot)
+	}
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(len(*asked)).To(BeNumerically("<", 5))
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(b.stored.Restarts).To(BeEmpty())
+}
+
+// A node whose change waits, as one on hold, keeps no other one from its restart.
+func TestAChangeThatWaitsKeepsNoOtherNode(t *testing.T) {
+	b := newBench(t)
+	changed := &b.snapshot.Nodes[0]
+	changed.Revision, changed.Hold = roller.Known(roller.Revision{Current: "r", Desired: "r"}), "ann looks at it"
+	changed.Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "9"},
+		Live: map[string]brokerconfig.Entry{"num.io.threads": {Value: "8", Source: brokerconfig.SourceStatic}}})
+	b.reads(func() roller.Snapshot { return b.snapshot })
+	for range 2 {
+		_, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		if len(b.did) == 1 {
+			n := &b.snapshot.Nodes[b.did[0].Node]
+			n.Instance, n.Revision = roller.Known("second"), roller.Known(roller.Revision{Current: "new", Desired: "new"})
+		}
+		b.snapshot.At = b.snapshot.At.Add(time.Minute)
+	}
+	b.Expect(b.did).To(HaveLen(2))
+}
+
 // What comes of a change is not in what was learned before it.
 func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 	b := newBench(t)
@@ -178,7 +272,7 @@ func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 	before := b.snapshot
 	observed := 0
 	b.engine.Glance = func(context.Context) roller.Snapshot { return before }
-	b.engine.Verify = func(_ context.Context, nodes []roller.NodeID) roller.Snapshot {
+	b.engine.Verify = func(_ context.Context, nodes, _ []roller.NodeID) roller.Snapshot {
 		observed++
 		b.Expect(nodes).NotTo(BeEmpty())
 		return b.snapshot
