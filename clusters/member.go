@@ -173,6 +173,7 @@ func (m *Member) report(v verdict, seen sighting) {
 	is := Status{
 		ID: m.id, State: v.state, Since: was.Since, Reason: v.reason, Message: v.message,
 		Identity: seen.identity, LastSeen: seen.last, CredentialsExpire: seen.access.Expires, Warnings: seen.access.Warnings,
+		Secret: seen.secret,
 	}
 	if is.State != was.State {
 		is.Since = time.Now()
@@ -207,6 +208,7 @@ type sighting struct {
 	identity types.UID
 	last     time.Time
 	access   Access
+	secret   string
 }
 
 // notable reports whether somebody would want to know of the change. That the same failure is worded otherwise is not worth it: an

@@ -287,7 +287,9 @@ func (r *remoteRun) conclude() {
 		r.watches.pass(true, l.drop)
 		f.pending = r.watches.pending()
 	}
-	r.report(f.judge(), r.seen)
+	seen := r.seen
+	seen.secret = r.lastSecret.name
+	r.report(f.judge(), seen)
 	if !pass {
 		r.watches.pass(false, func() {
 			if l != nil {

@@ -41,6 +41,8 @@ type Status struct {
 	Identity types.UID
 	// LastSeen is when the API server last gave a good answer; zero if it never did.
 	LastSeen time.Time
+	// Secret is namespace/name of the one with the kubeconfig; empty for the home cluster.
+	Secret string
 	// CredentialsExpire is when the credentials in use end; zero if that is unknown.
 	CredentialsExpire time.Time
 	// Warnings are things that work with the credentials in use, but that somebody should look at.

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -291,33 +288,6 @@ func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
 	p.log.Info("A Kubernetes cluster is left out", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
-}
-
-// remoteProblem tells users what keeps a Kubernetes cluster from being read or written.
-func remoteProblem(cluster string, member clusters.Status, err error) status.Problem {
-	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
-		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
-	}
-	switch {
-	case meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet"):
-		return status.Problem{Reason: "MissingCRD",
-			Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
-				"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
-	case errors.Is(err, errVersions):
-		return status.Problem{Reason: "VersionMismatch", Message: fmt.Sprintf("In cluster '%s': %s.", cluster, err)}
-	case member.State == clusters.Connected && !clusters.IsUnreachable(err):
-		return status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, err)}
-	}
-	return status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
-		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
-}
-
-// cause is why a Kubernetes cluster is not connected, without what differs from time to time.
-func cause(member clusters.Status, err error) string {
-	if member.Message != "" {
-		return member.Message
-	}
-	return err.Error()
 }
 
 // drop leaves a Kubernetes cluster out of the rest of the pass.

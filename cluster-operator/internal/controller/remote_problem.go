@@ -1,0 +1,94 @@
+package controller
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// remoteProblem tells users what keeps a Kubernetes cluster from being read or written.
+func remoteProblem(cluster string, member clusters.Status, err error) status.Problem {
+	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
+		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
+	}
+	switch {
+	case meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet"):
+		return status.Problem{Reason: "MissingCRD",
+			Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
+				"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
+	case errors.Is(err, errVersions):
+		return status.Problem{Reason: "VersionMismatch", Message: fmt.Sprintf("In cluster '%s': %s.", cluster, err)}
+	}
+	if problem := refusedThere(cluster, member, err); problem != nil {
+		return *problem
+	}
+	if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
+		return status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, err)}
+	}
+	return status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
+		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
+}
+
+// forbidden is how an API server says that an account lacks a right. Quotas and admission forbid in other words.
+var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
+
+// refusedThere tells what an API server refuses that answers: nil if it is something else that is wrong.
+func refusedThere(cluster string, member clusters.Status, err error) *status.Problem {
+	unauthorized := apierrors.IsUnauthorized(err)
+	if unauthorized || member.State == clusters.Refused && member.Reason == clusters.ReasonCredentialsRefused {
+		why := err.Error()
+		if !unauthorized {
+			why = cause(member, err)
+		}
+		return &status.Problem{Reason: "RemoteUnauthorized", Message: fmt.Sprintf("The API server of cluster '%s' refuses the credentials in "+
+			"Secret %s (%s): put a kubeconfig with new ones into it. It is taken up at once", cluster,
+			cmp.Or(member.Secret, "that STRIMZI_REMOTE_KUBE_CONFIG names"), why)}
+	}
+	if missing := missingNamespace(err); missing != "" {
+		return &status.Problem{Reason: "RemoteNamespaceMissing", Message: fmt.Sprintf("Namespace %s does not exist in cluster '%s': create it "+
+			"there, a Kafka is in namespaces of the same name in all its clusters", missing, cluster)}
+	}
+	right := forbidden.FindStringSubmatch(err.Error())
+	if !apierrors.IsForbidden(err) || right == nil {
+		return nil
+	}
+	resource, where := right[2], "in all namespaces"
+	if right[3] != "" {
+		resource += "." + right[3]
+	}
+	if right[4] != "" {
+		where = "in namespace " + right[4]
+	}
+	return &status.Problem{Reason: "RemoteForbidden", Message: fmt.Sprintf("In cluster '%s', the operator may not %s %s %s: apply the current "+
+		"config/cluster-operator/remote there again, or give the account in the kubeconfig the rights that it gives", cluster, right[1],
+		resource, where)}
+}
+
+// missingNamespace returns the namespace that is not there, as an API server says when it is to make an object in it; else "".
+func missingNamespace(err error) string {
+	answer, is := errors.AsType[*apierrors.StatusError](err)
+	if !is || !apierrors.IsNotFound(err) {
+		return ""
+	}
+	if d := answer.Status().Details; d != nil && d.Kind == "namespaces" && d.Group == "" {
+		return d.Name
+	}
+	return ""
+}
+
+// cause is why a Kubernetes cluster is not connected, without what differs from time to time.
+func cause(member clusters.Status, err error) string {
+	if member.Message != "" {
+		return member.Message
+	}
+	return err.Error()
+}

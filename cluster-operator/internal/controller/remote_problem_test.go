@@ -1,0 +1,63 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+func TestWhatARemoteAPIServerRefuses(t *testing.T) {
+	connected := clusters.Status{ID: "east", State: clusters.Connected, Secret: "operators/kubeconfig-east"}
+	refused := clusters.Status{ID: "east", State: clusters.Refused, Reason: clusters.ReasonCredentialsRefused,
+		Message: "the API server does not accept the credentials: Unauthorized", Secret: "operators/kubeconfig-east"}
+	away := clusters.Status{ID: "east", State: clusters.Unreachable, Reason: clusters.ReasonNoAnswer, Message: "no answer"}
+	forbids := func(text string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "s", errors.New(text))
+	}
+	for _, c := range []struct {
+		name    string
+		member  clusters.Status
+		err     error
+		reason  string
+		message string
+	}{
+		{"the namespace is not there", connected, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kafka"),
+			"RemoteNamespaceMissing", "Namespace kafka does not exist in cluster 'east'"},
+		{"something else is not there", connected, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "kafka"),
+			"ClusterFailed", `configmaps "kafka" not found`},
+		{"a right is missing in the core group", connected,
+			forbids(`User "u" cannot patch resource "services" in API group "" in the namespace "kafka"`),
+			"RemoteForbidden", "may not patch services in namespace kafka: apply the current config/cluster-operator/remote"},
+		{"a right is missing in all namespaces", connected, forbids(`User "u" cannot list resource "strimzipodsets" in API group "core.strimzi.io"`),
+			"RemoteForbidden", "may not list strimzipodsets.core.strimzi.io in all namespaces"},
+		{"a quota is no missing right", connected, forbids("exceeded quota: small"), "ClusterFailed", "exceeded quota: small"},
+		{"the credentials are refused in the middle", connected, apierrors.NewUnauthorized("Unauthorized"), "RemoteUnauthorized",
+			"refuses the credentials in Secret operators/kubeconfig-east (apply Service s: Unauthorized)"},
+		{"the connection ended with a refusal", refused, &clusters.UnreachableError{Status: refused}, "RemoteUnauthorized",
+			"refuses the credentials in Secret operators/kubeconfig-east (the API server does not accept the credentials: Unauthorized)"},
+		{"nobody answers", away, &clusters.UnreachableError{Status: away}, "ConnectivityError",
+			"Cannot connect to cluster 'east': no answer. Please check kubeconfig and network connectivity."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			problem := remoteProblem("east", c.member, fmt.Errorf("apply Service s: %w", c.err))
+			NewWithT(t).Expect(problem.Reason).To(Equal(c.reason))
+			NewWithT(t).Expect(problem.Message).To(ContainSubstring(c.message))
+		})
+	}
+}
+
+func TestANamespaceThatIsMissingElsewhereIsNamed(t *testing.T) {
+	w := newStretchedWorld(t)
+	east := w.members["east"]
+	err := east.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "missing", Name: "a"}})
+	w.Expect(remoteProblem("east", connected{east}.Status(), err).Reason).To(Equal("RemoteNamespaceMissing"))
+	w.Expect(remoteProblem("east", connected{east}.Status(), err).Message).To(HavePrefix("Namespace missing does not exist in cluster 'east'"))
+}
