@@ -68,9 +68,9 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 	if right[4] != "" {
 		where = "in namespace " + right[4]
 	}
-	return &status.Problem{Reason: "RemoteForbidden", Message: fmt.Sprintf("In cluster '%s', the operator may not %s %s %s: apply the current "+
-		"config/cluster-operator/remote there again, or give the account in the kubeconfig the rights that it gives", cluster, right[1],
-		resource, where)}
+	return &status.Problem{Reason: "RemoteForbidden", Message: fmt.Sprintf("In cluster '%s', the operator may not %s %s %s: apply the "+
+		"current config/cluster-operator/remote there again, or give the account in the kubeconfig the rights that it gives", cluster,
+		right[1], resource, where)}
 }
 
 // missingNamespace returns the namespace that is not there, as an API server says when it is to make an object in it; else "".
