@@ -238,7 +238,8 @@ func TestVerifyAsksPeersWhetherTheyAnswer(t *testing.T) {
 	first := r.glance()
 	r.asked()
 	s := r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2, 4711})
-	r.Expect(r.asked()).To(Equal(with("ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2", "TopicsOn")))
+	r.Expect(r.asked()).To(Equal(with("ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2",
+		"TopicsOn")))
 	r.Expect([]bool{s.Nodes[0].Recalled, s.Nodes[1].Recalled, s.Nodes[2].Recalled}).To(Equal([]bool{true, false, false}))
 	r.Expect(s.Nodes[2].Config).To(Equal(first.Nodes[2].Config), "its configuration is recalled")
 	r.glance()

@@ -63,8 +63,8 @@ type Engine struct {
 	Observe func(ctx context.Context) roller.Snapshot
 	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It is what shows whether anything should be done.
 	Glance func(ctx context.Context) roller.Snapshot
-	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones, as long as it rests
-	// on no other ones than their peers.
+	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones, as long as it
+	// rests on no others than the peers.
 	Verify func(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot
 	// Woken: a change of a pod triggers a look, so that pods need no shorter interval.
 	Woken   bool

@@ -34,6 +34,11 @@ var planted = []struct {
 		"node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
 	{"a broker that does not answer is in sync", []string{"availability rule"},
 		seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
+	{"what a peer answered before counts", []string{"availability rule"}, with(nil, func(d *roller.Decision) {
+		for i := range d.Actions {
+			d.Actions[i].Unasked = nil
+		}
+	})},
 	{"a pod that somebody else deletes stays", []string{"availability rule", "quorum check"},
 		seeing(func(n *roller.Node) { n.Terminating = false })},
 	{"a sidecar that crashes makes a node stuck", []string{"availability rule", "quorum check", "node", "voters"},

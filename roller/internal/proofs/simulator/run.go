@@ -11,6 +11,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
 // run is one run of the roller against a world: what an edge does around Step.
@@ -23,6 +24,8 @@ type run struct {
 	stale           time.Duration
 	marks           int
 	count, restarts int
+	// heard are the answers that the roller recalls.
+	heard map[roller.NodeID]heard
 	// asked is how often somebody was asked for a change of a configuration.
 	asked   int
 	last    roller.Decision
@@ -39,7 +42,7 @@ type decider func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decis
 
 func newRun(c Cluster, story *strings.Builder) *run {
 	w := newWorld(c, story)
-	return &run{w: w, oracle: newOracle(w), decide: roller.Step}
+	return &run{w: w, oracle: newOracle(w), decide: roller.Step, heard: map[roller.NodeID]heard{}}
 }
 
 // broken is the first rule that was broken.
@@ -57,12 +60,7 @@ func (r *run) broken() string {
 func (r *run) look(s Step) {
 	r.count++
 	r.oracle.looks()
-	seen := r.w.observeNodes(s.Blind, s.Mask)
-	if s.Fault == faultSlowLook {
-		r.w.pass(slowly(s.Arg))
-	}
-	r.w.observeKafka(seen, s.Blind)
-	d := r.decide(seen, r.progress, r.w.policy)
+	seen, d, asked := r.decideAnew(s)
 	r.last = d
 	r.tellDecision(d)
 	r.oracle.judge(seen, complete(s, seen), d)
@@ -86,6 +84,10 @@ func (r *run) look(s Step) {
 	for i, a := range d.Actions {
 		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
 			return
+		}
+		if !engine.IsFresh(a, asked) {
+			r.progress = r.notBegun(a)
+			continue
 		}
 		r.act(a, s.Fault == faultRefused && i == s.Arg%len(d.Actions), s.Fault == faultLost || s.Fault == faultSleep)
 		if s.Fault == faultSlowActs && a.Kind != roller.ActionRestart {
