@@ -39,7 +39,7 @@ func TestRandomHistoriesOfRolls(t *testing.T) {
 	if proving() {
 		steps, limit = 10_000_000, 3*time.Hour // a bound for a machine that is busy: alone it takes a quarter of an hour
 	}
-	if end, bounded := t.Deadline(); bounded { // what was played counts, also where -timeout is short
+	if end, bounded := t.Deadline(); bounded { // so that a run that is cut short says how far it came
 		limit = min(limit, time.Until(end)-time.Minute)
 	}
 	seed := proveSeed(t)
@@ -58,6 +58,9 @@ func TestRandomHistoriesOfRolls(t *testing.T) {
 	t.Logf("%d looks, %d restarts", looks, restarts)
 	if violations == 0 && restarts < made/100 {
 		t.Errorf("only %d restarts in %d steps: the histories prove little", restarts, made)
+	}
+	if violations == 0 && made < steps {
+		t.Errorf("only %d of %d steps were played in %s", made, steps, time.Since(began).Round(time.Second))
 	}
 	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
 }

@@ -286,5 +286,8 @@ func TestRandomHistoriesOfTwoOperators(t *testing.T) {
 			h.report(t, at, m)
 		}
 	}
+	if violations == 0 && made < steps {
+		t.Errorf("only %d of %d steps were played in %s", made, steps, time.Since(began).Round(time.Second))
+	}
 	fmt.Printf("PROOF {\"name\":\"random histories of two operators\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
 }
