@@ -48,10 +48,11 @@ func measure(s Scale, skip bool) (Figures, error) {
 	m := newMeter(s.Brokers, s.Recall)
 	batch := false // the last look restarted a member
 	for {
-		before, restarts, at := r.w.changed, r.restarts, r.w.now
+		before, restarts, peers, at := r.w.changed, r.restarts, r.peers, r.w.now
 		r.look(Step{})
 		figures.Looks++
 		m.look(at, len(r.last.Actions), r.unready())
+		m.requests += r.peers - peers
 		if r.restarts > restarts && !batch {
 			figures.Batches++
 		}

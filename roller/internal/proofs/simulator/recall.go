@@ -18,8 +18,11 @@ type heard struct {
 // decideAnew decides as an engine does: on what may be recalled first, and then on what is asked.
 func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, []roller.NodeID) {
 	return engine.Reading{
-		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot { return r.read(s, slices.Concat(nodes, peers)) },
-		Step:   func(seen *roller.Snapshot) roller.Decision { return r.decide(seen, r.progress, r.w.policy) },
+		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
+			r.peers += len(peers)
+			return r.read(s, slices.Concat(nodes, peers))
+		},
+		Step: func(seen *roller.Snapshot) roller.Decision { return r.decide(seen, r.progress, r.w.policy) },
 	}.Decide(r.read(s, nil), nil)
 }
 

@@ -26,6 +26,8 @@ type run struct {
 	count, restarts int
 	// heard are the answers that the roller recalls.
 	heard map[roller.NodeID]heard
+	// peers is how often a node was asked whether it still answers, because a restart of another one rested on it.
+	peers int
 	// asked is how often somebody was asked for a change of a configuration.
 	asked   int
 	last    roller.Decision
