@@ -24,6 +24,15 @@ if found=$(git grep -nIE '\b([Ss]eeds? 00[0-9]|[Rr]ulings? [A-Z][0-9]|[Gg]oals? 
   echo "lint: say it in plain words, or refer to a page of docs/decisions" >&2
   status=1
 fi
+# Lines of Markdown are as short as those of Go, but for tables and what is quoted. docs/api.md is generated.
+while IFS= read -r page; do
+  # shellcheck disable=SC2016 # these backticks are Markdown's
+  if long=$(sed '/^ *```/,/^ *```/d; /^ *|/d' "$page" | LC_ALL=C.UTF-8 grep -E '^.{141,}$'); then
+    printf '%s: %s\n' "$page" "$long"
+    echo "lint: wrap these lines at 140 characters" >&2
+    status=1
+  fi
+done < <(git ls-files '*.md' ':!docs/api.md')
 # An exception from a linter that is off says nothing, and nolintlint does not find it.
 for linter in $(git grep -hoE '//nolint:[a-z,]+' -- '*.go' | sed 's|//nolint:||; s|,|\n|g' | sort -u); do
   grep -qE "^    - $linter( |$)" .golangci.yml || { echo "lint: //nolint:$linter: that linter is not enabled" >&2; status=1; }
