@@ -296,6 +296,28 @@ func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	return unstructured.SetNestedField(u.Object, size.String(), "spec", "resources", "requests", "storage")
 }
 
+// claim marks an object of an earlier holder as the owner's, and changes nothing else: it is deleted later, when it is known to carry the
+// marks. One that was not made as what it is stays as it is.
+func (a *Applier) claim(ctx context.Context, live client.Object) (Outcome, error) {
+	if !a.is(live, ownership.Original) {
+		return Unchanged, nil
+	}
+	gvk, err := apiutil.GVKForObject(live, a.Client.Scheme())
+	if err != nil {
+		return "", err
+	}
+	marked, ok := live.DeepCopyObject().(client.Object)
+	if !ok {
+		return "", fmt.Errorf("%T is not an object", live)
+	}
+	ownership.Mark(marked, gvk.Kind, *a.Owner)
+	patch := client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, marked, patch, a.manager()); err != nil {
+		return "", fmt.Errorf("mark %s %s: %w", gvk.Kind, live.GetName(), err)
+	}
+	return Changed, nil
+}
+
 // Delete deletes an object that is not wanted any more, if it is the Kafka's and still the one that was judged. Labels and owner references
 // do not prove that: a copy has them, too, which users make to keep something. So it needs the mark of its own name.
 func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, error) {
@@ -303,7 +325,7 @@ func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, erro
 		return Unchanged, nil
 	}
 	if a.Owner != nil && !a.decide(live).Deletes() && !a.survives(live) {
-		return Unchanged, nil // what is not marked in this epoch is applied, and thereby marked, before it is deleted
+		return a.claim(ctx, live)
 	}
 	if !a.is(live, ownership.Original) {
 		return Left, nil

@@ -68,6 +68,11 @@ func newScene(t *testing.T) *scene {
 			s.window()
 			return c.Apply(ctx, o, opts...)
 		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			s.requests++
+			s.window()
+			return c.Patch(ctx, o, patch, opts...)
+		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			s.requests++
 			s.window()
@@ -276,6 +281,50 @@ func TestDelete(t *testing.T) {
 			o := &corev1.ConfigMap{}
 			err = s.k8s.Get(t.Context(), client.ObjectKeyFromObject(judged), o)
 			s.Expect(err == nil).To(Equal(c.stays), "%v", err)
+		})
+	}
+}
+
+// What an earlier holder of the owner made is marked before it is deleted, so that a mistake can be seen before it costs something.
+func TestWhatAnEarlierHolderMadeIsMarkedBeforeItIsDeleted(t *testing.T) {
+	before := ownership.Owner{ID: "2f4c", Epoch: 1, Holder: ownership.Holder{Central: "central", Cluster: "c", Object: "a"}}
+	now := before
+	now.Epoch, now.Holder.Object = 2, "b"
+	for name, c := range map[string]struct {
+		edit    func(*corev1.ConfigMap)
+		window  func(*scene)
+		outcome Outcome
+		err     gomegatypes.GomegaMatcher
+		deleted bool
+	}{
+		"its own":                      {outcome: Changed, deleted: true},
+		"without the mark of its name": {edit: func(o *corev1.ConfigMap) { delete(o.Annotations, ownership.MarkSelf) }, outcome: Unchanged},
+		"another owner's": {edit: func(o *corev1.ConfigMap) {
+			ownership.Mark(o, "ConfigMap", ownership.Owner{ID: "other", Epoch: 1, Holder: before.Holder})
+		}, outcome: Unchanged},
+		"changed since": {window: func(s *scene) { s.edit(func(o *corev1.ConfigMap) { o.Labels["a"] = "b" }) }, err: conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.applier.Owner = &before
+			s.made(one)
+			if c.edit != nil {
+				s.edit(c.edit)
+			}
+			if c.window != nil {
+				s.window = func() { s.window = func() {}; c.window(s) }
+			}
+			s.applier.Owner = &now
+			outcome, err := s.applier.Delete(t.Context(), s.live())
+			s.Expect(outcome).To(Equal(c.outcome))
+			if c.err == nil {
+				c.err = Succeed()
+			}
+			s.Expect(err).To(c.err)
+			s.Expect(s.live().Data).To(Equal(one))
+			outcome, err = s.applier.Delete(t.Context(), s.live())
+			s.Expect(err).NotTo(HaveOccurred())
+			s.Expect(outcome == Deleted).To(Equal(c.deleted))
 		})
 	}
 }

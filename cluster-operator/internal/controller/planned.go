@@ -95,7 +95,7 @@ func (p *pass) deleteOnePlanned(ctx context.Context, s *site, o planned) (bool, 
 		return true, nil
 	}
 	outcome, err := s.applier.Delete(ctx, live)
-	if err == nil && outcome == apply.Deleted {
+	if err == nil && (outcome == apply.Deleted || outcome == apply.Changed) {
 		p.wrote(s, o.key(), outcome)
 	}
 	return false, err

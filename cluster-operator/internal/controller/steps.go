@@ -329,7 +329,7 @@ func (p *pass) pruneSite(ctx context.Context, s *site) error {
 			return err
 		}
 		switch outcome {
-		case apply.Deleted:
+		case apply.Deleted, apply.Changed:
 			p.wrote(s, key, outcome)
 		case apply.Left:
 			p.reportLeft(s, key, o)
