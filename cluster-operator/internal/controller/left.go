@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -139,20 +138,16 @@ func (p *pass) traces(ctx context.Context) (t traces, unread map[string]status.P
 
 // recordedNodes returns the Kubernetes clusters in which there are nodes by the record, and the object that the record is of.
 func (p *pass) recordedNodes() (in []string, of types.UID, err error) {
-	c := p.home().facts.ConfigMap(model.RecordName(p.kafka.Name))
-	if c == nil || c.Data[recordKey] == "" {
-		return nil, "", nil
-	}
-	var r record
-	if err := json.Unmarshal([]byte(c.Data[recordKey]), &r); err != nil {
-		return nil, "", recordInvalid(p.kafka, err)
+	r, err := p.readRecord()
+	if err != nil {
+		return nil, "", err
 	}
 	for id, has := range r.Clusters {
 		if len(has.Nodes) > 0 {
 			in = append(in, id)
 		}
 	}
-	if of = r.Kafka; of == "" && ownedBy(c, p.kafka.UID) {
+	if of = r.Kafka; of == "" && len(in) > 0 && ownedBy(p.recordMap(), p.kafka.UID) {
 		of = p.kafka.UID
 	}
 	return in, of, nil

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -44,26 +43,24 @@ type recorded struct {
 
 const recordKey = "record.json"
 
-// readRecord reads the record of the passes before; there is none for a Kafka that was in one Kubernetes cluster so far.
-func (p *pass) readRecord() error {
-	p.record = record{Clusters: map[string]recorded{}}
-	text := ""
-	if c := p.home().facts.ConfigMap(model.RecordName(p.kafka.Name)); c != nil {
-		text = c.Data[recordKey]
-	}
-	if text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &p.record); err != nil {
-		return recordInvalid(p.kafka, err)
-	}
-	return nil
+// recordMap is the ConfigMap with the record, nil if there is none.
+func (p *pass) recordMap() *corev1.ConfigMap {
+	return p.home().facts.ConfigMap(model.RecordName(p.kafka.Name))
 }
 
-func recordInvalid(kafka *v1.Kafka, err error) error {
-	return stalled("StretchRecordInvalid",
-		"ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
-		kafka.Namespace, model.RecordName(kafka.Name), err, recordKey)
+// readRecord reads the record of the passes before; there is none for a Kafka that was in one Kubernetes cluster so far.
+func (p *pass) readRecord() (record, error) {
+	r := record{Clusters: map[string]recorded{}}
+	c := p.recordMap()
+	if c == nil || c.Data[recordKey] == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(c.Data[recordKey]), &r); err != nil {
+		return r, stalled("StretchRecordInvalid",
+			"ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
+			p.kafka.Namespace, c.Name, err, recordKey)
+	}
+	return r, nil
 }
 
 // recall takes what was last known of nodes for the Kubernetes clusters that are away.

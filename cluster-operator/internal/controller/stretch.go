@@ -111,7 +111,8 @@ func (p *pass) readRemotes(ctx context.Context) error {
 		}
 		return nil // validation says so
 	}
-	if err := p.readRecord(); err != nil {
+	var err error
+	if p.record, err = p.readRecord(); err != nil {
 		return err
 	}
 	opened := p.openAll(ctx)
