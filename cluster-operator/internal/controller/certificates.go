@@ -16,11 +16,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// certificates decides about CAs and certificates and writes their Secrets, in the order that keeps nodes trusting each other.
+// certificates makes the Secrets of CAs and certificates as they should be.
 func (p *pass) certificates(ctx context.Context) error {
-	plan, err := pki.Plan(p.pkiInput(ctx))
+	plan, err := pki.Plan(p.pkiInput(ctx, p.input.Topology))
 	if err != nil {
 		var e *pki.Error
 		if errors.As(err, &e) {
@@ -28,6 +29,16 @@ func (p *pass) certificates(ctx context.Context) error {
 		}
 		return err
 	}
+	if err := p.writeCertificates(ctx, plan); err != nil {
+		return err
+	}
+	p.input.Certificates.PodAnnotations = plan.PodAnnotations
+	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
+	return p.serve(plan.Listeners)
+}
+
+// writeCertificates writes the Secrets of a plan, in the order that keeps nodes trusting each other, and reports what was decided.
+func (p *pass) writeCertificates(ctx context.Context, plan pki.Result) error {
 	for _, d := range plan.Decisions {
 		p.log.Info("Certificates: "+d.Action, "secret", d.Object, "reason", d.Reason)
 	}
@@ -44,13 +55,8 @@ func (p *pass) certificates(ctx context.Context) error {
 		return err
 	}
 	p.keepSecrets(plan)
-	p.input.Certificates.PodAnnotations = plan.PodAnnotations
 	// Before that, they are those of the Secrets that were there: what keeps a pass from coming here must not hide that they expire.
 	p.figures.ClusterCA, p.figures.ClientsCA = plan.ClusterCA.NotAfter, plan.ClientsCA.NotAfter
-	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
-	if err := p.serve(plan.Listeners); err != nil {
-		return err
-	}
 	if wait := plan.Next.Sub(p.Now()); wait > 0 {
 		p.requeueAfter(wait)
 	}
@@ -95,7 +101,8 @@ func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 	return nil
 }
 
-func (p *pass) pkiInput(ctx context.Context) pki.Input {
+// pkiInput is what the certificates of these nodes are decided by.
+func (p *pass) pkiInput(ctx context.Context, nodes topology.Topology) pki.Input {
 	s := p.kafka.Spec
 	in := pki.Input{
 		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: new(model.Owner(p.kafka)), Labels: model.SecretLabels(p.input),
@@ -103,8 +110,11 @@ func (p *pass) pkiInput(ctx context.Context) pki.Input {
 		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(),
 		Rand: p.Rand, NewKey: p.NewKey, Listeners: p.custom,
 	}
-	for _, n := range p.input.Topology.Nodes() {
-		in.Nodes = append(in.Nodes, pki.Node{PodName: p.input.Topology.PodName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker})
+	for _, pool := range nodes.Pools {
+		for _, n := range pool.Nodes {
+			in.Nodes = append(in.Nodes, pki.Node{PodName: nodes.PodName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker,
+				RenewOnly: pool.Removed})
+		}
 	}
 	for _, pod := range p.nodePods() {
 		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})

@@ -219,8 +219,6 @@ type stretched struct {
 	fault string
 	// targets are the Kubernetes clusters that pools were made for.
 	targets map[string]string
-	// forgot reports that all was taken off the Kafka once that said that it is stretched.
-	forgot bool
 }
 
 func (h *stretched) central(id string, scheme *apiServer) *central {

@@ -1,6 +1,10 @@
 package controller
 
-import v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+import (
+	"slices"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
 
 // hide has Kafka hide a topic on some brokers, if any.
 func (h *history) hide() map[int32]int {
@@ -32,7 +36,7 @@ func (h *history) judgeLeaves(id int32) {
 	}
 	for _, o := range h.k8s.server.objects {
 		pool, ok := o.Object.(*v1.KafkaNodePool)
-		if !ok {
+		if !ok || !slices.Contains(pool.Spec.Roles, v1.RoleBroker) {
 			continue
 		}
 		for _, other := range pool.Status.NodeIDs {

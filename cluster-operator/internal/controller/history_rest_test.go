@@ -66,13 +66,6 @@ func (h *stretched) calm() {
 	}
 	for _, n := range h.nodes(c) {
 		h.targets[n.pool] = n.server.id
-		if h.forgot && c.server.objects[facts.Key{Kind: "KafkaNodePool", Name: n.pool}] == nil {
-			roles := []v1.ProcessRole{v1.RoleBroker}
-			if n.controller {
-				roles = append(roles, v1.RoleController)
-			}
-			h.must(c.k8s.Create(h.t.Context(), h.pool(n.pool, 1, roles...))) // what an earlier Kafka left goes on with its pool
-		}
 	}
 	for _, key := range sortedKeys(c.server.objects) {
 		if pool, ok := c.server.objects[key].object().(*v1.KafkaNodePool); ok {

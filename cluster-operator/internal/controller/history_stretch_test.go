@@ -107,7 +107,6 @@ func (h *stretched) forget(kafka *v1.Kafka, again bool) string {
 	delete(kafka.Annotations, v1.AnnotationStretch)
 	h.must(c.k8s.Update(h.t.Context(), kafka))
 	deletes := h.rand.Intn(2) == 0
-	h.forgot = true
 	for _, key := range sortedKeys(c.server.objects) {
 		pool, ok := c.server.objects[key].object().(*v1.KafkaNodePool)
 		if !ok {

@@ -73,25 +73,31 @@ func (p *pass) run(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
+		// renew reports that certificates are renewed though the step fails: it is known what exists, and that it is the Kafka's.
+		renew bool
 	}{
-		{"read what exists", p.read},
-		{"accept storage", p.acceptStorage},
-		{"assign nodes", p.assign},
-		{"validate", p.validate},
-		{"write pool statuses", p.writePools},
-		{"claim other Kubernetes clusters", p.claim},
-		{"services", p.services},
-		{"certificates", p.certificates},
-		{"nodes", p.nodes},
-		{"placement", p.warnOfWaiting},
-		{"entity operator", p.entityOperator},
-		{"remove what is not wanted", p.prune},
-		{"release other Kubernetes clusters", p.release},
-		{"brokers", p.brokers},
-		{"certificates of listeners", p.reportRefused},
+		{"read what exists", p.read, false},
+		{"accept storage", p.acceptStorage, true},
+		{"assign nodes", p.assign, true},
+		{"validate", p.validate, true},
+		{"write pool statuses", p.writePools, false},
+		{"claim other Kubernetes clusters", p.claim, false},
+		{"services", p.services, true},
+		{"certificates", p.certificates, false},
+		{"nodes", p.nodes, false},
+		{"placement", p.warnOfWaiting, false},
+		{"entity operator", p.entityOperator, false},
+		{"remove what is not wanted", p.prune, false},
+		{"release other Kubernetes clusters", p.release, false},
+		{"brokers", p.brokers, false},
+		{"certificates of listeners", p.reportRefused, false},
 	} {
 		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+			err = fmt.Errorf("%s: %w", step.name, err)
+			if step.renew {
+				err = p.renewDespite(ctx, err)
+			}
+			return err
 		}
 	}
 	return nil

@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
 	began := r.Now()
 	err := p.run(ctx)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	if repeated(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
 	}
 	next, retry := p.conclude(err)

@@ -159,7 +159,7 @@ func (p *pass) nodes(ctx context.Context) error {
 // brokers are to leave.
 func (p *pass) applyNodes(ctx context.Context, rendered map[*site]model.Result) error {
 	objects := func(s *site) error {
-		if err := p.applyCopies(ctx, s); err != nil {
+		if err := p.applyCopies(ctx, s, p.at(s)); err != nil {
 			return err
 		}
 		return p.applyAll(ctx, s, rendered[s].Objects)

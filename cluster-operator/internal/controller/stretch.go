@@ -349,11 +349,11 @@ func (p *pass) hosts(cluster string) bool {
 }
 
 // applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.
-func (p *pass) applyCopies(ctx context.Context, s *site) error {
+func (p *pass) applyCopies(ctx context.Context, s *site, in model.Input) error {
 	if s.cluster == topology.Home {
 		return nil
 	}
-	for _, secret := range model.Copies(p.at(s), p.secrets) {
+	for _, secret := range model.Copies(in, p.secrets) {
 		if err := p.apply(ctx, s, secret); err != nil {
 			return err
 		}

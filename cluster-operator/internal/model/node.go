@@ -123,6 +123,25 @@ func revisionOf(pod *corev1.Pod) string {
 	return hash(jsonOf(pod))
 }
 
+// Recertify returns a pod, in JSON, with the annotations that pods have to carry of the PKI, by the pods' names, and with the revision that
+// follows from them. A pod that carries them already is returned as it is.
+func Recertify(raw json.RawMessage, annotations map[string]map[string]string) (json.RawMessage, error) {
+	pod := &corev1.Pod{}
+	if err := json.Unmarshal(raw, pod); err != nil {
+		return nil, err
+	}
+	before := maps.Clone(pod.Annotations)
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	maps.Copy(pod.Annotations, annotations[pod.Name])
+	if maps.Equal(pod.Annotations, before) {
+		return raw, nil
+	}
+	pod.Annotations[podset.AnnotationRevision] = revisionOf(pod)
+	return json.Marshal(pod)
+}
+
 // nodeConfig returns the ConfigMap of a node: everything that it reads when it starts, its scripts included.
 func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 	labels := c.poolLabels(n.Pool)

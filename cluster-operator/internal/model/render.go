@@ -75,7 +75,7 @@ func Render(in Input, live map[string]Live) (Result, error) {
 	return r, nil
 }
 
-// manifests returns those of a pool. The nodes of a pool that is gone stay as they are.
+// manifests returns those of a pool. The nodes of a pool that is gone stay as they are, but for their certificates.
 func (c *cluster) manifests(p topology.Pool, live map[string]Live) ([]Manifest, error) {
 	var list []Manifest
 	for _, n := range p.Nodes {
@@ -84,7 +84,11 @@ func (c *cluster) manifests(p topology.Pool, live map[string]Live) ([]Manifest, 
 			if present.Pod == nil {
 				return nil, fmt.Errorf("node %d of the removed KafkaNodePool %s is in no StrimziPodSet", n.ID, p.Name)
 			}
-			list = append(list, Manifest{Node: n, Pod: present.Pod})
+			pod, err := Recertify(present.Pod, c.Certificates.PodAnnotations)
+			if err != nil {
+				return nil, fmt.Errorf("node %d: %w", n.ID, err)
+			}
+			list = append(list, Manifest{Node: n, Pod: pod})
 			continue
 		}
 		m, err := c.node(n, present)

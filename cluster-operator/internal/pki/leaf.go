@@ -24,8 +24,9 @@ type leaf struct {
 	extra      map[string][]byte // further entries of the Secret
 	component  component
 	pod        string // whose node it is; empty for those of operators
+	renewOnly  bool   // sans and extra are those of the Secret, as far as it has them
 
-	unknown bool           // the Secret could not be read
+	unknown bool           // the Secret could not be read, or is to be left alone
 	secret  *corev1.Secret // nil if absent
 	cert    *x509.Certificate
 	chain   []*x509.Certificate // what follows the certificate
@@ -62,7 +63,7 @@ func readLeaves(in *Input) ([]*leaf, error) {
 	for _, node := range in.Nodes {
 		leaves = append(leaves, &leaf{
 			secretName: node.PodName, entry: node.PodName, commonName: in.Cluster + "-kafka", sans: normalSANs(node.SANs), listeners: node.Listeners,
-			component: component{name: in.Cluster + "-kafka", kind: "kafka"}, pod: node.PodName,
+			component: component{name: in.Cluster + "-kafka", kind: "kafka"}, pod: node.PodName, renewOnly: node.RenewOnly,
 		})
 	}
 	for _, l := range leaves {
@@ -76,7 +77,26 @@ func readLeaves(in *Input) ([]*leaf, error) {
 		}
 		l.read(fact.Secret)
 	}
+	for _, l := range leaves {
+		if l.renewOnly {
+			l.keepContents()
+		}
+	}
 	return leaves, nil
+}
+
+// keepContents takes the names from the certificate, and the other entries from the Secret.
+func (l *leaf) keepContents() {
+	if l.cert != nil {
+		l.sans = sansOf(l.cert)
+	}
+	l.unknown = l.unknown || len(l.sans) == 0
+	if l.secret == nil {
+		return
+	}
+	l.extra = maps.Clone(l.secret.Data)
+	delete(l.extra, l.entry+suffixCert)
+	delete(l.extra, l.entry+suffixKey)
 }
 
 // read takes over a certificate with its key. One that does not fit its key is as good as none: no node can serve it.

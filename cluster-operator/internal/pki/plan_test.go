@@ -368,6 +368,48 @@ func TestExpiringLeaf(t *testing.T) {
 	g.Expect(s.secrets["c-p-0"].Data["c-p-0.crt"]).To(Equal(before))
 }
 
+// Of a node whose pool was removed, or whose Kafka can't be reconciled, nothing follows the spec but the certificate's life.
+func TestRenewOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *sim)
+		sans   []string // that the certificate is for afterwards; nil if there is none
+		made   bool     // whether it is another one than before
+	}{
+		"names change":                 {func(s *sim) { s.in.Nodes[0].SANs = []string{"other"} }, node(0).SANs, false},
+		"names are not known":          {func(s *sim) { s.in.Nodes[0].SANs = nil }, node(0).SANs, false},
+		"it expires":                   {func(s *sim) { s.in.Nodes[0].SANs, s.now = nil, s.now.AddDate(0, 0, 340) }, node(0).SANs, true},
+		"it is gone":                   {func(s *sim) { delete(s.secrets, "c-p-0") }, node(0).SANs, true},
+		"it is gone with its names":    {func(s *sim) { s.in.Nodes[0].SANs = nil; delete(s.secrets, "c-p-0") }, nil, false},
+		"it can't be read any more":    {func(s *sim) { s.secrets["c-p-0"].Data["c-p-0.crt"] = []byte("garbage") }, node(0).SANs, true},
+		"the key of the CA is new":     {func(s *sim) { s.annotate(ClusterCAKeySecret("c"), AnnotationForceReplace) }, node(0).SANs, true},
+		"a listener is served no more": {func(s *sim) { s.in.Listeners = nil }, node(0).SANs, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t, func(s *sim) {
+				s.in.Nodes[0].Listeners = true
+				s.in.Listeners = []Listener{{Name: "own", CertEntry: "own.crt", KeyEntry: "own.key", Wanted: &Pair{[]byte("x"), []byte("y")}}}
+			})
+			before := s.secrets["c-p-0"].Data["c-p-0.crt"]
+			s.in.Nodes[0].RenewOnly, s.in.Nodes[0].Listeners = true, false
+			c.change(s)
+			clear(s.verified)
+			g.Expect(s.converge(func() error { return nil })).To(Succeed())
+			secret := s.secrets["c-p-0"]
+			if c.sans == nil {
+				g.Expect(secret).To(BeNil())
+				return
+			}
+			g.Expect(sansOf(cert(t, secret, "c-p-0.crt"))).To(Equal(normalSANs(c.sans)))
+			g.Expect(bytes.Equal(secret.Data["c-p-0.crt"], before)).NotTo(Equal(c.made))
+			if name != "it is gone" {
+				g.Expect(secret.Data).To(HaveKeyWithValue("own.crt", []byte("x")), "other entries stay")
+			}
+			g.Expect(s.pods["c-p-0"].serves).To(Equal(secret.Data["c-p-0.crt"]), "the node is restarted with it")
+		})
+	}
+}
+
 // Certificates that are due as soon as they are made would restart nodes for ever.
 func TestRenewalAsLongAsValidity(t *testing.T) {
 	g := NewWithT(t)

@@ -362,6 +362,9 @@ func (s *sim) step(r *rand.Rand) error {
 		s.in.Nodes = s.in.Nodes[1:]
 		delete(s.declared, gone)
 		delete(s.pods, gone)
+	case n < 96: // a pool is removed, or comes back
+		i := r.IntN(len(s.in.Nodes))
+		s.in.Nodes[i].RenewOnly = !s.in.Nodes[i].RenewOnly
 	case n < 97: // names change
 		i := r.IntN(len(s.in.Nodes))
 		s.in.Nodes[i].SANs = append(slices.Clone(s.in.Nodes[i].SANs[:2]), fmt.Sprintf("x%d.example.com", r.IntN(1000)))

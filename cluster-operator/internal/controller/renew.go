@@ -1,0 +1,148 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// renewDespite renews certificates in a pass that ends with an error, and returns that error; or the one of a write that is to be repeated
+// at once.
+func (p *pass) renewDespite(ctx context.Context, err error) error {
+	if repeated(err) {
+		return err
+	}
+	switch failed := p.renew(ctx); {
+	case failed == nil:
+	case repeated(failed):
+		return failed
+	default:
+		p.log.Error(failed, "Certificates were not renewed")
+		p.warn("CertificatesNotRenewed", fmt.Sprintf("Certificates of nodes that run were not renewed: %s", failed))
+		p.requeueAfter(renewRetry)
+	}
+	return err
+}
+
+// renewRetry is when the renewal is tried again in a pass that only a user can mend.
+const renewRetry = time.Minute
+
+// repeated reports whether a pass is repeated because the cache was behind.
+func repeated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
+// renew renews the certificates of the nodes that run, in a pass that ends before its own step for that: an object that nobody corrects
+// must not become an outage on the day that certificates expire. All else stays as it is, see docs/decisions/certificates.md.
+func (p *pass) renew(ctx context.Context) error {
+	if len(p.listed) == 0 {
+		return nil
+	}
+	running := p.runningNodes()
+	in := p.pkiInput(ctx, running)
+	in.Listeners = nil
+	for i := range in.Nodes {
+		in.Nodes[i].SANs, in.Nodes[i].Listeners = nil, false
+	}
+	in.TopicOperator = p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil
+	plan, err := pki.Plan(in)
+	if refused := (*pki.Error)(nil); errors.As(err, &refused) {
+		p.warn(refused.Reason, refused.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, list := range [][]pki.Desired{plan.CAs, plan.Leaves} {
+		for i := range list {
+			list[i] = renewed(list[i], in.Secrets)
+		}
+	}
+	plan.TrustBundle = renewed(plan.TrustBundle, in.Secrets)
+	if err := p.writeCertificates(ctx, plan); err != nil {
+		return err
+	}
+	return p.each(func(s *site) error {
+		if len(s.facts.PodSets()) == 0 {
+			return nil
+		}
+		if s.cluster != topology.Home {
+			if s.anchor == nil || p.owner.ID == "" {
+				return nil // nothing proves there what is the Kafka's
+			}
+			s.applier.Owner = new(p.owner)
+		}
+		at := p.at(s)
+		at.Topology = running
+		if err := p.applyCopies(ctx, s, at); err != nil {
+			return err
+		}
+		return p.recertify(ctx, s, plan.PodAnnotations)
+	})
+}
+
+// runningNodes are the nodes that StrimziPodSets list, whether they are wanted or not.
+func (p *pass) runningNodes() topology.Topology {
+	pools := map[string]*topology.Pool{}
+	add := func(n topology.Node) {
+		if pools[n.Pool] == nil {
+			pools[n.Pool] = &topology.Pool{Name: n.Pool, Cluster: n.Cluster, Removed: true}
+		}
+		pools[n.Pool].Nodes = append(pools[n.Pool].Nodes, n)
+	}
+	for _, l := range p.listed {
+		add(l.Node)
+	}
+	for _, n := range p.remembered {
+		add(n)
+	}
+	t := topology.Topology{Namespace: p.kafka.Namespace, Name: p.kafka.Name}
+	for _, name := range slices.Sorted(maps.Keys(pools)) {
+		t.Pools = append(t.Pools, *pools[name])
+	}
+	return t
+}
+
+// renewed leaves a Secret alone of which only the labels or the owner would change.
+func renewed(d pki.Desired, live map[string]pki.Fact) pki.Desired {
+	before := live[d.Name].Secret
+	if d.Change == pki.Update && maps.EqualFunc(d.Data, before.Data, bytes.Equal) && maps.Equal(d.Annotations, before.Annotations) {
+		d.Change = pki.Keep
+	}
+	return d
+}
+
+// recertify has the StrimziPodSets of a Kubernetes cluster list their pods with these annotations about certificates.
+func (p *pass) recertify(ctx context.Context, s *site, annotations map[string]map[string]string) error {
+	for _, set := range s.facts.PodSets() {
+		changed := set.DeepCopy()
+		changes := false
+		for i, raw := range set.Spec.Pods {
+			pod, err := model.Recertify(raw.Raw, annotations)
+			if err != nil {
+				return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+			}
+			changes = changes || !bytes.Equal(pod, raw.Raw)
+			changed.Spec.Pods[i].Raw = pod
+		}
+		if !changes {
+			continue
+		}
+		if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(set, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+		}
+		p.wrote(s, facts.Key{Kind: "StrimziPodSet", Name: set.Name}, apply.Changed)
+	}
+	return nil
+}

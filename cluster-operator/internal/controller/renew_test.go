@@ -1,0 +1,238 @@
+package controller
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+)
+
+// edit has a user change the Kafka.
+func (w *world) edit(how func(*v1.Kafka)) {
+	w.t.Helper()
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	how(k)
+	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
+}
+
+// certificate is the one that a node serves.
+func certificate(g *WithT, secret *corev1.Secret) *x509.Certificate {
+	block, _ := pem.Decode(secret.Data[secret.Name+".crt"])
+	g.Expect(block).NotTo(BeNil(), secret.Name)
+	cert, err := x509.ParseCertificate(block.Bytes)
+	g.Expect(err).NotTo(HaveOccurred())
+	return cert
+}
+
+// withoutCertificates is a pod without what follows from certificates.
+func withoutCertificates(pod corev1.Pod) corev1.Pod {
+	pod.Annotations = maps.Clone(pod.Annotations)
+	for _, key := range []string{nodeThumbprint, podset.AnnotationRevision, podset.AnnotationClusterCACertGeneration,
+		podset.AnnotationClusterCAKeyGeneration, podset.AnnotationClientsCACertGeneration, pki.AnnotationDistrustedKey} {
+		delete(pod.Annotations, key)
+	}
+	return pod
+}
+
+func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
+	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "my-cluster-kafka-bootstrap", nil)
+	for name, c := range map[string]struct {
+		// spoil makes the Kafka, or what it needs, what no pass can carry out, and mend takes that back.
+		spoil, mend func(w *world)
+		message     string
+	}{
+		"an invalid Kafka": {
+			func(w *world) {
+				w.edit(func(k *v1.Kafka) {
+					k.Spec.Kafka.Version = "1.0.0"
+					k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
+					k.Spec.Kafka.Listeners[1].Name = "changed"
+					k.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+				})
+			},
+			func(w *world) {
+				w.edit(func(k *v1.Kafka) {
+					valid := newKafka().Spec
+					valid.DeepCopyInto(k.Spec)
+				})
+			}, "Unsupported Kafka.spec.kafka.version: 1.0.0"},
+		"too many nodes": {
+			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 30000 }) },
+			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 3 }) },
+			"the KafkaNodePools ask for 30000 nodes"},
+		"a Service that the API server refuses": {
+			func(w *world) {
+				service := &corev1.Service{}
+				w.get(service, "my-cluster-kafka-bootstrap")
+				w.Expect(w.k8s.Delete(w.t.Context(), service)).To(Succeed())
+				w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
+					Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+						if is, ok := o.(interface{ GetKind() string }); ok && is.GetKind() == "Service" {
+							return refused
+						}
+						return c.Apply(ctx, o, opts...)
+					},
+					Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+						if _, is := o.(*corev1.Service); is {
+							return refused
+						}
+						return c.Patch(ctx, o, patch, opts...)
+					}})
+			}, func(w *world) { w.r.Live = w.k8s }, `services "my-cluster-kafka-bootstrap" is forbidden`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			c.spoil(w)
+			request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}}
+			pass := func() { _, _ = w.r.Reconcile(t.Context(), request) } // whether it is repeated with back-off is not the question
+			pass()
+			w.Expect(w.ready()).To(HaveField("Message", ContainSubstring(c.message)))
+			versions, pods := w.versions(), w.pods("pool")
+			pass()
+			w.Expect(w.versions()).To(Equal(versions), "nothing is due")
+
+			secret := &corev1.Secret{}
+			w.get(secret, "my-cluster-pool-0")
+			before := certificate(w.WithT, secret)
+			w.now = w.now.AddDate(0, 0, 350)
+			pass()
+			w.Expect(w.ready()).To(HaveField("Message", ContainSubstring(c.message)))
+			w.get(secret, "my-cluster-pool-0")
+			after := certificate(w.WithT, secret)
+			w.Expect(after.NotAfter).To(BeTemporally(">", w.now.AddDate(0, 0, 300)))
+			w.Expect(after.DNSNames).To(Equal(before.DNSNames))
+			renewed := w.pods("pool")
+			for name, pod := range renewed {
+				w.Expect(pod.Annotations[podset.AnnotationRevision]).NotTo(Equal(pods[name].Annotations[podset.AnnotationRevision]),
+					"the roller restarts it")
+				w.Expect(withoutCertificates(pod)).To(Equal(withoutCertificates(pods[name])), "it is what it was otherwise")
+			}
+			for object, version := range w.versions() {
+				if version != versions[object] {
+					w.Expect(object).To(Or(HavePrefix("*v1.SecretList/"), Equal("*v1.StrimziPodSetList/my-cluster-pool"),
+						Equal("*v1.KafkaList/my-cluster"), Equal("*v1.KafkaNodePoolList/pool")))
+				}
+			}
+			w.Expect(slices.Sorted(maps.Keys(w.versions()))).To(Equal(slices.Sorted(maps.Keys(versions))), "nothing is made")
+			versions = w.versions()
+			pass()
+			w.Expect(w.versions()).To(Equal(versions), "once")
+
+			c.mend(w)
+			w.reconcile()
+			for name, pod := range w.pods("pool") {
+				w.Expect(pod.Annotations).To(HaveKeyWithValue(podset.AnnotationRevision, renewed[name].Annotations[podset.AnnotationRevision]),
+					"nothing is restarted once more")
+			}
+		})
+	}
+}
+
+// A pool that was removed by mistake must neither hold up the replacement of a CA's key, nor be left behind by it.
+func TestNodesOfARemovedPoolMoveToANewKey(t *testing.T) {
+	g := NewWithT(t)
+	h := newHistory(t, 1)
+	h.runs(newKafka(), nodePool("brokers", 2, v1.RoleBroker), nodePool("controllers", 1, v1.RoleController))
+	pool := nodePool("brokers", 2, v1.RoleBroker)
+	pool.Namespace = historyNamespace
+	h.must(h.k8s.Delete(t.Context(), pool))
+	h.comeUp()
+	before := h.brokerPods()[0]
+	key := h.object(facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca"}).(*corev1.Secret)
+	key.Annotations["strimzi.io/force-replace"] = "true"
+	h.must(h.k8s.Update(t.Context(), key))
+	h.comeUp()
+	after := h.brokerPods()[0]
+	g.Expect(after.Annotations[podset.AnnotationClusterCAKeyGeneration]).To(Equal("1"))
+	g.Expect(after.Annotations[nodeThumbprint]).NotTo(Equal(before.Annotations[nodeThumbprint]))
+	g.Expect(withoutCertificates(*after).Spec).To(Equal(withoutCertificates(*before).Spec))
+	for entry := range h.object(facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca-cert"}).(*corev1.Secret).Data {
+		g.Expect(strings.HasPrefix(entry, "ca-")).To(BeFalse(), "the old certificate is dropped: no node serves or needs it")
+	}
+}
+
+// judgeExpiry checks that no node that runs has a certificate that is due, whatever is wrong with its Kafka.
+func (h *history) judgeExpiry() {
+	h.t.Helper()
+	for key, o := range h.k8s.server.objects {
+		set, is := o.object().(*podset.StrimziPodSet)
+		if !is || key.Kind != "StrimziPodSet" {
+			continue
+		}
+		for _, pod := range listedBy(h.t, set) {
+			secret, ok := h.object(facts.Key{Kind: "Secret", Name: pod.Name}).(*corev1.Secret)
+			if !ok {
+				continue // none is made again for a Kafka that can't be reconciled
+			}
+			block, _ := pem.Decode(secret.Data[pod.Name+".crt"])
+			if block == nil {
+				h.failf("Secret %s holds no certificate", pod.Name)
+			}
+			cert, err := x509.ParseCertificate(block.Bytes)
+			h.must(err)
+			if left := cert.NotAfter.Sub(h.now); left < 30*24*time.Hour {
+				h.failf("in the end, the certificate of %s ends in %s", pod.Name, left)
+			}
+		}
+	}
+}
+
+func TestCertificatesInOtherKubernetesClustersAreRenewedThoughAKafkaIsInvalid(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	served := func(id string) (end time.Time, thumbprint string) {
+		set, secret := &podset.StrimziPodSet{}, &corev1.Secret{}
+		w.in(id, set, "my-cluster-"+id)
+		for _, pod := range listedBy(t, set) {
+			w.in(id, secret, pod.Name)
+			end, thumbprint = certificate(w.WithT, secret).NotAfter, pod.Annotations[nodeThumbprint]
+		}
+		return end, thumbprint
+	}
+	version := func(v string) {
+		k := w.kafka()
+		k.Spec.Kafka.Version = v
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	}
+	version("1.0.0")
+	w.now = w.now.AddDate(0, 0, 350)
+	_, west := served("west")
+	w.members["west"].lost = true
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Message", ContainSubstring("Unsupported Kafka.spec.kafka.version: 1.0.0")))
+	for _, id := range []string{"central", "east"} {
+		end, _ := served(id)
+		w.Expect(end).To(BeTemporally(">", w.now.AddDate(0, 0, 300)), id)
+	}
+	w.members["west"].lost = false
+	_, now := served("west")
+	w.Expect(now).To(Equal(west))
+	w.settle()
+	end, now := served("west")
+	w.Expect(end).To(BeTemporally(">", w.now.AddDate(0, 0, 300)))
+	w.Expect(now).NotTo(Equal(west))
+	version("")
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
