@@ -78,6 +78,7 @@ func (p *pass) run(ctx context.Context) error {
 		{"accept storage", p.acceptStorage},
 		{"assign nodes", p.assign},
 		{"validate", p.validate},
+		{"size of StrimziPodSets", p.checkSizes},
 		{"write pool statuses", p.writePools},
 		{"claim other Kubernetes clusters", p.claim},
 		{"services", p.services},
