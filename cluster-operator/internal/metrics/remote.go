@@ -22,7 +22,7 @@ var (
 		[]string{"cluster"}, nil)
 )
 
-// ObserveRemoteOperators keeps what is known of the operators in remote Kubernetes clusters, by the ids of these. The others have no figures.
+// ObserveRemoteOperators keeps what is known of the operators in remote Kubernetes clusters, by the ids of these. Others have no figures.
 func (m *Metrics) ObserveRemoteOperators(known map[string]RemoteOperator) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// maxPodSet is how many bytes no StrimziPodSet may have. etcd refuses requests of more than 1.5 MiB (--max-request-bytes), and the API server
-// adds the status and the managed fields.
+// maxPodSet is how many bytes no StrimziPodSet may have. etcd refuses requests of more than 1.5 MiB (--max-request-bytes), and the API
+// server adds the status and the managed fields.
 const maxPodSet = 1_300_000
 
 // CheckSizes refuses StrimziPodSets in one Kubernetes cluster that would be too large for Kubernetes with the nodes that they are to get.
