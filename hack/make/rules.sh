@@ -23,13 +23,13 @@ check() {
   while IFS= read -r figure; do
     figure=${figure%_count} # a histogram's
     grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$@" || fail "$rules names $figure, which $* do not show"
-  done < <(grep -ohE '\bstrimzi_[a-z_]+' "$rules"/prometheusrule.yaml | sort -u)
+  done < <(grep -ohE '\b(strimzi|kafka_operators)_[a-z_]+' "$rules"/prometheusrule.yaml | sort -u)
   [ -n "$tools" ] || return 0
   cp "$rules"/tests/*_test.yaml "$folder" # promtool looks for the rules beside the tests
   "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"
 }
 
-check config/topic-operator/monitoring '' topic-operator/internal/metrics
+check config/topic-operator/monitoring '' topic-operator/internal/metrics operator/build
 check config/roller/monitoring strimzi_roller_ roller/internal/metrics
 check config/cluster-operator/monitoring '' cluster-operator/internal/metrics clusters
 

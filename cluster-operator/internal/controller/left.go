@@ -122,15 +122,13 @@ func (p *pass) traces(ctx context.Context) (t traces, unread map[string]status.P
 	ctx, cancel := context.WithTimeout(ctx, tracesTimeout)
 	defer cancel()
 	unread = map[string]status.Problem{}
-	for _, m := range p.Stretching.Members() {
-		if m.Home() {
-			continue
-		}
-		of, err := p.anchoredBy(ctx, m, now, t.accepted)
-		if err != nil {
-			t.unread, unread[m.ID()] = append(t.unread, m.ID()), remoteProblem(m.ID(), m.Status(), err)
-		} else if of != "" {
-			t.anchors[m.ID()] = of
+	anchored := askRemotes(p.Reconciler, func(m Member) (types.UID, error) { return p.anchoredBy(ctx, m, now, t.accepted) })
+	for _, a := range anchored {
+		id := a.member.ID()
+		if a.err != nil {
+			t.unread, unread[id] = append(t.unread, id), remoteProblem(id, a.member.Status(), a.err)
+		} else if a.value != "" {
+			t.anchors[id] = a.value
 		}
 	}
 	return t, unread, nil

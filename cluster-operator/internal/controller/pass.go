@@ -80,6 +80,7 @@ func (p *pass) run(ctx context.Context) error {
 		{"accept storage", p.acceptStorage, true},
 		{"assign nodes", p.assign, true},
 		{"validate", p.validate, true},
+		{"size of StrimziPodSets", p.checkSizes, true},
 		{"write pool statuses", p.writePools, false},
 		{"claim other Kubernetes clusters", p.claim, false},
 		{"services", p.services, true},

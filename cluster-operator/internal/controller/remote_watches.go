@@ -18,7 +18,7 @@ import (
 )
 
 // WatchClusters watches what Kafkas have in other Kubernetes clusters, for as long as each is configured. A cluster that is lost, or
-// returns, wakes all stretched Kafkas.
+// returns, wakes all stretched Kafkas. The metrics show which operators live there.
 func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, set *clusters.Set) error {
 	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
 		if m.Home() {
@@ -35,6 +35,9 @@ func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, se
 	})
 	changes := make(chan event.GenericEvent)
 	if err := c.Watch(source.Channel(changes, &handler.EnqueueRequestForObject{})); err != nil {
+		return err
+	}
+	if err := mgr.Add(manager.RunnableFunc(r.watchRemoteOperators)); err != nil {
 		return err
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {

@@ -65,15 +65,7 @@ func (p *pass) each(do func(*site) error) error {
 	}
 	others, told := slices.Clone(p.sites[1:]), len(p.status.Warnings)
 	errs := make([]error, len(others))
-	var all sync.WaitGroup
-	for i, s := range others {
-		if p.Serial {
-			errs[i] = do(s)
-			continue
-		}
-		all.Go(func() { errs[i] = do(s) })
-	}
-	all.Wait()
+	p.atOnce(len(others), func(i int) { errs[i] = do(others[i]) })
 	slices.SortStableFunc(p.status.Warnings[told:],
 		func(a, b status.Problem) int { return cmp.Compare(a.Reason+a.Message, b.Reason+b.Message) })
 	for i, s := range others {
@@ -88,6 +80,38 @@ func (p *pass) each(do func(*site) error) error {
 		}
 	}
 	return nil
+}
+
+// atOnce calls do with the numbers below n at once, and waits until all calls have returned.
+func (r *Reconciler) atOnce(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		if r.Serial {
+			do(i)
+			continue
+		}
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
+}
+
+// answer is what a Kubernetes cluster answered, or why it did not.
+type answer[T any] struct {
+	member Member
+	value  T
+	err    error
+}
+
+// askRemotes asks all other Kubernetes clusters at once, so that a slow one holds up no other. The answers are in the order of the members.
+func askRemotes[T any](r *Reconciler, question func(Member) (T, error)) []answer[T] {
+	var answers []answer[T]
+	for _, m := range r.Stretching.Members() {
+		if !m.Home() {
+			answers = append(answers, answer[T]{member: m})
+		}
+	}
+	r.atOnce(len(answers), func(i int) { answers[i].value, answers[i].err = question(answers[i].member) })
+	return answers
 }
 
 // eachHost carries out a step in the Kubernetes cluster of the Kafka object and in those that have nodes.

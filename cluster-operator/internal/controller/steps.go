@@ -118,15 +118,7 @@ func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Nod
 
 // nodes applies what nodes are made from, and the StrimziPodSets last.
 func (p *pass) nodes(ctx context.Context) error {
-	live := map[string]model.Live{}
-	for _, l := range p.listed {
-		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.config(l.Node), RestartedAt: p.restartedAt(l)}
-	}
-	for _, n := range p.input.Topology.Nodes() {
-		if name := p.input.Topology.PodName(n); live[name].Pod == nil {
-			live[name] = model.Live{Config: p.config(n)}
-		}
-	}
+	live := p.live()
 	rendered := map[*site]model.Result{}
 	for _, s := range p.sites {
 		var err error
@@ -153,6 +145,31 @@ func (p *pass) nodes(ctx context.Context) error {
 		}
 	}
 	return p.finishRequests(ctx)
+}
+
+// live returns what nodes are made from at present, by the names of their pods.
+func (p *pass) live() map[string]model.Live {
+	live := map[string]model.Live{}
+	for _, l := range p.listed {
+		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.config(l.Node), RestartedAt: p.restartedAt(l)}
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		if name := p.input.Topology.PodName(n); live[name].Pod == nil {
+			live[name] = model.Live{Config: p.config(n)}
+		}
+	}
+	return live
+}
+
+// checkSizes refuses KafkaNodePools whose StrimziPodSets Kubernetes would not store, before anything is written for them.
+func (p *pass) checkSizes(context.Context) error {
+	live := p.live()
+	for _, s := range p.sites {
+		if err := model.CheckSizes(p.at(s), live); err != nil {
+			return stalled("InvalidResourceException", "%s", err)
+		}
+	}
+	return nil
 }
 
 // applyNodes applies what nodes are made from, and the StrimziPodSets last. No Kubernetes cluster waits for the others, except where

@@ -2,12 +2,15 @@ package controller
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
@@ -41,6 +44,26 @@ func TestASlowKubernetesClusterIsNotAskedWhenNothingChanges(t *testing.T) {
 	w.members["east"].answers = make(chan struct{}) // it never answers
 	w.pass()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestANewKafkaAsksAllKubernetesClustersAtOnce(t *testing.T) {
+	w := newStretchedWorld(t)
+	asked := make(chan struct{})
+	w.members["east"].answers = asked // it answers only once the one after it was asked
+	west := w.members["west"]
+	k8s, is := west.Client.(client.WithWatch)
+	w.Expect(is).To(BeTrue())
+	var once sync.Once
+	west.Client = interceptor.NewClient(k8s, interceptor.Funcs{
+		Get: func(ctx context.Context, k8s client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			once.Do(func() { close(asked) })
+			return k8s.Get(ctx, key, o, opts...)
+		},
+	})
+	w.create(newKafka(), nodePool("a", 1, v1.RoleBroker, v1.RoleController))
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "Creating"))
+	w.Expect(w.kafka().Status.ClusterID).NotTo(BeEmpty())
 }
 
 // earlier is a cache that holds the anchor as it was.

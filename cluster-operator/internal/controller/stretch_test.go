@@ -119,7 +119,11 @@ func (m *member) answering() client.Client {
 	}
 	return interceptor.NewClient(k8s, interceptor.Funcs{
 		Get: func(ctx context.Context, k8s client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			<-m.answers
+			select {
+			case <-m.answers:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 			return k8s.Get(ctx, key, o, opts...)
 		},
 		Apply: func(ctx context.Context, k8s client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {

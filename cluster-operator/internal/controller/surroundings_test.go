@@ -2,6 +2,8 @@ package controller
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,6 +172,44 @@ func TestTooManyNodesAreRefusedAtOnce(t *testing.T) {
 	change(h, pool, "pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 30_000 })
 	h.passOver("my-cluster")
 	g.Expect(h.kafka("my-cluster")).To(isReady("False", "InvalidResourceException", "30000 nodes, and a Kafka can have 1000"))
+}
+
+func TestAPoolThatIsTooLargeForKubernetesIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	g := NewWithT(t)
+	h := newHistory(t, 1)
+	pool := nodePool("pool", 700, v1.RoleBroker)
+	const refusal = "the StrimziPodSet my-cluster-pool of KafkaNodePool pool would have "
+	written := func() (kinds []string) {
+		for key := range h.k8s.server.objects {
+			kinds = append(kinds, key.Kind)
+		}
+		slices.Sort(kinds)
+		return slices.Compact(kinds)
+	}
+	for _, o := range []client.Object{newKafka(), nodePool("controllers", 3, v1.RoleController), pool} {
+		o.SetNamespace(historyNamespace)
+		h.must(h.k8s.Create(t.Context(), o))
+	}
+	before := written()
+	h.passOver("my-cluster")
+	g.Expect(h.kafka("my-cluster")).To(isReady("False", "InvalidResourceException", refusal))
+	g.Expect(written()).To(Equal(before))
+
+	change(h, pool, "pool", func(p *v1.KafkaNodePool) {
+		g.Expect(p.Status.NodeIDs).To(BeEmpty())
+		p.Spec.Replicas = 3
+	})
+	h.comeUp()
+	running := maps.Clone(h.k8s.server.objects)
+	change(h, pool, "pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 700 })
+	h.passOver("my-cluster")
+	g.Expect(h.kafka("my-cluster")).To(isReady("False", "InvalidResourceException", refusal))
+	for key, o := range h.k8s.server.objects {
+		if key.Kind != "Kafka" && key.Kind != "KafkaNodePool" {
+			g.Expect(o).To(BeIdenticalTo(running[key]), key.Kind+" "+key.Name)
+		}
+	}
+	g.Expect(h.k8s.server.objects).To(HaveLen(len(running)))
 }
 
 func TestAPoolThatIsGivenToAnotherKafkaDoesNotBringItsClusterID(t *testing.T) {

@@ -106,9 +106,12 @@ func Read(ctx context.Context, reader client.Reader, namespace string) (Beat, er
 	return b, nil
 }
 
+// Lives reports whether the remote operator renewed the Lease lately.
+func (b Beat) Lives(now time.Time) bool { return now.Sub(b.Renewed) <= stale }
+
 // Problem describes what is wrong with the remote operator, empty if nothing is, and whether it must not get anything to do.
 func (b Beat) Problem(version string, now time.Time) (problem string, mismatch bool) {
-	switch age := now.Sub(b.Renewed); {
+	switch {
 	case b.Renewed.IsZero():
 		return "no cluster-operator has been seen there: pods are made by one with STRIMZI_POD_SET_RECONCILIATION_ONLY=true " +
 			"(config/cluster-operator/overlays/remote)", false
@@ -116,7 +119,7 @@ func (b Beat) Problem(version string, now time.Time) (problem string, mismatch b
 		return fmt.Sprintf("the cluster-operator there has version %s (contract %s), and this one has %s (contract %s): bring both to the same "+
 			"version",
 			b.Version, b.Contract, version, Contract), true
-	case age > stale:
+	case !b.Lives(now):
 		return fmt.Sprintf("the cluster-operator there was last seen at %s: pods that end are not made again",
 			b.Renewed.UTC().Format(time.RFC3339)), false
 	}

@@ -41,8 +41,9 @@ type Metrics struct {
 	slowest    *slowest.Gauge
 	writes     *prometheus.CounterVec
 
-	mu     sync.Mutex
-	kafkas map[types.NamespacedName]Kafka
+	mu      sync.Mutex
+	kafkas  map[types.NamespacedName]Kafka
+	remotes map[string]RemoteOperator
 }
 
 var (
@@ -129,7 +130,8 @@ func (m *Metrics) Forget(name types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resources, paused, expiration, ready, nodes, notReady, pending} {
+	for _, d := range []*prometheus.Desc{resources, paused, expiration, ready, nodes, notReady, pending, remoteRunning,
+		remoteSameVersion} {
 		out <- d
 	}
 }
@@ -165,6 +167,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		gauge(resources, float64(n), kind, namespace, m.selector)
 		gauge(paused, float64(held[namespace]), kind, namespace, m.selector)
 	}
+	m.collectRemoteOperators(out)
 }
 
 func number(b bool) int {

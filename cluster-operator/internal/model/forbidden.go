@@ -46,3 +46,6 @@ func Forbidden(key string, listeners []v1.Listener) bool {
 		return ofListener && slices.Contains(forbiddenExceptionsOfListeners, setting)
 	})
 }
+
+// ForbiddenOfListener reports whether a key of a listener's listenerConfig is ignored because the operator decides it. Source: Strimzi.
+func ForbiddenOfListener(key string) bool { return strings.HasPrefix(key, "ssl.keystore.") }

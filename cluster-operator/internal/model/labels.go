@@ -84,7 +84,7 @@ func applyTemplate(m *metav1.ObjectMeta, template *v1.ResourceTemplate) {
 		return
 	}
 	for key, value := range template.Metadata.Labels {
-		if !strings.HasPrefix(key, "strimzi.io/") && !strings.HasPrefix(key, "app.kubernetes.io/") {
+		if !OwnLabel(key) {
 			m.Labels = with(m.Labels, key, value)
 		}
 	}

@@ -94,7 +94,7 @@ func (c *cluster) clientListener(p *properties, l v1.Listener) {
 			p.set(prefix+"sasl.enabled.mechanisms", "SCRAM-SHA-512")
 		case v1.AuthenticationCustom:
 			for _, key := range slices.Sorted(maps.Keys(a.ListenerConfig)) {
-				if text, err := a.ListenerConfig[key].Text(); err == nil && !strings.HasPrefix(key, "ssl.keystore.") {
+				if text, err := a.ListenerConfig[key].Text(); err == nil && !ForbiddenOfListener(key) {
 					p.set(prefix+key, text)
 				}
 			}

@@ -68,6 +68,9 @@ func Render(in Input, live map[string]Live) (Result, error) {
 				r.Objects = append(r.Objects, m.Config)
 			}
 		}
+		if err := c.checkSize(p, manifests); err != nil {
+			return Result{}, err
+		}
 		r.PodSets = append(r.PodSets, c.podSet(p, manifests))
 		r.Manifests = append(r.Manifests, manifests...)
 	}

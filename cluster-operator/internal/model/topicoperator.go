@@ -151,6 +151,26 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 	if image == "" {
 		image = c.Settings.TopicOperatorImage
 	}
+	k := corev1.Container{
+		Name: "topic-operator", Image: image, ImagePullPolicy: c.pullPolicy(image),
+		Env:             withEnvironment(c.topicOperatorEnvironment(), t),
+		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
+		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
+		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
+		SecurityContext: c.containerSecurity(t.SecurityContext), VolumeMounts: t.VolumeMounts,
+	}
+	if o.StartupProbe != nil {
+		k.StartupProbe = httpProbe(o.StartupProbe, "/healthy")
+	}
+	if o.Resources != nil {
+		k.Resources = *o.Resources
+	}
+	return k
+}
+
+// topicOperatorEnvironment returns the environment of the topic operator that the operator sets.
+func (c *cluster) topicOperatorEnvironment() []corev1.EnvVar {
+	o := c.Kafka.Spec.EntityOperator.TopicOperator
 	namespace := o.WatchedNamespace
 	if namespace == "" {
 		namespace = c.Kafka.Namespace
@@ -173,21 +193,7 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 		env = append(env, corev1.EnvVar{Name: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS",
 			Value: fmt.Sprint(*o.ReconciliationIntervalSeconds * 1000)})
 	}
-	k := corev1.Container{
-		Name: "topic-operator", Image: image, ImagePullPolicy: c.pullPolicy(image),
-		Env:             withEnvironment(env, t),
-		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
-		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
-		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
-		SecurityContext: c.containerSecurity(t.SecurityContext), VolumeMounts: t.VolumeMounts,
-	}
-	if o.StartupProbe != nil {
-		k.StartupProbe = httpProbe(o.StartupProbe, "/healthy")
-	}
-	if o.Resources != nil {
-		k.Resources = *o.Resources
-	}
-	return k
+	return env
 }
 
 func httpProbe(p *v1.Probe, path string) *corev1.Probe {

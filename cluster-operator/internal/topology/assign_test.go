@@ -319,3 +319,26 @@ func FuzzIDs(f *testing.F) {
 		}
 	})
 }
+
+func TestAnAnnotationThatIsNoRangeIsNamedAndIgnored(t *testing.T) {
+	for name, c := range map[string]struct {
+		pool    PoolSpec
+		message string
+		want    []int32
+	}{
+		"next": {pool("a", 3, 0, 1).next("10-12"), "Invalid annotation strimzi.io/next-node-ids on KafkaNodePool a with value 10-12",
+			[]int32{0, 1, 2}},
+		"remove": {pool("a", 1, 0, 1).remove("[0, x]"), "Invalid annotation strimzi.io/remove-node-ids on KafkaNodePool a with value [0, x]",
+			[]int32{0}},
+		"an id that is too large": {pool("a", 1).next("[2147483648]"),
+			"Invalid annotation strimzi.io/next-node-ids on KafkaNodePool a with value [2147483648]", []int32{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got, err := Assign(Input{Pools: []PoolSpec{c.pool}})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got.Notes).To(Equal([]Note{{Pool: "a", Message: c.message}}))
+			g.Expect(wanted(got)["a"]).To(Equal(c.want))
+		})
+	}
+}

@@ -58,18 +58,21 @@ func (f *findings) key() string { return f.Kafka.Namespace + "/" + f.Kafka.Name 
 // pools checks that the pools make a cluster.
 func (f *findings) pools() {
 	if len(f.Pools) == 0 {
-		f.fail("NoPools", v1.ReasonInvalidConfiguration, "No KafkaNodePools found for Kafka cluster %s", f.Kafka.Name)
+		f.fail("NoPools", v1.ReasonInvalidConfiguration,
+			"No KafkaNodePools found for Kafka cluster %[1]s: create one in namespace %[2]s with the label %[3]s: %[1]s, or label one there",
+			f.Kafka.Name, f.Kafka.Namespace, v1.LabelCluster)
 		return
 	}
-	nodes := 0
+	nodes, names := 0, []string(nil)
 	for _, p := range f.Pools {
-		nodes += int(p.Spec.Replicas)
+		nodes, names = nodes+int(p.Spec.Replicas), append(names, p.Name)
 	}
 	if nodes == 0 {
 		f.invalid("NoReplicas", "KafkaNodePools are enabled, but KafkaNodePools for Kafka cluster %s either don't exist or have 0 replicas. "+
 			"Please make sure at least one KafkaNodePool resource exists, is in the same namespace as the Kafka resource, has at least one "+
 			"replica, "+
-			"and has the strimzi.io/cluster label set to the name of the Kafka resource.", f.Kafka.Name)
+			"and has the strimzi.io/cluster label set to the name of the Kafka resource. (KafkaNodePools with 0 replicas: %s)", f.Kafka.Name,
+			strings.Join(names, ", "))
 		return
 	}
 	var wrong []Problem

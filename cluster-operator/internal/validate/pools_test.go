@@ -4,7 +4,7 @@ import "testing"
 
 const noReplicas = "KafkaNodePools are enabled, but KafkaNodePools for Kafka cluster c either don't exist or have 0 replicas. " +
 	"Please make sure at least one KafkaNodePool resource exists, is in the same namespace as the Kafka resource, has at least one replica, " +
-	"and has the strimzi.io/cluster label set to the name of the Kafka resource."
+	"and has the strimzi.io/cluster label set to the name of the Kafka resource. (KafkaNodePools with 0 replicas: broker, controller)"
 
 func TestWrongNames(t *testing.T) {
 	expectErrors(t, []wrong{
@@ -29,7 +29,8 @@ func TestWrongNames(t *testing.T) {
 func TestWrongPools(t *testing.T) {
 	expectErrors(t, []wrong{
 		{name: "no pool labelled", changes: `pools: null`, code: "NoPools", reason: invalidConfiguration,
-			message: "No KafkaNodePools found for Kafka cluster c"},
+			message: "No KafkaNodePools found for Kafka cluster c: create one in namespace ns with the label strimzi.io/cluster: c, or label one " +
+				"there"},
 		{name: "0 replicas everywhere", changes: `pools: {broker: {spec: {replicas: 0}}, controller: {spec: {replicas: 0}}}`, code: "NoReplicas",
 			message: noReplicas},
 		{name: "roles []", changes: `pools: {other: {metadata: {name: other, namespace: ns}, spec: {replicas: 1, roles: [], storage: {type: ` +

@@ -12,7 +12,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 var volumeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -28,9 +30,10 @@ var dataVolume = regexp.MustCompile(`^data-[0-9]+$`)
 
 // templates checks what the user adds to generated objects. A pool's template counts instead of the Kafka object's, key by key.
 func (f *findings) templates() {
-	for _, t := range []any{f.cluster().Template, or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template} {
-		f.metadata("Kafka "+f.Kafka.Name, reflect.ValueOf(t))
-	}
+	of := "Kafka " + f.Kafka.Name
+	f.metadata(templatePart{of: of, path: "spec.kafka.template"}, reflect.ValueOf(f.cluster().Template))
+	f.metadata(templatePart{of: of, path: "spec.entityOperator.template"},
+		reflect.ValueOf(or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template))
 	entity := or(or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template, v1.EntityOperatorTemplate{})
 	for _, m := range or(entity.TopicOperatorContainer, v1.ContainerTemplate{}).VolumeMounts {
 		if !slices.ContainsFunc(or(entity.Pod, v1.PodTemplate{}).Volumes, func(v v1.AdditionalVolume) bool { return v.Name == m.Name }) {
@@ -40,7 +43,7 @@ func (f *findings) templates() {
 	}
 	own := or(f.cluster().Template, v1.KafkaClusterTemplate{})
 	for _, p := range f.Pools {
-		f.metadata("KafkaNodePool "+p.Name, reflect.ValueOf(p.Spec.Template))
+		f.metadata(templatePart{"KafkaNodePool " + p.Name, "spec.template", p}, reflect.ValueOf(p.Spec.Template))
 		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
 		names := f.podVolumes(p.Name, *cmp.Or(t.Pod, own.Pod, &v1.PodTemplate{}))
 		f.mounts(p.Name, "Kafka", names, cmp.Or(t.KafkaContainer, own.KafkaContainer, &v1.ContainerTemplate{}).VolumeMounts)
@@ -50,32 +53,58 @@ func (f *findings) templates() {
 	}
 }
 
-var metadataTemplate = reflect.TypeFor[*v1.MetadataTemplate]()
+// templatePart is a part of a template: of which object it is, and where it is there. pool is nil for the Kafka's.
+type templatePart struct {
+	of, path string
+	pool     *v1.KafkaNodePool
+}
 
 // metadata looks for labels and annotations that are not for users to set, in all parts of a template.
-func (f *findings) metadata(of string, t reflect.Value) {
+func (f *findings) metadata(at templatePart, t reflect.Value) {
 	if t.Kind() != reflect.Pointer || t.IsNil() {
 		return
 	}
-	if t.Type() == metadataTemplate {
-		m, _ := t.Interface().(*v1.MetadataTemplate)
-		var reserved []string
-		for _, key := range slices.Concat(slices.Sorted(maps.Keys(m.Labels)), slices.Sorted(maps.Keys(m.Annotations))) {
-			if strings.HasPrefix(key, "strimzi.io/") {
-				reserved = append(reserved, key)
-			}
-		}
-		if len(reserved) > 0 {
-			f.invalid("TemplateReserved", "User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)",
-				strings.Join(reserved, ", "), of)
-		}
+	if m, is := t.Interface().(*v1.MetadataTemplate); is {
+		f.metadataKeys(at, m)
 		return
 	}
 	if t = t.Elem(); t.Kind() != reflect.Struct || !strings.HasSuffix(t.Type().PkgPath(), "/api/kafka/v1") {
 		return
 	}
 	for i := range t.NumField() {
-		f.metadata(of, t.Field(i))
+		name, _, _ := strings.Cut(t.Type().Field(i).Tag.Get("json"), ",")
+		f.metadata(templatePart{at.of, at.path + "." + name, at.pool}, t.Field(i))
+	}
+}
+
+// overwritten are the annotations that the operator writes over those of a template, by the part of the template.
+var overwritten = map[string][]string{
+	"spec.kafka.template.pod.metadata":    {podset.AnnotationConfigHash, model.AnnotationInputs},
+	"spec.template.pod.metadata":          {podset.AnnotationConfigHash, model.AnnotationInputs},
+	"spec.kafka.template.podSet.metadata": {podset.AnnotationRolledBy},
+	"spec.template.podSet.metadata":       {podset.AnnotationRolledBy},
+}
+
+// metadataKeys refuses what Strimzi refuses, and names what has no effect.
+func (f *findings) metadataKeys(at templatePart, m *v1.MetadataTemplate) {
+	var reserved []string
+	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
+		if strings.HasPrefix(key, "strimzi.io/") {
+			reserved = append(reserved, key)
+			continue
+		}
+		f.ignoredIn(at.pool, unsupportedField{at.path + ".labels." + key, model.OwnLabel(key), setByOperator})
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
+		if strings.HasPrefix(key, "strimzi.io/") {
+			reserved = append(reserved, key)
+			continue
+		}
+		f.ignoredIn(at.pool, unsupportedField{at.path + ".annotations." + key, slices.Contains(overwritten[at.path], key), setByOperator})
+	}
+	if len(reserved) > 0 {
+		f.invalid("TemplateReserved", "User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)",
+			strings.Join(reserved, ", "), at.of)
 	}
 }
 

@@ -77,7 +77,8 @@ pools: {broker: {spec: {template: {pod: {priorityClassName: high}}}}}`, code: "M
 
 func TestGoodTemplates(t *testing.T) {
 	got := Validate(input(t, `
-kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {app.kubernetes.io/name: a}}, volumes: [{name: a, emptyDir: {}}],
+kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {team: a}, annotations: {app.kubernetes.io/name: a}},
+  volumes: [{name: a, emptyDir: {}}],
   templatedVolumes: [{name: b, secret: {secretName: "s-{nodeId}"}}]},
   kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt}]}}}}}`))
 	NewWithT(t).Expect(got).To(Equal(Result{}))

@@ -39,10 +39,7 @@ func (f *findings) unsupported() {
 			{"spec.template.initContainer", t.InitContainer != nil && !f.exports(), noInitContainer},
 			{"spec.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
 		} {
-			if field.set {
-				f.warnOf(p, "UnsupportedField", v1.ReasonUnsupportedField, ignoredField, fmt.Sprintf("KafkaNodePool(%s/%s)", p.Namespace, p.Name),
-					field.path, field.instead)
-			}
+			f.ignoredIn(p, field)
 		}
 	}
 }
@@ -51,9 +48,17 @@ func (f *findings) unsupported() {
 const ignoredField = "Resource %s contains the field %s, which is not supported and has no effect: %s"
 
 // ignored warns of a field of the Kafka.
-func (f *findings) ignored(field unsupportedField) {
-	if field.set {
+func (f *findings) ignored(field unsupportedField) { f.ignoredIn(nil, field) }
+
+// ignoredIn warns of a field of a KafkaNodePool, or of the Kafka if there is none.
+func (f *findings) ignoredIn(p *v1.KafkaNodePool, field unsupportedField) {
+	switch {
+	case !field.set:
+	case p == nil:
 		f.warn("UnsupportedField", v1.ReasonUnsupportedField, ignoredField, fmt.Sprintf("Kafka(%s)", f.key()), field.path, field.instead)
+	default:
+		f.warnOf(p, "UnsupportedField", v1.ReasonUnsupportedField, ignoredField, fmt.Sprintf("KafkaNodePool(%s/%s)", p.Namespace, p.Name),
+			field.path, field.instead)
 	}
 }
 

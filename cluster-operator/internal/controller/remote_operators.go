@@ -1,0 +1,49 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+)
+
+const (
+	// remoteOperatorsInterval is how often the heartbeats are read for the metrics; a heartbeat is renewed as often.
+	remoteOperatorsInterval = 10 * time.Second
+	// remoteOperatorsTimeout is how long a Kubernetes cluster may take for an answer.
+	remoteOperatorsTimeout = 5 * time.Second
+)
+
+// watchRemoteOperators has the metrics show which operators live in other Kubernetes clusters, until ctx ends.
+func (r *Reconciler) watchRemoteOperators(ctx context.Context) error {
+	ticker := time.NewTicker(remoteOperatorsInterval)
+	defer ticker.Stop()
+	for {
+		r.Metrics.ObserveRemoteOperators(r.remoteOperators(ctx))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// remoteOperators returns what is known of the operators in other Kubernetes clusters, without those that can't be read.
+func (r *Reconciler) remoteOperators(ctx context.Context) map[string]metrics.RemoteOperator {
+	ctx, cancel := context.WithTimeout(ctx, remoteOperatorsTimeout)
+	defer cancel()
+	beats := askRemotes(r, func(m Member) (heartbeat.Beat, error) { return heartbeat.Read(ctx, m.Reader(), r.Stretching.Namespace) })
+	known := map[string]metrics.RemoteOperator{}
+	for _, b := range beats {
+		if b.err != nil {
+			continue // the status of the Kafkas with nodes there says why
+		}
+		operator := metrics.RemoteOperator{Running: b.value.Lives(r.Now())}
+		if operator.Running && b.value.Version != "" {
+			operator.SameVersion = new(b.value.Version == r.OperatorVersion)
+		}
+		known[b.member.ID()] = operator
+	}
+	return known
+}

@@ -1,0 +1,39 @@
+package metrics
+
+import (
+	"maps"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// RemoteOperator is what the figures show of the operator in a remote Kubernetes cluster.
+type RemoteOperator struct {
+	// Running is whether it lives.
+	Running bool
+	// SameVersion is whether it has the version of this program; nil if that is not known.
+	SameVersion *bool
+}
+
+var (
+	remoteRunning = prometheus.NewDesc("kafka_operators_remote_operator_running",
+		"1 if the operator in the remote Kubernetes cluster lives, else 0; absent if that is not known", []string{"cluster"}, nil)
+	remoteSameVersion = prometheus.NewDesc("kafka_operators_remote_operator_same_version",
+		"1 if the operator in the remote Kubernetes cluster has the version of this one, else 0; absent if that is not known",
+		[]string{"cluster"}, nil)
+)
+
+// ObserveRemoteOperators keeps what is known of the operators in remote Kubernetes clusters, by the ids of these. Others have no figures.
+func (m *Metrics) ObserveRemoteOperators(known map[string]RemoteOperator) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.remotes = maps.Clone(known)
+}
+
+func (m *Metrics) collectRemoteOperators(out chan<- prometheus.Metric) {
+	for cluster, operator := range m.remotes {
+		out <- prometheus.MustNewConstMetric(remoteRunning, prometheus.GaugeValue, float64(number(operator.Running)), cluster)
+		if same := operator.SameVersion; same != nil {
+			out <- prometheus.MustNewConstMetric(remoteSameVersion, prometheus.GaugeValue, float64(number(*same)), cluster)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// maxPodSet is how many bytes no StrimziPodSet may have. etcd refuses requests of more than 1.5 MiB (--max-request-bytes), and the API
+// server adds the status and the managed fields.
+const maxPodSet = 1_300_000
+
+// CheckSizes refuses StrimziPodSets in one Kubernetes cluster that would be too large for Kubernetes with the nodes that they are to get.
+// It is for the time before anything is written: Render checks again, with what is only known then.
+func CheckSizes(in Input, live map[string]Live) error {
+	c := &cluster{in}
+	for _, p := range in.Topology.Pools {
+		if p.Cluster != in.At || p.Removed {
+			continue
+		}
+		var list []Manifest
+		for _, n := range p.Nodes {
+			if present := live[c.podName(n)].Pod; present != nil {
+				list = append(list, Manifest{Node: n, Pod: present})
+				continue
+			}
+			m, err := c.node(n, Live{})
+			if err != nil {
+				return err
+			}
+			list = append(list, m)
+		}
+		if err := c.checkSize(p, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSize refuses a StrimziPodSet that would be too large. One that lists no other pods than before has been stored.
+func (c *cluster) checkSize(p topology.Pool, manifests []Manifest) error {
+	rest, err := json.Marshal(c.podSet(p, nil))
+	if err != nil {
+		return err
+	}
+	size, changed := len(rest), false
+	for _, m := range manifests {
+		size += len(m.Pod) + len(",")
+		changed = changed || m.Changed
+	}
+	if !changed {
+		return nil
+	}
+	return tooLarge(p.Name, c.Topology.PodSetName(p.Name), len(manifests), size)
+}
+
+// tooLarge says what to do about a StrimziPodSet that is too large, nil if it is not.
+func tooLarge(pool, set string, nodes, size int) error {
+	if size < maxPodSet {
+		return nil
+	}
+	do := fmt.Sprintf("split the KafkaNodePool into several, of up to %d nodes each", maxPodSet*nodes/size)
+	if size/nodes >= maxPodSet {
+		do = "one node alone is too large, so make the template of its pod smaller"
+	}
+	return fmt.Errorf("the StrimziPodSet %s of KafkaNodePool %s would have %d kB with its %d nodes, and Kubernetes stores none of much more "+
+		"than %d kB: %s", set, pool, size/1000, nodes, maxPodSet/1000, do)
+}
