@@ -47,11 +47,12 @@ func (r *round) elections() []Action {
 	return actions
 }
 
-// keepsServing reports whether a broker serves and goes on to: nobody deletes its pod, which may be shown later, and it needs no other
-// restart.
+// keepsServing reports whether a broker serves, which one that hangs does not although its pod is ready, and goes on to: nobody deletes its
+// pod, which may be shown later, and it needs no other restart.
 func (r *round) keepsServing(n *Node) bool {
 	_, restarting := r.progress.Restarts[n.ID]
-	return !restarting && n.Foreign == "" && !n.Fenced.Or(false) && n.Ready.Or(false) && !n.Terminating && !r.assessment(n.ID).wanted()
+	return !restarting && n.Foreign == "" && n.Answers.Or(false) && !n.Fenced.Or(false) && n.Ready.Or(false) && !n.Terminating &&
+		!r.assessment(n.ID).wanted()
 }
 
 // balanced reports whether the user lets Kafka move leaders to the preferred replicas, which is the default.

@@ -65,6 +65,8 @@ func TestLeadersThatStayWhereTheyAre(t *testing.T) {
 		"it is paused":              func(sc *scene) { sc.policy.Paused = "somebody paused it" },
 		"the broker is fenced":      func(sc *scene) { sc.node(0).Fenced = roller.Known(true) },
 		"the broker is not ready":   func(sc *scene) { sc.unready(0, 0) },
+		"the broker hangs":          func(sc *scene) { sc.node(0).Answers = roller.Known(false) },
+		"nobody can ask the broker": func(sc *scene) { sc.node(0).Answers = roller.Unknown[bool]("timed out") },
 		"the broker is not ours":    func(sc *scene) { sc.node(0).Foreign = "somebody else's" },
 		"the topics are not known":  func(sc *scene) { sc.s.Topics = roller.Unknown[[]roller.Topic]("no answer") },
 		"the broker is not in sync": func(sc *scene) { sc.s.Topics.Or(nil)[0].Partitions[0].ISR = []roller.NodeID{1} },

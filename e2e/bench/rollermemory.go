@@ -33,6 +33,9 @@ const (
 	memoryLooks                 = 6
 )
 
+// residentAim is how much resident memory, in MB, the roller should need at most with so many brokers.
+const residentAim = 150
+
 // rollerMemory measures the roller's Deployment at 1,000 brokers: their pods and pod sets on a real API server, their topics in an embedded
 // Kafka. Nothing can be restarted, because an embedded Kafka tells of no quorum, but everything is read at each look.
 func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
@@ -76,6 +79,7 @@ func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 		return err
 	}
 	r.add(fmt.Sprintf("roller_resident_%d_brokers", manyBrokers), float64(used.RSS)/1e6, "MB")
+	r.logf("  aim: less than %d MB", residentAim)
 	r.add(fmt.Sprintf("roller_resident_peak_%d_brokers", manyBrokers), float64(used.PeakRSS)/1e6, "MB")
 	return nil
 }

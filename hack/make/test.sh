@@ -38,6 +38,7 @@ bin/gotestsum tool slowest --num 10 --threshold 10s --jsonfile "$events" | sed '
 
 strict=()
 [ "${CI:-}" != true ] || strict=(-strict)
+GOWORK=off go -C hack/tools test -buildvcs=false ./... || status=1
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./testreport || exit 1
 printf '%s\n' "${unrun[@]}" | bin/testreport "${strict[@]}" "$events" || status=1
 exit $status

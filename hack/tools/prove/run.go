@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,29 +36,34 @@ func (j job) run(fuzzTime time.Duration) (*proof, string, error) {
 		cmd.Env = append(cmd.Env, "GOGC=400") // histories make much garbage, and little else
 	}
 	output, err := cmd.CombinedOutput()
+	p, err := j.result(output, err)
+	return p, string(output), err
+}
+
+// result is what the proof says in its output. A proof that passed and says less than is promised is an error, too.
+func (j job) result(output []byte, err error) (*proof, error) {
 	if j.fuzz {
 		p := j.fuzzed(output, err)
 		if err == nil && p.Count == 0 {
 			err = errors.New("it executed nothing: give it more time")
 		}
-		return p, string(output), err
+		return p, err
 	}
 	found := proofLine.FindSubmatch(output)
 	if found == nil {
-		return nil, string(output), cmpErr(err, errSilent)
+		return nil, cmpErr(err, errSilent)
 	}
 	p := &proof{}
-	decoder := json.NewDecoder(bytes.NewReader(found[1]))
-	if problem := decoder.Decode(p); problem != nil {
-		return nil, string(output), fmt.Errorf("its PROOF line is no JSON of this form: %w", problem)
+	if problem := json.Unmarshal(found[1], p); problem != nil {
+		return nil, fmt.Errorf("its PROOF line is no JSON of this form: %w", problem)
 	}
 	switch {
 	case err == nil && p.Violations > 0:
 		err = errors.New("promises were broken")
-	case err == nil && p.Count == 0:
-		err = errors.New("it counted nothing")
+	case err == nil && p.Count < j.least:
+		err = fmt.Errorf("it counted %d %s, and %d are promised", p.Count, j.what, j.least)
 	}
-	return p, string(output), err
+	return p, err
 }
 
 func cmpErr(first, second error) error {

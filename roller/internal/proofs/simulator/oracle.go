@@ -38,8 +38,12 @@ type oracle struct {
 	topics   []roller.Topic
 	// untold are the topics that the roller may not describe, and that nobody could tell it of when the look began.
 	untold map[string]bool
-	// before is how the world was when the look began that is on its way.
+	// before is how the world was when the facts were read that the roller decides on: the pods first, and what Kafka says last.
 	before truth
+	// slow: a moment passed between the two.
+	slow bool
+	// evidence is since when each look found a cluster lost.
+	evidence evidence
 }
 
 // freshness is how old facts may be on which a node is restarted (docs/decisions/facts-of-a-restart.md).
@@ -100,13 +104,25 @@ func succeeded(q roller.Quorum) roller.Quorum {
 	return q
 }
 
-// looks notes how the world is when a look begins.
+// looks notes how the world is when the facts of the pods are read.
 func (o *oracle) looks() {
 	o.before, o.untold = o.truth(), map[string]bool{}
 	for _, t := range o.w.topics {
 		o.untold[t.name] = t.hidden && !slices.ContainsFunc(o.w.nodes, func(n *node) bool {
 			return o.w.answers(n) && slices.ContainsFunc(n.hosted, func(p *partition) bool { return p.topic == t })
 		})
+	}
+}
+
+// hears notes what Kafka could say when it was asked.
+func (o *oracle) hears(slow bool) {
+	o.slow = slow
+	o.before.topics = o.w.observeAll()
+	for i := range o.before.topics {
+		partitions := o.before.topics[i].Partitions
+		for p := range partitions { // the world goes on to change them
+			partitions[p].Replicas, partitions[p].ISR = slices.Clone(partitions[p].Replicas), slices.Clone(partitions[p].ISR)
+		}
 	}
 }
 
@@ -126,6 +142,7 @@ func (o *oracle) fail(format string, args ...any) {
 // judge looks at one decision.
 func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) {
 	o.seen, o.complete, o.policy = seen, complete && seen.Topics.IsKnown(), o.w.policy
+	o.witness()
 	for i := range seen.Nodes {
 		o.remember(&seen.Nodes[i])
 	}
@@ -195,8 +212,8 @@ func (o *oracle) restart(a roller.Action, n *node, before []*node) {
 	o.order(n, before)
 }
 
-// deletes holds a restart against the world as it is when the pod is deleted. What happened within the last moments, after the look began,
-// nobody can know.
+// deletes holds a restart against the world as it is when the pod is deleted. What happened within the last moments, after the facts
+// were read, nobody can know.
 func (o *oracle) deletes(n *node, a roller.Action) {
 	now := o.truth()
 	if o.ended[a.Instance] {
@@ -228,23 +245,25 @@ func from(s *roller.Snapshot) time.Time {
 	return s.From
 }
 
-// either is what a rule that is broken says of the world as it is, if it was broken when the look began, too.
+// either is what a rule that is broken says of the world as it is, if it was broken when the facts were read, too.
 func (o *oracle) either(rule func(t truth) string, now truth) {
 	if why := rule(now); why != "" && rule(o.before) != "" {
 		o.fail("%s", why)
 	}
 }
 
-// recovers: nobody restarts a node that recovers its logs. Where that can't be known, it is given the time that any node gets
-// (docs/decisions/facts-of-a-restart.md).
+// recovers: nobody restarts a node that recovers its logs. Where that can't be known, it is given the time that any node gets, whether it
+// recovers or not, and goes alone (docs/decisions/facts-of-a-restart.md).
 func (o *oracle) recovers(n *node, a roller.Action) {
 	seen := o.seen.Node(n.ID)
 	switch {
-	case n.pod != podRecovering:
-	case seen.Recovery.IsKnown():
+	case n.pod == podRecovering && seen.Recovery.IsKnown():
 		o.fail("node %d is restarted while it recovers its logs", n.ID)
-	case o.w.now.Sub(n.readyAt) < o.policy.Patience || a.Forced == "":
-		o.fail("unknown: node %d is restarted while it recovers its logs, which nobody could know", n.ID)
+	case seen.Recovery.IsKnown() || seen.Ready.Or(true) || seen.Stuck.Or("") != "":
+	case o.seen.At.Sub(seen.ReadyChanged) < o.policy.Patience || a.Forced == "":
+		o.fail("unknown: node %d is restarted, and nobody could know whether it recovers its logs", n.ID)
+	default:
+		o.alone(n)
 	}
 }
 

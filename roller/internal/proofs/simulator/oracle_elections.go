@@ -19,11 +19,15 @@ func (o *oracle) mayElect(a roller.Action, d roller.Decision) {
 	}
 }
 
-// elects checks an election that is asked for: of a broker that is the preferred leader, in sync, and does not lead, as far as was seen.
+// elects checks an election that is asked for: of a broker that served when the facts were read, and is the preferred leader, in sync, and
+// does not lead, as far as was seen.
 func (o *oracle) elects(a roller.Action) {
 	if n := o.w.byID[a.Node]; n == nil || !n.Roles.Broker || len(a.Partitions) == 0 {
 		o.fail("leaders: they are elected for node %d, which is no broker, or for no partition", a.Node)
 		return
+	}
+	if o.before.down[a.Node] {
+		o.fail("leaders: they are elected for node %d, which served nobody or was going", a.Node)
 	}
 	for _, t := range o.seen.Topics.Or(nil) {
 		for _, p := range t.Partitions {

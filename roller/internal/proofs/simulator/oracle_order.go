@@ -20,7 +20,7 @@ func (o *oracle) queues(n *roller.Node) bool {
 // settled: nothing that works goes too soon after another one came back.
 func (o *oracle) settled(n *node) {
 	for _, other := range o.w.nodes {
-		if other.seen != nil || !o.complete {
+		if other.seen != nil || !o.shows(other) {
 			continue // nobody may have seen that it is back
 		}
 		if back := other.backAt; o.serves(n) && other.pod == podReady && !other.behind() && !back.IsZero() &&
@@ -28,6 +28,13 @@ func (o *oracle) settled(n *node) {
 			o.fail("node %d goes, and node %d is back since %s only", n.ID, other.ID, back.Format("15:04:05"))
 		}
 	}
+}
+
+// shows reports whether this look showed all that tells whether a node is back.
+func (o *oracle) shows(n *node) bool {
+	seen := o.seen.Node(n.ID)
+	return !o.slow && o.seen.Topics.IsKnown() && o.seen.Quorum.IsKnown() && seen != nil && seen.Instance.IsKnown() && seen.Ready.IsKnown() &&
+		seen.Answers.IsKnown() && seen.Revision.IsKnown()
 }
 
 // serves reports whether somebody would miss the node.

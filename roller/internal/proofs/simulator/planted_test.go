@@ -61,6 +61,38 @@ var planted = []struct {
 			n.Answers, n.Fenced = roller.Known(true), roller.Known(false)
 		}
 	})},
+	{"what nobody knows of a broker is that it answers", []string{"availability rule"}, seeing(func(n *roller.Node) {
+		if !n.Answers.IsKnown() {
+			n.Answers, n.Fenced = roller.Known(true), roller.Known(false)
+		}
+	})},
+	{"what nobody knows of a voter is that it stays", []string{"quorum check"}, seeing(func(n *roller.Node) {
+		if !n.Instance.IsKnown() {
+			n.Instance, n.Ready, n.Stuck = roller.Known("?"), roller.Known(true), roller.Known("")
+			n.Answers, n.Fenced = roller.Known(true), roller.Known(false)
+		}
+	})},
+	{"what was read first counts", []string{"availability rule", "quorum check"}, recalling()},
+	{"a node that may recover its logs goes beside others", []string{"one at a time"}, hurrying()},
+	{"evidence counts a minute early", []string{"availability rule", "quorum check", "no leader", "one at a time", "voters", "broker"},
+		early(50 * time.Second)},
+	{"an illegal value is seen by the node alone", []string{"illegal value: node"}, seeing(func(n *roller.Node) {
+		if !n.Config.IsKnown() {
+			n.Desired = roller.Unknown[map[string]string]("nobody asked")
+		}
+	})},
+	{"whoever is back is settled while a cluster can't be read", []string{"node"}, func(s *roller.Snapshot, p roller.Progress,
+		policy roller.Policy) roller.Decision {
+		if s.Unread != "" {
+			policy.Settle = 0
+		}
+		return roller.Step(s, p, policy)
+	}},
+	{"a broker that hangs leads again", []string{"leaders: they are elected"}, seeing(func(n *roller.Node) {
+		if n.Ready.Or(false) && !n.Answers.Or(true) && !n.Fenced.Or(true) {
+			n.Answers = roller.Known(true)
+		}
+	})},
 	{"facts do not age", []string{"old facts"}, with(nil, func(d *roller.Decision) {
 		for i := range d.Actions {
 			d.Actions[i].Until = time.Time{}
@@ -205,6 +237,68 @@ var planted = []struct {
 	})},
 }
 
+// recalling is a roller that acts on what it decided on what was read first, although it has read it again.
+func recalling() decider {
+	var first roller.Decision
+	var seenAt time.Time
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		d := roller.Step(s, p, policy)
+		again := s.At.Sub(seenAt) <= time.Minute && len(first.Actions) > 0
+		unasked := func(a roller.Action) bool { return len(a.Unasked) > 0 }
+		if again {
+			for i := range first.Actions {
+				first.Actions[i].Unasked, first.Actions[i].Until = nil, time.Time{}
+			}
+			d, first = first, roller.Decision{}
+			return d
+		}
+		if first, seenAt = (roller.Decision{}), s.At; slices.ContainsFunc(d.Actions, unasked) {
+			first = d
+			first.Actions = slices.Clone(d.Actions)
+		}
+		return d
+	}
+}
+
+// hurrying is a roller that lets a node that may recover its logs go after patience, but not alone.
+func hurrying() decider {
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		other := *s
+		other.Nodes = slices.Clone(s.Nodes)
+		guessed := map[roller.NodeID]bool{}
+		for i := range other.Nodes {
+			n := &other.Nodes[i]
+			if !n.Ready.Or(true) && !n.Recovery.IsKnown() && s.At.Sub(n.ReadyChanged) >= policy.Patience {
+				n.Recovery, guessed[n.ID] = roller.Known[*roller.Recovery](nil), true
+			}
+		}
+		d := roller.Step(&other, p, policy)
+		for i := range d.Actions {
+			if a := &d.Actions[i]; guessed[a.Node] && a.Forced == "" {
+				a.Forced = "it may be recovering its logs"
+			}
+		}
+		return d
+	}
+}
+
+// early is a roller that takes evidence of a lost cluster for older than it is.
+func early(by time.Duration) decider {
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		d := roller.Step(s, p, policy)
+		p = p.Clone()
+		for id, since := range p.Failing {
+			p.Failing[id] = since.Add(-by)
+		}
+		if !p.Leaderless.IsZero() {
+			p.Leaderless = p.Leaderless.Add(-by)
+		}
+		moved := roller.Step(s, p, policy)
+		moved.Progress.Failing, moved.Progress.Leaderless = d.Progress.Failing, d.Progress.Leaderless
+		return moved
+	}
+}
+
 // with is a roller that sees something else, or does something else with what it decided.
 func with(see func(*roller.Snapshot), do func(*roller.Decision)) decider {
 	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
@@ -258,10 +352,16 @@ func seeing(see func(*roller.Node)) decider {
 
 // firsts are histories to begin with for faults that few histories find: they find them soon, until what histories do changes.
 var firsts = map[string]uint64{
-	"an unknown revision is the right one":     2040,
-	"what a peer answered before counts":       807,
-	"what is set and does not show is left so": 388,
-	"all requests are one":                     265,
+	"an unknown revision is the right one":                     2040,
+	"what a peer answered before counts":                       807,
+	"what is set and does not show is left so":                 388,
+	"all requests are one":                                     265,
+	"what nobody knows of a broker is that it answers":         401,
+	"a node that may recover its logs goes beside others":      616,
+	"evidence counts a minute early":                           14,
+	"an illegal value is seen by the node alone":               35,
+	"whoever is back is settled while a cluster can't be read": 317,
+	"a broker that hangs leads again":                          1763,
 }
 
 // The oracle finds each planted fault, and nothing in the same histories without it.

@@ -28,10 +28,12 @@ func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, []roller.No
 
 // read is what the roller sees if it asks these nodes, and those that it does not recall an answer of.
 func (r *run) read(s Step, asked []roller.NodeID) *roller.Snapshot {
+	r.oracle.looks()
 	seen := r.w.observeNodes(s.Blind, s.Mask)
 	if s.Fault == faultSlowLook {
 		r.w.pass(slowly(s.Arg))
 	}
+	r.oracle.hears(s.Fault == faultSlowLook)
 	r.w.observeKafka(seen, s.Blind)
 	age := observe.RecallOf(observe.DefaultRecall, len(r.w.nodes))
 	for i := range seen.Nodes {

@@ -61,7 +61,6 @@ func (r *run) broken() string {
 // look is one pass of the roller: look, decide, store, act.
 func (r *run) look(s Step) {
 	r.count++
-	r.oracle.looks()
 	seen, d, asked := r.decideAnew(s)
 	r.last = d
 	r.tellDecision(d)
@@ -77,10 +76,10 @@ func (r *run) look(s Step) {
 	case faultSlowStore:
 		r.w.pass(slowly(s.Arg))
 	case faultSleep:
-		seen, before := r.oracle.seen, r.oracle.before
+		seen, before, slow := r.oracle.seen, r.oracle.before, r.oracle.slow
 		r.w.pass(slowly(s.Arg))
 		r.look(Step{}) // of another program
-		r.oracle.seen, r.oracle.before = seen, before
+		r.oracle.seen, r.oracle.before, r.oracle.slow = seen, before, slow
 		r.w.pass(slowly(s.Arg / 40))
 	}
 	for i, a := range d.Actions {
