@@ -87,12 +87,6 @@ type BrokerUnregisterer interface {
 	UnregisterBroker(ctx context.Context, id int32) error
 }
 
-// ControllerReader tells of what controllers a cluster consists.
-type ControllerReader interface {
-	// DescribeControllers returns the cluster's identity and its registered controllers, as one of them knows them.
-	DescribeControllers(ctx context.Context) (ControllerSet, error)
-}
-
 // Controllers is the part of the port that the controllers of a KRaft cluster serve themselves (KIP-919), whatever the state of its
 // brokers. Its client is made from the addresses of controllers, with the listener's own TLS and login.
 //
@@ -105,22 +99,10 @@ type ControllerReader interface {
 // refuse only a node that is not registered (ClassNotFound). So whoever changes a controller checks before, and reads back after.
 //
 // Controllers register their addresses since metadata.version 3.7, without which only DescribeQuorum and AlterConfigs work. Pin holds as
-// for brokers: each controller shows on the very connection to which cluster it belongs. DescribeControllers is exempt: it tells who
-// answers.
+// for brokers: each controller shows on the very connection to which cluster it belongs.
 type Controllers interface {
 	ClusterPinner
-	ControllerReader
 	QuorumReader
 	NodeConfigReader
 	ConfigWriter
-}
-
-// ControllerSet is the controllers of a cluster as one of them describes them.
-type ControllerSet struct {
-	// ClusterID is the cluster's id.
-	ClusterID string
-	// Active is the id of the active controller, the leader of the quorum, as far as the answering one knows; below 0 where it knows none.
-	Active int32
-	// Controllers are the registered controllers, sorted by id, whether they run or not. Rack is empty.
-	Controllers []Node
 }
