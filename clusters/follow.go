@@ -49,7 +49,7 @@ func (s *Set) followRemotes(ctx context.Context) {
 		remotes, err := remotesOf(c)
 		changed := false
 		if err == nil {
-			changed, err = s.changeRemotes(remotes)
+			changed, err = s.setRemotes(remotes)
 		}
 		switch {
 		case err != nil:
