@@ -197,9 +197,9 @@ func trimmed(batches [][]NodeID, brokers []*Assessment) (left [][]NodeID, missin
 // split explains why the first node of a batch is not in the one before.
 func (r *round) split(before, batch []NodeID) string {
 	first := r.s.Node(batch[0])
-	rack, share := 0, r.avail.LeaderShare(first.ID)
+	rack, share := 0, r.avail.leaderShare(first.ID)
 	for _, id := range before {
-		share += r.avail.LeaderShare(id)
+		share += r.avail.leaderShare(id)
 		if first.Rack != "" && r.s.Node(id).Rack == first.Rack {
 			rack++
 		}
