@@ -210,7 +210,7 @@ func (r *round) data(a, b *Assessment) {
 	}
 	if r.nobodyAnswers(a) {
 		if other := r.comesBack(a); other != nil {
-			b.block(RuleAvailability, "nobody can tell which replicas are in sync, and node %d may, once it is back", other.Node)
+			b.block(RuleAvailability, "it is unknown which replicas are in sync until node %d is back", other.Node)
 		}
 		return
 	}
@@ -294,7 +294,7 @@ func (r *round) forced(a *Assessment) string {
 	case a.Down:
 		return fmt.Sprintf("it serves nobody (%s), so neither the quorum nor replicas in sync can be lost", a.summaryOfState())
 	case a.Roles.Broker && r.nobodyAnswers(a):
-		return "no broker answers, so nobody can tell which replicas are in sync"
+		return "no broker answers, so it is unknown which replicas are in sync"
 	case a.Roles.Controller:
 		return checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost).warning
 	}

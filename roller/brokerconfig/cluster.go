@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// Node is one node, for CompareAll. Nodes whose configuration is not known are left out: nobody can say what to do about them.
+// Node is one node, for CompareAll. Leave nodes out whose configuration is unknown.
 type Node struct {
 	ID     int32
 	Roles  Roles
@@ -82,8 +82,8 @@ func TableOf(nodes []Node) *Table {
 //
 // Nodes may disagree on a cluster-wide key: pools that are configured differently, or an edit that has reached only some of them. Were such
 // a key set for the cluster, then the nodes would undo each other's value for ever. It is set for each node by itself instead, which Kafka
-// allows for all of them but min.insync.replicas; and it is told. Nodes that have what they want from the cluster's value get it as their
-// own before that is touched. When the nodes agree again, their own values give way to the cluster's with the next change.
+// allows for all of them but min.insync.replicas, and the dispute is reported. Nodes that have what they want from the cluster's value get
+// it as their own before that is touched. When the nodes agree again, their own values give way to the cluster's with the next change.
 //
 // What Kafka has refused is not in the changes again. A legal value is applied by a restart instead, and any other one is rejected.
 func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
