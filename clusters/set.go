@@ -115,7 +115,7 @@ func (s *Set) Start(ctx context.Context) error {
 	s.startRemotes(s.remotes)
 	s.mu.Unlock()
 	if s.options.RemotesFrom != "" {
-		s.group.Go(func() { s.followRemotes(ctx) })
+		s.group.Go(func() { s.watchRemotes(ctx) })
 	}
 	<-ctx.Done()
 	s.mu.Lock()   // whoever is just starting members gets them into the group; after that nobody starts any
