@@ -91,8 +91,8 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 	return ""
 }
 
-// risks returns what the broker's absence, beside that of down, does to clients although shortage allows it, with the first partition of each
-// kind.
+// risks returns what the broker's absence, beside that of down, does to clients although shortage allows it, with the first partition of
+// each kind.
 func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	risks := map[Risk]string{}
 	at := a.ids.of(id)

@@ -65,12 +65,12 @@ func TableOf(nodes []Node) *Table {
 //
 // What can be changed while a node runs is changed: a per-broker key for the node, a cluster-wide key for all brokers, with the node's own
 // value of it removed. A restart is asked for only where it changes something: a value that Kafka stores wins over the file, so the stored
-// value is deleted instead. Applying the whole result, restarts included, leaves nothing to do; where a node does not report the synonyms of
-// its values, the second result does.
+// value is deleted instead. Applying the whole result, restarts included, leaves nothing to do; where a node does not report the synonyms
+// of its values, the second result does.
 //
 // The result never has the following keys, so a change of theirs must show in the pod's revision (a hash of their values, say):
-//   - keys that Kafka does not know, such as those of plugins and those behind a listener's prefix (listener.name.x.), and keys that the node
-//     does not report: an older Kafka, which would refuse them;
+//   - keys that Kafka does not know, such as those of plugins and those behind a listener's prefix (listener.name.x.), and keys that the
+//     node does not report: an older Kafka, which would refuse them;
 //   - passwords, which a node reports to nobody, and values that the node looks up itself (${file:...}). A node's own stored value of a
 //     password is deleted, because nobody could tell whether it is the right one;
 //   - the keys that make a node the one it is: its id, roles, rack and advertised listeners;
