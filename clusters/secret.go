@@ -43,7 +43,7 @@ func (s *secretWatch) run(ctx context.Context, changed func()) {
 	missing := func() {
 		update(func(now *secretState) { now.view, now.err, now.kubeconfig = secretMissing, nil, nil })
 	}
-	followOne(ctx, s.getter, "secrets", s.namespace, s.name, &corev1.Secret{}, one{
+	watchObject(ctx, s.getter, "secrets", s.namespace, s.name, &corev1.Secret{}, objectHandler{
 		read:    read,
 		missing: missing,
 		failed: func(err error) {

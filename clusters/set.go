@@ -23,7 +23,7 @@ type Options struct {
 	Home string
 	// Namespace of the home cluster holds the Secrets with the kubeconfigs.
 	Namespace string
-	// Remotes are the remote clusters; Set.SetRemotes changes them later.
+	// Remotes are the remote clusters at the start.
 	Remotes []Remote
 	// RemotesFrom names a ConfigMap in Namespace that lists the remote clusters: Remotes are those that it listed first (see ReadRemotes), and
 	// the Set changes them when it does. Empty: they do not change by themselves.
@@ -115,7 +115,7 @@ func (s *Set) Start(ctx context.Context) error {
 	s.startRemotes(s.remotes)
 	s.mu.Unlock()
 	if s.options.RemotesFrom != "" {
-		s.group.Go(func() { s.followRemotes(ctx) })
+		s.group.Go(func() { s.watchRemotes(ctx) })
 	}
 	<-ctx.Done()
 	s.mu.Lock()   // whoever is just starting members gets them into the group; after that nobody starts any
@@ -162,15 +162,9 @@ func (s *Set) startRemotes(remotes []Remote) {
 	}
 }
 
-// SetRemotes changes which remote clusters there are. Those that are not named any more leave, those that are new join, and those whose
-// URL, Secret or UID differs do both. On an error nothing changes.
-func (s *Set) SetRemotes(remotes []Remote) error {
-	_, err := s.changeRemotes(remotes)
-	return err
-}
-
-// changeRemotes is SetRemotes, and reports whether anything changed.
-func (s *Set) changeRemotes(remotes []Remote) (bool, error) {
+// setRemotes changes which remote clusters there are. Those that are not named any more leave, those that are new join, and those whose
+// URL, Secret or UID differs do both. It reports whether anything changed. On an error nothing changes.
+func (s *Set) setRemotes(remotes []Remote) (bool, error) {
 	if err := checkRemotes(s.options.Home, remotes); err != nil {
 		return false, err
 	}

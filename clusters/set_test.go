@@ -382,7 +382,8 @@ func TestAControllerServesTheOthersWhileOneClusterIsAway(t *testing.T) {
 
 	m, err := set.Member("east")
 	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(set.SetRemotes(nil)).To(Succeed())
+	_, err = set.setRemotes(nil)
+	w.Expect(err).NotTo(HaveOccurred())
 	w.Eventually(m.done).Should(BeClosed())
 	w.put("c")
 	w.Expect(w.home.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "d"}})).To(Succeed())

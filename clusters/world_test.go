@@ -73,7 +73,8 @@ func newWorldAt(t *testing.T, config *rest.Config, change ...func(*Options)) *wo
 // remotes changes which remote clusters there are.
 func (w *world) remotes(remotes ...Remote) {
 	w.t.Helper()
-	w.Expect(w.set.SetRemotes(remotes)).To(Succeed())
+	_, err := w.set.setRemotes(remotes)
+	w.Expect(err).NotTo(HaveOccurred())
 }
 
 // secret makes or changes a Secret; nil deletes it.

@@ -15,7 +15,7 @@ import "context"
 //   - Errors from Kafka and from the way to Kafka are *Error values (see ClassOf).
 //   - Batches may have any size: implementations split them by what one request may carry.
 
-// ClusterReader tells which cluster answers, and of what nodes it consists.
+// ClusterReader reads which cluster answers, and which brokers it has.
 type ClusterReader interface {
 	// DescribeCluster returns the cluster's identity and its registered brokers: those in service and, marked, those that are fenced, where
 	// the broker that answers can tell (Cluster.FencedIncluded).
@@ -70,8 +70,8 @@ type QuorumReader interface {
 // that was reused) makes it ask or change another one.
 type ClusterPinner interface {
 	// Pin binds the client to the cluster of this id. From then on every question and change goes only to brokers that have shown, on the very
-	// connection that is used, that they belong to it; a broker that does not say so is not used. DescribeCluster is exempt: it tells who
-	// answers. Where only brokers of another cluster answer, the error is of ClassWrongCluster, and nothing was asked or changed.
+	// connection that is used, that they belong to it; a broker that does not say so is not used. DescribeCluster is exempt: it
+	// returns who answers. Where only brokers of another cluster answer, the error is of ClassWrongCluster, and nothing was asked or changed.
 	//
 	// It holds for the client's life, whatever its configuration becomes. Pinning the same id again does nothing; another id, or the empty
 	// one, is an error of ClassInvalid and changes nothing. Nothing is sent. A call that is in flight may still end where it began.

@@ -4,7 +4,6 @@ package kafka
 const (
 	CodeUnknownServer               int16 = -1
 	CodeUnknownTopicOrPartition     int16 = 3
-	CodeLeaderNotAvailable          int16 = 5
 	CodeNotLeaderOrFollower         int16 = 6
 	CodeRequestTimedOut             int16 = 7
 	CodeInvalidTopic                int16 = 17
@@ -24,11 +23,9 @@ const (
 	CodePreferredLeaderNotAvailable int16 = 80
 	CodeElectionNotNeeded           int16 = 84
 	CodeThrottlingQuotaExceeded     int16 = 89
-	CodeResourceNotFound            int16 = 91
 	CodeInvalidUpdateVersion        int16 = 95
 	CodeUnknownTopicID              int16 = 100
 	CodeBrokerIDNotRegistered       int16 = 102
-	CodeMismatchedEndpointType      int16 = 114
 )
 
 // NewError returns the error for a code that a broker sent. The message is the broker's; where it is empty, the text that

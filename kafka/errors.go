@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Class tells what a caller can do about an error.
+// Class classifies errors by what a caller can do about them.
 type Class int
 
 // The classes. What the class alone can't say stands in the error's code and message.
@@ -56,7 +56,7 @@ type Error struct {
 	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it says what failed
 	// without naming what differs from attempt to attempt; the cause is wrapped.
 	Message string
-	// Class tells what to do about it.
+	// Class is what to do about it.
 	Class Class
 
 	cause     error

@@ -16,9 +16,9 @@ type NodeConfigReader interface {
 // NodeTopicReader reads topics as single brokers know them.
 type NodeTopicReader interface {
 	// ListTopicsOf is TopicReader.ListTopics, answered by this broker and no other, at the address under which it is registered. A broker
-	// knows what it has heard from the active controller: one that is cut off from that goes on telling what was, leaders and replicas in sync
-	// included, and does not know it. How far each broker has come is in QuorumReader.DescribeQuorum (Replica.LastCaughtUp). One that is away,
-	// or not registered, is an error of ClassRetriable.
+	// knows what it has heard from the active controller: one that is cut off from that keeps returning an old state, leaders and replicas in
+	// sync included, without an error. How far each broker has come is in QuorumReader.DescribeQuorum (Replica.LastCaughtUp). One that is
+	// away, or not registered, is an error of ClassRetriable.
 	ListTopicsOf(ctx context.Context, broker int32) ([]Topic, error)
 	// TopicsOn returns the names, sorted, of the topics of which a broker has replicas in its log directories, whether or not the client may
 	// describe these topics: to describe the cluster is enough. Directories that failed are left out. The broker itself answers; errors are as
@@ -45,7 +45,7 @@ type LogDirReader interface {
 	DescribeLogDirs(ctx context.Context, broker int32) ([]LogDir, error)
 }
 
-// KeyNodeID is a configuration key that every node has: what to ask for when only an answer matters.
+// KeyNodeID is a configuration key that every node has. Callers that only need to know whether a node answers ask for it.
 const KeyNodeID = "node.id"
 
 // ConfigWriter changes configurations. A change may be sent twice, because doing the same twice changes nothing more.
@@ -66,8 +66,8 @@ type ConfigWriter interface {
 
 // LeaderElector moves the leadership of partitions.
 type LeaderElector interface {
-	// ElectPreferredLeaders makes the first replica of each partition its leader. That it is so already is no error. Where it is not in
-	// sync or not in service, the entry is a PreferredLeaderNotAvailableException of ClassRetriable. The controller answers.
+	// ElectPreferredLeaders makes the first replica of each partition its leader. A partition whose leader it is already is no error. Where it
+	// is not in sync or not in service, the entry is a PreferredLeaderNotAvailableException of ClassRetriable. The controller answers.
 	ElectPreferredLeaders(ctx context.Context, partitions []TopicPartition) (map[TopicPartition]error, error)
 	// CheckLeader asks a broker whether it leads partitions, and whether all followers in sync have fetched from it since it was elected
 	// (KIP-207): nil if so. Where it does not lead, the entry is a NotLeaderOrFollowerException of ClassRetriable. Where a follower did not
@@ -87,12 +87,6 @@ type BrokerUnregisterer interface {
 	UnregisterBroker(ctx context.Context, id int32) error
 }
 
-// ControllerReader tells of what controllers a cluster consists.
-type ControllerReader interface {
-	// DescribeControllers returns the cluster's identity and its registered controllers, as one of them knows them.
-	DescribeControllers(ctx context.Context) (ControllerSet, error)
-}
-
 // Controllers is the part of the port that the controllers of a KRaft cluster serve themselves (KIP-919), whatever the state of its
 // brokers. Its client is made from the addresses of controllers, with the listener's own TLS and login.
 //
@@ -105,22 +99,10 @@ type ControllerReader interface {
 // refuse only a node that is not registered (ClassNotFound). So whoever changes a controller checks before, and reads back after.
 //
 // Controllers register their addresses since metadata.version 3.7, without which only DescribeQuorum and AlterConfigs work. Pin holds as
-// for brokers: each controller shows on the very connection to which cluster it belongs. DescribeControllers is exempt: it tells who
-// answers.
+// for brokers: each controller shows on the very connection to which cluster it belongs.
 type Controllers interface {
 	ClusterPinner
-	ControllerReader
 	QuorumReader
 	NodeConfigReader
 	ConfigWriter
-}
-
-// ControllerSet is the controllers of a cluster as one of them describes them.
-type ControllerSet struct {
-	// ClusterID is the cluster's id.
-	ClusterID string
-	// Active is the id of the active controller, the leader of the quorum, as far as the answering one knows; below 0 where it knows none.
-	Active int32
-	// Controllers are the registered controllers, sorted by id, whether they run or not. Rack is empty.
-	Controllers []Node
 }

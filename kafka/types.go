@@ -30,8 +30,8 @@ type Cluster struct {
 	ID string
 	// Brokers are the registered brokers, sorted by id; fenced ones only where FencedIncluded.
 	Brokers []Node
-	// FencedIncluded tells whether the broker that answered lists brokers that are fenced (KIP-1073, Kafka 4.0). If not, it left them out, and
-	// a broker that is not listed may be registered or not.
+	// FencedIncluded reports whether the broker that answered lists brokers that are fenced (KIP-1073, Kafka 4.0). If not, it left them out,
+	// and a broker that is not listed may be registered or not.
 	FencedIncluded bool
 }
 

@@ -237,7 +237,7 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 	}
 }
 
-// String tells what is left.
+// String describes what is left to recover.
 func (r *Recovery) String() string {
 	if r.RemainingLogs < 0 {
 		return "it recovers its logs"

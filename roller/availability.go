@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Availability tells which brokers may be down at once (docs/decisions/availability.md). It is made from the topics of one Snapshot, and is
+// availability tells which brokers may be down at once (docs/decisions/availability.md). It is made from the topics of one Snapshot, and is
 // safe for concurrent use.
-type Availability struct {
+type availability struct {
 	unknown string
 	topics  []Topic
 	ids     positions
@@ -22,9 +22,9 @@ type Availability struct {
 // place is where a partition stands in the topics.
 type place struct{ topic, partition int32 }
 
-// NewAvailability prepares the topics for many questions.
-func NewAvailability(topics Fact[[]Topic]) *Availability {
-	a := &Availability{unknown: topics.Why(), topics: topics.Or(nil)}
+// newAvailability prepares the topics for many questions.
+func newAvailability(topics Fact[[]Topic]) *availability {
+	a := &availability{unknown: topics.Why(), topics: topics.Or(nil)}
 	a.ids = positionsOf(a.topics)
 	count := make([]int32, a.ids.n)
 	a.led = make([]int32, a.ids.n)
@@ -62,14 +62,9 @@ func NewAvailability(topics Fact[[]Topic]) *Availability {
 	return a
 }
 
-// Shortage explains why a broker must not go down while all of down are down as well: the partition that would have too few replicas in
+// shortage explains why a broker must not go down while all of down are down as well: the partition that would have too few replicas in
 // sync. Empty: it may go. A broker without replicas may always go.
-func (a *Availability) Shortage(id NodeID, down []NodeID) string {
-	return a.shortage(id, a.set(down))
-}
-
-// shortage is Shortage, of a set of nodes that are down.
-func (a *Availability) shortage(id NodeID, down nodeSet) string {
+func (a *availability) shortage(id NodeID, down nodeSet) string {
 	if a.unknown != "" {
 		return "which replicas are in sync is not known: " + a.unknown
 	}
@@ -96,13 +91,9 @@ func (a *Availability) shortage(id NodeID, down nodeSet) string {
 	return ""
 }
 
-// Risks tells what the broker's absence, beside that of down, does to clients although Shortage allows it, with the first partition of each
-// kind.
-func (a *Availability) Risks(id NodeID, down []NodeID) map[Risk]string {
-	return a.risks(id, a.set(down))
-}
-
-func (a *Availability) risks(id NodeID, down nodeSet) map[Risk]string {
+// risks returns what the broker's absence, beside that of down, does to clients although shortage allows it, with the first partition of
+// each kind.
+func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	risks := map[Risk]string{}
 	at := a.ids.of(id)
 	if at < 0 {
@@ -125,8 +116,8 @@ func (a *Availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	return risks
 }
 
-// Behind is how many replicas of the broker are not in sync, of how many that it has. It is not known where the topics are not.
-func (a *Availability) Behind(id NodeID) (behind, of int, known bool) {
+// behind is how many replicas of the broker are not in sync, of how many that it has. It is not known where the topics are not.
+func (a *availability) behind(id NodeID) (behind, of int, known bool) {
 	if a.unknown != "" {
 		return 0, 0, false
 	}
@@ -143,7 +134,7 @@ func (a *Availability) Behind(id NodeID) (behind, of int, known bool) {
 }
 
 // beside are the other brokers that have replicas of the partitions of this one, by ascending id.
-func (a *Availability) beside(id NodeID) []NodeID {
+func (a *availability) beside(id NodeID) []NodeID {
 	at := a.ids.of(id)
 	if at < 0 {
 		return nil
@@ -164,7 +155,7 @@ func (a *Availability) beside(id NodeID) []NodeID {
 
 // serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are not known, each
 // broker may serve.
-func (a *Availability) serves(id NodeID) string {
+func (a *availability) serves(id NodeID) string {
 	if a.unknown != "" {
 		return "?"
 	}
@@ -182,15 +173,15 @@ func (a *Availability) serves(id NodeID) string {
 }
 
 // leads is how many partitions the broker leads.
-func (a *Availability) leads(id NodeID) int32 {
+func (a *availability) leads(id NodeID) int32 {
 	if at := a.ids.of(id); at >= 0 {
 		return a.led[at]
 	}
 	return 0
 }
 
-// LeaderShare is how large a share of all partitions the broker leads, from 0 to 1.
-func (a *Availability) LeaderShare(id NodeID) float64 {
+// leaderShare is how large a share of all partitions the broker leads, from 0 to 1.
+func (a *availability) leaderShare(id NodeID) float64 {
 	return float64(a.leads(id)) / float64(max(1, a.total))
 }
 

@@ -244,7 +244,7 @@ func (l *ledger) constraints(brokers []*Assessment) packing.Input {
 }
 
 // items are, by a broker's position, its number among the brokers; -1 for others and for those that are down, which take nothing away.
-func (a *Availability) items(brokers []*Assessment) []int32 {
+func (a *availability) items(brokers []*Assessment) []int32 {
 	item := make([]int32, a.ids.n)
 	for i := range item {
 		item[i] = -1

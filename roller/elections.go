@@ -66,7 +66,7 @@ func balanced(n *Node) bool {
 
 // unled are the partitions, by topic, whose preferred leader is the broker, which is in sync, while another one leads. It is not known
 // where the topics are not.
-func (a *Availability) unled(id NodeID) (map[string][]int32, bool) {
+func (a *availability) unled(id NodeID) (map[string][]int32, bool) {
 	if a.unknown != "" {
 		return nil, false
 	}

@@ -110,7 +110,7 @@ func TestBrokersOutsideOfTheReplicasInSync(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(2).unready(time.Hour, 0, 1).topics(topicOf("t", 2, ids(0, 1, 2), ids(2)))
 	for _, id := range ids(0, 1) {
 		n := sc.node(id)
-		n.Fenced, n.Answers = roller.Unknown[bool]("the brokers do not tell of those that are out of service"), roller.Known(false)
+		n.Fenced, n.Answers = roller.Unknown[bool]("the brokers do not report which of them are fenced"), roller.Known(false)
 	}
 	sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
 	d := sc.step()

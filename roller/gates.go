@@ -128,12 +128,12 @@ func (r *round) limits(a, b *Assessment) {
 // shares are the limits by rack and by leaders.
 func (r *round) shares(a *Assessment, away []*Assessment, b *Assessment) {
 	rack, same := a.node.Rack, 0
-	share := r.avail.LeaderShare(a.Node)
+	share := r.avail.leaderShare(a.Node)
 	for _, other := range away {
 		if rack != "" && other.node.Rack == rack {
 			same++
 		}
-		share += r.avail.LeaderShare(other.Node)
+		share += r.avail.leaderShare(other.Node)
 	}
 	if r.policy.MaxPerRack > 0 && same >= r.policy.MaxPerRack {
 		b.block(RuleRack, "at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), rack)
@@ -210,7 +210,7 @@ func (r *round) data(a, b *Assessment) {
 	}
 	if r.nobodyAnswers(a) {
 		if other := r.comesBack(a); other != nil {
-			b.block(RuleAvailability, "nobody can tell which replicas are in sync, and node %d may, once it is back", other.Node)
+			b.block(RuleAvailability, "it is unknown which replicas are in sync until node %d is back", other.Node)
 		}
 		return
 	}
@@ -234,8 +234,8 @@ func (r *round) data(a, b *Assessment) {
 func (r *round) quorum(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Roles.Controller {
-		if v := checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost); v.Blocked != "" {
-			b.block(RuleQuorum, "%s", v.Blocked)
+		if v := checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost); v.blocked != "" {
+			b.block(RuleQuorum, "%s", v.blocked)
 		}
 		return
 	}
@@ -294,9 +294,9 @@ func (r *round) forced(a *Assessment) string {
 	case a.Down:
 		return fmt.Sprintf("it serves nobody (%s), so neither the quorum nor replicas in sync can be lost", a.summaryOfState())
 	case a.Roles.Broker && r.nobodyAnswers(a):
-		return "no broker answers, so nobody can tell which replicas are in sync"
+		return "no broker answers, so it is unknown which replicas are in sync"
 	case a.Roles.Controller:
-		return checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost).Warning
+		return checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost).warning
 	}
 	return ""
 }

@@ -3,9 +3,9 @@ package roller
 import "slices"
 
 // ledger keeps account of how many replicas each partition can still spare while nodes go down one after another, so that nobody needs to
-// look at all partitions of a broker again for each node that is chosen. It is the same as asking Shortage each time.
+// look at all partitions of a broker again for each node that is chosen. It is the same as asking shortage each time.
 type ledger struct {
-	a    *Availability
+	a    *availability
 	gone nodeSet
 	// first is, for each topic, the number of its first partition; spare has, for each partition and each of its outcomes, how many replicas
 	// in sync it can spare, or noOutcome.
@@ -18,7 +18,7 @@ type ledger struct {
 // noOutcome is the spare of an outcome that is none.
 const noOutcome = int16(1 << 14)
 
-func newLedger(a *Availability, down []NodeID) *ledger {
+func newLedger(a *availability, down []NodeID) *ledger {
 	l := &ledger{a: a, gone: a.set(down), shut: make([]int32, a.ids.n), spare: make([][2]int16, 0, a.total)}
 	for t := range a.topics {
 		l.first = append(l.first, int32(len(l.spare)))
@@ -91,7 +91,7 @@ func (l *ledger) open(id NodeID) bool {
 	return at < 0 || l.shut[at] == 0
 }
 
-// shortage is Availability.Shortage, with all that are gone.
+// shortage is availability.shortage, with all that are gone.
 func (l *ledger) shortage(id NodeID) string {
 	if l.open(id) {
 		return ""

@@ -14,7 +14,7 @@ func TestTheLedgerAgreesWithAskingAnew(t *testing.T) {
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		topics := Known(randomTopics(random, 8))
-		a := NewAvailability(topics)
+		a := newAvailability(topics)
 		var down []NodeID
 		l := newLedger(a, nil)
 		for _, next := range random.Perm(9) {
@@ -22,7 +22,7 @@ func TestTheLedgerAgreesWithAskingAnew(t *testing.T) {
 				if id == NodeID(next) || l.gone.has(id) {
 					continue
 				}
-				want := a.Shortage(id, down)
+				want := a.shortage(id, a.set(down))
 				g.Expect(l.shortage(id)).To(Equal(want), "seed %d, %d with %v down", seed, id, down)
 				if want != "" {
 					blocked++

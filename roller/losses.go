@@ -160,7 +160,7 @@ func (l *losses) beside(a *Assessment, ids []NodeID) string {
 	return why
 }
 
-// String tells users what would be lost, and what is waited for.
+// String describes, for users, what would be lost, and which nodes the roller waits for.
 func (e *exposure) String(id NodeID) string {
 	return fmt.Sprintf("while node %d is down the loss of Kubernetes cluster %s would be an outage, and it would be none with %s back: %s "+
 		"would have %s, and needs %d",

@@ -240,7 +240,7 @@ func TestTheWayOutOfALostQuorumIsNoMatterOfTheBudget(t *testing.T) {
 		}
 	}
 	sc.Expect(sc.restarts).To(HaveLen(1))
-	sc.Expect(sc.of(sc.restarts[0]).Forced).To(ContainSubstring("have found no leader"))
+	sc.Expect(sc.of(sc.restarts[0]).Forced).To(ContainSubstring("have had no leader"))
 }
 
 // ringOf is two nodes each of which is in sync where the other one is not.

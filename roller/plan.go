@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Plan is what would be done if nothing changed: the same order, and the same batches, that Step follows.
+// Plan is what Step would do if nothing else changed, in the same order and the same batches.
 type Plan struct {
 	// At is when the cluster was seen like this.
 	At time.Time `json:"at"`
@@ -19,11 +19,12 @@ type Plan struct {
 	// Fewest is a number of batches below which it can't be done under the policy, and Proof why.
 	Fewest int    `json:"fewest"`
 	Proof  string `json:"proof,omitempty"`
-	// PredictedSeconds is how long it is likely to take, by what restarts took lately; 0: nobody can tell.
+	// PredictedSeconds is how long the restarts are likely to take, by what the latest ones took; 0 if there were none.
 	PredictedSeconds int64 `json:"predictedSeconds,omitempty"`
 	// Blocked are the nodes that need something and do not get it as things are; their assessments say why.
 	Blocked []NodeID `json:"blocked,omitempty"`
-	// Unknown are the nodes that may need something that nobody can tell (Assessment.Unknown), and Unread why there may be others.
+	// Unknown are the nodes of which something is unknown, so that they may need something (Assessment.Unknown). Unread explains why there may
+	// be other nodes; empty if all were read.
 	Unknown []NodeID `json:"unknown,omitempty"`
 	Unread  string   `json:"unread,omitempty"`
 	// Disputes are what the desired configurations of nodes do not agree on.
@@ -50,7 +51,7 @@ type Reconfiguration struct {
 // passing are the rules that end by themselves once it is a node's turn: they do not keep it out of a plan.
 var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, RuleSettle, RulePatience, RuleUnderWay, RulePaused, RuleWindow}
 
-// NewPlan tells what Step is going to do.
+// NewPlan returns what Step would do from this snapshot on.
 func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	r := newRound(s, p, policy)
 	r.follow()
@@ -197,9 +198,9 @@ func trimmed(batches [][]NodeID, brokers []*Assessment) (left [][]NodeID, missin
 // split explains why the first node of a batch is not in the one before.
 func (r *round) split(before, batch []NodeID) string {
 	first := r.s.Node(batch[0])
-	rack, share := 0, r.avail.LeaderShare(first.ID)
+	rack, share := 0, r.avail.leaderShare(first.ID)
 	for _, id := range before {
-		share += r.avail.LeaderShare(id)
+		share += r.avail.leaderShare(id)
 		if first.Rack != "" && r.s.Node(id).Rack == first.Rack {
 			rack++
 		}

@@ -61,7 +61,7 @@ type nodeSet struct {
 }
 
 // set makes one of these nodes.
-func (a *Availability) set(ids []NodeID) nodeSet {
+func (a *availability) set(ids []NodeID) nodeSet {
 	s := nodeSet{ids: &a.ids, marks: make([]bool, a.ids.n)}
 	for _, id := range ids {
 		s.add(id)

@@ -54,7 +54,7 @@ func (n *Node) dead() bool {
 // outside reports whether a broker has long been unready, or refuses everybody, and no partition that has a leader counts it as in sync.
 // Nothing is taken from anybody by its restart. Brokers before Kafka 4.0 do not tell who is out of service, so that this is read from the
 // replicas in sync.
-func (a *Assessment) outside(s *Snapshot, policy Policy, avail *Availability) bool {
+func (a *Assessment) outside(s *Snapshot, policy Policy, avail *availability) bool {
 	n := a.node
 	long := s.At.Sub(n.ReadyChanged) >= policy.Patience
 	unready := !n.Ready.Or(true) && (n.Fenced.Or(false) || long)

@@ -53,7 +53,7 @@ type Restart struct {
 	Place    string    `json:"place,omitempty"`
 	At       time.Time `json:"at"`
 	Reasons  []Reason  `json:"reasons"`
-	// Behind is how many of the broker's replicas were not in sync before: as many may be so after.
+	// behind is how many of the broker's replicas were not in sync before: as many may be so after.
 	Behind int `json:"behind,omitempty"`
 	// Ready is when the new instance was first seen ready.
 	Ready time.Time `json:"ready,omitzero"`
@@ -201,7 +201,7 @@ const (
 func (s stage) underWay() bool { return s != stageNone && s != stageStalled }
 
 // advance brings the memory up to what is seen.
-func (p Progress) advance(s *Snapshot, policy Policy, a *Availability) (Progress, map[NodeID]stage) {
+func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress, map[NodeID]stage) {
 	p = p.Clone()
 	stages := map[NodeID]stage{}
 	for id, r := range p.Restarts {
@@ -266,7 +266,7 @@ func restartedFor(keys []string, reasons []Reason) []string {
 }
 
 // after follows the new instance.
-func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *Availability) (Restart, stage) {
+func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *availability) (Restart, stage) {
 	if !n.Ready.Or(false) || n.Terminating || n.Instance.Or("") == "" {
 		r.Ready, r.First = time.Time{}, 0
 		return r, stageStarting
@@ -295,9 +295,9 @@ func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *Availability) (Re
 }
 
 // left is how many replicas of the node are still to catch up, its place in the quorum among them.
-func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *Availability) (left int, known bool) {
+func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *availability) (left int, known bool) {
 	if n.Roles.Broker {
-		behind, _, ok := a.Behind(n.ID)
+		behind, _, ok := a.behind(n.ID)
 		if !ok {
 			return 0, false
 		}

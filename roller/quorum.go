@@ -6,35 +6,30 @@ import (
 	"time"
 )
 
-// QuorumVerdict is the answer to whether the quorum would survive a restart.
-type QuorumVerdict struct {
-	// Blocked explains why it would not; empty if it would.
-	Blocked string
-	// Warning describes what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
-	Warning string
+// quorumVerdict is the answer to whether the quorum would survive a restart.
+type quorumVerdict struct {
+	// blocked explains why it would not; empty if it would.
+	blocked string
+	// warning describes what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
+	warning string
 }
 
-// CheckQuorum tells whether the quorum goes on without one controller (the quorum check; docs/decisions/quorum.md): a majority of all
+// checkQuorum returns whether the quorum goes on without one controller (the quorum check; docs/decisions/quorum.md): a majority of all
 // voters must be caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader.
-// All times are of the leader's clock.
-func CheckQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration) QuorumVerdict {
-	return checkQuorum(quorum, id, timeout, nil)
-}
-
-// checkQuorum is CheckQuorum, where some voters are known to be lost although the leader may still take them for caught up.
-func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []NodeID) QuorumVerdict {
+// All times are of the leader's clock. Voters in lost do not count, although the leader may still take them for caught up.
+func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []NodeID) quorumVerdict {
 	q, known := quorum.Get()
 	switch {
 	case !known:
-		return QuorumVerdict{Blocked: "the state of the metadata quorum is not known: " + quorum.Why()}
+		return quorumVerdict{blocked: "the state of the metadata quorum is not known: " + quorum.Why()}
 	case q.Leader < 0:
-		return QuorumVerdict{Blocked: "the metadata quorum has no leader"}
+		return quorumVerdict{blocked: "the metadata quorum has no leader"}
 	case !q.votes(id):
-		return QuorumVerdict{} // it does not count, so nothing is lost
+		return quorumVerdict{} // it does not count, so nothing is lost
 	}
 	now, ok := q.leaderTime()
 	if !ok {
-		return QuorumVerdict{Blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not tell how far it is", q.Leader)}
+		return quorumVerdict{blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not tell how far it is", q.Leader)}
 	}
 	caughtUp, behind := q.others(id, now, timeout, lost)
 	n := len(q.Voters)
@@ -44,13 +39,13 @@ func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []N
 	}
 	switch {
 	case n == 1:
-		return QuorumVerdict{Warning: "it is the only voter: there is no metadata quorum until it is back"}
+		return quorumVerdict{warning: "it is the only voter: there is no metadata quorum until it is back"}
 	case n == 2 && caughtUp == needed:
-		return QuorumVerdict{Warning: "there are only two voters: there is no metadata quorum until it is back"}
+		return quorumVerdict{warning: "there are only two voters: there is no metadata quorum until it is back"}
 	case n > 2 && caughtUp >= needed:
-		return QuorumVerdict{}
+		return quorumVerdict{}
 	}
-	return QuorumVerdict{Blocked: fmt.Sprintf("%d of %d voters would be caught up without it, and %d are needed; not caught up: %s", caughtUp,
+	return quorumVerdict{blocked: fmt.Sprintf("%d of %d voters would be caught up without it, and %d are needed; not caught up: %s", caughtUp,
 		n, needed, list(behind))}
 }
 

@@ -1,19 +1,17 @@
-package roller_test
+package roller
 
 import (
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-
-	"github.com/kafka-operators/kafka-operators/roller"
 )
 
 // quorumOf has voters 1, 2, 3... that were caught up at these times.
-func quorumOf(leader roller.NodeID, caughtUp ...int64) roller.Quorum {
-	q := roller.Quorum{Leader: leader}
+func quorumOf(leader NodeID, caughtUp ...int64) Quorum {
+	q := Quorum{Leader: leader}
 	for i, at := range caughtUp {
-		q.Voters = append(q.Voters, roller.Voter{ID: roller.NodeID(i + 1), LastCaughtUp: at})
+		q.Voters = append(q.Voters, Voter{ID: NodeID(i + 1), LastCaughtUp: at})
 	}
 	return q
 }
@@ -21,13 +19,13 @@ func quorumOf(leader roller.NodeID, caughtUp ...int64) roller.Quorum {
 // docs/decisions/quorum.md. The names are those of Strimzi's KafkaQuorumCheckTest; ours follow.
 func TestQuorumCheck(t *testing.T) {
 	observed := quorumOf(9, 10000, 9900, 9800)
-	observed.Observers = []roller.Voter{{ID: 9, LastCaughtUp: 10000}, {ID: 4, LastCaughtUp: 1}}
+	observed.Observers = []Voter{{ID: 9, LastCaughtUp: 10000}, {ID: 4, LastCaughtUp: 1}}
 	twice := quorumOf(1, 10000, 10000, 5000)
-	twice.Voters = append(twice.Voters, roller.Voter{ID: 3, Directory: "new", LastCaughtUp: 10000})
+	twice.Voters = append(twice.Voters, Voter{ID: 3, Directory: "new", LastCaughtUp: 10000})
 	for _, c := range []struct {
 		name    string
-		q       roller.Quorum
-		id      roller.NodeID
+		q       Quorum
+		id      NodeID
 		timeout time.Duration
 		allowed bool
 		warns   bool
@@ -58,14 +56,14 @@ func TestQuorumCheck(t *testing.T) {
 		{"the leader is no voter, and does not tell", quorumOf(9, 10000, 9900, 9800), 1, 2 * time.Second, false, false},
 		{"the leader's own time is not known", quorumOf(1, -1, 9900, 9800), 2, 2 * time.Second, false, false},
 		{"a controller that does not vote", quorumOf(1, 10000, 0, 0), 7, 2 * time.Second, true, false},
-		{"no voters", roller.Quorum{Leader: 1}, 1, 2 * time.Second, true, false},
+		{"no voters", Quorum{Leader: 1}, 1, 2 * time.Second, true, false},
 		{"one id with two directories is two voters", twice, 2, 2 * time.Second, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
-			v := roller.CheckQuorum(roller.Known(c.q), c.id, c.timeout)
-			allowed, warns := v.Blocked == "", v.Warning != ""
-			g.Expect([]bool{allowed, warns}).To(Equal([]bool{c.allowed, c.warns}), v.Blocked+v.Warning)
+			v := checkQuorum(Known(c.q), c.id, c.timeout, nil)
+			allowed, warns := v.blocked == "", v.warning != ""
+			g.Expect([]bool{allowed, warns}).To(Equal([]bool{c.allowed, c.warns}), v.blocked+v.warning)
 		})
 	}
 }
@@ -73,6 +71,6 @@ func TestQuorumCheck(t *testing.T) {
 // cannotRollControllerWhenFailedFuture: an error is never "it may go".
 func TestQuorumThatCannotBeReadBlocks(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(roller.CheckQuorum(roller.Unknown[roller.Quorum]("timed out"), 1, time.Second).Blocked).
+	g.Expect(checkQuorum(Unknown[Quorum]("timed out"), 1, time.Second, nil).blocked).
 		To(Equal("the state of the metadata quorum is not known: timed out"))
 }

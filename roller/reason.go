@@ -44,10 +44,10 @@ const (
 // Reason is one reason to restart one node.
 type Reason struct {
 	Kind ReasonKind `json:"kind"`
-	// Note says more, for people.
+	// Note adds details for people.
 	Note string `json:"note,omitempty"`
-	// Mark tells this reason from a later one of the same kind: a revision, a hash. A node is not restarted twice for the same kind and mark,
-	// unless the reason was gone in between.
+	// Mark distinguishes this reason from a later one of the same kind: a revision, a hash. A node is not restarted twice for the same kind
+	// and mark, unless the reason was gone in between.
 	Mark string `json:"mark,omitempty"`
 }
 

@@ -13,7 +13,7 @@ type round struct {
 	s        *Snapshot
 	policy   Policy
 	progress Progress
-	avail    *Availability
+	avail    *availability
 	// nodes are the assessments in the order in which nodes are considered.
 	nodes []*Assessment
 	// gone are the nodes that serve nobody, or soon will not: those down, or leaving, by themselves, those that are under way, and those
@@ -44,7 +44,7 @@ type round struct {
 // newRound assesses all nodes and puts them in order.
 func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	s = s.absent(p)
-	r := &round{s: s, policy: policy, avail: NewAvailability(s.Topics)}
+	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
 	var stages map[NodeID]stage
 	r.progress, stages = p.advance(s, policy, r.avail)
 	r.heard = slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Roles.Broker && n.Answers.Or(false) })
@@ -198,7 +198,7 @@ func (r *round) choose(a *Assessment) {
 
 // restart is the record of it.
 func (r *round) restart(a *Assessment) Restart {
-	behind, _, _ := r.avail.Behind(a.Node)
+	behind, _, _ := r.avail.behind(a.Node)
 	if a.Down {
 		behind = 0 // it is behind because it serves nobody, and catches up once it does
 	}

@@ -54,11 +54,11 @@ type Node struct {
 	Name string `json:"name"`
 	// Place is the Kubernetes cluster that it runs in; empty for the one where the roller runs, and UnknownPlace where nobody knows.
 	Place string `json:"place,omitempty"`
-	// Rack is the failure domain that the broker tells Kafka of; empty if it tells none.
+	// Rack is the broker's failure domain (broker.rack); empty if it has none.
 	Rack  string `json:"rack,omitempty"`
 	Roles Roles  `json:"roles"`
 
-	// Instance tells one run of the node from the next: the pod's uid. Empty: it is known that there is no pod.
+	// Instance identifies one run of the node: the pod's uid. Empty: it is known that there is no pod.
 	Instance Fact[string] `json:"instance"`
 	// Terminating: the pod is on its way out, whoever deleted it, since Deleted.
 	Terminating bool      `json:"terminating,omitempty"`
@@ -71,28 +71,29 @@ type Node struct {
 	Stuck Fact[string] `json:"stuck"`
 	// Sidecar is what is wrong with other containers of the pod; empty: nothing is. It is for people: Kafka may serve all the same.
 	Sidecar string `json:"sidecar,omitempty"`
-	// Recovery tells of the recovery of the logs after an unclean stop; nil: it is known that there is none.
+	// Recovery is how far the recovery of the logs after an unclean stop has come; nil: it is known that there is none.
 	Recovery Fact[*Recovery] `json:"recovery"`
 	// Answers: the node answered a question of ours. Silent is since when it does not.
 	Answers Fact[bool] `json:"answers"`
 	Silent  time.Time  `json:"silent,omitzero"`
 	// Recalled: what the node answers was not asked in this look. No restart may rest on it (docs/decisions/facts-of-a-restart.md).
 	Recalled bool `json:"recalled,omitempty"`
-	// Failing is positive evidence that the node can serve nobody as it is: it refuses connections, or its certificate has expired. Empty:
-	// there is none. That a question times out is no evidence, because it may be us who can't reach it.
+	// Failing is positive evidence that the node can't serve clients: it refuses connections, or its certificate has expired. Empty: there is
+	// none. A request that timed out is no evidence, because the cause may be on the roller's side.
 	Failing string `json:"failing,omitempty"`
-	// Hidden says that, and why, nobody can tell how some partitions of the broker are. Empty: nothing is known to be hidden.
+	// Hidden explains why the state of some partitions of the broker is unknown: the roller may not describe their topics. Empty: no topic is
+	// known to be hidden.
 	Hidden string `json:"hidden,omitempty"`
 	// Fenced: the active controller holds the broker for out of service (KIP-1073).
 	Fenced Fact[bool] `json:"fenced"`
 
-	// Revision tells whether the pod is what it should be.
+	// Revision is the revision that the pod has, and the one that it should have.
 	Revision Fact[Revision] `json:"revision"`
 	// Requests are the reasons from outside to restart the node: annotations, certificates and the like.
 	Requests []Reason `json:"requests,omitempty"`
 	// Config is the configuration that the node is to have, beside the one that it has.
 	Config Fact[brokerconfig.Config] `json:"config"`
-	// Desired is the configuration that the node is to have, which is known although the node does not tell of its own.
+	// Desired is the configuration that the node is to have, known even where the node does not report the one that it has.
 	Desired Fact[map[string]string] `json:"desired"`
 	// Hold describes who wants the node to be left alone, and why; empty: nobody does.
 	Hold string `json:"hold,omitempty"`

@@ -16,7 +16,7 @@ const (
 	ActionRestart ActionKind = "Restart"
 	// ActionReconfigure changes the configuration of a node, or of all brokers, while they run: what should be changed is validated first.
 	ActionReconfigure ActionKind = "Reconfigure"
-	// ActionElectLeaders has a broker lead again what it should: its Partitions.
+	// ActionElectLeaders elects a broker leader of Partitions, whose preferred replica it is.
 	ActionElectLeaders ActionKind = "ElectLeaders"
 )
 
@@ -64,8 +64,7 @@ type Decision struct {
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Progress should be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
-	// Expected is when all is likely to be rolled, as long as restarts take what they took lately; zero: nothing is under way, or nobody can
-	// tell.
+	// Expected is when all restarts are likely to be done, by what the latest ones took; zero if nothing is under way, or none was made yet.
 	Expected time.Time `json:"expected,omitzero"`
 	// Again is the time until the next look, unless something changes before; 0 if none is needed.
 	Again time.Duration `json:"again,omitempty"`

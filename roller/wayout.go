@@ -18,12 +18,12 @@ func (r *round) wayOut(a *Assessment) string {
 	since, failing := r.progress.Failing[a.Node]
 	switch {
 	case a.node.Failing != "" && long(since, failing):
-		return "it can serve nobody since " + clock(since) + ": " + a.node.Failing
+		return "it has been unable to serve clients since " + clock(since) + ": " + a.node.Failing
 	case !a.Roles.Controller || !long(r.progress.Leaderless, !r.progress.Leaderless.IsZero()):
 	case r.leaderless() && (r.enough(a) || a.node.dead()):
-		return "the controllers have found no leader since " + clock(r.progress.Leaderless) + r.supposed(a)
+		return "the controllers have had no leader since " + clock(r.progress.Leaderless) + r.supposed(a)
 	case r.noneReady():
-		return "no controller has been ready since " + clock(r.progress.Leaderless) + ", and nobody can tell of a quorum"
+		return "no controller has been ready since " + clock(r.progress.Leaderless) + ", and no node reports the state of the metadata quorum"
 	}
 	return ""
 }
@@ -67,7 +67,7 @@ func (r *round) mayWait(a *Assessment) bool {
 func (r *round) supposed(a *Assessment) string {
 	for _, other := range r.nodes {
 		if n := other.node; other != a && other.Roles.Controller && !n.Recovery.IsKnown() && n.dead() && r.mayWait(other) {
-			return fmt.Sprintf(", and nobody can tell whether node %d waits for one, or recovers its logs: %s", other.Node, n.Recovery.Why())
+			return fmt.Sprintf("; whether node %d waits for one or recovers its logs is unknown: %s", other.Node, n.Recovery.Why())
 		}
 	}
 	return ""

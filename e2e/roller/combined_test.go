@@ -41,7 +41,7 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		}
 		tells(0, "someOtherKafkaCluster0")
 		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: Kafka cluster " + s.kafka.ClusterID() +
-			" answers at the bootstrap addresses, and the ConfigMaps of the pods tell of someOtherKafkaCluster0: correct the addresses"))
+			" answers at the bootstrap addresses, and the ConfigMaps of the pods name someOtherKafkaCluster0: correct the addresses"))
 		Expect(s.restarts()).To(BeZero())
 		for _, id := range all {
 			tells(id, s.kafka.ClusterID())

@@ -10,26 +10,6 @@ import (
 )
 
 var controllerCases = map[string]func(*nodeSuite){
-	"they tell who they are, and who is active": func(s *nodeSuite) {
-		c := s.controllers()
-		s.eventually(func() error {
-			set, err := c.DescribeControllers(s.Context())
-			if err != nil {
-				return err
-			}
-			var ids []int32
-			for _, n := range set.Controllers {
-				ids = append(ids, n.ID)
-				if n.Host == "" || n.Port <= 0 {
-					s.Errorf("a controller without address: %+v", n)
-				}
-			}
-			if set.ClusterID != s.target.ClusterID || !slices.Equal(ids, s.target.ControllerIDs) || !slices.Contains(ids, set.Active) {
-				return fmt.Errorf("got %+v", set)
-			}
-			return nil
-		})
-	},
 	"the quorum is the same as through the brokers": func(s *nodeSuite) {
 		direct := s.quorum(s.controllers())
 		through := s.quorum(s.admin)
@@ -123,11 +103,6 @@ var controllerCases = map[string]func(*nodeSuite){
 		s.refused("nodes", err, kafka.ClassWrongCluster, "InconsistentClusterIdException")
 		_, err = c.AlterConfigs(s.Context(), []kafka.ConfigChange{set(kafka.ClusterResource(), "max.connections", "6000")}, false)
 		s.refused("change", err, kafka.ClassWrongCluster, "InconsistentClusterIdException")
-		set, err := c.DescribeControllers(s.Context())
-		s.must(err)
-		if set.ClusterID != s.target.ClusterID {
-			s.Errorf("got %+v", set)
-		}
 		if e := s.node(s.admin, s.target.Brokers[0], "max.connections"); e.Source != kafka.SourceDefault {
 			s.Errorf("it was changed: %+v", e)
 		}
@@ -138,9 +113,6 @@ var controllerCases = map[string]func(*nodeSuite){
 		cancel()
 		_, err := c.DescribeQuorum(ctx)
 		if kafka.ClassOf(err) != kafka.ClassRetriable {
-			s.Errorf("got %v", err)
-		}
-		if _, err := c.DescribeControllers(ctx); kafka.ClassOf(err) != kafka.ClassRetriable {
 			s.Errorf("got %v", err)
 		}
 	},

@@ -1,8 +1,11 @@
 package saramakafka
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
+	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -11,11 +14,34 @@ import (
 // DescribeCluster implements kafka.ClusterReader.
 func (a *Admin) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
 	const withFenced = 2 // the first version whose answer can hold fenced brokers
-	resp, err := a.describeCluster(ctx)
+	ctx, r, done, err := a.call(ctx)
+	if err != nil {
+		return kafka.Cluster{}, err
+	}
+	defer done()
+	var resp *sarama.DescribeClusterResponse
+	_, err = r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, anyCluster: true,
+		run: func(ctx context.Context, c *conn) (err error) {
+			resp, err = r.describeCluster(ctx, c)
+			return err
+		}})
+	if err == nil {
+		err = codeError(int16(resp.Err), text(resp.ErrorMessage))
+	}
 	if err != nil {
 		return kafka.Cluster{}, err
 	}
 	return kafka.Cluster{ID: resp.ClusterID, Brokers: nodesOf(resp), FencedIncluded: resp.Version >= withFenced}, nil
+}
+
+// nodesOf returns the nodes of a description, sorted by id.
+func nodesOf(resp *sarama.DescribeClusterResponse) []kafka.Node {
+	out := make([]kafka.Node, len(resp.Brokers))
+	for i, b := range resp.Brokers {
+		out[i] = kafka.Node{ID: b.BrokerID, Host: b.Host, Port: b.Port, Rack: text(b.Rack), Fenced: b.IsFenced}
+	}
+	slices.SortFunc(out, func(a, b kafka.Node) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // ListReassignments implements kafka.ReassignmentReader. Kafka wants partitions with each name, which callers don't know, so all

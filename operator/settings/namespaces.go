@@ -14,11 +14,6 @@ type Namespaces struct {
 	Names []string
 }
 
-// Contains reports whether the namespace is chosen.
-func (n Namespaces) Contains(namespace string) bool {
-	return n.All || slices.Contains(n.Names, namespace)
-}
-
 // String returns the choice in the form of STRIMZI_NAMESPACE.
 func (n Namespaces) String() string {
 	if n.All {

@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// Node is one node, for CompareAll. Nodes whose configuration is not known are left out: nobody can say what to do about them.
+// Node is one node, for CompareAll. Leave nodes out whose configuration is unknown.
 type Node struct {
 	ID     int32
 	Roles  Roles
@@ -60,12 +60,30 @@ func TableOf(nodes []Node) *Table {
 	return t
 }
 
-// CompareAll compares all nodes of a cluster: Table.Compare for each, with each change of the whole cluster once.
+// CompareAll returns what to do so that each node has its desired configuration, with each cluster-wide change once. Nodes are described by
+// Config and Roles; their order does not matter.
+//
+// What can be changed while a node runs is changed: a per-broker key for the node, a cluster-wide key for all brokers, with the node's own
+// value of it removed. A restart is asked for only where it changes something: a value that Kafka stores wins over the file, so the stored
+// value is deleted instead. Applying the whole result, restarts included, leaves nothing to do; where a node does not report the synonyms
+// of its values, the second result does.
+//
+// The result never has the following keys, so a change of theirs must show in the pod's revision (a hash of their values, say):
+//   - keys that Kafka does not know, such as those of plugins and those behind a listener's prefix (listener.name.x.), and keys that the
+//     node does not report: an older Kafka, which would refuse them;
+//   - passwords, which a node reports to nobody, and values that the node looks up itself (${file:...}). A node's own stored value of a
+//     password is deleted, because nobody could tell whether it is the right one;
+//   - the keys that make a node the one it is: its id, roles, rack and advertised listeners;
+//   - keys that the node does not read: a controller's settings on a broker, a broker's on a controller, log.retention.hours where
+//     log.retention.ms is desired.
+//
+// A key that is no longer desired gets Kafka's default. One whose value is the default already is left as it is, wherever the value comes
+// from.
 //
 // Nodes may disagree on a cluster-wide key: pools that are configured differently, or an edit that has reached only some of them. Were such
 // a key set for the cluster, then the nodes would undo each other's value for ever. It is set for each node by itself instead, which Kafka
-// allows for all of them but min.insync.replicas; and it is told. Nodes that have what they want from the cluster's value get it as their
-// own before that is touched. When the nodes agree again, their own values give way to the cluster's with the next change.
+// allows for all of them but min.insync.replicas, and the dispute is reported. Nodes that have what they want from the cluster's value get
+// it as their own before that is touched. When the nodes agree again, their own values give way to the cluster's with the next change.
 //
 // What Kafka has refused is not in the changes again. A legal value is applied by a restart instead, and any other one is rejected.
 func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {

@@ -7,43 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// Compare is Table.Compare with the table for the node's version of Kafka (Config.Version), the latest if that is not told.
-func Compare(c Config, r Roles) Diff {
-	t, _ := For(c.Version)
-	return t.Compare(c, r)
-}
-
-// Compare tells what to do so that a node of these roles has its desired configuration.
-//
-// What can be changed while the node runs is: a key of the node's own for this node, a cluster-wide one for all brokers, with an override
-// for this node removed. A restart is asked for only where one changes something: a value that Kafka stores wins over the file, so it is
-// deleted instead. Applying the whole result, a restart included if one is asked for, leaves nothing to be done; where the node does not
-// tell its synonyms, after the second time.
-//
-// Never in the result, so that a change of theirs must show in the pod's revision (a hash of their values, say):
-//   - keys that Kafka does not know, those of plugins and those behind a listener's prefix (listener.name.x.) among them, and keys of which
-//
-// the node
-//
-//	  does not tell: an older Kafka, which would refuse them;
-//	- passwords, which a node shows to nobody, and values that the node looks up itself (${file:...}). An override of a password for one
-//
-// node is deleted,
-//
-//	  because nobody could tell whether it is the right one;
-//	- the keys that make a node the one it is: its id, roles, rack and advertised listeners;
-//	- what the node does not read: a controller's settings on a broker, a broker's on a controller; log.retention.hours where
-//
-// log.retention.ms is desired.
-//
-// A key that is no longer desired has Kafka's default. One whose value is the default already is left as it is, wherever the value comes
-// from.
-func (t *Table) Compare(c Config, r Roles) Diff {
-	own := comparison{table: t, config: c, roles: r}
-	return own.compare()
-}
-
-// compare is Compare.
+// compare returns what to do so that one node has its desired configuration, as CompareAll describes.
 func (c *comparison) compare() Diff {
 	met := 0
 	for name, e := range c.config.Live {

@@ -1,5 +1,5 @@
-// Package brokerconfig compares the configuration that a node of Kafka is to have with the one that it has, and tells which differences
-// Kafka takes up while it runs and which need a restart (KIP-226; docs/roller/checklist.md). It is pure.
+// Package brokerconfig compares the configuration that a node of Kafka is to have with the one that it has, and decides which differences
+// can be applied while the node runs and which need a restart (KIP-226; docs/roller/checklist.md). It is pure.
 package brokerconfig
 
 // Config is the configuration that one node is to have, beside the one that it has.
@@ -22,8 +22,8 @@ type Entry struct {
 	// ReadOnly: the node itself says that the key can't be changed while it runs.
 	ReadOnly  bool `json:"readOnly,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
-	// Synonyms are all places that have a value for the key, the one that counts first. They tell what lies below a value that Kafka
-	// stores; without them a comparison takes two turns where it would take one.
+	// Synonyms are all places that have a value for the key, the one that counts first. They show what lies below a value that Kafka
+	// stores; without them it takes two comparisons to reach the desired configuration instead of one.
 	Synonyms []Synonym `json:"synonyms,omitempty"`
 }
 

@@ -12,9 +12,9 @@ import (
 // fingerprintLength is the number of hexadecimal digits of a fingerprint.
 const fingerprintLength = 16
 
-// Fingerprint tells one set of changes from another: the same keys that are to have the same values, in the same way, have the same one, in
-// every process. What the values are before does not count, so that a value that will not stay does not make an old wish a new one (Before
-// tells that). It is empty if there is nothing to be done.
+// Fingerprint identifies a set of changes: the same keys with the same wanted values, changed in the same way, have the same fingerprint in
+// every process. The values before the change do not count, so that a value that does not stay does not make an old wish a new one; see
+// Before. It is empty if there is nothing to do.
 //
 // The mark of a reason to restart is that of Diff{Restart: ...} alone: what is changed without a restart comes and goes meanwhile.
 func (d Diff) Fingerprint() string {
@@ -34,8 +34,8 @@ func (d Diff) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintLength]
 }
 
-// Before tells changes apart by what the values are before, as Fingerprint does by what they are to be. It is empty if there is nothing
-// to be done.
+// Before identifies a set of changes by the values before the change, as Fingerprint does by the wanted ones. It is empty if there is
+// nothing to be done.
 func (d Diff) Before() string {
 	swapped := func(changes []Change) []Change {
 		changes = slices.Clone(changes)

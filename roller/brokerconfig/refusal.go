@@ -80,7 +80,7 @@ type Rejection struct {
 	Final bool `json:"final,omitempty"`
 }
 
-// String says which value is rejected, and why.
+// String describes which value is rejected, and why.
 func (r Rejection) String() string {
 	what := r.Key + " without a value"
 	if r.Value != nil {
@@ -92,7 +92,7 @@ func (r Rejection) String() string {
 	return fmt.Sprintf("Kafka refuses %s: %s", what, r.Why)
 }
 
-// illegal explains why no node that starts takes a value, by the definition of the key; empty: one does, or nobody can tell. What a later
+// illegal explains why no node that starts takes a value, by the definition of the key; empty: one does, or it is unknown. What a later
 // Kafka takes is not illegal: the pod may be replaced by one of that.
 func (t *Table) illegal(k *Key, value, version string) string {
 	wrong := k.Check(value)
@@ -108,8 +108,8 @@ func (t *Table) illegal(k *Key, value, version string) string {
 	return strings.Join(wrong, ", and ")
 }
 
-// Illegal are the values with which no node would start that is to have these properties, sorted by key. Compare tells of them, too; this
-// is for nodes that do not tell what they have.
+// Illegal returns the desired values with which no node of this version would start, sorted by key. CompareAll reports them, too; this is
+// for nodes that do not report their configuration.
 func (t *Table) Illegal(desired map[string]string, version string) []Rejection {
 	var all []Rejection
 	for _, name := range sorted(desired) {

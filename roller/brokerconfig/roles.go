@@ -93,7 +93,3 @@ func (k *Key) mode(r Roles) Mode {
 	}
 	return k.Mode
 }
-
-// Owned explains why a key is never compared although Kafka knows it: whoever makes the nodes sets it, and changes it only together with
-// the pod. It is empty for all other keys.
-func Owned(key string) string { return owned[key] }

@@ -56,15 +56,6 @@ type Table struct {
 	keys map[string]*Key
 }
 
-// Key returns what is said of a key, and whether Kafka knows it. Keys behind a listener's prefix, and those of plugins, are not known.
-func (t *Table) Key(name string) (Key, bool) {
-	k, ok := t.keys[name]
-	if !ok {
-		return Key{}, false
-	}
-	return *k, true
-}
-
 // all are the tables that there are, by ascending version.
 var all = sync.OnceValue(func() []*Table {
 	var ts []*Table
@@ -83,15 +74,6 @@ func newTable(defined *configdef.Table) *Table {
 		t.keys[name] = k
 	}
 	return t
-}
-
-// Versions are the versions of Kafka whose tables there are, ascending.
-func Versions() []string {
-	var names []string
-	for _, t := range all() {
-		names = append(names, t.Version)
-	}
-	return names
 }
 
 // Latest is the table of the newest Kafka that is known.

@@ -181,7 +181,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	case seen.Kafka.FencedIncluded:
 		n.Fenced = roller.Known(true) // it is not registered at all
 	default:
-		n.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
+		n.Fenced = roller.Unknown[bool]("the brokers do not report which of them are fenced")
 	}
 }
 

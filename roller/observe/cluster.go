@@ -36,8 +36,8 @@ func (k *Kafka) pin(id string) error {
 		}
 	}
 	if errors.Join(errs...) != nil {
-		return fmt.Errorf("the ConfigMaps of the pods tell of Kafka cluster %s, and the roller worked with another one before; restart it if "+
-			"that is right", id)
+		return fmt.Errorf("the ConfigMaps of the pods name Kafka cluster %s, and the roller has worked with another one: if the new one is "+
+			"right, restart the roller", id)
 	}
 	return nil
 }
@@ -50,10 +50,11 @@ func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
 		return err.Error()
 	case expected == "" && facts.ClusterID != "":
 		if k.pin(facts.ClusterID) != nil {
-			return fmt.Sprintf("Kafka cluster %s answers, and another one did before; restart the roller if that is right", facts.ClusterID)
+			return fmt.Sprintf("Kafka cluster %s answers, and another one answered before: if the new one is right, restart the roller",
+				facts.ClusterID)
 		}
 	case facts.ClusterID != "" && facts.ClusterID != expected:
-		return fmt.Sprintf("Kafka cluster %s answers at the bootstrap addresses, and the ConfigMaps of the pods tell of %s: correct the "+
+		return fmt.Sprintf("Kafka cluster %s answers at the bootstrap addresses, and the ConfigMaps of the pods name %s: correct the "+
 			"addresses", facts.ClusterID, expected)
 	}
 	return ""

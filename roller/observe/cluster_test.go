@@ -46,7 +46,7 @@ func TestAnotherKafkaCluster(t *testing.T) {
 		r.tells(1, "someOtherKafkaCluster0")
 		s := r.glance()
 		r.Expect(r.foreign(s)).
-			To(Equal("Kafka cluster memoryKafkaCluster0000 answers at the bootstrap addresses, and the ConfigMaps of the pods tell of " +
+			To(Equal("Kafka cluster memoryKafkaCluster0000 answers at the bootstrap addresses, and the ConfigMaps of the pods name " +
 				"someOtherKafkaCluster0: correct the addresses"))
 		r.Expect(s.Topics.IsKnown()).To(BeFalse())
 		r.Expect(s.Quorum.IsKnown()).To(BeFalse())
@@ -68,14 +68,14 @@ func TestAnotherKafkaCluster(t *testing.T) {
 		r.Expect(r.foreign(r.glance())).To(Equal(unlisted))
 		r.tells(0, "someOtherKafkaCluster0")
 		r.Expect(r.foreign(r.glance())).
-			To(HavePrefix("the ConfigMaps of the pods tell of Kafka cluster someOtherKafkaCluster0, and the roller worked with another one before"))
+			To(HavePrefix("the ConfigMaps of the pods name Kafka cluster someOtherKafkaCluster0, and the roller has worked with another one"))
 	})
 	t.Run("without ConfigMaps, not the one that answered first", func(t *testing.T) {
 		r := newReading(t, 0)
 		r.glance()
 		r.admin.Redirect(memory.New(memory.Options{ClusterID: "someOtherKafkaCluster0", Brokers: 3}))
 		s := r.glance()
-		r.Expect(r.foreign(s)).To(HavePrefix("Kafka cluster someOtherKafkaCluster0 answers, and another one did before"))
+		r.Expect(r.foreign(s)).To(HavePrefix("Kafka cluster someOtherKafkaCluster0 answers, and another one answered before"))
 		r.Expect(s.Topics.IsKnown()).To(BeFalse())
 	})
 }

@@ -21,7 +21,7 @@ const fresh = 10 * time.Second
 func (k *Kafka) listTopics(ctx context.Context, q roller.Fact[roller.Quorum], brokers []roller.NodeID) ([]kafka.Topic, error) {
 	quorum, known := q.Get()
 	if !known {
-		return nil, errors.New("nobody can tell which brokers follow the active controller: " + q.Why())
+		return nil, errors.New("it is unknown which brokers follow the active controller: " + q.Why())
 	}
 	following, told := followers(quorum, brokers)
 	if !told {

@@ -108,5 +108,5 @@ func unseen(topics []string) string {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	return "it has replicas of topics that the roller may not describe (" + names +
-		"), and nobody can tell how many others are in sync: allow it Describe and DescribeConfigs on all topics"
+		"), so it is unknown how many others are in sync: allow it Describe and DescribeConfigs on all topics"
 }

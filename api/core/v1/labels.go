@@ -16,7 +16,7 @@ const (
 	LabelPodName = "strimzi.io/pod-name"
 	// LabelComponentType is what the component is, whatever the cluster's name: kafka. Source: Strimzi.
 	LabelComponentType = "strimzi.io/component-type"
-	// LabelController says by what kind of object the pod is made: strimzipodset. Source: Strimzi.
+	// LabelController is the kind of object that makes the pod: strimzipodset. Source: Strimzi.
 	LabelController = "strimzi.io/controller"
 	// LabelControllerName names the StrimziPodSet that the pod belongs to. Source: Strimzi.
 	LabelControllerName = "strimzi.io/controller-name"
@@ -62,13 +62,13 @@ const (
 	// Source: this project.
 	AnnotationHold = "kafka-operators.io/hold"
 
-	// AnnotationRolledBy says on a StrimziPodSet who restarts its pods: the roller where it is RolledByRoller. Source:
+	// AnnotationRolledBy on a StrimziPodSet is who restarts its pods: the roller where it is RolledByRoller. Source:
 	// docs/decisions/who-rolls.md.
 	AnnotationRolledBy = "kafka-operators.io/rolled-by"
-	// AnnotationConfigHash says on a pod of a StrimziPodSet's spec which contents of the node's ConfigMap it was written for (ConfigHash): a
-	// set and the ConfigMaps of its pods are not written at once. Source: docs/decisions/who-rolls.md.
+	// AnnotationConfigHash on a pod of a StrimziPodSet's spec is the hash of the contents of the node's ConfigMap that it was written for
+	// (ConfigHash): a set and the ConfigMaps of its pods are not written at once. Source: docs/decisions/who-rolls.md.
 	AnnotationConfigHash = "kafka-operators.io/config-hash"
-	// AnnotationRestartedAt says on a pod of a StrimziPodSet's spec when a restart was asked for last. It is part of the revision.
+	// AnnotationRestartedAt on a pod of a StrimziPodSet's spec is when a restart was last requested. It is part of the revision.
 	// Source: docs/decisions/who-rolls.md.
 	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
 

@@ -61,7 +61,7 @@ func Revision(pod *corev1.Pod) string { return pod.Annotations[AnnotationRevisio
 // revision is out of date if one is desired, and the other way round.
 func Outdated(current, desired *corev1.Pod) bool { return Revision(current) != Revision(desired) }
 
-// SetDesiredPods makes these the pods of the spec.
+// SetDesiredPods replaces the pods of the spec. It returns an error if one can't be encoded as JSON.
 func (s *StrimziPodSet) SetDesiredPods(pods []corev1.Pod) error {
 	if s.Spec == nil {
 		s.Spec = &StrimziPodSetSpec{}

@@ -15,15 +15,15 @@ const (
 
 // Annotations that users set on a Kafka object.
 const (
-	// AnnotationSkipScaleDownCheck says, when it is "true", that nodes may be removed, or lose the role of a broker, although they hold
+	// AnnotationSkipScaleDownCheck, when "true", allows nodes to be removed, or to lose the role of a broker, although they hold
 	// replicas of partitions. Source: Strimzi.
 	AnnotationSkipScaleDownCheck = "strimzi.io/skip-broker-scaledown-check"
 
-	// AnnotationInPlaceResizing says, when it is "true", that CPU and memory of running pods may be changed without a restart. Source:
+	// AnnotationInPlaceResizing, when "true", allows CPU and memory of running pods to be changed without a restart. Source:
 	// Strimzi.
 	AnnotationInPlaceResizing = "strimzi.io/in-place-resizing"
 
-	// AnnotationInPlaceResizingWaitForDeferred says, when it is "true", that a resize that the kubelet deferred is waited for. Source:
+	// AnnotationInPlaceResizingWaitForDeferred, when "true", has the operator wait for a resize that the kubelet deferred. Source:
 	// Strimzi.
 	AnnotationInPlaceResizingWaitForDeferred = "strimzi.io/in-place-resizing-wait-for-deferred"
 
@@ -39,7 +39,7 @@ const (
 
 // Annotations that stretch a Kafka over several Kubernetes clusters. Source: the proposal of stretch clusters for Strimzi.
 const (
-	// AnnotationStretch says, when it is exactly "true" on a Kafka object, that its pools may be in several Kubernetes clusters.
+	// AnnotationStretch, when exactly "true" on a Kafka object, allows its pools to be in several Kubernetes clusters.
 	AnnotationStretch = "strimzi.io/enable-stretch-cluster"
 
 	// AnnotationTargetCluster names, on every KafkaNodePool of such a Kafka, the Kubernetes cluster that the pool's nodes run in.
@@ -85,14 +85,14 @@ const (
 	// AnnotationCAKeyGeneration counts, on the Secret of a CA's key, how often the key was replaced. Source: Strimzi.
 	AnnotationCAKeyGeneration = "strimzi.io/ca-key-generation"
 
-	// AnnotationDeleteClaim says on a PersistentVolumeClaim whether it is deleted with its node: deleteClaim of its storage, "true" or
+	// AnnotationDeleteClaim on a PersistentVolumeClaim is whether it is deleted with its node: deleteClaim of its storage, "true" or
 	// "false". Source: Strimzi.
 	AnnotationDeleteClaim = "strimzi.io/delete-claim"
 
 	// AnnotationStorage holds, on a StrimziPodSet, the storage of its pool that was last accepted, as JSON. Source: Strimzi.
 	AnnotationStorage = "strimzi.io/storage"
 
-	// AnnotationKafkaVersion says, on a StrimziPodSet and its pods, which version of Kafka they run. Source: Strimzi.
+	// AnnotationKafkaVersion on a StrimziPodSet and its pods is the version of Kafka that they run. Source: Strimzi.
 	AnnotationKafkaVersion = "strimzi.io/kafka-version"
 
 	// AnnotationDiscovery describes, on a Service with LabelDiscovery, the listeners, as JSON. Source: Strimzi.

@@ -159,7 +159,8 @@ func (p *pass) confirm(ctx context.Context, s *site) error {
 		return err
 	}
 	if live == nil || live.UID != s.anchor.UID {
-		return fmt.Errorf("ConfigMap %s/%s was deleted or made again, which the watch of cluster %s has not told yet: nothing is written there",
+		return fmt.Errorf("ConfigMap %s/%s in cluster '%s' was deleted or made again, and its watch has not reported that yet: "+
+			"nothing is written there until it does",
 			s.anchor.Namespace, s.anchor.Name, s.cluster)
 	}
 	s.anchor, s.confirmed = live, true
@@ -174,7 +175,8 @@ func (s *site) checkPlace() error {
 	if s.anchor == nil || s.anchor.Data[anchorCluster] == "" || s.anchor.Data[anchorCluster] == s.cluster {
 		return nil
 	}
-	return fmt.Errorf("its credentials lead to cluster '%s', by ConfigMap %s there", s.anchor.Data[anchorCluster], s.anchor.Name)
+	return fmt.Errorf("its credentials lead to cluster '%s', as ConfigMap %s there says: correct its kubeconfig", s.anchor.Data[anchorCluster],
+		s.anchor.Name)
 }
 
 // writeOwner writes the finalizer and the owner's id and epoch to the Kafka object: before the first object in another Kubernetes cluster.

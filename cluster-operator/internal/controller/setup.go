@@ -37,8 +37,8 @@ import (
 // What the topic operators of Kafkas may do, which nobody can grant without having it.
 // The same goes for the roller's lease for each Kafka.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=update
-// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch;update
-// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
 
 // SetupWithManager watches Kafkas and everything that belongs to them. Whatever of it is changed or deleted by somebody wakes the Kafka.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects func(map[string]string) bool) (controller.Controller, error) {

@@ -18,8 +18,8 @@ import (
 // unknownFields remembers what was said about the fields of each Kafka and its pools that nobody knows, so that they are read once for each
 // generation: the cache holds Go types, which have lost such fields.
 type unknownFields struct {
-	mu   sync.Mutex
-	told map[types.NamespacedName]map[version][]validate.Problem
+	mu       sync.Mutex
+	reported map[types.NamespacedName]map[version][]validate.Problem
 }
 
 // version is an object as its user last changed it.
@@ -32,21 +32,21 @@ type version struct {
 func (u *unknownFields) of(kafka types.NamespacedName) map[version][]validate.Problem {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.told[kafka]
+	return u.reported[kafka]
 }
 
 // remember replaces what is remembered of a Kafka; nil forgets it.
-func (u *unknownFields) remember(kafka types.NamespacedName, told map[version][]validate.Problem) {
+func (u *unknownFields) remember(kafka types.NamespacedName, reported map[version][]validate.Problem) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if told == nil {
-		delete(u.told, kafka)
+	if reported == nil {
+		delete(u.reported, kafka)
 		return
 	}
-	if u.told == nil {
-		u.told = map[types.NamespacedName]map[version][]validate.Problem{}
+	if u.reported == nil {
+		u.reported = map[types.NamespacedName]map[version][]validate.Problem{}
 	}
-	u.told[kafka] = told
+	u.reported[kafka] = reported
 }
 
 // reportUnknownFields warns of fields that the installed CustomResourceDefinitions keep and this operator does not know: those of a newer

@@ -66,8 +66,8 @@ func (c *cluster) topicOperatorRole() *rbacv1.Role {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role"},
 		ObjectMeta: c.topicOperatorMeta(c.name("entity-operator"), c.entityTemplate().EntityOperatorRole),
 		Rules: []rbacv1.PolicyRule{
-			rule("kafka.strimzi.io", "kafkatopics", "get", "list", "patch", "update", "watch"),
-			rule("kafka.strimzi.io", "kafkatopics/status", "get", "patch", "update"),
+			rule("kafka.strimzi.io", "kafkatopics", "get", "list", "patch", "watch"),
+			rule("kafka.strimzi.io", "kafkatopics/status", "get", "patch"),
 			rule("events.k8s.io", "events", "create", "patch"),
 			secrets,
 		},

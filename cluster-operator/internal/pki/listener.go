@@ -126,13 +126,13 @@ func (c choice) warn(l Listener, now time.Time) []Problem {
 	expires := c.cert.NotAfter.Format(time.RFC3339)
 	switch left := c.cert.NotAfter.Sub(now); {
 	case c.postponed:
-		return []Problem{{Warning, ReasonPostponed, fmt.Sprintf("listener %s: the new certificate in Secret %s waits for the next maintenance "+
+		return []Problem{{ReasonPostponed, fmt.Sprintf("listener %s: the new certificate in Secret %s waits for the next maintenance "+
 			"window, since nodes are restarted for it; the one that nodes serve expires at %s", l.Name, l.Secret, expires)}}
 	case left <= 0:
-		return []Problem{{Failing, ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expired at %s: replace it in Secret %s", l.Name,
+		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expired at %s: replace it in Secret %s", l.Name,
 			expires, l.Secret)}}
 	case left < c.renewal():
-		return []Problem{{Warning, ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expires at %s: replace it in Secret %s", l.Name,
+		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expires at %s: replace it in Secret %s", l.Name,
 			expires, l.Secret)}}
 	}
 	return nil

@@ -237,17 +237,17 @@ func (a *authority) warn(now time.Time) []Problem {
 	left := a.cert().NotAfter.Sub(now)
 	switch {
 	case left <= 0:
-		return []Problem{{Failing, ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expired at %s", a.kind.title,
+		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expired at %s", a.kind.title,
 			a.cert().NotAfter.Format(time.RFC3339))}}
 	case a.operation == Supplied && left < a.config.renewal():
-		return []Problem{{Warning, ReasonCAExpiring, fmt.Sprintf(
+		return []Problem{{ReasonCAExpiring, fmt.Sprintf(
 			"the certificate of the %s, which the user supplies, expires at %s. Replace %s in Secret %s and raise its annotation %s", a.kind.title,
 			a.cert().NotAfter.Format(time.RFC3339), entryCert, a.kind.certSecret, AnnotationCACertGeneration)}}
 	case a.operation != Supplied && left < lastChance:
-		return []Problem{{Warning, ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expires at %s: %s", a.kind.title,
+		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expires at %s: %s", a.kind.title,
 			a.cert().NotAfter.Format(time.RFC3339), a.reason)}}
 	case a.operation == Postponed:
-		return []Problem{{Warning, ReasonPostponed, fmt.Sprintf("%s: %s; the certificate expires at %s", a.kind.title, a.reason,
+		return []Problem{{ReasonPostponed, fmt.Sprintf("%s: %s; the certificate expires at %s", a.kind.title, a.reason,
 			a.cert().NotAfter.Format(time.RFC3339))}}
 	}
 	return nil

@@ -103,7 +103,7 @@ func (r *Result) putCAs(in *Input, cluster, clients *authority, phase Phase, mov
 	for _, a := range []*authority{cluster, clients} {
 		r.Problems = append(r.Problems, a.warn(in.Now)...)
 		if a.config.RenewalDays >= a.config.ValidityDays {
-			r.Problems = append(r.Problems, Problem{Warning, ReasonRenewal, fmt.Sprintf(
+			r.Problems = append(r.Problems, Problem{ReasonRenewal, fmt.Sprintf(
 				"%s: renewalDays (%d) is not less than validityDays (%d); a third of validityDays is used instead", a.kind.title, a.config.RenewalDays,
 				a.config.ValidityDays)})
 		}
@@ -154,7 +154,7 @@ func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate,
 	i.frozen = true
 	for _, l := range leaves {
 		if flaw := i.flaw(l, time.Time{}); flaw != "" && !l.unknown {
-			r.Problems = append(r.Problems, Problem{Warning, ReasonOldKeyGone, fmt.Sprintf(
+			r.Problems = append(r.Problems, Problem{ReasonOldKeyGone, fmt.Sprintf(
 				"Secret %s gets a certificate of the new CA (%s), which nodes trust only after they were restarted: the old CA's key is gone",
 				l.secretName, flaw)})
 		}

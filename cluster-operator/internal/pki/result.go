@@ -1,7 +1,6 @@
 package pki
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,22 +67,10 @@ type CAState struct {
 	NotAfter time.Time
 }
 
-// Severity describes how bad a problem is.
-type Severity string
-
-// How bad a problem is. What Plan cannot do at all is an error and not a Problem.
-const (
-	// Warning: the cluster works, and somebody should know.
-	Warning Severity = "Warning"
-	// Failing: something needs a user before it goes on; the rest does.
-	Failing Severity = "Failing"
-)
-
-// Problem is something that a user should know.
+// Problem is something that a user should know. What Plan cannot do at all is an error and not a Problem.
 type Problem struct {
-	Severity Severity
-	Reason   string
-	Message  string
+	Reason  string
+	Message string
 }
 
 // Decision is something that Plan decided, with its reason, for logs and Events.
@@ -92,8 +79,6 @@ type Decision struct {
 	Action string
 	Reason string
 }
-
-func (d Decision) String() string { return fmt.Sprintf("%s: %s: %s", d.Object, d.Action, d.Reason) }
 
 // Result is what should be. It is applied in the order of its fields: CAs, TrustBundle (in each Kubernetes cluster), Leaves, and then
 // StrimziPodSets with PodAnnotations. If one write fails, those after it are left for the next pass: an annotation promises that the

@@ -309,7 +309,7 @@ func parseSchedule(expressions []string) (schedule, []Problem) {
 	for _, expression := range expressions {
 		w, err := ParseWindow(expression)
 		if err != nil {
-			problems = append(problems, Problem{Warning, ReasonWindow, "spec.maintenanceTimeWindows: " + err.Error() + "; the window never opens"})
+			problems = append(problems, Problem{ReasonWindow, "spec.maintenanceTimeWindows: " + err.Error() + "; the window never opens"})
 			continue
 		}
 		s.windows = append(s.windows, w)

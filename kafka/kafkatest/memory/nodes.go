@@ -61,19 +61,6 @@ func (c *Controllers) Pin(clusterID string) error { return c.client.Pin(clusterI
 // Redirect leads the calls that start from now on to another cluster; see Client.Redirect.
 func (c *Controllers) Redirect(other *Cluster) { c.client.Redirect(other) }
 
-// DescribeControllers implements kafka.ControllerReader.
-func (c *Controllers) DescribeControllers(ctx context.Context) (kafka.ControllerSet, error) {
-	var out kafka.ControllerSet
-	v := c.client.visit()
-	err := v.do(ctx, requestDescribeCluster, Call{Method: "DescribeControllers"}, func(cluster *Cluster) {
-		out = kafka.ControllerSet{ClusterID: cluster.options.ClusterID, Active: cluster.leader()}
-		for _, id := range cluster.controllers {
-			out.Controllers = append(out.Controllers, kafka.Node{ID: id, Host: "memory", Port: 9092 + id})
-		}
-	})
-	return out, err
-}
-
 // There is no clock: these are the times, in milliseconds, of a node that is there, and of one that is away.
 const longAgo, justNow = 1_000_000, 2_000_000
 

@@ -98,9 +98,6 @@ func (in *Input) checkConstraints() error {
 	return nil
 }
 
-// constraints is how many there are.
-func (in *Input) constraints() int { return len(in.Limits) }
-
 // members are the items of constraint c, as they were given.
 func (in *Input) members(c int) []int32 { return in.Members[in.Offsets[c]:in.Offsets[c+1]] }
 

@@ -45,7 +45,7 @@ func Verify(in *Input, batches [][]int32) error {
 	if seen != in.Items {
 		return fmt.Errorf("%w: %d items of %d are in no batch", ErrDivision, in.Items-seen, in.Items)
 	}
-	for c := range in.constraints() {
+	for c := range in.Limits {
 		if b, n := mostOf(in.members(c), batchOf); n > int(in.Limits[c]) {
 			return fmt.Errorf("%w: batch %d has %d members of constraint %d, whose limit is %d", ErrDivision, b-1, n, c, in.Limits[c])
 		}
@@ -170,7 +170,7 @@ func verifyQuotient(in *Input, p Part) error {
 			all += min(in.weight(i), capacity)
 		}
 	case KindConstraint:
-		if p.Constraint < 0 || p.Constraint >= in.constraints() {
+		if p.Constraint < 0 || p.Constraint >= len(in.Limits) {
 			return fmt.Errorf("%w: there is no constraint %d", ErrBound, p.Constraint)
 		}
 		capacity = int64(in.Limits[p.Constraint])

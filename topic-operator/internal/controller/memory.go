@@ -58,8 +58,8 @@ type creation struct {
 
 // mismatch is an object of another Kafka cluster.
 type mismatch struct {
-	// told is the generation for which the status was told so.
-	told int64
+	// reported is the generation for which the status says so.
+	reported int64
 	// looks counts the passes since then.
 	looks int
 	at    time.Time
@@ -198,14 +198,14 @@ func (m *memory) noted(in map[types.UID]time.Time, object types.UID) bool {
 	return ok
 }
 
-// mismatched notes a pass over an object of another cluster. It returns whether its present generation was told so already, and by how
-// much to put off the next look: longer each time, as long as nothing changes.
-func (m *memory) mismatched(object types.UID, generation int64, interval time.Duration) (told bool, later time.Duration) {
+// mismatched notes a pass over an object of another cluster. It returns whether that was reported for its present generation already, and
+// by how much to put off the next look: longer each time, as long as nothing changes.
+func (m *memory) mismatched(object types.UID, generation int64, interval time.Duration) (reported bool, later time.Duration) {
 	const longest = 3 // doublings
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, ok := m.mismatches[object]
-	if !ok || was.told != generation {
+	if !ok || was.reported != generation {
 		return false, 0
 	}
 	was.looks++
@@ -219,7 +219,7 @@ func (m *memory) mismatchTold(object types.UID, generation int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
-	m.mismatches[object] = mismatch{told: generation, at: m.now()}
+	m.mismatches[object] = mismatch{reported: generation, at: m.now()}
 }
 
 // forgetMismatch notes that the status says something else by now, and that the operator itself wrote it.

@@ -86,8 +86,8 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		r.memory.forgetMismatch(p.kt.UID) // the status is about to say something else, whether the answer to its write arrives or not
 		return v
 	}
-	v.told, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
-	v.told = v.told && isReconciled(p.kt)
+	v.reported, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
+	v.reported = v.reported && isReconciled(p.kt)
 	return v
 }
 

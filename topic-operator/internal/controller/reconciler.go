@@ -28,8 +28,8 @@ import (
 
 // The rules that the manifests in config/topic-operator/rbac are generated from.
 //
-// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;update;patch
-// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=get;list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -158,8 +158,8 @@ func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Objec
 type verdict struct {
 	// outcome goes to the status; nil leaves the status alone.
 	outcome *topic.Outcome
-	// told: the outcome is in the status, or was, and is not written again.
-	told bool
+	// reported: the outcome is in the status, or was, and is not written again.
+	reported bool
 	// retry: the failure passes by itself, so that the pass is repeated with back-off rather than at the timer.
 	retry bool
 	// cause is what lay under a failure on the way to Kafka, for the log.
@@ -191,7 +191,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	p.wasReady = topic.IsReady(p.kt)
 	p.settling = r.memory.settling(p.key)
 	v, err := r.act(ctx, p)
-	if err == nil && v.outcome != nil && !v.told && !r.isNoise(ctx, p, v) {
+	if err == nil && v.outcome != nil && !v.reported && !r.isNoise(ctx, p, v) {
 		ctx, cancel := withTimeToReport(ctx)
 		defer cancel()
 		err = r.writeStatus(ctx, p, *v.outcome)

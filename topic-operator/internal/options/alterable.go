@@ -44,9 +44,6 @@ func ParseAlterableConfig(text string) AlterableConfig {
 	return a
 }
 
-// IsAll reports whether every key is allowed.
-func (a AlterableConfig) IsAll() bool { return !a.limited }
-
 // Allows reports whether the key may be altered.
 func (a AlterableConfig) Allows(key string) bool { return !a.limited || a.keys[key] }
 

@@ -185,7 +185,6 @@ func TestStrimziConfig(t *testing.T) {
 		},
 		"shouldDefaultToAllForAlterableTopicConfig": func(t *testing.T) {
 			o, _ := with().parse(t)
-			equal(t, "all", o.Alterable.IsAll(), true)
 			equal(t, "text", o.Alterable.String(), "ALL")
 		},
 		"testDefaultFeatureGates": func(t *testing.T) {

@@ -23,7 +23,7 @@ func mismatch(o Object, current string) topic.Refusal {
 	r := topic.Refusal{Reason: v1.ReasonClusterMismatch, Advice: moveCluster,
 		Message: fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", o.ClusterID, current)}
 	if o.Deleting {
-		r.Advice = "Its deletion goes on when the operator is pointed at the cluster it belongs to. " + unmanageToRelease
+		r.Advice = "Its deletion continues when the operator is pointed at the cluster it belongs to. " + unmanageToRelease
 	}
 	return r
 }
@@ -45,23 +45,21 @@ func (f Facts) unknownCluster() topic.Refusal {
 	o := f.Object
 	if f.Own.Unstorable {
 		return topic.Refusal{Reason: v1.ReasonClusterIDUnknown,
-			Message: fmt.Sprintf("The CustomResourceDefinition of KafkaTopics drops status.clusterId, so that nothing proves that topic '%s' is "+
-				"its own "+
-				"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as this operator's CustomResourceDefinition is "+
-				"applied again. %s", o.Topic(), unmanageToRelease)}
+			Message: fmt.Sprintf("The CustomResourceDefinition of KafkaTopics drops status.clusterId, so nothing proves that topic '%s' belongs to "+
+				"this KafkaTopic (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). Apply this operator's CustomResourceDefinition again, and "+
+				"the deletion continues. %s", o.Topic(), unmanageToRelease)}
 	}
 	return topic.Refusal{Reason: v1.ReasonClusterIDUnknown,
-		Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so that nothing proves that topic '%s' is its own "+
-			"(STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion goes on as soon as Kafka tells its id. %s", o.Topic(),
+		Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so nothing proves that topic '%s' belongs to this "+
+			"KafkaTopic (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion continues as soon as Kafka reports its id. %s", o.Topic(),
 			unmanageToRelease)}
 }
 
 func doubtful(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
 		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops "+
-			"spec.managed, so that "+
-			"nobody can tell whether topic '%s' is still to be left alone. %s. To delete the topic as well, annotate it with "+
-			"strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
+			"spec.managed, so the operator does not know whether to keep topic '%s'. %s. To delete the topic as well, annotate the KafkaTopic "+
+			"with strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
 }
 
 func retargeted(o Object) topic.Refusal {

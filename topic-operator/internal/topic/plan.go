@@ -44,35 +44,6 @@ type Plan struct {
 // Changes reports whether the plan changes anything in Kafka.
 func (p Plan) Changes() bool { return p.Alter != nil || p.Increase != nil }
 
-// String describes what the plan does, for logs and Events.
-func (p Plan) String() string {
-	var parts []string
-	if p.Alter != nil {
-		parts = append(parts, describeChange(*p.Alter))
-	}
-	if p.Increase != nil {
-		parts = append(parts, fmt.Sprintf("raise partitions to %d", p.Increase.Total))
-	}
-	for _, r := range p.Refusals {
-		parts = append(parts, "refuse ("+r.Message+")")
-	}
-	if len(parts) == 0 {
-		return "nothing to do"
-	}
-	return strings.Join(parts, "; ")
-}
-
-func describeChange(c kafka.ConfigChange) string {
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
-		parts = append(parts, fmt.Sprintf("set %s=%s", key, c.Set[key]))
-	}
-	for _, key := range slices.Sorted(slices.Values(c.Delete)) {
-		parts = append(parts, "unset "+key)
-	}
-	return strings.Join(parts, ", ")
-}
-
 // Compare plans the way from an existing topic to the desired one.
 func Compare(d Desired, a Actual, rules Rules) Plan {
 	p := Plan{Alter: compareConfig(d, a, rules), Kept: kept(d, a)}

@@ -37,8 +37,9 @@ func remotesOf(c *corev1.ConfigMap) ([]Remote, error) {
 	return remotes, nil
 }
 
-// followRemotes changes the remote clusters with the ConfigMap that lists them, until ctx ends. While that is gone or wrong, they stay.
-func (s *Set) followRemotes(ctx context.Context) {
+// watchRemotes keeps the remote clusters as the ConfigMap of Options.RemotesFrom lists them, until ctx ends. While that is gone or wrong,
+// they stay as they are.
+func (s *Set) watchRemotes(ctx context.Context) {
 	name := s.options.Namespace + "/" + s.options.RemotesFrom
 	log := s.options.Log.WithValues("configMap", name)
 	read := func(o any) {
@@ -49,7 +50,7 @@ func (s *Set) followRemotes(ctx context.Context) {
 		remotes, err := remotesOf(c)
 		changed := false
 		if err == nil {
-			changed, err = s.changeRemotes(remotes)
+			changed, err = s.setRemotes(remotes)
 		}
 		switch {
 		case err != nil:
@@ -58,7 +59,7 @@ func (s *Set) followRemotes(ctx context.Context) {
 			log.Info("The list of Kubernetes clusters has changed", "clusters", ids(remotes))
 		}
 	}
-	followOne(ctx, s.secrets.RESTClient(), "configmaps", s.options.Namespace, s.options.RemotesFrom, &corev1.ConfigMap{}, one{
+	watchObject(ctx, s.secrets.RESTClient(), "configmaps", s.options.Namespace, s.options.RemotesFrom, &corev1.ConfigMap{}, objectHandler{
 		read: read,
 		missing: func() {
 			log.Error(nil, "The list of Kubernetes clusters does not exist, and the former one stays in use")
@@ -76,8 +77,8 @@ func ids(remotes []Remote) []string {
 	return all
 }
 
-// one is told what becomes of one object.
-type one struct {
+// objectHandler handles what happens to one object.
+type objectHandler struct {
 	// read is called with each version of the object.
 	read func(o any)
 	// missing is called when it is deleted, and when it is not there at first.
@@ -86,20 +87,20 @@ type one struct {
 	failed func(error)
 }
 
-// followOne follows one object by its name, until ctx ends: the right to list and watch that one by name is all it needs, and no other
+// watchObject watches one object by its name, until ctx ends: the right to list and watch that one by name is all it needs, and no other
 // object is ever read into memory. A watch that fails leaves what is known as it is.
-func followOne(ctx context.Context, getter toolscache.Getter, resource, namespace, name string, kind runtime.Object, o one) {
+func watchObject(ctx context.Context, getter toolscache.Getter, resource, namespace, name string, kind runtime.Object, h objectHandler) {
 	informer := toolscache.NewSharedInformer(
 		toolscache.NewListWatchFromClient(getter, resource, namespace, fields.OneTermEqualSelector("metadata.name", name)), kind, 0)
 	// Neither can fail before the informer was started.
-	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) { o.failed(err) })
+	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) { h.failed(err) })
 	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: o.read, UpdateFunc: func(_, now any) { o.read(now) }, DeleteFunc: func(any) { o.missing() },
+		AddFunc: h.read, UpdateFunc: func(_, now any) { h.read(now) }, DeleteFunc: func(any) { h.missing() },
 	})
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { informer.RunWithContext(ctx) })
 	if toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) && len(informer.GetStore().List()) == 0 {
-		o.missing()
+		h.missing()
 	}
 }

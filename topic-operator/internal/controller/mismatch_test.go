@@ -10,8 +10,8 @@ import (
 
 const ofAnother = "Ready=False ClusterMismatch: KafkaTopic is owned by cluster '" + otherID + "', not this cluster '" + ownID + "'."
 
-// What decides whether to write is the status itself, and not that it was told.
-func TestWhatWasToldOfAMismatchIsToldAgainWhenItWasOverwritten(t *testing.T) {
+// Whether to write is decided by the status itself, and not by a memory of an earlier write.
+func TestAMismatchIsReportedAgainWhenItWasOverwritten(t *testing.T) {
 	for name, overwrite := range map[string]func(w *world){
 		"by a pause": func(w *world) {
 			w.update("a", pause)

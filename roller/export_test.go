@@ -1,0 +1,15 @@
+package roller
+
+// What the tests in package roller_test ask for beside what the package exports.
+
+var NewAvailability = newAvailability
+
+func (a *availability) Shortage(id NodeID, down []NodeID) string { return a.shortage(id, a.set(down)) }
+
+func (a *availability) Risks(id NodeID, down []NodeID) map[Risk]string {
+	return a.risks(id, a.set(down))
+}
+
+func (a *availability) Behind(id NodeID) (behind, of int, known bool) { return a.behind(id) }
+
+func (a *availability) LeaderShare(id NodeID) float64 { return a.leaderShare(id) }
