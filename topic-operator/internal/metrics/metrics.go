@@ -109,7 +109,8 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 			Help: "Kubernetes Events that were dropped because too many were waiting"}),
 		timers: map[string]prometheus.Observer{},
 	}
-	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size", "The most objects that have waited for a worker at once, counted as they arrive", o)
+	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size",
+		"The most objects that have waited for a worker at once, counted as they arrive", o)
 	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "The largest batch so far", o)
 	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.slowest, m.maxQueue.gauge,
 		m.maxBatch.gauge,
