@@ -4,6 +4,7 @@ package schema
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,8 +118,8 @@ func (w *Watcher) Look(ctx context.Context) {
 
 // published is what the published schema says.
 type published struct {
-	// path names the version of the document.
-	path               string
+	// path is where the index has the document, and sum identifies what is in it.
+	path, sum          string
 	clusterID, managed bool
 }
 
@@ -148,7 +149,7 @@ func (w *Watcher) learned(found published) {
 	case found.managed && told:
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps spec.managed again")
 	}
-	w.set(found.clusterID, found.path)
+	w.set(found.clusterID, found.sum)
 }
 
 var (
@@ -156,16 +157,16 @@ var (
 	errDropsClusterID = errors.New("the CustomResourceDefinition of KafkaTopics drops status.clusterId")
 )
 
-// set notes whether the clusterId is kept, by the document of this path; empty is the answer to a patch, which overrules the document that
+// set notes whether the clusterId is kept, by the document of this sum; empty is the answer to a patch, which overrules the document that
 // was read last, as long as no other one is published.
-func (w *Watcher) set(keeps bool, path string) {
+func (w *Watcher) set(keeps bool, sum string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if keeps && w.drops && w.from == path {
+	if keeps && w.drops && w.from == sum {
 		return
 	}
-	if path != "" {
-		w.from = path
+	if sum != "" {
+		w.from = sum
 	}
 	if w.drops != keeps {
 		return
@@ -211,10 +212,12 @@ func (o object) keeps(part, field string) bool {
 	return o.Preserves || ok && (named || p.Preserves)
 }
 
-// read asks the API server for the schema. The index names the document by its contents, so that it is fetched again only when it changed.
+// read asks the API server for the schema. The index names the document by its contents, so that it is fetched again only when it changed;
+// and as long as a field is dropped: the index may name an earlier document for minutes after the CustomResourceDefinition was applied again
+// (seen with Kubernetes 1.36), while the document itself is the current one.
 func (w *Watcher) read(ctx context.Context) (published, error) {
 	var all index
-	if err := w.get(ctx, "/openapi/v3", &all); err != nil {
+	if _, err := w.get(ctx, "/openapi/v3", &all); err != nil {
 		return published{}, err
 	}
 	at := all.Paths["apis/"+v1.GroupVersion.String()].ServerRelativeURL
@@ -224,30 +227,32 @@ func (w *Watcher) read(ctx context.Context) (published, error) {
 	w.mu.Lock()
 	last := w.last
 	w.mu.Unlock()
-	if last.path == at {
+	if last.path == at && last.clusterID && last.managed {
 		return last, nil
 	}
+	current, _, _ := strings.Cut(at, "?") // without the hash of what the index knows
 	var d document
-	if err := w.get(ctx, at, &d); err != nil {
+	data, err := w.get(ctx, current, &d)
+	if err != nil {
 		return published{}, err
 	}
 	for _, o := range d.Components.Schemas {
 		for _, k := range o.Kinds {
 			if k.Group == v1.GroupVersion.Group && k.Version == v1.GroupVersion.Version && k.Kind == "KafkaTopic" {
-				return published{path: at, clusterID: o.keeps("status", "clusterId"), managed: o.keeps("spec", "managed")}, nil
+				return published{path: at, sum: fmt.Sprintf("%s %x", at, sha256.Sum256(data)), clusterID: o.keeps("status", "clusterId"), managed: o.keeps("spec", "managed")}, nil
 			}
 		}
 	}
 	return published{}, fmt.Errorf("the API server publishes no schema of KafkaTopic in %s", strings.TrimPrefix(at, "/"))
 }
 
-func (w *Watcher) get(ctx context.Context, path string, into any) error {
+func (w *Watcher) get(ctx context.Context, path string, into any) ([]byte, error) {
 	data, err := w.options.Get(ctx, path)
 	if err != nil {
-		return fmt.Errorf("read %s of the API server: %w", path, err)
+		return nil, fmt.Errorf("read %s of the API server: %w", path, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("read %s of the API server: %w", path, err)
+		return nil, fmt.Errorf("read %s of the API server: %w", path, err)
 	}
-	return nil
+	return data, nil
 }
