@@ -46,7 +46,11 @@ func repeated(err error) bool { return apierrors.IsConflict(err) || apierrors.Is
 // renew renews the certificates of the nodes that run, in a pass that ends before its own step for that: an object that nobody corrects
 // must not become an outage on the day that certificates expire. All else stays as it is, see docs/decisions/certificates.md.
 func (p *pass) renew(ctx context.Context) error {
-	if len(p.listed) == 0 {
+	// Sets that another operator made, such as Strimzi's, are that one's to renew.
+	others := func(l facts.ListedPod) bool {
+		return l.Set.Labels["app.kubernetes.io/managed-by"] != apply.FieldManager
+	}
+	if len(p.listed) == 0 || slices.ContainsFunc(p.listed, others) {
 		return nil
 	}
 	running := p.runningNodes()

@@ -57,8 +57,8 @@ type Node struct {
 	SANs []string
 	// Listeners reports whether the node serves Input.Listeners.
 	Listeners bool
-	// RenewOnly keeps the names that a certificate is for, and what else the Secret holds, unless Listeners is set. A node without a
-	// certificate gets one for SANs; none if these are not known.
+	// RenewOnly keeps the names that a certificate is for, and what else the Secret holds. A node without a certificate gets one for SANs;
+	// none if these are not known.
 	RenewOnly bool
 }
 

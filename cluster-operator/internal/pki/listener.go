@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -107,8 +108,15 @@ func (r *Result) serve(in *Input, w *world, windows schedule) {
 		}
 	}
 	for _, node := range w.leaves {
-		if node.listeners {
-			node.extra = files
+		if !node.listeners {
+			continue
+		}
+		kept := node.extra // of a node that is only renewed: its pod mounts them, also those of listeners that are gone
+		node.extra = maps.Clone(files)
+		for entry, content := range kept {
+			if _, served := files[entry]; !served {
+				node.extra[entry] = content
+			}
 		}
 	}
 }

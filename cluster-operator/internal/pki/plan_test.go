@@ -391,7 +391,7 @@ func TestRenewOnly(t *testing.T) {
 				s.in.Listeners = []Listener{{Name: "own", CertEntry: "own.crt", KeyEntry: "own.key", Wanted: &Pair{[]byte("x"), []byte("y")}}}
 			})
 			before := s.secrets["c-p-0"].Data["c-p-0.crt"]
-			s.in.Nodes[0].RenewOnly, s.in.Nodes[0].Listeners = true, false
+			s.in.Nodes[0].RenewOnly, s.in.Nodes[0].Listeners = true, name == "a listener is served no more"
 			c.change(s)
 			clear(s.verified)
 			g.Expect(s.converge(func() error { return nil })).To(Succeed())

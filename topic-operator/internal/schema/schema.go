@@ -213,8 +213,8 @@ func (o object) keeps(part, field string) bool {
 }
 
 // read asks the API server for the schema. The index names the document by its contents, so that it is fetched again only when it changed;
-// and as long as a field is dropped: the index may name an earlier document for minutes after the CustomResourceDefinition was applied again
-// (seen with Kubernetes 1.36), while the document itself is the current one.
+// and as long as a field is dropped: the index may name an earlier document for minutes after the CustomResourceDefinition was applied
+// again (seen with Kubernetes 1.36), while the document itself is the current one.
 func (w *Watcher) read(ctx context.Context) (published, error) {
 	var all index
 	if _, err := w.get(ctx, "/openapi/v3", &all); err != nil {
@@ -239,7 +239,10 @@ func (w *Watcher) read(ctx context.Context) (published, error) {
 	for _, o := range d.Components.Schemas {
 		for _, k := range o.Kinds {
 			if k.Group == v1.GroupVersion.Group && k.Version == v1.GroupVersion.Version && k.Kind == "KafkaTopic" {
-				return published{path: at, sum: fmt.Sprintf("%s %x", at, sha256.Sum256(data)), clusterID: o.keeps("status", "clusterId"), managed: o.keeps("spec", "managed")}, nil
+				return published{
+					path: at, sum: fmt.Sprintf("%s %x", at, sha256.Sum256(data)),
+					clusterID: o.keeps("status", "clusterId"), managed: o.keeps("spec", "managed"),
+				}, nil
 			}
 		}
 	}
