@@ -111,8 +111,6 @@ type Reconciler struct {
 	vanish  *tombstones
 	// again takes the objects that have to be looked at again for a reason that lies outside of them.
 	again chan event.GenericEvent
-	// queued tells how many objects wait; set when the queue is made.
-	queued func() int
 	// elected tells whether this operator is the one that acts, and no standby. A standby takes note of no deletion: by the time it is
 	// elected, the topic's name may be somebody else's.
 	elected func() bool
@@ -128,7 +126,7 @@ func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metri
 	}
 	return &Reconciler{client: c, kafka: k, events: recorder, metrics: m, options: o,
 		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), again: make(chan event.GenericEvent),
-		queued: func() int { return 0 }, elected: func() bool { return true }}
+		elected: func() bool { return true }}
 }
 
 // pass is all that is known in one pass over one KafkaTopic. It dies with the pass.
@@ -182,7 +180,6 @@ func withOutcome(o topic.Outcome) verdict { return verdict{outcome: &o} }
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	defer r.busy.start(req.NamespacedName, r.options.Now())()
-	r.metrics.QueueLength(r.queued())
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
 	if err := r.read(ctx, p); err != nil {
 		if apierrors.IsNotFound(err) {

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -93,14 +92,6 @@ func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 		}
 		return base.WithValues("KafkaTopic", req.String())
 	}
-}
-
-// newQueue returns controller-runtime's own queue, and shows the metrics how long it gets.
-func (r *Reconciler) newQueue(name string,
-	limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	q := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
-	r.queued = q.Len
-	return q
 }
 
 // watched lets through the events that ask for a pass: not the operator's own writes, which change nothing that it acts on. It also

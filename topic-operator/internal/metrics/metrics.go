@@ -109,7 +109,8 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 			Help: "Kubernetes Events that were dropped because too many were waiting"}),
 		timers: map[string]prometheus.Observer{},
 	}
-	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size", "The longest that the work queue has been", o)
+	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size",
+		"The most objects that have waited for a worker at once, counted as they arrive", o)
 	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "The largest batch so far", o)
 	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.slowest, m.maxQueue.gauge,
 		m.maxBatch.gauge,
@@ -190,7 +191,7 @@ func (m *Metrics) Locked(namespace string) {
 	m.locked.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }
 
-// QueueLength records how long the work queue is.
+// QueueLength records how many objects wait for a worker; it is told of each arrival.
 func (m *Metrics) QueueLength(n int) { m.maxQueue.see(n) }
 
 // BatchSent implements executor.Observer.
