@@ -16,12 +16,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
 // certificates makes the Secrets of CAs and certificates as they should be.
 func (p *pass) certificates(ctx context.Context) error {
-	plan, err := pki.Plan(p.pkiInput(ctx, p.input.Topology))
+	plan, err := pki.Plan(p.pkiInput(ctx, p.pkiNodes()))
 	if err != nil {
 		var e *pki.Error
 		if errors.As(err, &e) {
@@ -101,20 +100,26 @@ func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 	return nil
 }
 
+// pkiNodes are the nodes as certificates are made for them. Those of a removed pool are only renewed.
+func (p *pass) pkiNodes() []pki.Node {
+	var nodes []pki.Node
+	for _, pool := range p.input.Topology.Pools {
+		for _, n := range pool.Nodes {
+			nodes = append(nodes, pki.Node{PodName: p.input.Topology.PodName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker,
+				RenewOnly: pool.Removed})
+		}
+	}
+	return nodes
+}
+
 // pkiInput is what the certificates of these nodes are decided by.
-func (p *pass) pkiInput(ctx context.Context, nodes topology.Topology) pki.Input {
+func (p *pass) pkiInput(ctx context.Context, nodes []pki.Node) pki.Input {
 	s := p.kafka.Spec
 	in := pki.Input{
 		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: new(model.Owner(p.kafka)), Labels: model.SecretLabels(p.input),
 		ClusterCA: caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
 		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(),
-		Rand: p.Rand, NewKey: p.NewKey, Listeners: p.custom,
-	}
-	for _, pool := range nodes.Pools {
-		for _, n := range pool.Nodes {
-			in.Nodes = append(in.Nodes, pki.Node{PodName: nodes.PodName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker,
-				RenewOnly: pool.Removed})
-		}
+		Rand: p.Rand, NewKey: p.NewKey, Listeners: p.custom, Nodes: nodes,
 	}
 	for _, pod := range p.nodePods() {
 		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})

@@ -125,11 +125,11 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		plant func(*history)
 	}{
 		"log directories seem to be cordoned":     {34, func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} }},
-		"Kafka seems to list all topics":          {5, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
+		"Kafka seems to list all topics":          {22, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
 		"log directories seem to be empty":        {72, func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} }},
 		"the metadata version seems to be old":    {1, func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} }},
 		"copies seem to be originals":             {3, func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} }},
-		"it is not seen what pods were made from": {1, func(h *history) { h.r.Cache = forgetful{h.r.Cache, h} }},
+		"it is not seen what pods were made from": {7, func(h *history) { h.r.Cache = forgetful{h.r.Cache, h} }},
 		"pods are not seen":                       {2, func(h *history) { h.r.Cache = withoutPods{h.r.Cache} }},
 	} {
 		t.Run(fault, func(t *testing.T) {

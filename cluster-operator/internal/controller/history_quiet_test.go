@@ -3,8 +3,6 @@ package controller
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// quietly has only things happen that are no reason to restart a node: not for one pass may a StrimziPodSet list a node's pod anew.
+// quietly carries out edits and accidents for which no node has to be restarted: in no pass may the revision of a listed pod change.
 func (h *history) quietly(steps int) {
 	h.t.Helper()
 	if ready := readyOf(h.kafka("my-cluster")); ready.Status != v1.ConditionTrue {
@@ -33,57 +31,19 @@ func (h *history) quietly(steps int) {
 
 // noReason is something that users do, or that happens, for which no node has to be restarted.
 func (h *history) noReason() string {
-	ctx := h.t.Context()
-	kafka, pool := &v1.Kafka{}, &v1.KafkaNodePool{}
-	h.must(h.k8s.Get(ctx, client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	name := []string{"a", "b", "c"}[h.rand.Intn(3)]
-	exists := h.k8s.Get(ctx, client.ObjectKey{Namespace: historyNamespace, Name: name}, pool) == nil
-	switch h.rand.Intn(12) {
+	switch h.rand.Intn(4) {
 	case 0:
-		if !exists {
-			h.must(h.k8s.Create(ctx, h.pool(name, int32(h.rand.Intn(4)), v1.RoleBroker)))
-			return "create pool " + name
-		}
-		pool.Spec.Replicas = int32(h.rand.Intn(4))
-		h.must(h.k8s.Update(ctx, pool))
-		return fmt.Sprintf("scale pool %s to %d", name, pool.Spec.Replicas)
-	case 1:
-		if exists {
-			pool.Spec.Storage.DeleteClaim = new(h.rand.Intn(2) == 0)
-			h.must(h.k8s.Update(ctx, pool))
-			return "deleteClaim of pool " + name
-		}
-	case 2:
-		kafka.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": v1.StringConfigValue(fmt.Sprint(1000 + h.rand.Intn(10)))}
-		h.must(h.k8s.Update(ctx, kafka))
-		return "change a setting that brokers take over while they run"
-	case 3:
-		h.brokers.err = nil
-		if h.rand.Intn(2) == 0 {
-			h.brokers.err = errors.New("no broker answers")
-		}
-		return "brokers"
-	case 4:
 		return h.moveReplicas()
-	case 5:
-		return h.upgradeOperator()
-	case 6:
-		kafka.Annotations = with(kafka.Annotations, v1.AnnotationPauseReconciliation, fmt.Sprint(h.rand.Intn(3) == 0))
-		h.must(h.k8s.Update(ctx, kafka))
-		return "pause or resume"
-	case 7:
+	case 1:
 		return h.podDies()
-	case 8, 9:
-		return h.accident()
-	case 10:
+	case 2:
 		return h.copySomething()
-	case 11:
-		if exists {
-			h.must(h.k8s.Delete(ctx, pool))
-			return "delete pool " + name
-		}
 	}
-	return "nothing"
+	edit := h.rand.Intn(edits)
+	for edit == changeHeap {
+		edit = h.rand.Intn(edits)
+	}
+	return h.carryOut(edit, []string{"a", "b", "c"}[h.rand.Intn(3)])
 }
 
 // forgetful is a cache that does not show, once all is quiet, what pods were made from.

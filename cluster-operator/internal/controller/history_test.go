@@ -331,15 +331,23 @@ func listedBy(t testing.TB, set *podset.StrimziPodSet) map[int32]corev1.Pod {
 	return all
 }
 
+// edits is how many kinds of edits there are, and changeHeap is the only one for which nodes have to be restarted.
+const edits, changeHeap = 12, 5
+
 // edit is what users do, and what happens to them.
 func (h *history) edit() string {
-	ctx := h.t.Context()
 	name := []string{"a", "b", "c"}[h.rand.Intn(3)]
+	return h.carryOut(h.rand.Intn(edits), name)
+}
+
+// carryOut carries out an edit, of that pool if it is one of a pool.
+func (h *history) carryOut(edit int, name string) string {
+	ctx := h.t.Context()
 	pool := &v1.KafkaNodePool{}
 	exists := h.k8s.Get(ctx, client.ObjectKey{Namespace: historyNamespace, Name: name}, pool) == nil
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(ctx, client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	switch h.rand.Intn(12) {
+	switch edit {
 	case 0, 1:
 		if !exists {
 			pool = h.pool(name, int32(h.rand.Intn(4)), v1.RoleBroker)
@@ -368,7 +376,7 @@ func (h *history) edit() string {
 		kafka.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": v1.StringConfigValue(strconv.Itoa(1000 + h.rand.Intn(10)))}
 		h.must(h.k8s.Update(ctx, kafka))
 		return "change a setting"
-	case 5:
+	case changeHeap:
 		kafka.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: fmt.Sprint(1+h.rand.Intn(3)) + "g"}
 		h.must(h.k8s.Update(ctx, kafka))
 		return "change the heap"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 )
@@ -17,16 +19,8 @@ const (
 
 // watchRemoteOperators has the metrics show which operators live in other Kubernetes clusters, until ctx ends.
 func (r *Reconciler) watchRemoteOperators(ctx context.Context) error {
-	ticker := time.NewTicker(remoteOperatorsInterval)
-	defer ticker.Stop()
-	for {
-		r.Metrics.ObserveRemoteOperators(r.remoteOperators(ctx))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	wait.UntilWithContext(ctx, func(ctx context.Context) { r.Metrics.ObserveRemoteOperators(r.remoteOperators(ctx)) }, remoteOperatorsInterval)
+	return nil
 }
 
 // remoteOperators returns what is known of the operators in other Kubernetes clusters, without those that can't be read.

@@ -54,11 +54,12 @@ func (p *pass) renew(ctx context.Context) error {
 		return nil
 	}
 	running := p.runningNodes()
-	in := p.pkiInput(ctx, running)
-	in.Listeners = nil
-	for i := range in.Nodes {
-		in.Nodes[i].SANs, in.Nodes[i].Listeners = nil, false
+	var nodes []pki.Node
+	for _, n := range running.Nodes() {
+		nodes = append(nodes, pki.Node{PodName: running.PodName(n), RenewOnly: true})
 	}
+	in := p.pkiInput(ctx, nodes)
+	in.Listeners = nil
 	in.TopicOperator = p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil
 	plan, err := pki.Plan(in)
 	if refused := (*pki.Error)(nil); errors.As(err, &refused) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,11 +35,17 @@ func (w *world) edit(how func(*v1.Kafka)) {
 	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
 }
 
-// certificate is the one that a node serves.
-func certificate(g *WithT, secret *corev1.Secret) *x509.Certificate {
+// parse returns the certificate that a node serves.
+func parse(secret *corev1.Secret) (*x509.Certificate, error) {
 	block, _ := pem.Decode(secret.Data[secret.Name+".crt"])
-	g.Expect(block).NotTo(BeNil(), secret.Name)
-	cert, err := x509.ParseCertificate(block.Bytes)
+	if block == nil {
+		return nil, fmt.Errorf("Secret %s holds no certificate", secret.Name)
+	}
+	return x509.ParseCertificate(block.Bytes)
+}
+
+func certificate(g *WithT, secret *corev1.Secret) *x509.Certificate {
+	cert, err := parse(secret)
 	g.Expect(err).NotTo(HaveOccurred())
 	return cert
 }
@@ -185,11 +192,7 @@ func (h *history) judgeExpiry() {
 			if !ok {
 				continue // none is made again for a Kafka that can't be reconciled
 			}
-			block, _ := pem.Decode(secret.Data[pod.Name+".crt"])
-			if block == nil {
-				h.failf("Secret %s holds no certificate", pod.Name)
-			}
-			cert, err := x509.ParseCertificate(block.Bytes)
+			cert, err := parse(secret)
 			h.must(err)
 			if left := cert.NotAfter.Sub(h.now); left < 30*24*time.Hour {
 				h.failf("in the end, the certificate of %s ends in %s", pod.Name, left)

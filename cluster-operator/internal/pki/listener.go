@@ -111,13 +111,10 @@ func (r *Result) serve(in *Input, w *world, windows schedule) {
 		if !node.listeners {
 			continue
 		}
-		kept := node.extra // of a node that is only renewed: its pod mounts them, also those of listeners that are gone
-		node.extra = maps.Clone(files)
-		for entry, content := range kept {
-			if _, served := files[entry]; !served {
-				node.extra[entry] = content
-			}
+		if node.extra == nil { // the pod of a node that is only renewed mounts what there is, also of listeners that are gone
+			node.extra = map[string][]byte{}
 		}
+		maps.Copy(node.extra, files)
 	}
 }
 

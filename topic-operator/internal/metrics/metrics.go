@@ -191,7 +191,7 @@ func (m *Metrics) Locked(namespace string) {
 	m.locked.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }
 
-// QueueLength records how many objects wait for a worker; it is told of each arrival.
+// QueueLength records how many objects wait for a worker. The queue calls it at each arrival.
 func (m *Metrics) QueueLength(n int) { m.maxQueue.see(n) }
 
 // BatchSent implements executor.Observer.
