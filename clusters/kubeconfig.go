@@ -129,7 +129,7 @@ func earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// certificateExpiry returns when the first certificate in the PEM ends, which is the client's own; zero if there is none.
+// certificateExpiry returns when the first certificate in the PEM expires, which is the client's own; zero if there is none.
 func certificateExpiry(data []byte) time.Time {
 	block, _ := pem.Decode(data)
 	if block == nil {

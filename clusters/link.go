@@ -179,7 +179,7 @@ func (l *link) probe(ctx context.Context) error {
 		q = &question{answered: make(chan struct{})}
 		l.asking = q
 		go func() {
-			q.err = l.compare(context.WithoutCancel(ctx)) // others may wait for it; it ends by the link's patience
+			q.err = l.compare(context.WithoutCancel(ctx)) // other callers may wait for it; l.patience bounds it, not ctx
 			l.mu.Lock()
 			l.asking = nil
 			l.mu.Unlock()

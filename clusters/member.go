@@ -32,7 +32,7 @@ type Member struct {
 	link atomic.Pointer[link]
 	// wake makes the member look again before its time.
 	wake chan struct{}
-	// life ends when the member leaves, or the Set ends.
+	// life is canceled when the member leaves, or when the Set ends.
 	life context.Context
 	stop context.CancelFunc
 	// joined is closed on the first connection, done when all goroutines of the member have returned.

@@ -66,8 +66,8 @@ type QuorumReader interface {
 	DescribeQuorum(ctx context.Context) (Quorum, error)
 }
 
-// ClusterPinner binds a client to one cluster, so that nothing that leads its connections elsewhere (a name, a load balancer, an address
-// that was reused) makes it ask or change another one.
+// ClusterPinner binds a client to one cluster, so that it never queries or changes another one, even if its connections are led elsewhere
+// (by a name, a load balancer, or an address that was reused).
 type ClusterPinner interface {
 	// Pin binds the client to the cluster of this id. From then on every question and change goes only to brokers that have shown, on the very
 	// connection that is used, that they belong to it; a broker that does not say so is not used. DescribeCluster is exempt: it

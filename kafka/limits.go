@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// The protocol carries texts of at most 32,767 bytes. A longer one makes the broker close the connection without an answer, and everything
-// else in the request with it. The same happens where the broker's answer quotes a text and grows beyond that limit, so texts that a broker
-// would reject anyway have lower limits here. See docs/decisions/long-texts.md.
+// The protocol carries strings of at most 32,767 bytes. If one is longer, the broker closes the connection without an answer, and the whole
+// request fails. The same happens if the broker's answer quotes a string and exceeds that limit, so strings that a broker would reject
+// anyway have lower limits here. See docs/decisions/long-texts.md.
 const (
 	// MaxText is the length of the longest text that a request may carry, in bytes of UTF-8. Source: the generated protocol classes of Kafka.
 	MaxText = 32_767

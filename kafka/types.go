@@ -129,7 +129,7 @@ type ConfigEntry struct {
 
 // ConfigSynonym is one of the values that a key was given at several places.
 type ConfigSynonym struct {
-	// Key is the key under which the value was given: log.retention.hours stands behind log.retention.ms.
+	// Key is the key under which the value was given: the value of log.retention.ms may come from log.retention.hours.
 	Key    string
 	Value  string
 	Source ConfigSource

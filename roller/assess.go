@@ -77,7 +77,7 @@ type Assessment struct {
 	Node  NodeID `json:"node"`
 	Name  string `json:"name"`
 	Roles Roles  `json:"roles"`
-	// ActiveController: it leads the metadata quorum.
+	// ActiveController reports whether the node leads the metadata quorum.
 	ActiveController bool   `json:"activeController,omitempty"`
 	State            State  `json:"state"`
 	Detail           string `json:"detail,omitempty"`
@@ -88,9 +88,9 @@ type Assessment struct {
 	Repeated []Reason `json:"repeated,omitempty"`
 	// Changes are how its configuration differs.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
-	// Unknown is what is not known of it and may hide that it needs something.
+	// Unknown lists what is not known of the node, and may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`
-	// Down: it serves nobody, so that to restart it takes nothing away.
+	// Down reports whether the node serves nobody, so that a restart takes nothing away.
 	Down bool `json:"down,omitempty"`
 	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is
 	// (docs/decisions/restart-order.md).

@@ -242,7 +242,7 @@ func (r *round) quorum(a, b *Assessment) {
 	switch {
 	case known && q.Leader < 0:
 		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
-	case r.down > 0 && r.controllers-r.down < r.controllers/2+1: // its last leader may not have noticed yet
+	case r.down > 0 && r.controllers-r.down < r.controllers/2+1: // the last leader may not have noticed yet
 		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", r.down,
 			amount(r.controllers, "controller"))
 	}

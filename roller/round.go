@@ -33,7 +33,7 @@ type round struct {
 	ring   []*Assessment
 	// heard: a broker answers, so that it is not us who can reach nobody.
 	heard bool
-	// batch is the number of a broker's batch in the plan that is followed; made is that plan if it was made in this round.
+	// batch maps a broker to the number of its batch in the plan that is followed. made is that plan if this round made it, else nil.
 	batch map[NodeID]int
 	made  *division
 	// disputes are what the nodes' desired configurations do not agree on, and met the refusals that stand in the way of changes.

@@ -164,7 +164,7 @@ func blank(out []byte, i int, text, closing string, belongs int) int {
 	return end
 }
 
-// checkProperties finds keys that mean nothing here: ignoring one could mean logging in otherwise than intended.
+// checkProperties rejects properties that are not supported: the client could log in otherwise than intended if it ignored one.
 func checkProperties(properties map[string]string) []error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(properties)) {

@@ -33,7 +33,7 @@ type Material struct {
 	name, secret string
 }
 
-// WithFiles is the material with PEM from elsewhere than Secrets; what is empty is left as it is.
+// WithFiles returns a copy of m with PEM that does not come from Secrets. Where an argument is empty, it keeps the value of m.
 func (m Material) WithFiles(trust, certificate, key []byte) Material {
 	for _, f := range []struct {
 		to   *string

@@ -85,7 +85,7 @@ func (s *tokenSource) fetch(ctx context.Context) (bearer, error) {
 	asked := s.now()
 	response, err := s.httpClient().Do(request)
 	if err != nil {
-		// The URL in a url.Error may hold a query; its host is enough.
+		// Drop the URL of a url.Error, which may include a query: the host is enough.
 		var u *url.Error
 		if errors.As(err, &u) {
 			err = u.Err

@@ -42,7 +42,7 @@ func brokerOf(r kafka.ConfigResource) int32 {
 	return anyBroker
 }
 
-// describeConfigs asks for the configurations of topics, or for that of the node at which the connection ends.
+// describeConfigs describes the configurations of topics, or that of the node that the connection leads to.
 func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResource, keys []string,
 	synonyms bool) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	req := &sarama.DescribeConfigsRequest{Version: 4, IncludeSynonyms: synonyms, Resources: make([]*sarama.ConfigResource, len(resources))}

@@ -35,7 +35,7 @@ type node struct {
 	throttled time.Time // asked to be left alone before (KIP-219)
 }
 
-// take chooses an idle connection, or gives leave to open one. It reports false when all are busy.
+// take chooses an idle connection, or lets the caller open a new one. It reports false if all connections are busy.
 func (n *node) take(now time.Time) (choice, bool) {
 	for i := len(n.idle) - 1; i >= 0; i-- {
 		if c := n.idle[i]; now.After(c.muted) {

@@ -20,7 +20,7 @@ const requestDescribeCluster = "DescribeCluster"
 // maxTableAge is how long the table of brokers is believed without a failure.
 const maxTableAge = 5 * time.Minute
 
-// nodeKind describes what nodes a router knows, and thereby what DescribeCluster is asked for (KIP-919).
+// nodeKind is the kind of nodes that a router knows, and the endpoint type that it requests in DescribeCluster (KIP-919).
 type nodeKind int8
 
 // The kinds, with Kafka's own codes.

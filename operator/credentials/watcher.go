@@ -42,8 +42,8 @@ func NewWatcher(client kubernetes.Interface, s credentials.Settings, apply func(
 // NeedLeaderElection is false: the Watcher runs on all replicas.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
-// Load reads the Secrets once, for those who need a configuration before the manager starts. apply is not called for it. A Secret that is
-// missing or malformed is an error.
+// Load reads the Secrets once, for callers that need a configuration before the manager starts. It does not call apply. It returns an error
+// if a Secret is missing or malformed.
 func (w *Watcher) Load(ctx context.Context) (kafka.Config, error) {
 	secrets := map[string]*corev1.Secret{}
 	var errs []error

@@ -21,8 +21,8 @@ type Environment struct {
 	Variables []string
 }
 
-// Reading is what a Table was read as: the values are in the places that the parsers write to, and the Reading holds what was wrong.
-// Callers go on with what settings mean together, through its methods, and ask for Err in the end.
+// Reading is the result of reading a Table: the parsers have stored the values, and the Reading holds what was wrong. Callers then use its
+// methods to derive and check settings that depend on each other, and call Err at the end.
 type Reading struct {
 	lookup   func(string) (string, bool)
 	texts    []string

@@ -15,7 +15,7 @@ import (
 // with [Invalid].
 type Parser func(text string) error
 
-// Into returns a Parser that stores in place what read returns.
+// Into returns a Parser that stores the value that read returns in *place.
 func Into[T any](place *T, read func(string) (T, error)) Parser {
 	return func(text string) error {
 		value, err := read(text)

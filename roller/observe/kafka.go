@@ -228,8 +228,8 @@ const (
 	longest = 3 * time.Second
 )
 
-// quorum asks the controllers if it can, else the brokers. Where the controllers do not answer soon the brokers are asked as well, and
-// whoever tells first counts. That all takes a part of the time: some is left for the topics.
+// quorum asks the controllers if it can, else the brokers. If the controllers fail or do not answer soon, it asks the brokers as well, and
+// returns the first good answer. It uses only a part of the time that is left, so that some remains for the topics.
 func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
 	part, cancel := partOf(ctx)
 	defer cancel()

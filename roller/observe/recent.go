@@ -120,7 +120,8 @@ func (r recalled) except(nodes, peers []roller.NodeID) recalled {
 	return recalled{nodes: r.nodes, candidates: nodes, peers: asked}
 }
 
-// again is what comes of asking the peers whether they still answer: one that does is taken to be configured as it was.
+// again returns the answers of the peers, which were asked only whether they still answer. For those that do, it returns the recalled
+// answer: they count as configured as they were.
 func (r recalled) again(answers map[roller.NodeID]NodeAnswer) map[roller.NodeID]NodeAnswer {
 	for id, answer := range answers {
 		if answer.Answers && answer.Live.IsKnown() {

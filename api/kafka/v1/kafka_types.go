@@ -79,7 +79,7 @@ type KafkaSpec struct {
 	JmxTrans *runtime.RawExtension `json:"jmxTrans,omitempty"`
 }
 
-// KafkaClusterSpec is what the user wants of the nodes of a Kafka cluster, whatever their pool.
+// KafkaClusterSpec is the desired state of the nodes of a Kafka cluster, whichever pool they belong to.
 type KafkaClusterSpec struct {
 	// The version of Kafka. Defaults to the latest one that the operator supports.
 	// +optional

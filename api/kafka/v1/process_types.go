@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 // Probe says how often and how long a container is asked whether it is well. The operator knows what to ask.
 type Probe struct {
-	// How many seconds after its start a container is first asked; when absent, 0 for nodes and 10 for the topic operator.
+	// Number of seconds after the start of a container before it is first probed. Defaults to 0 for nodes and 10 for the topic operator.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	InitialDelaySeconds *int32 `json:"initialDelaySeconds,omitempty"`
@@ -69,7 +69,7 @@ type SystemProperty struct {
 
 // JmxOptions open the port of JMX.
 type JmxOptions struct {
-	// How clients of JMX say who they are. They need not when absent.
+	// How JMX clients authenticate. When absent, they need no authentication.
 	// +optional
 	Authentication *JmxAuthentication `json:"authentication,omitempty"`
 }

@@ -272,7 +272,7 @@ type KafkaNodePoolTemplate struct {
 	InitContainer *ContainerTemplate `json:"initContainer,omitempty"`
 }
 
-// KafkaClusterTemplate is what the objects generated for a Kafka cluster carry.
+// KafkaClusterTemplate customizes the objects that the operator generates for a Kafka cluster.
 type KafkaClusterTemplate struct {
 	// The StrimziPodSets.
 	// +optional
@@ -289,7 +289,7 @@ type KafkaClusterTemplate struct {
 	// The bootstrap Services of listeners to the outside.
 	// +optional
 	ExternalBootstrapService *ResourceTemplate `json:"externalBootstrapService,omitempty"`
-	// The Services of single brokers.
+	// The Services of individual brokers.
 	// +optional
 	PerPodService *ResourceTemplate `json:"perPodService,omitempty"`
 	// The bootstrap Routes.

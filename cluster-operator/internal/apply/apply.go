@@ -54,7 +54,7 @@ type ForeignError struct {
 	Why string
 }
 
-// Error tells the user what is in the way.
+// Error names the object that is in the way, and what the user can do about it.
 func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): it is left as it is. Delete or rename it, or rename the Kafka",
 		e.Kind, e.Namespace, e.Name, e.Why)

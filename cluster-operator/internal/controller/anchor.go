@@ -80,7 +80,7 @@ func (p *pass) findOwner(sites []*site) error {
 	}
 	p.owner = ownership.Owner{ID: p.record.Owner, Epoch: p.record.Epoch, Holder: holder}
 	epoch, err := strconv.ParseInt(p.kafka.Annotations[v1.AnnotationOwnerEpoch], 10, 64)
-	if id := p.kafka.Annotations[ownership.MarkID]; id != "" && err == nil { // either says nothing without the other
+	if id := p.kafka.Annotations[ownership.MarkID]; id != "" && err == nil { // id and epoch count only together
 		p.owner.ID, p.owner.Epoch = id, epoch
 	}
 	for _, s := range sites {

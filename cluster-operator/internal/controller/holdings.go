@@ -119,7 +119,7 @@ func hidden(ctx context.Context, admin Admin, on map[int32][]string, listed map[
 	return out
 }
 
-// atOnceAsked is how many brokers are asked at the same time.
+// atOnceAsked limits how many brokers are asked concurrently.
 const atOnceAsked = 32
 
 // askEach asks brokers all at once, and returns their answers, and why the others did not answer.

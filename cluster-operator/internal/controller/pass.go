@@ -56,7 +56,7 @@ type pass struct {
 	// custom are the listeners with certificates of their users', and refused is what of these nodes do not get: they keep what they had.
 	custom  []pki.Listener
 	refused []error
-	// secrets are those of the PKI in the home cluster, by their names.
+	// secrets holds the Secrets of the PKI in the home cluster, by name.
 	secrets map[string]*corev1.Secret
 
 	// mu is held while what follows is changed: several Kubernetes clusters are worked on at once.
@@ -192,7 +192,7 @@ func (p *pass) version() string {
 	return p.DefaultVersion
 }
 
-// knownID returns the id of the Kafka cluster that the status of the Kafka or of a KafkaNodePool tells, "" if none does.
+// knownID returns the id of the Kafka cluster from the status of the Kafka or of a KafkaNodePool, or "" if none has it.
 func (p *pass) knownID() string {
 	id := p.kafka.Status.ClusterID
 	for _, pool := range p.pools {

@@ -63,7 +63,7 @@ func (p *pass) readRecord() (record, error) {
 	return r, nil
 }
 
-// recall takes what was last known of nodes for the Kubernetes clusters that are away.
+// recall fills remembered with the nodes in the Kubernetes clusters that are away, as the record last listed them.
 func (p *pass) recall() {
 	p.remembered = nil
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {

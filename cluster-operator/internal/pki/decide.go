@@ -70,7 +70,9 @@ func (a *authority) decideMissingKey(in *Input, w *world) error {
 		a.kind.title, in.Namespace, a.kind.keySecret, state, way, AnnotationForceReplace)}
 }
 
-// decideMaintenance deals with what users ask for and with what expires. It waits for a maintenance window.
+// decideMaintenance decides whether to renew the certificate or to replace the key: because the user asks for it by an annotation, or
+// because the certificate is due. It postpones either to the next maintenance window, unless the certificate is about to expire and no
+// window opens in time.
 func (a *authority) decideMaintenance(in *Input, windows schedule, replace bool) {
 	notAfter := a.cert().NotAfter
 	operation, reason := None, "nothing is due"

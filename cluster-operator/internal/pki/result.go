@@ -80,7 +80,7 @@ type Decision struct {
 	Reason string
 }
 
-// Result is what should be. It is applied in the order of its fields: CAs, TrustBundle (in each Kubernetes cluster), Leaves, and then
+// Result is the desired state. It is applied in the order of its fields: CAs, TrustBundle (in each Kubernetes cluster), Leaves, and then
 // StrimziPodSets with PodAnnotations. If one write fails, those after it are left for the next pass: an annotation promises that the
 // Secrets were there before the pod.
 type Result struct {

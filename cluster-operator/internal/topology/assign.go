@@ -16,7 +16,7 @@ type Input struct {
 	Pools []PoolSpec
 	// Running are the nodes that StrimziPodSets list, whether or not their pools still exist.
 	Running []Node
-	// Volumes are the PersistentVolumeClaims of nodes, of those that are gone as well.
+	// Volumes are the PersistentVolumeClaims of nodes, including those of nodes that are gone.
 	Volumes []Volume
 	// Holdings are what brokers hold; nil while Kafka does not answer, and nobody knows.
 	Holdings *Holdings

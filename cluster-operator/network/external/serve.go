@@ -20,7 +20,7 @@ func Serve(factory network.Factory) {
 	})
 }
 
-// server answers with the provider that was made with the newest settings.
+// server delegates to the provider that the factory made with the latest settings.
 type server struct {
 	factory network.Factory
 

@@ -200,7 +200,7 @@ func (c *Client) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
 	return c.listTopics(ctx, Call{Method: "ListTopics"}, func(*Cluster) error { return nil })
 }
 
-// listTopics lists them unless who is asked can't answer.
+// listTopics lists the topics that the principal may describe. If the broker that is asked does not answer, it returns the error of away.
 func (c *Client) listTopics(ctx context.Context, call Call, away func(*Cluster) error) ([]kafka.Topic, error) {
 	var (
 		out     []kafka.Topic

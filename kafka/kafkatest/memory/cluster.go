@@ -213,7 +213,7 @@ func (c *Cluster) read() *state {
 	return &c.state
 }
 
-// log keeps a call. The lock is held.
+// log records a call. The caller holds c.mu.
 func (c *Cluster) log(call Call) {
 	if c.options.KeepCalls == 0 {
 		return

@@ -72,7 +72,7 @@ func (in *installation) makeArchive(ctx context.Context, path string, o Options)
 		return err
 	}
 	defer c.Close()
-	// Dumping takes a few seconds of the exit.
+	// The JVM writes the archive when it exits, which takes a few seconds.
 	if err := c.nodes[0].proc.Terminate(2 * time.Minute); err != nil {
 		return err
 	}

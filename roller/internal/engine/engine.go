@@ -19,7 +19,7 @@ type Journal interface {
 	Load(ctx context.Context) (p roller.Progress, paused string, err error)
 	// Save stores the progress, and what people may want to see. It fails if another roller stored something since Load.
 	Save(ctx context.Context, p roller.Progress, status any) error
-	// Status is what people could see when it was loaded, in JSON; empty if nothing was.
+	// Status returns the status that was stored when Load was last called, in JSON; empty if none was.
 	Status() string
 }
 

@@ -100,7 +100,7 @@ func (d *draft) complete(r *settings.Reading, contextNamespace func(kubeconfig, 
 	d.check(r)
 }
 
-// check finds what can't work before anything is done.
+// check rejects settings that can't work, before anything is done.
 func (d *draft) check(r *settings.Reading) {
 	all := d.Command == "run" && d.Cluster == ""
 	if d.Cluster == "" && d.Command != "run" {

@@ -101,7 +101,7 @@ func (e *ejector) count(i int32, b int, by uint16) {
 	}
 }
 
-// run reports whether all items found a place.
+// run gives the items in out a batch, until none is left or the steps are used up. It reports whether all items have a batch.
 func (e *ejector) run() bool {
 	for now := int32(1); len(e.out) > 0; now++ {
 		if e.steps <= 0 {

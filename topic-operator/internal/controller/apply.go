@@ -20,7 +20,7 @@ import (
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
 	if !ownership.HasFinalizer(p.kt) && r.memory.noted(r.memory.refused, p.kt.UID) {
-		// Kafka refused it the last time. An object gets no finalizer for a topic that there will not be.
+		// Kafka refused it the last time. Validate it first: an object gets no finalizer for a topic that Kafka refuses again.
 		if err := r.kafka.Validate(ctx, wanted); err != nil && !kafka.IsExists(err) {
 			return r.failed(p, nil, err), nil
 		}

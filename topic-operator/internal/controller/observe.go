@@ -63,7 +63,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 	return verdict{again: true}
 }
 
-// refuse tells why nothing is done.
+// refuse returns the verdict that reports why the operator does nothing.
 func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	o := topic.Outcome{State: topic.Failed, Failure: d.Refusal, Stalled: d.Refusal.Reason != v1.ReasonClusterIDUnknown}
 	if p.facts.Object.Vanished {

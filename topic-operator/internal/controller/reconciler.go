@@ -135,7 +135,7 @@ type pass struct {
 	log logr.Logger
 	// kt is the object; writes of the pass itself, such as the finalizer's, are in it.
 	kt *v1.KafkaTopic
-	// facts are what is known so far of whose the topic is.
+	// facts are what the pass knows so far about who owns the topic.
 	facts ownership.Facts
 	// desired is what the object asks for, and actual the topic as it was seen; both once Kafka was looked at.
 	desired topic.Desired

@@ -38,7 +38,7 @@ type Object struct {
 	Created time.Time
 	// Selected: the operator's label selector matches it.
 	Selected bool
-	// Deleting: it has a deletion timestamp. Held: the operator's finalizer is on it.
+	// Deleting reports whether it has a deletion timestamp, and Held whether it has the operator's finalizer.
 	Deleting, Held bool
 	// Vanished: it is gone from Kubernetes, and its topic is to go after it (the mode without finalizers).
 	Vanished        bool

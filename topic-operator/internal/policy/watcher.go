@@ -13,7 +13,7 @@ import (
 // gains nothing.
 const DefaultInterval = 2 * time.Second
 
-// Settings are how a Watcher works, and whom it tells. All of them may be left out.
+// Settings configure how a Watcher works, and whom it notifies. All fields are optional.
 type Settings struct {
 	// Interval is the time between two looks at the file; 0 is DefaultInterval.
 	Interval time.Duration

@@ -218,7 +218,7 @@ func (c *Cluster) judgeOrder(s *state, d roller.Decision, id roller.NodeID) stri
 	return ""
 }
 
-// couldGo reports whether nothing at all is in a controller's way.
+// couldGo reports whether the roller could restart an outdated controller now, because nothing at all is in its way.
 func (c *Cluster) couldGo(s *state, id int) bool {
 	n := s.nodes[id]
 	if !n.outdated || n.served || n.phase != up || n.dead || len(s.progress.Restarts) > 0 || s.behind != 0 {

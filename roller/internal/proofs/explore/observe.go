@@ -17,7 +17,7 @@ const (
 	newRevision = "new"
 )
 
-// snapshot is what can be seen, all of it.
+// snapshot returns what the roller observes of a state if it can read everything.
 func (c *Cluster) snapshot(s *state) *roller.Snapshot {
 	snapshot := &roller.Snapshot{At: noon, Topics: roller.Known(c.topics(s)), Quorum: roller.Known(c.quorum(s))}
 	for id := range s.nodes {

@@ -41,7 +41,7 @@ const (
 	oldest = 2
 )
 
-// noon is the time of every look: what was is that much older.
+// noon is the time of every look. The clock stands still; instead, what happened before gets older.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // policy is the roller's.

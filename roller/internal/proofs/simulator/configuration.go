@@ -67,7 +67,7 @@ func (w *world) wish(nodes []*node, key, value int) {
 	}
 	w.tell("%s of %s is to be %d", keyNames[key], about(nodes, w), value)
 	for _, n := range w.nodes {
-		if n.spoilt && n.pod == podStuck && n.config.illegal() < 0 { // its container starts again and again
+		if n.spoilt && n.pod == podStuck && n.config.illegal() < 0 { // its container is in a crash loop, and reads the new value
 			n.spoilt = false
 			w.start(n)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// apply makes a step.
+// apply carries out a step.
 func (r *run) apply(s Step) {
 	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
 		"cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {

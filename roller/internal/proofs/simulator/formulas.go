@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// These formulas are those of docs/decisions, written without a look at package roller's own. They take a longer way: they play what may
+// These formulas are those of docs/decisions, written independently of package roller's own. They take a longer way: they simulate what may
 // happen.
 
 // KeepsData holds the availability rule for all partitions with a replica on a node that is to go down, beside those of down. It returns

@@ -105,8 +105,7 @@ type node struct {
 	// spoilt: it can't start because of an illegal value.
 	spoilt bool
 	hosted []*partition
-	// ours: it was serving when we ended it, and is not back.
-	// backAt is when it was last back.
+	// ours reports whether the roller ended it while it served, and it is not back yet. backAt is when it last came back from that.
 	ours   bool
 	backAt time.Time
 	// seen is what an informer still shows of the pod, until then.
