@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -185,10 +184,7 @@ func (p *pass) writeOwner(ctx context.Context) error {
 		p.owner.ID, p.owner.Epoch = string(uuid.NewUUID()), 1
 	}
 	p.owner.Epoch = max(p.owner.Epoch, 1)
-	want := map[string]string{ownership.MarkID: p.owner.ID, v1.AnnotationOwnerEpoch: strconv.FormatInt(p.owner.Epoch, 10)}
-	have := p.kafka.Annotations
-	if controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) && have[ownership.MarkID] == want[ownership.MarkID] &&
-		have[v1.AnnotationOwnerEpoch] == want[v1.AnnotationOwnerEpoch] {
+	if p.ownerWritten() {
 		return nil
 	}
 	return p.patchKafka(ctx, p.kafka, func(k *v1.Kafka) {
@@ -196,8 +192,15 @@ func (p *pass) writeOwner(ctx context.Context) error {
 		if k.Annotations == nil {
 			k.Annotations = map[string]string{}
 		}
-		maps.Copy(k.Annotations, want)
+		k.Annotations[ownership.MarkID], k.Annotations[v1.AnnotationOwnerEpoch] = p.owner.ID, strconv.FormatInt(p.owner.Epoch, 10)
 	})
+}
+
+// ownerWritten reports whether the Kafka object has its finalizer, and names the owner's id and epoch.
+func (p *pass) ownerWritten() bool {
+	have := p.kafka.Annotations
+	return controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) && p.owner.ID != "" && have[ownership.MarkID] == p.owner.ID &&
+		have[v1.AnnotationOwnerEpoch] == strconv.FormatInt(p.owner.Epoch, 10)
 }
 
 // applyAnchor makes the anchor of a Kubernetes cluster, and takes its uid for everything else there.

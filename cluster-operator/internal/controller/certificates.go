@@ -18,9 +18,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
-// certificates makes the Secrets of CAs and certificates as they should be.
-func (p *pass) certificates(ctx context.Context) error {
-	plan, err := pki.Plan(p.pkiInput(ctx, p.pkiNodes()))
+// authorities plans certificates, and writes the Secrets of the CAs. Those of nodes wait until it is known that their pods can be made.
+func (p *pass) authorities(ctx context.Context) (err error) {
+	p.plan, err = pki.Plan(p.pkiInput(ctx, p.pkiNodes()))
 	if err != nil {
 		var e *pki.Error
 		if errors.As(err, &e) {
@@ -28,16 +28,19 @@ func (p *pass) certificates(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := p.writeCertificates(ctx, plan); err != nil {
+	p.input.Certificates.PodAnnotations = p.plan.PodAnnotations
+	p.status.ClusterCA = string(p.plan.ClusterCA.CertPEM)
+	if err := p.serve(p.plan.Listeners); err != nil {
 		return err
 	}
-	p.input.Certificates.PodAnnotations = plan.PodAnnotations
-	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
-	return p.serve(plan.Listeners)
+	return p.writeAuthorities(ctx, p.plan)
 }
 
-// writeCertificates writes the Secrets of a plan, in the order that keeps nodes trusting each other, and reports what was decided.
-func (p *pass) writeCertificates(ctx context.Context, plan pki.Result) error {
+// certificates writes the Secrets of nodes and operators.
+func (p *pass) certificates(ctx context.Context) error { return p.writeLeaves(ctx, p.plan) }
+
+// writeAuthorities reports what a plan decided, and writes the Secrets of its CAs, in the order that keeps nodes trusting each other.
+func (p *pass) writeAuthorities(ctx context.Context, plan pki.Result) error {
 	for _, d := range plan.Decisions {
 		p.log.Info("Certificates: "+d.Action, "secret", d.Object, "reason", d.Reason)
 	}
@@ -47,9 +50,11 @@ func (p *pass) writeCertificates(ctx context.Context, plan pki.Result) error {
 	if err := p.writeSecrets(ctx, plan.CAs); err != nil {
 		return err
 	}
-	if err := p.writeSecrets(ctx, []pki.Desired{plan.TrustBundle}); err != nil {
-		return err
-	}
+	return p.writeSecrets(ctx, []pki.Desired{plan.TrustBundle})
+}
+
+// writeLeaves writes the Secrets of nodes and operators, once those of the CAs are written.
+func (p *pass) writeLeaves(ctx context.Context, plan pki.Result) error {
 	if err := p.writeSecrets(ctx, plan.Leaves); err != nil {
 		return err
 	}
@@ -80,21 +85,19 @@ func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 	for _, d := range secrets {
 		key := facts.Key{Kind: "Secret", Name: d.Name}
 		p.home().kept[key] = true
-		var err error
+		written, outcome, err := d.DeepCopy(), apply.Unchanged, error(nil)
 		switch d.Change {
 		case pki.Create:
-			err = p.Live.Create(ctx, d.DeepCopy(), client.FieldOwner(apply.FieldManager))
+			outcome, err = apply.Created, p.Live.Create(ctx, written, client.FieldOwner(apply.FieldManager))
 		case pki.Update:
-			err = p.Live.Update(ctx, d.DeepCopy(), client.FieldOwner(apply.FieldManager))
+			outcome, err = apply.Changed, p.Live.Update(ctx, written, client.FieldOwner(apply.FieldManager))
 		}
 		if err != nil {
 			return fmt.Errorf("secret %s: %w", d.Name, err)
 		}
-		switch d.Change {
-		case pki.Create:
-			p.wrote(p.home(), key, apply.Created)
-		case pki.Update:
-			p.wrote(p.home(), key, apply.Changed)
+		if outcome != apply.Unchanged {
+			p.home().facts.Objects[key] = written // for a renewal later in this pass
+			p.wrote(p.home(), key, outcome)
 		}
 	}
 	return nil

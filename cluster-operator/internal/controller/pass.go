@@ -56,8 +56,11 @@ type pass struct {
 	// custom are the listeners with certificates of their users', and refused is what of these nodes do not get: they keep what they had.
 	custom  []pki.Listener
 	refused []error
-	// secrets holds the Secrets of the PKI in the home cluster, by name.
+	// plan is what is to become of certificates, and secrets holds the Secrets of the PKI in the home cluster, by name.
+	plan    pki.Result
 	secrets map[string]*corev1.Secret
+	// rendered is what nodes are made from, by Kubernetes cluster.
+	rendered map[*site]model.Result
 
 	// mu is held while what follows is changed: several Kubernetes clusters are worked on at once.
 	mu sync.Mutex
@@ -84,8 +87,10 @@ func (p *pass) run(ctx context.Context) error {
 		{"write pool statuses", p.writePools, false},
 		{"claim other Kubernetes clusters", p.claim, false},
 		{"services", p.services, true},
+		{"certificate authorities", p.authorities, false},
+		{"render nodes", p.render, true},
 		{"certificates", p.certificates, false},
-		{"nodes", p.nodes, false},
+		{"nodes", p.nodes, true},
 		{"placement", p.warnOfWaiting, false},
 		{"entity operator", p.entityOperator, false},
 		{"remove what is not wanted", p.prune, false},

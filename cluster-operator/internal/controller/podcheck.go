@@ -14,10 +14,10 @@ import (
 
 // checkPods has the API server validate the pods that are to be made anew, one for each pool, in a dry run. A pod that it refuses would
 // be found out only once the roller has stopped the old one.
-func (p *pass) checkPods(ctx context.Context, rendered map[*site]model.Result) error {
+func (p *pass) checkPods(ctx context.Context) error {
 	checked := map[string]bool{}
 	for _, s := range p.sites {
-		for _, m := range rendered[s].Manifests {
+		for _, m := range p.rendered[s].Manifests {
 			if !m.Changed || checked[m.Node.Pool] {
 				continue
 			}

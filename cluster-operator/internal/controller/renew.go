@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -75,15 +76,19 @@ func (p *pass) renew(ctx context.Context) error {
 		}
 	}
 	plan.TrustBundle = renewed(plan.TrustBundle, in.Secrets)
-	if err := p.writeCertificates(ctx, plan); err != nil {
+	if err := p.writeAuthorities(ctx, plan); err != nil {
 		return err
 	}
+	if err := p.writeLeaves(ctx, plan); err != nil {
+		return err
+	}
+	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
 	return p.each(func(s *site) error {
 		if len(s.facts.PodSets()) == 0 {
 			return nil
 		}
 		if s.cluster != topology.Home {
-			if s.anchor == nil || p.owner.ID == "" {
+			if s.anchor == nil || !p.ownerWritten() {
 				return nil // nothing proves there what is the Kafka's
 			}
 			s.applier.Owner = new(p.owner)
@@ -99,8 +104,12 @@ func (p *pass) renew(ctx context.Context) error {
 
 // runningNodes are the nodes that StrimziPodSets list, whether they are wanted or not.
 func (p *pass) runningNodes() topology.Topology {
-	pools := map[string]*topology.Pool{}
+	pools, added := map[string]*topology.Pool{}, map[int32]bool{}
 	add := func(n topology.Node) {
+		if added[n.ID] {
+			return // its Kubernetes cluster was read, and is left out since then
+		}
+		added[n.ID] = true
 		if pools[n.Pool] == nil {
 			pools[n.Pool] = &topology.Pool{Name: n.Pool, Cluster: n.Cluster, Removed: true}
 		}
@@ -128,11 +137,15 @@ func renewed(d pki.Desired, live map[string]pki.Fact) pki.Desired {
 	return d
 }
 
-// recertify has the StrimziPodSets of a Kubernetes cluster list their pods with these annotations about certificates.
+// recertify has the StrimziPodSets of a Kubernetes cluster list their pods with these annotations about certificates, and ends the hold of
+// a pause that is over, which would keep the roller from restarting them.
 func (p *pass) recertify(ctx context.Context, s *site, annotations map[string]map[string]string) error {
 	for _, set := range s.facts.PodSets() {
 		changed := set.DeepCopy()
-		changes := false
+		changes := set.Annotations[podset.AnnotationHold] == model.HoldPaused
+		if changes {
+			delete(changed.Annotations, podset.AnnotationHold)
+		}
 		for i, raw := range set.Spec.Pods {
 			pod, err := model.Recertify(raw.Raw, annotations)
 			if err != nil {

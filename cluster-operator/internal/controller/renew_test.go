@@ -61,7 +61,28 @@ func withoutCertificates(pod corev1.Pod) corev1.Pod {
 }
 
 func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
-	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "my-cluster-kafka-bootstrap", nil)
+	// refuse deletes an object, and has the API server refuse to make it again.
+	refuse := func(o client.Object, resource, name string) func(*world) {
+		refused := apierrors.NewForbidden(schema.GroupResource{Resource: resource}, name, nil)
+		return func(w *world) {
+			w.get(o, name)
+			w.Expect(w.k8s.Delete(w.t.Context(), o)).To(Succeed())
+			w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
+				Apply: func(ctx context.Context, c client.WithWatch, a runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+					if is, ok := a.(interface{ GetName() string }); ok && is.GetName() == name {
+						return refused
+					}
+					return c.Apply(ctx, a, opts...)
+				},
+				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+					if o.GetName() == name {
+						return refused
+					}
+					return c.Patch(ctx, o, patch, opts...)
+				}})
+		}
+	}
+	allow := func(w *world) { w.r.Live = w.k8s }
 	for name, c := range map[string]struct {
 		// spoil makes the Kafka, or what it needs, what no pass can carry out, and mend takes that back.
 		spoil, mend func(w *world)
@@ -86,25 +107,49 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 30000 }) },
 			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 3 }) },
 			"the KafkaNodePools ask for 30000 nodes"},
-		"a Service that the API server refuses": {
+		"a Service that the API server refuses": {refuse(&corev1.Service{}, "services", "my-cluster-kafka-bootstrap"), allow,
+			`services "my-cluster-kafka-bootstrap" is forbidden`},
+		"a ServiceAccount that the API server refuses": {refuse(&corev1.ServiceAccount{}, "serviceaccounts", "my-cluster-kafka"), allow,
+			`serviceaccounts "my-cluster-kafka" is forbidden`},
+		"pods that the API server refuses": {
 			func(w *world) {
-				service := &corev1.Service{}
-				w.get(service, "my-cluster-kafka-bootstrap")
-				w.Expect(w.k8s.Delete(w.t.Context(), service)).To(Succeed())
+				w.edit(func(k *v1.Kafka) {
+					k.Spec.Kafka.Listeners[1].Configuration = &v1.ListenerConfiguration{
+						Brokers: []v1.ListenerBroker{{Broker: 0, AdvertisedHost: "another.example.com"}}}
+				})
+				w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.JvmOptions = &v1.JvmOptions{Xms: "1g", Xmx: "1g"} })
 				w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
-					Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-						if is, ok := o.(interface{ GetKind() string }); ok && is.GetKind() == "Service" {
-							return refused
+					Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+						if _, is := o.(*corev1.Pod); is {
+							return apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, o.GetName(), nil)
 						}
-						return c.Apply(ctx, o, opts...)
-					},
-					Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-						if _, is := o.(*corev1.Service); is {
-							return refused
-						}
-						return c.Patch(ctx, o, patch, opts...)
+						return c.Create(ctx, o, opts...)
 					}})
-			}, func(w *world) { w.r.Live = w.k8s }, `services "my-cluster-kafka-bootstrap" is forbidden`},
+			},
+			func(w *world) {
+				w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[1].Configuration = nil })
+				w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.JvmOptions = nil })
+				w.r.Live = w.k8s
+			}, "Kubernetes would refuse pods of KafkaNodePool pool"},
+		"a pause that ends with an invalid Kafka": {
+			func(w *world) {
+				pause := func(paused string) {
+					w.edit(func(k *v1.Kafka) {
+						k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: paused}
+						k.Spec.Kafka.Version = "1.0.0"
+					})
+				}
+				pause("true")
+				w.reconcile()
+				set := &podset.StrimziPodSet{}
+				w.get(set, "my-cluster-pool")
+				w.Expect(set.Annotations).To(HaveKey(podset.AnnotationHold))
+				pause("false")
+				w.reconcile()
+				w.get(set, "my-cluster-pool")
+				w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationHold))
+			},
+			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" }) }, "Unsupported Kafka.spec.kafka.version: 1.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

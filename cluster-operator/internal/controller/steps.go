@@ -116,25 +116,27 @@ func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Nod
 	return node, nil
 }
 
-// nodes applies what nodes are made from, and the StrimziPodSets last.
-func (p *pass) nodes(ctx context.Context) error {
+// render works out what nodes are made from, and has the API server validate their pods, before anything is written for them.
+func (p *pass) render(ctx context.Context) error {
 	live := p.live()
-	rendered := map[*site]model.Result{}
+	p.rendered = map[*site]model.Result{}
 	for _, s := range p.sites {
 		var err error
-		if rendered[s], err = model.Render(p.at(s), live); err != nil {
+		if p.rendered[s], err = model.Render(p.at(s), live); err != nil {
 			return stalled("InvalidResourceException", "%s", err)
 		}
-		for _, m := range rendered[s].Manifests {
+		for _, m := range p.rendered[s].Manifests {
 			if len(m.Pending) > 0 {
 				p.status.Pending = append(p.status.Pending, fmt.Sprintf("the %s of node %d", strings.Join(m.Pending, " and "), m.Node.ID))
 			}
 		}
 	}
-	if err := p.checkPods(ctx, rendered); err != nil {
-		return err
-	}
-	if err := p.applyNodes(ctx, rendered); err != nil {
+	return p.checkPods(ctx)
+}
+
+// nodes applies what nodes are made from, and the StrimziPodSets last.
+func (p *pass) nodes(ctx context.Context) error {
+	if err := p.applyNodes(ctx); err != nil {
 		return err
 	}
 	for _, node := range p.input.Topology.Nodes() {
@@ -174,14 +176,14 @@ func (p *pass) checkSizes(context.Context) error {
 
 // applyNodes applies what nodes are made from, and the StrimziPodSets last. No Kubernetes cluster waits for the others, except where
 // brokers are to leave.
-func (p *pass) applyNodes(ctx context.Context, rendered map[*site]model.Result) error {
+func (p *pass) applyNodes(ctx context.Context) error {
 	objects := func(s *site) error {
 		if err := p.applyCopies(ctx, s, p.at(s)); err != nil {
 			return err
 		}
-		return p.applyAll(ctx, s, rendered[s].Objects)
+		return p.applyAll(ctx, s, p.rendered[s].Objects)
 	}
-	sets := func(s *site) error { return p.applyAll(ctx, s, rendered[s].PodSets) }
+	sets := func(s *site) error { return p.applyAll(ctx, s, p.rendered[s].PodSets) }
 	leaving := p.leaving()
 	if len(leaving) == 0 {
 		return p.eachHost(inOrder(objects, sets))

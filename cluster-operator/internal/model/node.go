@@ -335,10 +335,11 @@ func (c *cluster) userLabels(pool string) map[string]string {
 
 // certificatesOf are those that concern one node.
 func (c *cluster) certificatesOf(n topology.Node) Certificates {
-	return Certificates{
-		PodAnnotations: map[string]map[string]string{"": c.Certificates.PodAnnotations[c.podName(n)]},
-		ListenerHash:   c.Certificates.ListenerHash,
+	own := Certificates{PodAnnotations: map[string]map[string]string{"": c.Certificates.PodAnnotations[c.podName(n)]}}
+	if n.Roles.Broker {
+		own.ListenerHash = c.Certificates.ListenerHash
 	}
+	return own
 }
 
 // hashOf identifies a value by its JSON.

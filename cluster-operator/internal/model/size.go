@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -38,7 +39,7 @@ func CheckSizes(in Input, live map[string]Live) error {
 	return nil
 }
 
-// checkSize refuses a StrimziPodSet that would be too large. One that lists no other pods than before has been stored.
+// checkSize refuses a StrimziPodSet that would be too large. One that lists no other pods than before, or is no larger, has been stored.
 func (c *cluster) checkSize(p topology.Pool, manifests []Manifest) error {
 	rest, err := json.Marshal(c.podSet(p, nil))
 	if err != nil {
@@ -49,10 +50,23 @@ func (c *cluster) checkSize(p topology.Pool, manifests []Manifest) error {
 		size += len(m.Pod) + len(",")
 		changed = changed || m.Changed
 	}
-	if !changed {
+	name := c.Topology.PodSetName(p.Name)
+	if !changed || size <= podSetSize(rest, c.Sets[name]) {
 		return nil
 	}
-	return tooLarge(p.Name, c.Topology.PodSetName(p.Name), len(manifests), size)
+	return tooLarge(p.Name, name, len(manifests), size)
+}
+
+// podSetSize returns the size of a live StrimziPodSet as checkSize counts it, where rest is the set without pods; 0 if there is none.
+func podSetSize(rest []byte, live *podset.StrimziPodSet) int {
+	if live == nil {
+		return 0
+	}
+	size := len(rest)
+	for _, pod := range live.Spec.Pods {
+		size += len(pod.Raw) + len(",")
+	}
+	return size
 }
 
 // tooLarge says what to do about a StrimziPodSet that is too large, nil if it is not.

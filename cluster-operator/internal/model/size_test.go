@@ -1,13 +1,16 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -62,6 +65,15 @@ func TestAStrimziPodSetThatKubernetesWouldNotStoreIsRefused(t *testing.T) {
 	g.Expect(CheckSizes(in, live)).To(Succeed())
 	delete(live, in.Topology.PodName(pool.Nodes[large-1]))
 	g.Expect(CheckSizes(in, live)).To(refused)
+
+	stored := &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{}}
+	for _, raw := range live {
+		stored.Spec.Pods = append(stored.Spec.Pods, runtime.RawExtension{Raw: raw.Pod})
+	}
+	in.Sets = map[string]*podset.StrimziPodSet{in.Topology.PodSetName(pool.Name): stored}
+	g.Expect(CheckSizes(in, live)).To(refused, "it grows")
+	stored.Spec.Pods = append(stored.Spec.Pods, runtime.RawExtension{Raw: bytes.Repeat([]byte{'x'}, maxPodSet/10)})
+	g.Expect(CheckSizes(in, live)).To(Succeed(), "it does not grow")
 
 	pool.Removed = true
 	g.Expect(CheckSizes(in, nil)).To(Succeed(), "nobody wants anything of a pool that is gone")

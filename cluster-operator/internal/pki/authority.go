@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,10 +88,14 @@ func parseAuthority(in *Input, k kind, config CAConfig) (*authority, error) {
 	return a, nil
 }
 
+// MaxValidityDays is the longest validity of a certificate: a time.Duration can't hold more days.
+const MaxValidityDays = int(math.MaxInt64 / (24 * time.Hour))
+
 func (c CAConfig) withDefaults() CAConfig {
 	if c.ValidityDays <= 0 {
 		c.ValidityDays = 365
 	}
+	c.ValidityDays = min(c.ValidityDays, MaxValidityDays)
 	if c.RenewalDays <= 0 {
 		c.RenewalDays = 30
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
 // Validity and renewal of certificates where the user says nothing. Source: Strimzi.
@@ -24,6 +25,9 @@ func (f *findings) renewal(path string, ca *v1.CertificateAuthority) {
 		return
 	}
 	validity, renewal := or(ca.ValidityDays, defaultValidityDays), or(ca.RenewalDays, defaultRenewalDays)
+	if int(validity) > pki.MaxValidityDays {
+		f.invalid("ValidityTooLong", "%s.validityDays is %d: a certificate is valid for %d days at most", path, validity, pki.MaxValidityDays)
+	}
 	if renewal >= validity {
 		f.invalid("RenewalTooLong",
 			"%s.renewalDays is %d and validityDays is %d: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays",

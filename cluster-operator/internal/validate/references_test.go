@@ -81,6 +81,8 @@ func TestWrongAccess(t *testing.T) {
 		{name: "renewal as long as the validity", changes: `kafka: {spec: {clusterCa: {validityDays: 30}}}`, code: "RenewalTooLong",
 			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal as soon as it is made. Use " +
 				"fewer renewalDays"},
+		{name: "a validity of more than 292 years", changes: `kafka: {spec: {clientsCa: {validityDays: 200000}}}`, code: "ValidityTooLong",
+			message: ".spec.clientsCa.validityDays is 200000: a certificate is valid for 106751 days at most"},
 		{name: "renewal longer than the validity", changes: `kafka: {spec: {clientsCa: {renewalDays: 400}}}`, code: "RenewalTooLong",
 			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal as soon as it is made. " +
 				"Use fewer renewalDays"},
