@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // Reason is a short, stable word for why a member is not connected, or why its newest credentials are not used.
@@ -24,6 +25,8 @@ const (
 	ReasonKubeconfigUnsafe Reason = "KubeconfigUnsafe"
 	// ReasonCredentialsRefused: the API server answers 401 or 403 to who it is asked by, or does not let him see the cluster's identity.
 	ReasonCredentialsRefused Reason = "CredentialsRefused"
+	// ReasonKindMissing: the API server does not serve a kind that the caches are to hold. It is tried again until it does.
+	ReasonKindMissing Reason = "KindMissing"
 	// ReasonSameCluster: another id leads to the same cluster.
 	ReasonSameCluster Reason = "SameCluster"
 	// ReasonIdentityChanged: the id leads to another cluster than it did, or than it has to.
@@ -55,6 +58,9 @@ func classify(err error) (reason Reason, refused bool) {
 	}
 	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) {
 		return ReasonCredentialsRefused, true
+	}
+	if meta.IsNoMatchError(err) {
+		return ReasonKindMissing, true
 	}
 	return ReasonNoAnswer, false
 }

@@ -20,10 +20,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -393,6 +397,23 @@ func TestAControllerServesTheOthersWhileOneClusterIsAway(t *testing.T) {
 	}
 	cancel()
 	w.Eventually(ended).Should(Receive(BeNil()))
+}
+
+func TestAClusterThatLacksAKindJoinsOnceItServesIt(t *testing.T) {
+	kubeconfig, _ := user(t, east)
+	kind := &unstructured.Unstructured{}
+	kind.SetGroupVersionKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Export"})
+	w := newWorld(t, func(o *Options) {
+		o.Cluster = []cluster.Option{func(c *cluster.Options) { c.Cache.ByObject = map[client.Object]cache.ByObject{kind: {}} }}
+	})
+	w.secret("east", kubeconfig)
+	w.remotes(Remote{ID: "east", Secret: "east"})
+	w.becomes("east", Refused, ReasonKindMissing, "no matches for")
+	kinds := envtest.CRDInstallOptions{Paths: []string{"testdata/exports.yaml"}, ErrorIfPathMissing: true}
+	_, err := envtest.InstallCRDs(east.Config, kinds)
+	w.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { w.Expect(envtest.UninstallCRDs(east.Config, kinds)).To(Succeed()) })
+	w.becomes("east", Connected, "", "")
 }
 
 // restricted is a config of home's whose user may do that and nothing else.

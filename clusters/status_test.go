@@ -2,11 +2,13 @@ package clusters
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 func TestTheStateFollowsFromTheFacts(t *testing.T) {
@@ -26,7 +28,9 @@ func TestTheStateFollowsFromTheFacts(t *testing.T) {
 		"the first attempt goes on":     {facts{secret: secretRead}, Joining, ReasonStarting, "first time"},
 		"the first attempt failed":      {facts{secret: secretRead, candidate: lost}, Unreachable, ReasonNoAnswer, "connection refused"},
 		"the first attempt was refused": {facts{secret: secretRead, candidate: refused}, Refused, ReasonSameCluster, "same"},
-		"connected":                     {facts{secret: secretRead, linked: true, health: up}, Connected, "", ""},
+		"a kind is not served": {facts{secret: secretRead, candidate: fmt.Errorf("set up: %w", &meta.NoKindMatchError{})}, Refused,
+			ReasonKindMissing, "set up: no matches"},
+		"connected": {facts{secret: secretRead, linked: true, health: up}, Connected, "", ""},
 		"lost": {facts{secret: secretRead, linked: true, health: down}, Unreachable, ReasonNoAnswer,
 			"connection refused"},
 		"coming back": {facts{secret: secretRead, linked: true}, Unreachable, ReasonNoAnswer, "not done so often enough"},

@@ -14,8 +14,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -195,6 +199,42 @@ func goesOn(a *saramakafka.Admin, topic string, away int32, flow *traffic.Traffi
 	Eventually(func() time.Duration { return time.Since(began) }).Should(BeNumerically(">=", longOutage))
 }
 
+// makesPodsAgain kills the pod with that uid in a remote Kubernetes cluster, waits until the operator there has made it again, and returns
+// its name.
+func makesPodsAgain(remote *place, uid types.UID) string {
+	GinkgoHelper()
+	killed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-east-1"}}
+	Expect(remote.Client.Delete(ctx, killed, client.GracePeriodSeconds(0), client.Preconditions{UID: &uid})).To(Succeed())
+	Eventually(func(g Gomega) {
+		again := &corev1.Pod{}
+		g.Expect(remote.Client.Get(ctx, client.ObjectKeyFromObject(killed), again)).To(Succeed())
+		g.Expect(again.UID).NotTo(Equal(uid))
+		g.Expect(podset.IsReady(again)).To(BeTrue())
+	}).Should(Succeed(), whatWasSaid)
+	return killed.Name
+}
+
+// made is what operators made for the Kafka in each Kubernetes cluster, pods aside: the uids of all objects, and the generations of those
+// that have one.
+func made(g Gomega) map[string]string {
+	found := map[string]string{}
+	for _, p := range places {
+		for _, list := range []client.ObjectList{&podset.StrimziPodSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+			&corev1.ServiceAccountList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.NetworkPolicyList{},
+			&policyv1.PodDisruptionBudgetList{}} {
+			g.Expect(p.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name})).To(Succeed())
+			g.Expect(meta.EachListItem(list, func(o runtime.Object) error {
+				m, err := meta.Accessor(o)
+				if err == nil {
+					found[fmt.Sprintf("%s: %T %s", p.ID, o, m.GetName())] = fmt.Sprintf("%s, generation %d", m.GetUID(), m.GetGeneration())
+				}
+				return err
+			})).To(Succeed())
+		}
+	}
+	return found
+}
+
 // misplaced is a pool that its user created in a remote Kubernetes cluster instead of the central one.
 var misplaced = &v1.KafkaNodePool{
 	ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "misplaced", Labels: map[string]string{v1.LabelCluster: name}},
@@ -293,15 +333,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		write("without-central", func(flow *traffic.Traffic) {
 			Expect(central.PowerOff(ctx)).To(Succeed())
 			goesOn(a, "without-central", 0, flow)
-			killed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-east-1"}}
-			Expect(places[1].Client.Delete(ctx, killed, client.GracePeriodSeconds(0))).To(Succeed())
-			Eventually(func(g Gomega) {
-				again := &corev1.Pod{}
-				g.Expect(places[1].Client.Get(ctx, client.ObjectKeyFromObject(killed), again)).To(Succeed())
-				g.Expect(again.UID).NotTo(Equal(before[again.Name]))
-				g.Expect(podset.IsReady(again)).To(BeTrue())
-			}).Should(Succeed(), whatWasSaid)
-			delete(before, killed.Name)
+			delete(before, makesPodsAgain(places[1], before[name+"-east-1"]))
 			began := time.Now()
 			Expect(central.PowerOn()).To(Succeed())
 			ready()
@@ -315,6 +347,35 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 				Expect(uid).To(Equal(was), "no pod elsewhere was restarted because of it")
 			}
 		}
+	})
+
+	itInFull("goes on when the central Kubernetes cluster is cut off, with all operators that decide, and has it back by itself", func() {
+		central, a := places[0], admin()
+		pods, objects, operators := readyPods(Default), made(Default), operatorPods(Default)
+		write("central-cut-off", func(flow *traffic.Traffic) {
+			began := time.Now()
+			Expect(lab.Isolate(central.Cluster)).To(Succeed())
+			Eventually(func(g Gomega) {
+				g.Expect(condition(object(g), "Degraded")).To(And(ContainSubstring("cluster-east"), ContainSubstring("cluster-west")))
+			}).Should(Succeed(), whatWasSaid)
+			report("the central cluster says that it is alone", time.Since(began))
+			goesOn(a, "central-cut-off", 0, flow)
+			killed := makesPodsAgain(places[1], pods[name+"-east-1"])
+			delete(pods, killed)
+			Expect(made(Default)).To(Equal(objects), "nothing was deleted, scaled or made anew while the central cluster was alone")
+			began = time.Now()
+			Expect(lab.HealAll()).To(Succeed())
+			ready()
+			report("it is Ready again after the central cluster's return", time.Since(began))
+		})
+		inSync(a)
+		Eventually(readyPods).Should(HaveLen(3), whatWasSaid)
+		now := readyPods(Default)
+		for pod, uid := range pods {
+			Expect(now).To(HaveKeyWithValue(pod, uid), "no pod was restarted because of it")
+		}
+		Expect(made(Default)).To(Equal(objects))
+		Expect(operatorPods(Default)).To(Equal(operators))
 	})
 
 	itInFull("says what is wrong with new credentials, goes on with the old ones, and takes up better ones at once", func() {

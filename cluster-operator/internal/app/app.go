@@ -150,7 +150,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err := mgr.Add(set); err != nil {
 		return err
 	}
-	return r.WatchClusters(mgr, c, set)
+	return r.WatchClusters(mgr, c, set, manager.CacheNamespaces(o.Namespaces))
 }
 
 // identity is the pod's name, which is its host name.

@@ -3,7 +3,10 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +20,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
@@ -118,6 +122,31 @@ func (p *pass) checkHome() error {
 		"holder %q): nothing is changed. Rename this Kafka. If it is to take the place of the other one, whose central cluster is lost: that "+
 		"is not supported yet, and nothing there may be deleted, since the data is in it", p.kafka.Namespace, p.kafka.Name,
 		a.Data[model.AnchorCentral], a.Name, a.Data[anchorHolder])
+}
+
+// checkNamesakes fails if a Kubernetes cluster in which the Kafka is to begin holds a Kafka of its own of this name, whosever operator made
+// it. An anchor there would keep that operator from it, and what is made there would have the names of what it made.
+func (p *pass) checkNamesakes() error {
+	for _, s := range p.sites {
+		wanted := func(pool *v1.KafkaNodePool) bool { return p.target(pool) == s.cluster }
+		if s.cluster == topology.Home || s.anchor != nil || !slices.ContainsFunc(slices.Collect(maps.Values(p.pools)), wanted) {
+			continue
+		}
+		for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects), facts.Key.Compare) {
+			if !slices.ContainsFunc(s.facts.Objects[key].GetOwnerReferences(), p.namesake) {
+				continue
+			}
+			return stalled("OwnershipConflict", "cluster '%s' holds a Kafka %s/%s of its own (%s %s belongs to it): nothing is changed anywhere. "+
+				"Rename this Kafka, or have no KafkaNodePool of it in that cluster", s.cluster, p.kafka.Namespace, p.kafka.Name, key.Kind, key.Name)
+		}
+	}
+	return nil
+}
+
+// namesake reports whether an owner is a Kafka object of the same name, of Strimzi's operator or of this one. In another Kubernetes cluster,
+// that is never this Kafka.
+func (p *pass) namesake(owner metav1.OwnerReference) bool {
+	return owner.Kind == "Kafka" && owner.Name == p.kafka.Name && strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/")
 }
 
 // checkAnchor fails if the anchor in a Kubernetes cluster is not the Kafka's.

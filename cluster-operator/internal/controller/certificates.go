@@ -24,6 +24,9 @@ func (p *pass) authorities(ctx context.Context) (err error) {
 	if err != nil {
 		var e *pki.Error
 		if errors.As(err, &e) {
+			if away := p.firstAway(); away != nil && e.Reason == pki.ReasonUnknown && e.Err == nil {
+				return away // which is why it is not known what certificates hang on
+			}
 			return &Failure{Problem: status.Problem{Reason: e.Reason, Message: e.Error(), Stalled: e.Reason != pki.ReasonUnknown}, Err: err}
 		}
 		return err

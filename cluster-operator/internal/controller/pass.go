@@ -120,6 +120,9 @@ func (p *pass) read(ctx context.Context) error {
 	if err := p.checkHome(); err != nil {
 		return err
 	}
+	if err := p.checkNamesakes(); err != nil {
+		return err
+	}
 	if err := p.keepLeft(ctx); err != nil {
 		return err
 	}

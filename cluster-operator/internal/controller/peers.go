@@ -224,6 +224,11 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		if err != nil {
 			return nil, err
 		}
+		if !facts.Generated(key.Kind) {
+			if err := p.plannedWatches.watch(id, wanted.GroupVersionKind()); err != nil {
+				return nil, fmt.Errorf("watch objects of kind %s: %w", key.Kind, err)
+			}
+		}
 		if outcome == apply.Changed { // what it was before, such as a node port that a user changed, leads nowhere any more
 			present := &unstructured.Unstructured{}
 			present.SetGroupVersionKind(wanted.GroupVersionKind())

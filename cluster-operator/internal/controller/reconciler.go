@@ -76,8 +76,9 @@ type Reconciler struct {
 	// Stretching is nil if the operator is not configured for stretched Kafkas.
 	Stretching *Stretching
 
-	unknown unknownFields
-	orphans orphans
+	unknown        unknownFields
+	orphans        orphans
+	plannedWatches plannedWatches
 	// leftovers are the uids of objects that are not wanted, and of which was reported that they stay.
 	leftovers sync.Map
 }

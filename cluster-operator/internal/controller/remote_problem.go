@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -21,7 +23,7 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
 	}
 	switch {
-	case meta.IsNoMatchError(err) && strings.Contains(err.Error(), "StrimziPodSet"):
+	case lacksPodSets(member, err):
 		return status.Problem{Reason: "MissingCRD",
 			Message: fmt.Sprintf("Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster '%s'. "+
 				"Please ensure Strimzi CRDs are installed in all target clusters.", cluster)}
@@ -36,6 +38,24 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 	}
 	return status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
 		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
+}
+
+// lacksPodSets reports whether the API server of a Kubernetes cluster does not serve StrimziPodSets: from the start, so that nobody can
+// join, or not any more, which is how it answers then.
+func lacksPodSets(member clusters.Status, err error) bool {
+	const kind, resource = "StrimziPodSet", "strimzipodsets"
+	if meta.IsNoMatchError(err) {
+		return strings.Contains(err.Error(), kind)
+	}
+	if clusters.IsUnreachable(err) {
+		return member.Reason == clusters.ReasonKindMissing && strings.Contains(member.Message, kind)
+	}
+	answer, is := errors.AsType[*apierrors.StatusError](err)
+	if !is || !apierrors.IsNotFound(err) || answer.ErrStatus.Details == nil || answer.ErrStatus.Details.Kind != resource {
+		return false
+	}
+	return slices.ContainsFunc(answer.ErrStatus.Details.Causes,
+		func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }
 
 // forbidden is how an API server says that an account lacks a right. Quotas and admission forbid in other words.

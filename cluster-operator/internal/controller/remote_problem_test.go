@@ -19,6 +19,11 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 	refused := clusters.Status{ID: "east", State: clusters.Refused, Reason: clusters.ReasonCredentialsRefused,
 		Message: "the API server does not accept the credentials: Unauthorized", Secret: "operators/kubeconfig-east"}
 	away := clusters.Status{ID: "east", State: clusters.Unreachable, Reason: clusters.ReasonNoAnswer, Message: "no answer"}
+	lacking := clusters.Status{ID: "east", State: clusters.Refused, Reason: clusters.ReasonKindMissing,
+		Message: `set up the clients of cluster east: no matches for kind "StrimziPodSet" in version "core.strimzi.io/v1"`}
+	sets := schema.GroupResource{Group: "core.strimzi.io", Resource: "strimzipodsets"}
+	const missing = "Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster 'east'. Please ensure Strimzi CRDs are installed in all " +
+		"target clusters."
 	forbids := func(text string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "s", errors.New(text))
 	}
@@ -44,6 +49,10 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 			"refuses the credentials in Secret operators/kubeconfig-east (apply Service s: Unauthorized)"},
 		{"the connection ended with a refusal", refused, &clusters.UnreachableError{Status: refused}, "RemoteUnauthorized",
 			"refuses the credentials in Secret operators/kubeconfig-east (the API server does not accept the credentials: Unauthorized)"},
+		{"a kind is missing from the start", lacking, &clusters.UnreachableError{Status: lacking}, "MissingCRD", missing},
+		{"a kind is not served any more", connected, apierrors.NewGenericServerResponse(404, "patch", sets, "s", "404 page not found", 0, true),
+			"MissingCRD", missing},
+		{"an object of that kind is not there", connected, apierrors.NewNotFound(sets, "s"), "ClusterFailed", `"s" not found`},
 		{"nobody answers", away, &clusters.UnreachableError{Status: away}, "ConnectivityError",
 			"Cannot connect to cluster 'east': no answer. Please check kubeconfig and network connectivity."},
 	} {

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -17,34 +18,41 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// WatchClusters watches what Kafkas have in other Kubernetes clusters, for as long as each is configured. A cluster that is lost, or
-// returns, wakes all stretched Kafkas. The metrics show which operators live there.
-func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, set *clusters.Set) error {
+// WatchClusters watches what Kafkas have in other Kubernetes clusters, for as long as each is configured, and in all of them what their
+// network provider planned, in these namespaces. A cluster that is lost, or returns, wakes all stretched Kafkas. The metrics show which
+// operators live there.
+func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, set *clusters.Set, namespaces map[string]cache.Config) error {
 	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
 		if m.Home() {
 			return nil // the manager's own watches see to that
 		}
-		cache := m.Cluster().GetCache()
+		objects := m.Cluster().GetCache()
 		enqueue := handler.EnqueueRequestsFromMapFunc(ofCluster)
 		for _, kind := range facts.Kinds() {
-			if err := c.Watch(clusters.Until(ctx, source.Kind(cache, kind, enqueue))); err != nil {
+			if err := c.Watch(clusters.Until(ctx, source.Kind(objects, kind, enqueue))); err != nil {
 				return err
 			}
 		}
-		return c.Watch(clusters.Until(ctx, source.Kind[client.Object](cache, &corev1.Pod{}, enqueue, placed())))
+		return c.Watch(clusters.Until(ctx, source.Kind[client.Object](objects, &corev1.Pod{}, enqueue, placed())))
 	})
 	changes := make(chan event.GenericEvent)
 	if err := c.Watch(source.Channel(changes, &handler.EnqueueRequestForObject{})); err != nil {
 		return err
 	}
+	wake := func(ctx context.Context) {
+		if err := r.wakeStretched(ctx, changes); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Stretched Kafkas can't be listed")
+		}
+	}
+	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
+		return r.plannedWatches.join(ctx, c, m, namespaces, wake, mgr.GetLogger())
+	})
 	if err := mgr.Add(manager.RunnableFunc(r.watchRemoteOperators)); err != nil {
 		return err
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		for range set.Subscribe(ctx) {
-			if err := r.wakeStretched(ctx, changes); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Stretched Kafkas can't be listed")
-			}
+			wake(ctx)
 		}
 		return nil
 	}))

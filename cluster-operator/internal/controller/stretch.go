@@ -304,6 +304,11 @@ func (p *pass) checkFirst() error {
 	if len(p.record.Clusters) > 0 {
 		return nil
 	}
+	return p.firstAway()
+}
+
+// firstAway is what is wrong with the first Kubernetes cluster that is away; nil if none is.
+func (p *pass) firstAway() error {
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
 		problem := p.away[id].Problem
 		return &Failure{Problem: problem, Err: errors.New(problem.Message)}

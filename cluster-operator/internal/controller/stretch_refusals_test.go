@@ -9,13 +9,17 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
@@ -142,4 +146,62 @@ func TestTheEndOfCredentialsIsTold(t *testing.T) {
 		}
 		w.Expect(w.kafka().Status.Conditions).To(told, c.left.String())
 	}
+}
+
+func TestAKafkaThatARemoteClusterHasOfItsOwnIsLeftAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	east := w.members["east"]
+	own := &world{WithT: w.WithT, t: t, k8s: east.Client, namespace: w.namespace}
+	own.r = &Reconciler{Cache: east.Client, Live: east.Client, Events: w, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: w.brokers,
+		DefaultVersion: w.r.DefaultVersion, Settings: w.r.Settings, Interval: w.r.Interval, Now: w.r.Now, Rand: w.r.Rand, NewKey: w.r.NewKey}
+	own.create(newKafka(), nodePool("east", 1, v1.RoleBroker, v1.RoleController))
+	own.reconcile()
+	theirs := w.all()["east"]
+	set := &podset.StrimziPodSet{}
+	w.in("east", set, "my-cluster-east")
+
+	w.create(stretchedKafka(), poolIn("central", "central", 1, v1.RoleBroker, v1.RoleController),
+		poolIn("east", "east", 1, v1.RoleBroker, v1.RoleController))
+	before := w.made()
+	w.pass()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict"),
+		HaveField("Message", HavePrefix("cluster 'east' holds a Kafka "+w.namespace+"/my-cluster of its own (ConfigMap my-cluster-east-0 belongs "+
+			"to it): nothing is changed anywhere. Rename this Kafka"))))
+	w.Expect(w.made()).To(Equal(before), "nothing is made anywhere")
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.all()["east"]).To(Equal(theirs))
+	own.reconcile()
+	k := &v1.Kafka{}
+	own.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "OwnershipConflict")), "its operator goes on with it")
+}
+
+func TestAKafkaOfItsOwnWhereNoPoolIsToBeDoesNotMatter(t *testing.T) {
+	w := newStretchedWorld(t)
+	owned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "my-cluster-kafka-brokers",
+		Labels:          map[string]string{v1.LabelCluster: "my-cluster"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1beta2", Kind: "Kafka", Name: "my-cluster", UID: "1"}}},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 9091}}}}
+	w.Expect(w.members["west"].Create(t.Context(), owned)).To(Succeed())
+	w.create(stretchedKafka(), poolIn("central", "central", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "east", 1, v1.RoleBroker))
+	before := w.all()["west"]
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.all()["west"]).To(Equal(before))
+}
+
+func TestReadySaysWhatHoldsUpTheFirstDeployment(t *testing.T) {
+	w := newStretchedWorld(t)
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "my-cluster-kafka-brokers"},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	w.Expect(w.members["east"].Create(t.Context(), foreign)).To(Succeed())
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ObjectNotOwned"),
+		HaveField("Message", ContainSubstring("In cluster 'east': Service "+w.namespace+"/my-cluster-kafka-brokers exists and does not belong"))))
+	w.Expect(w.members["east"].Delete(t.Context(), foreign)).To(Succeed())
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }

@@ -373,6 +373,7 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 		To(ContainElement(And(HaveField("Type", "StretchCluster"), HaveField("Status", "True"), HaveField("Reason", "StretchClusterActive"),
 			HaveField("Message", "Stretch cluster active: provider=nodeport, central=central, clusters=central,east,west"))))
 	w.Expect(k.Status.StretchClusters).To(HaveLen(3))
+	w.Expect(k.Status.KafkaNodePools).To(HaveExactElements(HaveField("Name", "central"), HaveField("Name", "east"), HaveField("Name", "west")))
 
 	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
 	w.Expect(voters).To(MatchRegexp(`^0@192\.0\.2\.1:3\d{4},1@192\.0\.2\.2:3\d{4},2@192\.0\.2\.3:3\d{4}$`))

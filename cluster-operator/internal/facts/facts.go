@@ -2,6 +2,7 @@
 package facts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +26,11 @@ import (
 
 // Key identifies an object in a namespace.
 type Key struct{ Kind, Name string }
+
+// Compare orders keys by kind and name.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.Name, other.Name))
+}
 
 // KeyOf returns the key of an object whose kind is set.
 func KeyOf(o client.Object) Key { return Key{o.GetObjectKind().GroupVersionKind().Kind, o.GetName()} }

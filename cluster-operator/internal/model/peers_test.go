@@ -82,3 +82,19 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 		})
 	}
 }
+
+// The bootstrap Service of the central Kubernetes cluster finds only the brokers there, and there may be none.
+func TestOperatorsFindTheBrokersInAllKubernetesClusters(t *testing.T) {
+	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{}}
+	kafka.Namespace, kafka.Name = "ns", "my-cluster"
+	broker := func(id int32, cluster string) topology.Pool {
+		return topology.Pool{Name: cluster, Cluster: cluster,
+			Nodes: []topology.Node{{ID: id, Cluster: cluster, Pool: cluster, Roles: topology.Roles{Broker: true}}}}
+	}
+	in := Input{Kafka: kafka, Topology: topology.Topology{Namespace: "ns", Name: "my-cluster",
+		Pools: []topology.Pool{broker(0, "east"), broker(1, "west")}}}
+	g := NewWithT(t)
+	g.Expect(Bootstrap(in)).To(HaveExactElements("my-cluster-kafka-bootstrap.ns.svc:9091"))
+	in.Stretch = &Stretch{Central: "central", Peers: Peers{0: {ReplicationPortName: {"a", 31000}}, 1: {ReplicationPortName: {"b", 32000}}}}
+	g.Expect(Bootstrap(in)).To(HaveExactElements("a:31000", "b:32000"))
+}

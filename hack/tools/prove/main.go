@@ -52,6 +52,7 @@ var tests = []job{
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations", least: 1000},
 	{pkg: "./e2e/clusteroperator", test: "TestClusterOperatorOnNodes", what: "records", least: 1},
 	{pkg: "./e2e/stretch", test: "TestStretchedKafkaOnNodes", what: "records", least: 1},
+	{pkg: "./e2e/stretch", test: "TestOperatorsOverThreeControlPlanes", what: "accidents", least: 5},
 }
 
 func main() {

@@ -1,0 +1,121 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/clusters"
+)
+
+// plannedWatches wake a Kafka when an object changes that its network provider planned, of a kind that the operator itself does not make.
+// A kind is watched in a Kubernetes cluster once the provider has planned one there: before that, nobody needs to serve it.
+//
+// They have caches of their own, of metadata alone. In the member's cache, a kind that is not served any more, or that may not be listed,
+// would keep the member from being connected again after an outage: package clusters waits for all informers that once were up to date.
+type plannedWatches struct {
+	mu sync.Mutex
+	by map[string]*plannedIn
+}
+
+// plannedIn watches in one Kubernetes cluster.
+type plannedIn struct {
+	// until ends with the member.
+	until      context.Context
+	controller controller.Controller
+	cache      cache.Cache
+	kinds      map[schema.GroupVersionKind]bool
+	// begun is called when a kind is watched from then on: what happened between the last read of an object and that is not told.
+	begun func(context.Context)
+}
+
+// join prepares watches in a Kubernetes cluster, which end with ctx.
+func (w *plannedWatches) join(ctx context.Context, c controller.Controller, m *clusters.Member, namespaces map[string]cache.Config,
+	begun func(context.Context), log logr.Logger) error {
+	belongs, err := labels.NewRequirement(v1.LabelCluster, selection.Exists, nil)
+	if err != nil {
+		return err
+	}
+	at := m.Cluster()
+	objects, err := cache.New(at.GetConfig(), cache.Options{
+		HTTPClient: at.GetHTTPClient(), Scheme: at.GetScheme(), Mapper: at.GetRESTMapper(), DefaultNamespaces: namespaces,
+		DefaultLabelSelector:     labels.NewSelector().Add(*belongs),
+		DefaultTransform:         cache.TransformStripManagedFields(),
+		DefaultWatchErrorHandler: tellOnce(log.WithValues("cluster", m.ID())),
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := objects.Start(ctx); err != nil && ctx.Err() == nil {
+			log.Error(err, "What the network provider planned is not watched any more", "cluster", m.ID())
+		}
+	}()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by == nil {
+		w.by = map[string]*plannedIn{}
+	}
+	w.by[m.ID()] = &plannedIn{until: ctx, controller: c, cache: objects, kinds: map[schema.GroupVersionKind]bool{}, begun: begun}
+	return nil
+}
+
+// watch watches a kind in a Kubernetes cluster, if it is not watched there yet.
+func (w *plannedWatches) watch(cluster string, kind schema.GroupVersionKind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	in := w.by[cluster]
+	if in == nil || in.kinds[kind] {
+		return nil
+	}
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(kind)
+	objects := source.Kind[client.Object](in.cache, o, handler.EnqueueRequestsFromMapFunc(ofCluster))
+	start := source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		if err := objects.Start(ctx, queue); err != nil {
+			return err
+		}
+		go func() {
+			if objects.WaitForSync(ctx) == nil {
+				in.begun(ctx)
+			}
+		}()
+		return nil
+	})
+	if err := in.controller.Watch(clusters.Until(in.until, start)); err != nil {
+		return err
+	}
+	in.kinds[kind] = true
+	return nil
+}
+
+// tellOnce logs why a kind can't be watched, once for each reason: informers try again for ever. Connections that break are told by the
+// member's status.
+func tellOnce(log logr.Logger) toolscache.WatchErrorHandlerWithContext {
+	var told sync.Map
+	return func(_ context.Context, _ *toolscache.Reflector, err error) {
+		var answer apierrors.APIStatus
+		if !errors.As(err, &answer) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+			return
+		}
+		if _, again := told.LoadOrStore(answer.Status().Message, true); !again {
+			log.Info("What the network provider planned can't be watched: changes of it are undone with the next pass only", "error", err.Error())
+		}
+	}
+}

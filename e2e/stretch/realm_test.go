@@ -1,0 +1,249 @@
+//go:build linux
+
+package stretch
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+)
+
+// The ids of the Kubernetes clusters of a realm.
+const (
+	centralID = "cluster-central"
+	eastID    = "cluster-east"
+	westID    = "cluster-west"
+)
+
+// realm is three real control planes, each with the garbage collector, and the operators as processes with the rights that their manifests
+// give them. Nothing runs pods there, so that no Kafka ever serves: it is for what operators do to objects.
+type realm struct {
+	*WithT
+	t       *testing.T
+	planes  map[string]*controlplane.ControlPlane
+	k8s     map[string]client.Client
+	program string
+	// namespace is where the Kafka of a test is.
+	namespace string
+	// operators are the processes, by the Kubernetes clusters that they are of.
+	operators map[string]*operatorproc.Process
+}
+
+// newRealm starts the control planes, with all that the manifests install but the operators, which start does.
+func newRealm(t *testing.T) *realm {
+	t.Helper()
+	if err := controlplane.Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	log.SetLogger(logr.Discard())
+	r := &realm{WithT: NewWithT(t), t: t, planes: map[string]*controlplane.ControlPlane{}, k8s: map[string]client.Client{},
+		operators: map[string]*operatorproc.Process{}}
+	r.SetDefaultEventuallyTimeout(patience)
+	r.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	root, err := operatorproc.RepositoryPath()
+	r.Expect(err).NotTo(HaveOccurred())
+	r.program = filepath.Join(t.TempDir(), "cluster-operator")
+	r.Expect(image.BuildProgram(t.Context(), r.program, root, "./cluster-operator/cmd")).To(Succeed())
+
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, podset.AddToScheme} {
+		r.Expect(add(scheme)).To(Succeed())
+	}
+	var mu sync.Mutex
+	var starts sync.WaitGroup
+	for _, id := range []string{centralID, eastID, westID} {
+		starts.Go(func() {
+			plane, err := controlplane.Start(t.Context(), controlplane.Options{ControllerManager: true})
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+				return
+			}
+			t.Cleanup(func() {
+				if err := plane.Stop(); err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+			})
+			k8s, err := client.New(plane.RESTConfig(), client.Options{Scheme: scheme})
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			r.planes[id], r.k8s[id] = plane, k8s
+		})
+	}
+	starts.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	for id := range r.planes {
+		r.install(id)
+	}
+	for _, id := range []string{eastID, westID} {
+		token, err := r.planes[id].ServiceAccountToken(t.Context(), deploy.Namespace, "central-operators", 30*24*time.Hour)
+		r.Expect(err).NotTo(HaveOccurred())
+		r.admit(id, token)
+	}
+	return r
+}
+
+// install applies what a user applies in a Kubernetes cluster, and gives it a machine.
+func (r *realm) install(id string) {
+	r.t.Helper()
+	folder := "remote"
+	if id == centralID {
+		folder = "central"
+	}
+	r.kubectl(id, "apply", "--server-side", "-k", filepath.Join("testdata", folder))
+	r.Expect(controlplane.WaitEstablished(r.t.Context(), r.planes[id].Kubectl)).To(Succeed())
+	machine := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine"}}
+	r.Expect(r.k8s[id].Create(r.t.Context(), machine)).To(Succeed())
+	machine.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2." + fmt.Sprint(len(id))}}
+	r.Expect(r.k8s[id].Status().Update(r.t.Context(), machine)).To(Succeed())
+}
+
+func (r *realm) kubectl(id string, args ...string) string {
+	r.t.Helper()
+	out, err := r.planes[id].Kubectl(r.t.Context(), args...)
+	r.Expect(err).NotTo(HaveOccurred())
+	return out
+}
+
+// admit gives the central operators a kubeconfig with a token.
+func (r *realm) admit(id, token string) {
+	r.t.Helper()
+	config := r.planes[id].RESTConfig()
+	kubeconfig, err := realnodes.TokenKubeconfig(config.Host, &corev1.Secret{Data: map[string][]byte{
+		corev1.ServiceAccountRootCAKey: config.CAData, corev1.ServiceAccountTokenKey: []byte(token)}})
+	r.Expect(err).NotTo(HaveOccurred())
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: deploy.Namespace, Name: "kubeconfig-" + id},
+		Data: map[string][]byte{"kubeconfig": kubeconfig}}
+	if r.k8s[centralID].Create(r.t.Context(), secret) != nil {
+		r.Expect(r.k8s[centralID].Update(r.t.Context(), secret)).To(Succeed())
+	}
+}
+
+// start starts the operator of a Kubernetes cluster in the role that it has for stretched Kafkas.
+func (r *realm) start(id string) {
+	r.t.Helper()
+	env := map[string]string{"STRIMZI_POD_SET_RECONCILIATION_ONLY": "true"}
+	if id == centralID {
+		remotes := ""
+		for _, remote := range []string{eastID, westID} {
+			remotes += fmt.Sprintf("%s.url=%s\n%s.secret=kubeconfig-%s\n", remote, r.planes[remote].RESTConfig().Host, remote, remote)
+		}
+		env = map[string]string{
+			"STRIMZI_CENTRAL_CLUSTER_ID": centralID, "STRIMZI_REMOTE_KUBE_CONFIG": remotes,
+			"STRIMZI_STRETCH_PLUGIN_CLASS_NAME": "nodeport", "STRIMZI_STRETCH_PLUGIN_CLASS_PATH": r.t.TempDir(),
+			// What is healed within a test is healed because somebody watches.
+			"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "3600000",
+		}
+	}
+	r.operators[id] = r.run(id, env)
+}
+
+// run runs an operator in a Kubernetes cluster until the test ends.
+func (r *realm) run(id string, env map[string]string) *operatorproc.Process {
+	r.t.Helper()
+	account, err := r.planes[id].AddServiceAccount(deploy.Namespace, "cluster-operator")
+	r.Expect(err).NotTo(HaveOccurred())
+	o := operatorproc.Options{Binary: r.program, Kubeconfig: account.Kubeconfig, Namespace: "*", Env: map[string]string{
+		"STRIMZI_OPERATOR_NAMESPACE": deploy.Namespace, "STRIMZI_JMX_EXPORTER_IMAGE": "none"}}
+	maps.Copy(o.Env, env)
+	p, err := operatorproc.Start(r.t.Context(), o)
+	r.Expect(err).NotTo(HaveOccurred())
+	r.t.Cleanup(func() {
+		if r.t.Failed() {
+			r.t.Logf("the operator of %s:\n%s", id, p.LogTail(40))
+		}
+		if err := p.Close(); err != nil {
+			r.t.Error(err)
+		}
+	})
+	return p
+}
+
+// within has a part of a test fail by itself, with a namespace of that name in all Kubernetes clusters.
+func (r *realm) within(t *testing.T, namespace string) *realm {
+	t.Helper()
+	part := *r
+	part.WithT, part.t, part.namespace = NewWithT(t), t, namespace
+	part.SetDefaultEventuallyTimeout(patience)
+	part.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	for _, k8s := range r.k8s {
+		if err := k8s.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+			part.Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
+		}
+	}
+	return &part
+}
+
+// apply applies the Kafka of the other tests: a node in each Kubernetes cluster.
+func (r *realm) apply() {
+	r.t.Helper()
+	r.kubectl(centralID, "apply", "--server-side", "-n", r.namespace, "-f", filepath.Join("testdata", "kafka.yaml"))
+}
+
+func (r *realm) kafka(g Gomega) *v1.Kafka {
+	found := &v1.Kafka{}
+	g.Expect(r.k8s[centralID].Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, found)).To(Succeed())
+	return found
+}
+
+// told waits until a condition of the Kafka begins like that, and returns it.
+func (r *realm) told(kind, text string) (all string) {
+	r.t.Helper()
+	r.Eventually(func(g Gomega) {
+		all = condition(r.kafka(g), kind)
+		g.Expect(all).To(HavePrefix(text))
+	}).Should(Succeed())
+	return all
+}
+
+// made are the objects in the namespace in a Kubernetes cluster, whoever's, with their uids and generations; of those that have none, with
+// their versions. What Kubernetes itself makes in each namespace is left out.
+func (r *realm) made(id string) map[string]string {
+	r.t.Helper()
+	kinds := "pods,services,configmaps,secrets,serviceaccounts,persistentvolumeclaims,networkpolicies,poddisruptionbudgets,roles,rolebindings"
+	served := r.kubectl(id, "api-resources", "-o", "name")
+	for _, kind := range []string{"strimzipodsets.core.strimzi.io", "kafkas.kafka.strimzi.io", "kafkanodepools.kafka.strimzi.io"} {
+		if strings.Contains(served, kind) {
+			kinds += "," + kind
+		}
+	}
+	text := r.kubectl(id, "get", kinds, "-n", r.namespace, "-o",
+		`jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.uid} {.metadata.resourceVersion}{"\n"}{end}`)
+	found := map[string]string{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if key := strings.Join(fields[:2], " "); key != "ServiceAccount default" && key != "ConfigMap kube-root-ca.crt" {
+			found[key] = strings.Join(fields[2:], " ")
+		}
+	}
+	return found
+}
