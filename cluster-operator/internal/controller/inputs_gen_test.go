@@ -83,7 +83,8 @@ func (g *generator) names() {
 		for i := range name {
 			name[i] = "abcdefghijklmnopqrstuvwxyz0123456789-"[g.rand.Intn(37)]
 		}
-		name[0], name[n-1] = "kzq"[g.rand.Intn(3)], "a9"[g.rand.Intn(2)]
+		name[n-1] = "a9"[g.rand.Intn(2)]
+		name[0] = "kzq"[g.rand.Intn(3)]
 		return string(name)
 	}
 	length := []int{1, 2, 10, 20, 34}[g.rand.Intn(5)]

@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -152,7 +153,11 @@ func (f *findings) service(of string, o *corev1.Service) {
 	names, numbers := map[string]bool{}, map[int32]bool{}
 	for _, p := range o.Spec.Ports {
 		f.wrong(of+" port "+p.Name, append(utilvalidation.IsDNS1123Label(p.Name), utilvalidation.IsValidPortNum(int(p.Port))...)...)
-		f.wrong(of+" target "+p.TargetPort.StrVal, utilvalidation.IsValidPortName(p.TargetPort.StrVal)...)
+		if target := p.TargetPort; target.Type == intstr.String {
+			f.wrong(of+" target "+target.StrVal, utilvalidation.IsValidPortName(target.StrVal)...)
+		} else {
+			f.wrong(of+" target "+target.String(), utilvalidation.IsValidPortNum(int(target.IntVal))...)
+		}
 		if names[p.Name] || numbers[p.Port] {
 			f.add("%s: port %s or %d is there twice", of, p.Name, p.Port)
 		}
@@ -307,8 +312,8 @@ func (s scene) service(f *findings, of string, o *corev1.Service) {
 		f.add("%s is of one pod, and selects %d", of, len(pods))
 	}
 	for _, port := range o.Spec.Ports {
-		if !slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return hasPort(p, port.TargetPort.StrVal, 0) }) {
-			f.add("%s: no pod has a port %s", of, port.TargetPort.StrVal)
+		if !slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return hasPort(p, port.TargetPort.String(), port.TargetPort.IntVal) }) {
+			f.add("%s: no pod has a port %s", of, port.TargetPort.String())
 		}
 	}
 }

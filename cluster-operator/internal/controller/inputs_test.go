@@ -167,7 +167,9 @@ func TestRandomInputsFindPlantedFaults(t *testing.T) {
 			return true
 		}, "a log or an Event has what is secret"},
 		"the cluster id": {func(r *rig, before, now scene) bool {
-			now[facts.Key{Kind: "Kafka", Name: r.name}].(*v1.Kafka).Status.ClusterID = "other"
+			if len(before) > 0 {
+				now[facts.Key{Kind: "Kafka", Name: r.name}].(*v1.Kafka).Status.ClusterID = "other"
+			}
 			return len(before) > 0
 		}, "the cluster id was"},
 		"a node in another pool": {func(r *rig, before, now scene) bool {
@@ -721,7 +723,10 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 			a, b = keyed(a), keyed(b)
 			withoutNodePorts(a, b)
 		case "PersistentVolumeClaim":
-			if before[key] != nil { // it may be older than its node: identity compares what does not change
+			if id, err := facts.NodeID(key.Name); err != nil || before[key] != nil && before.nodesIn()[id] == nil {
+				continue // it is older than its node, which finds its data there
+			}
+			if before[key] != nil { // identity compares what does not change
 				a, b = withoutFixed(a), withoutFixed(b)
 			}
 		}
