@@ -100,7 +100,8 @@ var drifts = []drift{
 		edit: editOf(func(o *podset.StrimziPodSet) {
 			o.Spec.Pods[0].Raw = []byte(strings.Replace(string(o.Spec.Pods[0].Raw), "kafka:4.3.1", "other:1", 1))
 		})},
-	{kind: "PersistentVolumeClaim", name: "data-0-my-cluster-brokers-0", others: "data-1-my-cluster-brokers-0 data-my-cluster-controllers-1",
+	// A volume that outlives its Kafka has no owner: without its labels, nothing says whose it is.
+	{kind: "PersistentVolumeClaim", name: "data-0-my-cluster-brokers-0", unlabelled: "ObjectNotOwned", others: "data-1-my-cluster-brokers-0 data-my-cluster-controllers-1",
 		edit: editOf(func(o *corev1.PersistentVolumeClaim) { o.Annotations[v1.AnnotationDeleteClaim] = "true" })},
 }
 
