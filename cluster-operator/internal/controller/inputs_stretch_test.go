@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"fmt"
 	"math/rand"
 	"slices"
 	"strings"
@@ -73,11 +72,11 @@ func stretchedInput(t *testing.T, m material, seed int64) (f findings) {
 
 // balance gives addresses to the Services of load balancers.
 func balance(t *testing.T, s *apiServer) {
-	for i, key := range sortedKeys(s.objects) {
+	for _, key := range sortedKeys(s.objects) {
 		if service, ok := s.objects[key].object().(*corev1.Service); ok && service.Spec.Type == corev1.ServiceTypeLoadBalancer &&
 			len(service.Status.LoadBalancer.Ingress) == 0 {
 			service = service.DeepCopy()
-			service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("192.0.2.%d", i)}}
+			service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: key.Name + "." + s.id + ".example.com"}}
 			if err := s.client().Status().Update(t.Context(), service); err != nil {
 				t.Fatal(err)
 			}

@@ -726,8 +726,13 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 			if id, err := facts.NodeID(key.Name); err != nil || before[key] != nil && before.nodesIn()[id] == nil {
 				continue // it is older than its node, which finds its data there
 			}
-			if before[key] != nil { // identity compares what does not change
+			if before[key] != nil { // identity compares what does not change, and claims that are larger stay so
 				a, b = withoutFixed(a), withoutFixed(b)
+			}
+			if o, is := o.(*corev1.PersistentVolumeClaim); is && o.Spec.Resources.Requests.Storage().Cmp(
+				*live.(*corev1.PersistentVolumeClaim).Spec.Resources.Requests.Storage()) < 0 {
+				unstructured.RemoveNestedField(a, "spec", "resources")
+				unstructured.RemoveNestedField(b, "spec", "resources")
 			}
 		}
 		for _, part := range []string{"spec", "data", "rules", "roleRef", "subjects"} {
