@@ -10,27 +10,22 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/controller"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/misplaced"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/podset"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/operator/build"
@@ -52,7 +47,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	scheme := Scheme()
 	mgr, _, err := manager.New(config, manager.Options{
 		Name: name, Scheme: scheme, Namespaces: o.Namespaces, HTTP: o.HTTP, Election: o.Election, Log: log,
-		Cache: cacheOptions(o.PodSetsOnly),
+		Cache: controller.CacheOptions(o.PodSetsOnly),
 	})
 	if err != nil {
 		return fmt.Errorf("start the manager: %w", err)
@@ -75,23 +70,6 @@ func Scheme() *runtime.Scheme {
 	utilruntime.Must(v1.AddToScheme(scheme))
 	utilruntime.Must(core.AddToScheme(scheme))
 	return scheme
-}
-
-// cacheOptions keep what belongs to no Kafka out of the cache, and of pods what the controller of StrimziPodSets does not read, if no other
-// one reads them.
-func cacheOptions(podSetsOnly bool) cache.Options {
-	belongs, err := labels.NewRequirement(v1.LabelCluster, selection.Exists, nil)
-	utilruntime.Must(err) // the key is a constant
-	only := cache.ByObject{Label: labels.NewSelector().Add(*belongs)}
-	pods := only
-	if podSetsOnly {
-		pods.Transform = podset.TrimPod
-	}
-	by := map[client.Object]cache.ByObject{&corev1.Pod{}: pods}
-	for _, kind := range facts.Kinds() {
-		by[kind] = only
-	}
-	return cache.Options{ByObject: by}
 }
 
 // assemble puts the controllers into the manager.

@@ -88,7 +88,7 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 // remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's, and the heartbeat of the operator there.
 // They keep managed fields, which prove whose an object is.
 func remoteCache(o options.Options) cache.Options {
-	c := cacheOptions(false)
+	c := controller.CacheOptions(false)
 	c.DefaultNamespaces = manager.CacheNamespaces(o.Namespaces)
 	c.ByObject[&coordinationv1.Lease{}] = cache.ByObject{Namespaces: map[string]cache.Config{
 		o.OperatorNamespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", heartbeat.LeaseName)},

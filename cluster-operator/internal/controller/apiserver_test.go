@@ -310,6 +310,9 @@ func listed(fields map[string]any) map[string]any {
 		case key == "ownerReferences" || key == "ports":
 			list := []any{}
 			for _, name := range slices.Sorted(maps.Keys(m)) {
+				if e, _ := m[name].(map[string]any); key == "ports" && e["port"] == nil {
+					continue // all that is left of it is what the API server chose
+				}
 				list = append(list, m[name])
 			}
 			fields[key] = list

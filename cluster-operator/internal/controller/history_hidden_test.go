@@ -20,7 +20,7 @@ func (h *history) hide() map[int32]int {
 func (h *history) judgeLeaves(id int32) {
 	h.t.Helper()
 	b := h.brokers
-	if k := h.kafka("my-cluster"); v1.IsTrue(k.Annotations, v1.AnnotationSkipScaleDownCheck) {
+	if k := h.kafka(h.name); v1.IsTrue(k.Annotations, v1.AnnotationSkipScaleDownCheck) {
 		return
 	}
 	if b.err != nil || b.replicas == nil || b.replicas[id] > 0 {

@@ -343,11 +343,11 @@ func (h *history) podsOf(set *podset.StrimziPodSet) []*corev1.Pod {
 	return pods
 }
 
-// claims returns the names of the claims that a pod mounts.
+// claims returns the names of the claims that a pod has its data on.
 func claims(pod *corev1.Pod) []string {
 	names := []string{}
 	for _, v := range pod.Spec.Volumes {
-		if v.PersistentVolumeClaim != nil {
+		if v.PersistentVolumeClaim != nil && strings.HasPrefix(v.Name, "data") {
 			names = append(names, v.PersistentVolumeClaim.ClaimName)
 		}
 	}
@@ -430,7 +430,7 @@ func (h *history) judgePool(pool *v1.KafkaNodePool) {
 	if pool.Status.ObservedGeneration != pool.Generation || !status.PoolReady(pool.Status) {
 		return
 	}
-	set, _ := h.k8s.server.objects[facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-" + pool.Name}].object().(*podset.StrimziPodSet)
+	set, _ := h.k8s.server.objects[facts.Key{Kind: "StrimziPodSet", Name: pool.Labels[v1.LabelCluster] + "-" + pool.Name}].object().(*podset.StrimziPodSet)
 	if set == nil {
 		set = &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{}}
 	}

@@ -44,6 +44,8 @@ type history struct {
 	t    testing.TB
 	seed int64
 	rand *rand.Rand
+	// name is the Kafka's.
+	name string
 	k8s  *inMemory
 	r    *Reconciler
 	// fail is how many writes go through until one fails, and then all until the operator is started again; negative for never.
@@ -89,7 +91,8 @@ func newHistory(t testing.TB, seed int64) *history {
 			t.Fatal(err)
 		}
 	}
-	h := &history{t: t, seed: seed, rand: rand.New(rand.NewSource(seed)), fail: -1, brokers: &brokers{metadata: 30},
+	h := &history{t: t, seed: seed, name: kafkaKey.Name, rand: rand.New(rand.NewSource(seed)), fail: -1,
+		brokers: &brokers{metadata: 30},
 		now:     time.Unix(1_800_000_000, 0),
 		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{}}
 	h.k8s = h.server("central", scheme).client()
@@ -275,7 +278,7 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	if claim, ok := before.(*corev1.PersistentVolumeClaim); ok && goes && claim.Annotations[v1.AnnotationDeleteClaim] != "true" {
 		h.failf("volume %s in %s is deleted", key.Name, s.id)
 	}
-	if secret, ok := before.(*corev1.Secret); ok && key.Name == "my-cluster-cluster-ca" &&
+	if secret, ok := before.(*corev1.Secret); ok && key.Name == h.name+"-cluster-ca" &&
 		secret.Annotations[v1.AnnotationForceReplace] != "true" {
 		if goes || string(after.(*corev1.Secret).Data["ca.key"]) != string(secret.Data["ca.key"]) {
 			h.failf("the key of the CA is lost")

@@ -4,9 +4,13 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -17,6 +21,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/podset"
 )
 
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas;kafkanodepools,verbs=get;list;watch
@@ -39,6 +44,23 @@ import (
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=update
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
+
+// CacheOptions keep what belongs to no Kafka out of the cache, and of pods what the controller of StrimziPodSets does not read, if no other
+// one reads them.
+func CacheOptions(podSetsOnly bool) cache.Options {
+	belongs, err := labels.NewRequirement(v1.LabelCluster, selection.Exists, nil)
+	utilruntime.Must(err) // the key is a constant
+	only := cache.ByObject{Label: labels.NewSelector().Add(*belongs)}
+	pods := only
+	if podSetsOnly {
+		pods.Transform = podset.TrimPod
+	}
+	by := map[client.Object]cache.ByObject{&corev1.Pod{}: pods}
+	for _, kind := range facts.Kinds() {
+		by[kind] = only
+	}
+	return cache.Options{ByObject: by}
+}
 
 // SetupWithManager watches Kafkas and everything that belongs to them. Whatever of it is changed or deleted by somebody wakes the Kafka.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects func(map[string]string) bool) (controller.Controller, error) {

@@ -31,7 +31,13 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage)
+		var nodes []int32
+		for _, l := range p.listed {
+			if l.Node.Pool == name {
+				nodes = append(nodes, l.Node.ID)
+			}
+		}
+		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
 		if len(refused) > 0 {
 			p.warnOf(name, "KafkaStorage",
 				fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+

@@ -15,8 +15,9 @@ import (
 )
 
 // AcceptStorage returns the storage that a pool's nodes are made with after a change, and what is refused. Volumes can be added, removed
-// and made larger; nothing else about them can change while their data is kept. If anything is refused, all of the storage stays as it was.
-func AcceptStorage(before, wanted v1.Storage) (v1.Storage, []string) {
+// and made larger; nothing else about them can change while their data is kept. Nodes are those that have volumes. If anything is refused,
+// all of the storage stays as it was.
+func AcceptStorage(before, wanted v1.Storage, nodes []int32) (v1.Storage, []string) {
 	var refused []string
 	if before.Type != wanted.Type {
 		return before, []string{fmt.Sprintf("the type can't change from %s to %s", before.Type, wanted.Type)}
@@ -36,7 +37,7 @@ func AcceptStorage(before, wanted v1.Storage) (v1.Storage, []string) {
 			shared++
 		}
 		if o, existed := old[v.id()]; existed {
-			refused = append(refused, volumeChange(o, v)...)
+			refused = append(refused, volumeChange(o, v, nodes)...)
 		}
 	}
 	if shared > 1 {
@@ -48,8 +49,8 @@ func AcceptStorage(before, wanted v1.Storage) (v1.Storage, []string) {
 	return wanted, nil
 }
 
-// volumeChange returns what can't change about a volume.
-func volumeChange(before, after volume) []string {
+// volumeChange returns what can't change about a volume of these nodes.
+func volumeChange(before, after volume, nodes []int32) []string {
 	var refused []string
 	no := func(what, from, to string) {
 		refused = append(refused, fmt.Sprintf("the %s of volume %d can't change from %q to %q", what, before.id(), from, to))
@@ -59,6 +60,12 @@ func volumeChange(before, after volume) []string {
 	}
 	if !equality.Semantic.DeepEqual(before.Class, after.Class) {
 		no("class", value(before.Class, "default"), value(after.Class, "default"))
+	} else {
+		for _, n := range nodes {
+			if from, to := before.class(n), after.class(n); !equality.Semantic.DeepEqual(from, to) {
+				no(fmt.Sprintf("class for node %d", n), value(from, "default"), value(to, "default"))
+			}
+		}
 	}
 	if !maps.Equal(before.Selector, after.Selector) {
 		no("selector", fmt.Sprint(before.Selector), fmt.Sprint(after.Selector))

@@ -31,6 +31,9 @@ func TestChangesOfStorage(t *testing.T) {
 		v.KraftMetadata = v1.KraftMetadataShared
 		return v
 	}
+	classOf := func(node int32) []v1.StorageOverride {
+		return []v1.StorageOverride{{Broker: &node, Class: new("fast")}}
+	}
 	before := jbod(claimed(0, "1Gi"))
 	for name, c := range map[string]struct {
 		wanted  v1.Storage
@@ -50,6 +53,9 @@ func TestChangesOfStorage(t *testing.T) {
 		"another type of all": {v1.Storage{Type: v1.StorageEphemeral}, "the type can't change from jbod to ephemeral"},
 		"another class": {edited(func(v *v1.StorageVolume) { v.Class = new("fast") }),
 			`the class of volume 0 can't change from "default" to "fast"`},
+		"another class for a node": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(3) }),
+			`the class for node 3 of volume 0 can't change from "default" to "fast"`},
+		"another class for a node that there is not": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(4) }), ""},
 		"another selector": {edited(func(v *v1.StorageVolume) { v.Selector = map[string]string{"a": "b"} }),
 			`the selector of volume 0 can't change from "map[]" to "map[a:b]"`},
 		"a size limit": {edited(func(v *v1.StorageVolume) { v.SizeLimit = "1Gi" }),
@@ -60,7 +66,7 @@ func TestChangesOfStorage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			accepted, refused := AcceptStorage(before, c.wanted)
+			accepted, refused := AcceptStorage(before, c.wanted, []int32{3})
 			if c.refused == "" {
 				g.Expect(refused).To(BeEmpty())
 				g.Expect(accepted).To(Equal(c.wanted))

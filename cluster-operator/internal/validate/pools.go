@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -38,6 +40,34 @@ func (f *findings) names() {
 				"The names of the pods of KafkaNodePool %s would have %d characters (%s), and hosts can have %d: use a shorter name for the Kafka or "+
 					"the KafkaNodePool",
 				p.Name, len(pod), pod, maxLabel)
+		}
+	}
+	f.serviceNames()
+}
+
+// serviceNames checks the names of the Services. Only ids that there are count, so that nothing is refused that runs.
+func (f *findings) serviceNames() {
+	check := func(of, name, shorter string) {
+		if len(name) > maxLabel {
+			f.invalid("NameTooLong", "The name of %s would have %d characters (%s), and it can have %d: use a shorter name for %s", of, len(name),
+				name, maxLabel, shorter)
+		}
+	}
+	check("the bootstrap Service", model.BootstrapService(f.Kafka.Name), "the Kafka")
+	highest := int32(0)
+	for _, id := range f.Brokers {
+		highest = max(highest, id)
+	}
+	for _, l := range f.cluster().Listeners {
+		if l.Type == v1.ListenerInternal {
+			continue
+		}
+		check("the bootstrap Service of listener "+l.Name, model.ListenerBootstrapService(f.Kafka.Name, l), "the Kafka or the listener")
+		for _, p := range f.Pools {
+			if slices.Contains(p.Spec.Roles, v1.RoleBroker) {
+				check(fmt.Sprintf("a broker's Service of listener %s in KafkaNodePool %s", l.Name, p.Name),
+					model.ListenerNodeService(f.Kafka.Name, l, topology.Node{Pool: p.Name, ID: highest}), "the Kafka, the KafkaNodePool or the listener")
+			}
 		}
 	}
 }

@@ -19,6 +19,16 @@ func TestWrongNames(t *testing.T) {
 			message: "The names of the pods of KafkaNodePool brokers-in-the-zone-a-west would have 66 characters " +
 				"(a-cluster-of-great-importance-to-us-brokers-in-the-zone-a-west-100), " +
 				"and hosts can have 63: use a shorter name for the Kafka or the KafkaNodePool"},
+		{name: "Kafka's name too long for a Service", changes: `kafka: {metadata: {name: a-cluster-of-great-importance-to-many-of-us-here}}`,
+			code: "NameTooLong",
+			message: "The name of the bootstrap Service would have 64 characters (a-cluster-of-great-importance-to-many-of-us-here-kafka-bootstrap), " +
+				"and it can have 63: use a shorter name for the Kafka"},
+		{name: "names too long for a listener's Service", changes: `{kafka: {metadata: {name: a-cluster-of-great-importance-to-u}, spec: {kafka: ` +
+			`{listeners: [{name: external789, port: 9095, type: nodeport, tls: true}]}}}, pools: {broker: {metadata: {name: ` +
+			`brokers-in-zone-a-west}}}}`, code: "NameTooLong",
+			message: "The name of a broker's Service of listener external789 in KafkaNodePool brokers-in-zone-a-west would have 71 characters " +
+				"(a-cluster-of-great-importance-to-u-brokers-in-zone-a-west-external789-2), and it can have 63: use a shorter name for the " +
+				"Kafka, the KafkaNodePool or the listener"},
 		{name: "label of ours on the Kafka", changes: `kafka: {metadata: {labels: {strimzi.io/kind: Kafka}}}`, code: "ReservedLabel",
 			message: "Labels starting with strimzi.io/ are not allowed in Custom Resources, such labels should be removed. (Kafka c)"},
 		{name: "label of ours on a pool", changes: `pools: {broker: {metadata: {labels: {strimzi.io/pool-name: broker}}}}`, code: "ReservedLabel",
