@@ -409,7 +409,8 @@ func TestAClusterThatLacksAKindJoinsOnceItServesIt(t *testing.T) {
 	w.secret("east", kubeconfig)
 	w.remotes(Remote{ID: "east", Secret: "east"})
 	w.becomes("east", Refused, ReasonKindMissing, "no matches for")
-	kinds := envtest.CRDInstallOptions{Paths: []string{"testdata/exports.yaml"}, ErrorIfPathMissing: true}
+	kinds := envtest.CRDInstallOptions{Paths: []string{"testdata/exports.yaml"}, ErrorIfPathMissing: true, MaxTime: time.Minute,
+		PollInterval: 50 * time.Millisecond}
 	_, err := envtest.InstallCRDs(east.Config, kinds)
 	w.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { w.Expect(envtest.UninstallCRDs(east.Config, kinds)).To(Succeed()) })

@@ -219,8 +219,8 @@ func makesPodsAgain(remote *place, uid types.UID) string {
 func made(g Gomega) map[string]string {
 	found := map[string]string{}
 	for _, p := range places {
-		for _, list := range []client.ObjectList{&podset.StrimziPodSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
-			&corev1.ServiceAccountList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.NetworkPolicyList{},
+		for _, list := range []client.ObjectList{&podset.StrimziPodSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
+			&corev1.SecretList{}, &corev1.ServiceAccountList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.NetworkPolicyList{},
 			&policyv1.PodDisruptionBudgetList{}} {
 			g.Expect(p.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name})).To(Succeed())
 			g.Expect(meta.EachListItem(list, func(o runtime.Object) error {

@@ -74,7 +74,8 @@ func (r *realm) uninstall() {
 // reinstall installs it again.
 func (r *realm) reinstall() {
 	r.t.Helper()
-	r.kubectl(eastID, "apply", "--server-side", "-f", filepath.Join("..", "..", "config", "crd", "bases", "core.strimzi.io_strimzipodsets.yaml"))
+	r.kubectl(eastID, "apply", "--server-side", "-f",
+		filepath.Join("..", "..", "config", "crd", "bases", "core.strimzi.io_strimzipodsets.yaml"))
 }
 
 // spread waits until there is a StrimziPodSet, and the pod that it lists, in each Kubernetes cluster.

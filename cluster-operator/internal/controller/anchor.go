@@ -143,8 +143,8 @@ func (p *pass) checkNamesakes() error {
 	return nil
 }
 
-// namesake reports whether an owner is a Kafka object of the same name, of Strimzi's operator or of this one. In another Kubernetes cluster,
-// that is never this Kafka.
+// namesake reports whether an owner is a Kafka object of the same name, of Strimzi's operator or of this one. In another Kubernetes
+// cluster that is never this Kafka.
 func (p *pass) namesake(owner metav1.OwnerReference) bool {
 	return owner.Kind == "Kafka" && owner.Name == p.kafka.Name && strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/")
 }

@@ -28,7 +28,7 @@ import (
 // watchPatience is how long a watch may take to wake, on a machine with other work to do as well.
 const watchPatience = time.Minute
 
-// connect connects the world's central Kubernetes cluster to east by module clusters, and has a controller run whose watches are to wake it.
+// connect connects the central Kubernetes cluster to east by module clusters, and has a controller run whose watches are to wake it.
 func (w *stretchedWorld) connect(do reconcile.Func, watch func(manager.Manager, controller.Controller, *clusters.Set) error) *clusters.Set {
 	w.t.Helper()
 	user, err := remoteServer(w.t, "east").AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)

@@ -22,8 +22,8 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 	lacking := clusters.Status{ID: "east", State: clusters.Refused, Reason: clusters.ReasonKindMissing,
 		Message: `set up the clients of cluster east: no matches for kind "StrimziPodSet" in version "core.strimzi.io/v1"`}
 	sets := schema.GroupResource{Group: "core.strimzi.io", Resource: "strimzipodsets"}
-	const missing = "Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster 'east'. Please ensure Strimzi CRDs are installed in all " +
-		"target clusters."
+	const missing = "Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster 'east'. " +
+		"Please ensure Strimzi CRDs are installed in all target clusters."
 	forbids := func(text string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "s", errors.New(text))
 	}

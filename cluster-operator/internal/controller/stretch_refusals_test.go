@@ -166,8 +166,8 @@ func TestAKafkaThatARemoteClusterHasOfItsOwnIsLeftAlone(t *testing.T) {
 	w.pass()
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict"),
-		HaveField("Message", HavePrefix("cluster 'east' holds a Kafka "+w.namespace+"/my-cluster of its own (ConfigMap my-cluster-east-0 belongs "+
-			"to it): nothing is changed anywhere. Rename this Kafka"))))
+		HaveField("Message", HavePrefix("cluster 'east' holds a Kafka "+w.namespace+"/my-cluster of its own (ConfigMap my-cluster-east-0 "+
+			"belongs to it): nothing is changed anywhere. Rename this Kafka"))))
 	w.Expect(w.made()).To(Equal(before), "nothing is made anywhere")
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.pass()
