@@ -351,7 +351,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 
 	itInFull("goes on when the central Kubernetes cluster is cut off, with all operators that decide, and has it back by itself", func() {
 		central, a := places[0], admin()
-		pods, objects, operators := readyPods(Default), made(Default), operatorPods(Default)
+		pods, objects := readyPods(Default), made(Default)
 		write("central-cut-off", func(flow *traffic.Traffic) {
 			began := time.Now()
 			Expect(lab.Isolate(central.Cluster)).To(Succeed())
@@ -375,7 +375,6 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 			Expect(now).To(HaveKeyWithValue(pod, uid), "no pod was restarted because of it")
 		}
 		Expect(made(Default)).To(Equal(objects))
-		Expect(operatorPods(Default)).To(Equal(operators))
 	})
 
 	itInFull("says what is wrong with new credentials, goes on with the old ones, and takes up better ones at once", func() {
