@@ -28,7 +28,7 @@ func (c claims) judge(id string, found, expected types.UID) error {
 	}
 	if expected != "" && expected != found {
 		return refuse(ReasonIdentityChanged,
-			"the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, and has to be %s",
+			"the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, want %s",
 			found, expected)
 	}
 	if c.held[id] == found {

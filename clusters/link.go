@@ -38,14 +38,14 @@ func (n namespaces) identity(ctx context.Context) (types.UID, error) {
 	ns, err := n.client.Get(ctx, IdentityNamespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsUnauthorized(err):
-		return "", refuse(ReasonCredentialsRefused, "the API server does not accept the credentials: %v", err)
+		return "", refuse(ReasonCredentialsRefused, "the API server rejects the credentials: %v", err)
 	case apierrors.IsForbidden(err):
-		return "", refuse(ReasonCredentialsRefused, "the credentials need the right to get the namespace %s, which tells which cluster it is: %v",
+		return "", refuse(ReasonCredentialsRefused, "the credentials need the right to get the namespace %s, which identifies the cluster: %v",
 			IdentityNamespace, err)
 	case err != nil:
 		return "", err
 	case ns.UID == "":
-		return "", errors.New("the server's answer is not that of a Kubernetes API server: its namespace kube-system has no uid")
+		return "", errors.New("the server is not a Kubernetes API server: its namespace kube-system has no uid")
 	}
 	return ns.UID, nil
 }
@@ -202,7 +202,7 @@ func (l *link) compare(ctx context.Context) error {
 		return err
 	}
 	if uid != l.expected {
-		err := refuse(ReasonIdentityChanged, "another cluster answers at %s: its identity (uid of the namespace %s) is %s, and has to be %s",
+		err := refuse(ReasonIdentityChanged, "another cluster answers at %s: its identity (uid of the namespace %s) is %s, want %s",
 			l.server.Host, IdentityNamespace, uid, l.expected)
 		l.mu.Lock()
 		l.foreign = err

@@ -91,9 +91,9 @@ type verdict struct {
 func (f facts) judge() verdict {
 	switch {
 	case f.left:
-		return verdict{Left, ReasonLeft, "the cluster is not configured any more"}
+		return verdict{Left, ReasonLeft, "the cluster is no longer configured"}
 	case f.secret == secretMissing:
-		return verdict{Unreachable, ReasonSecretMissing, fmt.Sprintf("the Secret %s with its kubeconfig is not there", f.secretName)}
+		return verdict{Unreachable, ReasonSecretMissing, fmt.Sprintf("the Secret %s with its kubeconfig does not exist", f.secretName)}
 	case f.foreign != nil:
 		return failed(f.foreign)
 	case !f.linked:
@@ -101,17 +101,17 @@ func (f facts) judge() verdict {
 	case !f.health.Up:
 		v := failed(f.health.Err)
 		if f.candidate != nil {
-			v.message += fmt.Sprintf("; the Secret %s has changed since, but its credentials do not do either: %v", f.secretName, f.candidate)
+			v.message += fmt.Sprintf("; the Secret %s has changed since, but its credentials do not work either: %v", f.secretName, f.candidate)
 		}
 		return v
 	case len(f.pending) > 0:
-		return verdict{Unreachable, ReasonResuming, "waiting for what happened meanwhile: " + strings.Join(f.pending, ", ")}
+		return verdict{Unreachable, ReasonResuming, "catching up with changes: " + strings.Join(f.pending, ", ")}
 	case f.candidate != nil:
 		reason, _ := classify(f.candidate)
-		return verdict{Connected, reason, fmt.Sprintf("the Secret %s has changed, but the earlier credentials stay in use: %v", f.secretName,
+		return verdict{Connected, reason, fmt.Sprintf("the Secret %s has changed, but the previous credentials stay in use: %v", f.secretName,
 			f.candidate)}
 	case f.joinErr != nil:
-		return verdict{Connected, ReasonStarting, fmt.Sprintf("not everything is set up for the cluster yet: %v", f.joinErr)}
+		return verdict{Connected, ReasonStarting, fmt.Sprintf("the cluster is not set up yet: %v", f.joinErr)}
 	}
 	return verdict{state: Connected}
 }
@@ -121,7 +121,7 @@ func (f facts) judgeUnlinked() verdict {
 	case f.candidate != nil:
 		return failed(f.candidate)
 	case f.secret == secretUnread && f.secretErr != nil:
-		return verdict{Joining, ReasonSecretUnread, fmt.Sprintf("the Secret %s cannot be read: %v", f.secretName, f.secretErr)}
+		return verdict{Joining, ReasonSecretUnread, fmt.Sprintf("the Secret %s can't be read: %v", f.secretName, f.secretErr)}
 	}
 	return verdict{Joining, ReasonStarting, "connecting for the first time"}
 }
@@ -130,7 +130,7 @@ func failed(err error) verdict {
 	reason, refused := classify(err)
 	switch {
 	case err == nil: // not healthy yet, after a failure and then fewer successes than it takes
-		return verdict{Unreachable, ReasonNoAnswer, "the API server answers again, but has not done so often enough yet"}
+		return verdict{Unreachable, ReasonNoAnswer, "the API server answers again, but not often enough yet"}
 	case refused:
 		return verdict{Refused, reason, err.Error()}
 	}

@@ -114,8 +114,8 @@ func TLSFailureOf(err error) TLSFailure {
 func NewWrongClusterError(pinned, answering string) *Error {
 	return &Error{
 		Code: CodeTransport, Name: "InconsistentClusterIdException", Class: ClassWrongCluster, answering: answering,
-		Message: fmt.Sprintf("a broker of the Kafka cluster %s answered, and none of the cluster %s, to which this client is bound; "+
-			"nothing of the request was carried out; check that the bootstrap addresses lead to the cluster %[2]s", answering, pinned),
+		Message: fmt.Sprintf("a broker of the Kafka cluster %s answered, but this client is bound to the cluster %s;  "+
+			"nothing of the request was executed; check that the bootstrap addresses lead to the cluster %[2]s", answering, pinned),
 	}
 }
 
@@ -133,9 +133,9 @@ func WrongCluster(err error) (answering string, ok bool) {
 func CheckPin(present, wanted string) error {
 	switch {
 	case wanted == "":
-		return NewError(CodeInvalidRequest, "A client cannot be bound to a cluster without an id.")
+		return NewError(CodeInvalidRequest, "A client can't be bound to a cluster without an id.")
 	case present != "" && present != wanted:
-		return NewError(CodeInvalidRequest, fmt.Sprintf("The client is bound to the cluster %s, and cannot be bound to %s.", present, wanted))
+		return NewError(CodeInvalidRequest, fmt.Sprintf("The client is bound to the cluster %s and can't be bound to %s.", present, wanted))
 	}
 	return nil
 }

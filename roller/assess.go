@@ -158,21 +158,21 @@ func (a *Assessment) state(s *Snapshot, n *Node, r Restart, policy Policy) {
 	recovery := n.Recovery.Or(nil)
 	switch {
 	case exists && instance == "":
-		a.State, a.Down, a.Detail = StateMissing, true, "there is no pod; whoever owns it makes one"
+		a.State, a.Down, a.Detail = StateMissing, true, "its pod does not exist; the owner of the pod creates it"
 	case !exists:
-		a.State, a.Detail = StateUnknown, "its pod is not known: "+n.Instance.Why()
+		a.State, a.Detail = StateUnknown, "its pod is unknown: "+n.Instance.Why()
 	case stuck != "":
 		a.State, a.Down, a.Detail = StateStuck, true, stuck
 	case !readable:
-		a.State, a.Detail = StateUnknown, "its readiness is not known: "+n.Ready.Why()
+		a.State, a.Detail = StateUnknown, "its readiness is unknown: "+n.Ready.Why()
 	case !ready && !n.Stuck.IsKnown():
-		a.State, a.Detail = StateUnknown, "whether its pod is stuck is not known: "+n.Stuck.Why()
+		a.State, a.Detail = StateUnknown, "it is unknown whether its pod is stuck: "+n.Stuck.Why()
 	case recovery != nil:
 		a.State, a.Detail = StateRecovering, recovery.String()
 	case !ready:
 		a.unready(n)
 	case !n.Answers.Or(true):
-		a.State, a.Detail = StateSilent, "its pod is ready, and it has not answered for "+rounded(s.At.Sub(n.Silent))
+		a.State, a.Detail = StateSilent, "its pod is ready, but it has not answered for "+rounded(s.At.Sub(n.Silent))
 	default:
 		a.State = StateReady
 	}
@@ -219,7 +219,7 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 		a.State, a.Detail = StateRestarting, "it is being stopped"
 	case stageStarting:
 		if a.State == StateUnready || a.State == StateMissing {
-			a.State, a.Detail = StateRestarting, "it is waited for until "+clock(r.since(a.node).Add(policy.Patience))
+			a.State, a.Detail = StateRestarting, "the roller waits for it until "+clock(r.since(a.node).Add(policy.Patience))
 		}
 	case stageFailed:
 		if a.State != StateStuck && a.State != StateRecovering && a.State != StateUnknown {
@@ -240,9 +240,10 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 // String describes what is left to recover.
 func (r *Recovery) String() string {
 	if r.RemainingLogs < 0 {
-		return "it recovers its logs"
+		return "it is recovering its logs"
 	}
-	return fmt.Sprintf("it recovers its logs: %s and %s left", amount(r.RemainingLogs, "log"), amount(max(0, r.RemainingSegments), "segment"))
+	return fmt.Sprintf("it is recovering its logs: %s and %s left", amount(r.RemainingLogs, "log"),
+		amount(max(0, r.RemainingSegments), "segment"))
 }
 
 // reasons are all reasons to restart the node that it shows, whether or not it was restarted for them.
@@ -321,14 +322,14 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 	}
 	a.startBlocks()
 	if d, denied := p.Denied[a.Node]; denied && s.At.Before(d.again()) {
-		a.block(RuleDenied, "%s; it is asked for again at %s", d.Why, clock(d.again()))
+		a.block(RuleDenied, "%s; the roller tries again at %s", d.Why, clock(d.again()))
 	}
 }
 
 func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	switch {
 	case a.State == StateRecovering:
-		a.block(RuleRecovery, "%s; a restart would begin that anew", n.Recovery.Or(&Recovery{RemainingLogs: -1}))
+		a.block(RuleRecovery, "%s; a restart would start that over", n.Recovery.Or(&Recovery{RemainingLogs: -1}))
 	case a.State == StateUnknown:
 		a.block(RuleUnknown, "%s", a.Detail)
 	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
@@ -336,6 +337,6 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
-		a.block(RulePatience, "it is not ready, and is waited for until %s", clock(n.ReadyChanged.Add(policy.Patience)))
+		a.block(RulePatience, "it is not ready; the roller waits for it until %s", clock(n.ReadyChanged.Add(policy.Patience)))
 	}
 }

@@ -66,7 +66,7 @@ func newAvailability(topics Fact[[]Topic]) *availability {
 // sync. Empty: it may go. A broker without replicas may always go.
 func (a *availability) shortage(id NodeID, down nodeSet) string {
 	if a.unknown != "" {
-		return "which replicas are in sync is not known: " + a.unknown
+		return "it is unknown which replicas are in sync: " + a.unknown
 	}
 	at := a.ids.of(id)
 	if at < 0 {
@@ -78,7 +78,7 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 		p := &t.Partitions[where.partition]
 		minISR, known := t.MinISR.Get()
 		if !known {
-			return fmt.Sprintf("the min.insync.replicas of topic %s is not known: %s", t.Name, t.MinISR.Why())
+			return fmt.Sprintf("the min.insync.replicas of topic %s is unknown: %s", t.Name, t.MinISR.Why())
 		}
 		two, n := outcomes(p)
 		for _, o := range two[:n] {

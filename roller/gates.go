@@ -29,7 +29,7 @@ func (r *round) gates(a *Assessment) []Block {
 		r.limits(a, b)
 	}
 	if until := r.settled(); r.policy.Settle > 0 && !a.Down && r.s.At.Before(until) {
-		b.block(RuleSettle, "the last node came back just now; the next one goes at %s", clock(until))
+		b.block(RuleSettle, "the last node has just come back; the next restart is at %s", clock(until))
 	}
 	r.safety(a, b, way)
 	return b.Blocks
@@ -45,10 +45,11 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 		}
 		switch {
 		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
-			b.block(RuleHalt, "node %d is stuck (%s) and up to date: others might end like it; correct it, or put it on hold",
+			b.block(RuleHalt, "node %d is stuck (%s) and up to date: other nodes might fail like it; fix it, or put it on hold",
 				other.Node, other.Detail)
 		case !clusterIsLost && other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
-			b.block(RuleHalt, "node %d was restarted and did not become ready: others might end like it; correct it, or put it on hold", other.Node)
+			b.block(RuleHalt, "node %d was restarted and did not become ready: other nodes might fail like it; fix it, or put it on "+
+				"hold", other.Node)
 		default:
 			continue
 		}
@@ -85,7 +86,7 @@ func (a *Assessment) summary() string {
 	case a.stage.underWay():
 		return "it is " + string(a.State)
 	}
-	return "it is its turn"
+	return "it is next"
 }
 
 // voters go one at a time (docs/decisions/availability.md). Those that are down may go together where there is no quorum that could be
@@ -119,7 +120,7 @@ func (r *round) limits(a, b *Assessment) {
 		return // the rule voters decides about it
 	}
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
-		b.block(RuleLimit, "at most %s may be away, and %s", amount(most, "broker"), r.areAway(away))
+		b.block(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.areAway(away))
 	}
 	r.shares(a, away, b)
 	r.batches(a, away, b)
@@ -136,7 +137,7 @@ func (r *round) shares(a *Assessment, away []*Assessment, b *Assessment) {
 		share += r.avail.leaderShare(other.Node)
 	}
 	if r.policy.MaxPerRack > 0 && same >= r.policy.MaxPerRack {
-		b.block(RuleRack, "at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), rack)
+		b.block(RuleRack, "at most %s of rack %q may be down", amount(r.policy.MaxPerRack, "broker"), rack)
 	}
 	if r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare {
 		b.block(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may at once", 100*share,
@@ -292,7 +293,7 @@ func (r *round) forced(a *Assessment) string {
 		return fmt.Sprintf("it has been unready for %s, and may be recovering its logs: %s", rounded(r.s.At.Sub(a.node.ReadyChanged)),
 			a.node.Recovery.Why())
 	case a.Down:
-		return fmt.Sprintf("it serves nobody (%s), so neither the quorum nor replicas in sync can be lost", a.summaryOfState())
+		return fmt.Sprintf("it serves no clients (%s), so its restart costs neither the quorum nor in-sync replicas", a.summaryOfState())
 	case a.Roles.Broker && r.nobodyAnswers(a):
 		return "no broker answers, so it is unknown which replicas are in sync"
 	case a.Roles.Controller:

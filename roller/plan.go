@@ -210,17 +210,17 @@ func (r *round) split(before, batch []NodeID) string {
 	case r.rankOf(before[0]) < r.rankOf(first.ID):
 		return "nodes that are not ready go first"
 	case len(before) >= max(1, r.policy.MaxUnavailable):
-		return fmt.Sprintf("at most %s may be away", amount(max(1, r.policy.MaxUnavailable), "broker"))
+		return fmt.Sprintf("at most %s may be down", amount(max(1, r.policy.MaxUnavailable), "broker"))
 	case why != "":
 		return why
 	case loss != "":
 		return loss
 	case r.policy.MaxPerRack > 0 && rack >= r.policy.MaxPerRack:
-		return fmt.Sprintf("at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), first.Rack)
+		return fmt.Sprintf("at most %s of rack %q may be down", amount(r.policy.MaxPerRack, "broker"), first.Rack)
 	case r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare:
 		return fmt.Sprintf("together they lead %.1f %% of all partitions", 100*share)
 	}
-	return "fewer batches need another division"
+	return "this grouping needs the fewest batches"
 }
 
 // rankOf is the rank of a node among those that are considered.

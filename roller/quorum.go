@@ -21,7 +21,7 @@ func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []N
 	q, known := quorum.Get()
 	switch {
 	case !known:
-		return quorumVerdict{blocked: "the state of the metadata quorum is not known: " + quorum.Why()}
+		return quorumVerdict{blocked: "the state of the metadata quorum is unknown: " + quorum.Why()}
 	case q.Leader < 0:
 		return quorumVerdict{blocked: "the metadata quorum has no leader"}
 	case !q.votes(id):
@@ -29,7 +29,7 @@ func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []N
 	}
 	now, ok := q.leaderTime()
 	if !ok {
-		return quorumVerdict{blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not tell how far it is", q.Leader)}
+		return quorumVerdict{blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not report its progress", q.Leader)}
 	}
 	caughtUp, behind := q.others(id, now, timeout, lost)
 	n := len(q.Voters)

@@ -81,5 +81,5 @@ func (r *round) ringed() string {
 	for _, a := range r.ring {
 		ids = append(ids, a.Node)
 	}
-	return fmt.Sprintf("%s wait for one another, and nothing of them has caught up since %s", list(ids), clock(r.progress.Ring.Since))
+	return fmt.Sprintf("%s wait for one another, and none of them has made progress since %s", list(ids), clock(r.progress.Ring.Since))
 }

@@ -102,7 +102,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 				Until: r.s.from().Add(Freshness), Unasked: r.unasked(a),
 			})
 		} else {
-			a.block(RuleOrder, "it goes after node %d, when the others have been looked at again", r.chosen[0].Node)
+			a.block(RuleOrder, "it follows node %d, after the other nodes have been observed again", r.chosen[0].Node)
 		}
 		r.choose(a)
 	}

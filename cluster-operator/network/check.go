@@ -34,7 +34,7 @@ func (r Request) CheckPlan(planned []Object) error {
 			return fmt.Errorf("planned %s: name %q: %s", what, o.Object.GetName(), strings.Join(wrong, "; "))
 		}
 		if !slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return c.ID == o.Cluster }) {
-			return fmt.Errorf("planned %s: that cluster hosts no nodes", what)
+			return fmt.Errorf("planned %s: the cluster has no nodes", what)
 		}
 		if ns := o.Object.GetNamespace(); ns != "" && ns != r.Namespace {
 			return fmt.Errorf("planned %s: namespace %s is not the Kafka's", what, ns)

@@ -31,7 +31,7 @@ const listedIndex = "spec.pods.name"
 // SetupWithManager makes the manager run the reconciler. It watches StrimziPodSets and pods.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &core.StrimziPodSet{}, listedIndex, listedNames); err != nil {
-		return fmt.Errorf("index StrimziPodSets by the pods that they list: %w", err)
+		return fmt.Errorf("index StrimziPodSets by their pods: %w", err)
 	}
 	return builder.ControllerManagedBy(mgr).Named("strimzipodset").WithOptions(options).
 		For(&core.StrimziPodSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{},

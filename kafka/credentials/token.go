@@ -118,7 +118,7 @@ func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, 
 		return bearer{}, fmt.Errorf("HTTP status %d %s", status, s.clean(answer.Error+" "+answer.Description))
 	}
 	if malformed || answer.Token == "" {
-		return bearer{}, errors.New("the answer holds no access_token")
+		return bearer{}, errors.New("the response has no access_token")
 	}
 	if answer.Type != "" && !strings.EqualFold(answer.Type, "bearer") {
 		return bearer{}, errors.New("the token is not of type bearer")

@@ -200,10 +200,10 @@ func (c *conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	}
 	size := binary.BigEndian.Uint32(head[:4])
 	if size < 4 || size > maxResponse {
-		return nil, fmt.Errorf("an answer of %d bytes is not Kafka's protocol", size)
+		return nil, fmt.Errorf("a response of %d bytes is not Kafka's protocol", size)
 	}
 	if got := int32(binary.BigEndian.Uint32(head[4:])); got != c.correlation {
-		return nil, fmt.Errorf("the answer belongs to request %d, not %d", got, c.correlation)
+		return nil, fmt.Errorf("the response has correlation id %d, want %d", got, c.correlation)
 	}
 	body := make([]byte, size-4)
 	if _, err := io.ReadFull(c.stream, body); err != nil {
@@ -212,7 +212,7 @@ func (c *conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	resp := req.ResponseKind()
 	if resp.IsFlexible() {
 		if len(body) == 0 || body[0] != 0 {
-			return nil, errors.New("the answer's header has tags that nobody asked for")
+			return nil, errors.New("the response header has unexpected tags")
 		}
 		body = body[1:]
 	}

@@ -64,7 +64,7 @@ func (e *wrongCluster) Error() string {
 }
 
 // errNoClusterID is the failure of a connection whose broker does not say to which cluster it belongs.
-var errNoClusterID = errors.New("the broker does not tell its cluster's id")
+var errNoClusterID = errors.New("the broker does not report its cluster id")
 
 // prove makes sure that the connection ends at the cluster that the client is bound to. A connection ends at one process, so that it is
 // asked once: when it is opened, or when the client was bound since.

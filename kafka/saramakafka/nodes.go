@@ -95,7 +95,7 @@ func (r *router) describeNode(ctx context.Context, id int32, keys []string) kafk
 	if result, ok := answers[resource]; ok {
 		return result
 	}
-	return kafka.ConfigResult{Err: kafka.NewError(kafka.CodeUnknownServer, "The node's answer does not mention its configuration.")}
+	return kafka.ConfigResult{Err: kafka.NewError(kafka.CodeUnknownServer, "The node's response does not contain its configuration.")}
 }
 
 // otherNode is the failure of an address at which another node listens than the one that was looked for, because the node moved and its

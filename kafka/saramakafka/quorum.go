@@ -42,7 +42,7 @@ func (c *client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	if p := metadataPartition(answer); p != nil {
 		return quorum(p, answer.Nodes)
 	}
-	return kafka.Quorum{}, kafka.NewError(kafka.CodeUnknownServer, "The broker's answer does not describe the metadata quorum.")
+	return kafka.Quorum{}, kafka.NewError(kafka.CodeUnknownServer, "The broker's response does not describe the metadata quorum.")
 }
 
 func metadataPartition(answer *kmsg.DescribeQuorumResponse) *kmsg.DescribeQuorumResponseTopicPartition {

@@ -137,7 +137,7 @@ func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 			if b.equal != nil && !b.equal(kept[i], item) {
 				conflicts = true
 				out[key] = b.failure(kafka.NewError(kafka.CodeInvalidRequest,
-					"The batch names this item twice, with different wishes; none was carried out."))
+					"The batch contains this item twice, with different values; neither was executed."))
 			}
 			continue
 		}
@@ -273,7 +273,7 @@ func (b *batch[K, I, R]) accept(items []I, answers, out map[K]R) []I {
 		key := b.key(item)
 		answer, ok := answers[key]
 		if !ok {
-			answer = b.failure(kafka.NewError(kafka.CodeUnknownServer, "The broker's answer does not mention this item."))
+			answer = b.failure(kafka.NewError(kafka.CodeUnknownServer, "The broker's response does not contain this item."))
 		}
 		var kafkaErr *kafka.Error
 		if errors.As(b.reason(answer), &kafkaErr) && kafkaErr.Code == kafka.CodeNotController {

@@ -21,7 +21,7 @@ func tlsConfig(cfg *kafka.TLS) (*tls.Config, error) {
 	if len(cfg.TrustedCertificates) > 0 {
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM(cfg.TrustedCertificates) {
-			return nil, errors.New("the trusted certificates hold no certificate in PEM form")
+			return nil, errors.New("the trusted certificates contain no certificate in PEM")
 		}
 	}
 	if (len(cfg.Certificate) > 0) != (len(cfg.Key) > 0) {

@@ -43,7 +43,7 @@ func (s *Settings) completeLogin(r *settings.Reading) {
 func (s *Settings) completeNoLogin(r *settings.Reading) {
 	for _, env := range []string{envSASLMechanism, envSASLUsername, envSASLPassword, envSASLSecret, envPasswordFile, envSASLCustom} {
 		if r.Given(env) {
-			r.Warn("%s has no effect: %s is not true, so it does not log in", env, envSASLEnabled)
+			r.Warn("%s has no effect: %s is not true, so the client does not log in", env, envSASLEnabled)
 		}
 	}
 	s.Result.SASL, s.Files.Password = credentials.SASL{}, ""

@@ -86,7 +86,7 @@ const leaderPoll = 200 * time.Millisecond
 // elect has the preferred leaders of partitions elected. Nothing is lost where that fails: the next look finds out who leads.
 func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
 	if a.Leaders == nil {
-		return NotDone, errors.New("nobody can be asked to elect leaders")
+		return NotDone, errors.New("no connection to elect leaders through")
 	}
 	var partitions []kafka.TopicPartition
 	for _, topic := range slices.Sorted(maps.Keys(action.Partitions)) {
@@ -108,7 +108,7 @@ func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, err
 		}
 	}
 	if failed > 0 {
-		return NotDone, fmt.Errorf("%d of %d partitions, the first of which: %w", failed, len(partitions), err)
+		return NotDone, fmt.Errorf("%d of %d partitions failed, the first with: %w", failed, len(partitions), err)
 	}
 	a.awaitLeader(ctx, int32(action.Node), partitions)
 	return Done, nil
@@ -144,7 +144,7 @@ func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roll
 		return Done, nil // this instance is gone, or going
 	case errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError &&
 		!apierrors.IsTimeout(err) && !apierrors.IsTooManyRequests(err):
-		return NotDone, fmt.Errorf("pod %s could not be deleted: %w", node.Name, err)
+		return NotDone, fmt.Errorf("delete pod %s: %w", node.Name, err)
 	}
 	return Unclear, fmt.Errorf("pod %s may or may not have been deleted: %w", node.Name, err)
 }

@@ -23,7 +23,7 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 	running := slices.Concat(changesOf(own, action.Changes.Node), changesOf(all, action.Changes.Global))
 	stored := slices.Concat(changesOf(own, action.Changes.StoredNode), changesOf(all, action.Changes.StoredGlobal))
 	if len(running) > 0 && writer == nil || len(stored) > 0 && a.Controllers == nil {
-		return NotDone, nil, fmt.Errorf("the configuration of node %d can't be changed: the controllers can't be reached", node.ID)
+		return NotDone, nil, fmt.Errorf("change the configuration of node %d: the controllers can't be reached", node.ID)
 	}
 	result, refused, err := alter(ctx, writer, running)
 	if err != nil {

@@ -140,9 +140,9 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 		return ""
 	case !found:
 		return "ConfigMap " + desired.Name + " has no " + podset.ConfigMapServerConfig +
-			", and its StrimziPodSet wants the one with the hash " + wanted
+			", but its StrimziPodSet wants the one with the hash " + wanted
 	case podset.ConfigHash(text) != wanted:
-		return fmt.Sprintf("%s in ConfigMap %s has the hash %s, and its StrimziPodSet wants the one with %s: one of the two is not written yet",
+		return fmt.Sprintf("%s in ConfigMap %s has the hash %s, but its StrimziPodSet wants the one with %s: one of the two is not written yet",
 			podset.ConfigMapServerConfig, desired.Name, podset.ConfigHash(text), wanted)
 	}
 	return ""
@@ -150,7 +150,7 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 
 // kafkaFacts adds what Kafka says of the node.
 func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
-	n.Recovery = roller.Unknown[*roller.Recovery]("nobody asked the node")
+	n.Recovery = roller.Unknown[*roller.Recovery]("the node was not asked")
 	r, asked := seen.Recovery[n.ID]
 	switch {
 	case n.Ready.Or(false), !n.Roles.Broker && !r.IsKnown(): // one that is only a controller has no logs but that of the metadata
@@ -161,7 +161,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	if text, found := place.Properties[n.Name]; found {
 		n.Desired = roller.Known(Properties(text))
 	}
-	n.Answers, n.Config = roller.Unknown[bool]("nobody asked the node"), roller.Unknown[brokerconfig.Config]("nobody asked the node")
+	n.Answers, n.Config = roller.Unknown[bool]("the node was not asked"), roller.Unknown[brokerconfig.Config]("the node was not asked")
 	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
 		n.Answers, n.Failing, n.Recalled = roller.Known(answer.Answers), answer.Failing, seen.Kafka.Recalled[n.ID]
 		n.Config = config(answer.Live, place, n.Name, pod.Annotations[annotationKafkaVersion])
@@ -194,7 +194,7 @@ func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod, 
 	}
 	properties, found := place.Properties[pod]
 	if !found {
-		return roller.Unknown[brokerconfig.Config]("no ConfigMap tells what it is to be")
+		return roller.Unknown[brokerconfig.Config]("no ConfigMap has its desired configuration")
 	}
 	return roller.Known(brokerconfig.Config{Version: version, Desired: Properties(properties), Live: entries})
 }

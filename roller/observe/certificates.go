@@ -26,7 +26,7 @@ func certificates(pod, desired *corev1.Pod) []roller.Reason {
 	for _, g := range generations {
 		has, wants := pod.Annotations[g.annotation], desired.Annotations[g.annotation]
 		if has != "" && wants != "" && has != wants {
-			reasons = append(reasons, roller.Reason{Kind: g.kind, Note: g.what + " is another one", Mark: g.annotation + "=" + wants})
+			reasons = append(reasons, roller.Reason{Kind: g.kind, Note: g.what + " changed", Mark: g.annotation + "=" + wants})
 		}
 	}
 	return reasons

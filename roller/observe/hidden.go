@@ -96,7 +96,7 @@ func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidate
 	}
 	first := slices.Min(slices.Collect(maps.Keys(elsewhere)))
 	for _, id := range silent {
-		facts.Hidden[id] = fmt.Sprintf("it does not tell which topics it has replicas of, and of node %d %s", first, elsewhere[first])
+		facts.Hidden[id] = fmt.Sprintf("it does not report of which topics it has replicas, and of node %d %s", first, elsewhere[first])
 	}
 }
 

@@ -188,7 +188,7 @@ func minISR(config kafka.ConfigResult) roller.Fact[int] {
 	value := config.Entries[minISRKey].Value
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return roller.Unknown[int](fmt.Sprintf("%q is no number", value))
+		return roller.Unknown[int](fmt.Sprintf("%q is not a number", value))
 	}
 	return roller.Known(n)
 }

@@ -63,7 +63,8 @@ func exporterImage(ctx context.Context, reader client.Reader, o options.Options,
 	key := client.ObjectKey{Namespace: o.OperatorNamespace, Name: identity()}
 	switch err := reader.Get(ctx, key, pod); {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		log.FromContext(ctx).Info("The operator's own image is not known: set STRIMZI_JMX_EXPORTER_IMAGE, or Kafkas have no metrics", "pod", key,
+		log.FromContext(ctx).Info("The operator does not know its own image: without STRIMZI_JMX_EXPORTER_IMAGE, Kafkas have no "+
+			"metrics", "pod", key,
 			"reason", err.Error())
 		return "", nil
 	case err != nil:

@@ -39,7 +39,7 @@ func awaitKinds(ctx context.Context, config *rest.Config, o options.Options, log
 	if !meta.IsNoMatchError(missing) {
 		return missing
 	}
-	log.Error(missing, "Waiting for the kinds that are watched; nothing is done until they are served")
+	log.Error(missing, "Waiting until the API server serves all watched kinds")
 	stop, err := answerProbes(ctx, o.HTTP.Address, func(context.Context) error { return served(mapper, kinds) })
 	if err != nil {
 		return err

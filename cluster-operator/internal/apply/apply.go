@@ -56,7 +56,8 @@ type ForeignError struct {
 
 // Error names the object that is in the way, and what the user can do about it.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): it is left as it is. Delete or rename it, or rename the Kafka",
+	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): the operator does not change it. Delete or rename it, or "+
+		"rename the Kafka",
 		e.Kind, e.Namespace, e.Name, e.Why)
 }
 
@@ -90,7 +91,7 @@ func (a *Applier) Owns(o client.Object) string {
 			return ""
 		}
 		if ref.Kind == "Kafka" && ref.Name == a.Kafka {
-			return "it belongs to an earlier Kafka of this name, and goes with it"
+			return "it belongs to an earlier Kafka of this name, and is deleted with it"
 		}
 	}
 	if len(o.GetOwnerReferences()) == 0 && a.survives(o) {
@@ -123,7 +124,7 @@ func why(d ownership.Decision, o client.Object) string {
 	case ownership.Foreign:
 		return "its owner is " + o.GetAnnotations()[ownership.MarkID]
 	case ownership.Fenced:
-		return "another central cluster has taken it over"
+		return "another central cluster took it over"
 	case ownership.Copied:
 		return copied(o)
 	}
@@ -231,7 +232,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	case err == nil && u.GetKind() == "StrimziPodSet" && live.GetLabels()[v1.LabelCluster] == a.Kafka && a.Owns(live) == "":
 		// The cache is behind. Which nodes are wanted was decided without those that it lists.
 		return "", apierrors.NewConflict(schema.GroupResource{Group: u.GroupVersionKind().Group, Resource: "strimzipodsets"}, u.GetName(),
-			errors.New("it was made since it was looked for"))
+			errors.New("it was created in the meantime"))
 	case err == nil:
 		return a.change(ctx, u, live)
 	case !apierrors.IsNotFound(err):

@@ -39,7 +39,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
 	err := p.finalize(ctx)
 	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonFenced {
-		p.log.Info("The Kafka is deleted here, and what it had elsewhere stays: another central cluster manages that now")
+		p.log.Info("Deleting the Kafka here, but not its objects elsewhere: another central cluster manages these now")
 		err = nil
 	}
 	if err == nil {
@@ -49,8 +49,8 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled {
-		failure.Message += fmt.Sprintf(". To delete the Kafka here and leave everything in other Kubernetes clusters as it is, take the "+
-			"finalizer %s off it", v1.FinalizerStretch)
+		failure.Message += fmt.Sprintf(". To delete the Kafka here and keep everything in other Kubernetes clusters, remove the "+
+			"finalizer %s from it", v1.FinalizerStretch)
 	}
 	_, retry := p.conclude(err)
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
@@ -85,8 +85,8 @@ func (p *pass) finalize(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
 		problem := p.away[id].Problem
-		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To leave them there, take the "+
-			"finalizer %s off the Kafka",
+		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To keep them there, remove the "+
+			"finalizer %s from the Kafka",
 			id, problem.Message, v1.FinalizerStretch)
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
 	}
@@ -164,7 +164,7 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 		if err != nil {
 			return awayDelay, err
 		}
-		log.FromContext(ctx).Info("Deleting what a Kafka left whose object is gone", "cluster", m.ID(), "configMap", left.Name)
+		log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", left.Name)
 		err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {

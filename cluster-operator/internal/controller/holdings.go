@@ -86,7 +86,7 @@ func store(h *topology.Holdings, id int32, dirs []kafka.LogDir) {
 	for _, dir := range dirs {
 		n += dir.Replicas
 		if dir.Failed {
-			h.Silent[id] = "log directory " + dir.Path + " is out of service"
+			h.Silent[id] = "log directory " + dir.Path + " is offline"
 		}
 	}
 	if h.Silent[id] == "" || n > 0 {

@@ -88,13 +88,14 @@ func (p *pass) findLeft(ctx context.Context) error {
 	case anEarlier:
 		return stalled("OwnershipConflict",
 			"an earlier Kafka %s/%s was stretched over several Kubernetes clusters, and left nodes or volumes in %s (ConfigMap %s there, "+
-				"and %s here as long as it exists): nothing is made or changed. To go on with what is there, annotate this Kafka %s: \"true\" and its "+
-				"KafkaNodePools with %s. If nobody needs its data there any more, delete these ConfigMaps: what they own goes with them, volumes "+
-				"with deleteClaim: true as well", p.kafka.Namespace, p.kafka.Name, quoted(in), model.AnchorName(p.kafka.Name),
+				"and %s here, if it still exists): the operator changes nothing. To continue with its nodes, annotate this Kafka %s: \"true\" and its "+
+				"KafkaNodePools with %s. If nobody needs its data any more, delete these ConfigMaps: the objects that they own are deleted too, "+
+				"and volumes "+
+				"with deleteClaim: true", p.kafka.Namespace, p.kafka.Name, quoted(in), model.AnchorName(p.kafka.Name),
 			model.RecordName(p.kafka.Name), v1.AnnotationStretch, v1.AnnotationTargetCluster)
 	case notKnown:
 		problem := unread[in[0]]
-		problem.Message = fmt.Sprintf("Nothing is made before it is known whether an earlier Kafka %s/%s left nodes in %s. %s",
+		problem.Message = fmt.Sprintf("The operator creates nothing until it knows whether an earlier Kafka %s/%s left nodes in %s. %s",
 			p.kafka.Namespace, p.kafka.Name, quoted(in), problem.Message)
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", in[0])}
 	}
@@ -197,7 +198,8 @@ func (p *pass) warnOfLeft() {
 		return
 	}
 	p.warn("NodesElsewhere", fmt.Sprintf("Kafka %s/%s is not annotated %s: \"true\" any more, and has nodes in %s. They belong to the Kafka "+
-		"cluster until they leave: delete their KafkaNodePools, and brokers go when they hold no partitions. Controllers can't leave. To keep "+
+		"cluster until they are removed: delete their KafkaNodePools, and brokers are removed once they hold no partitions. Controllers "+
+		"can't be. To keep "+
 		"the nodes, annotate the Kafka again, and its KafkaNodePools with %s", p.kafka.Namespace, p.kafka.Name, v1.AnnotationStretch,
 		quoted(slices.Sorted(maps.Keys(in))), v1.AnnotationTargetCluster))
 }

@@ -320,14 +320,14 @@ func (p *pass) warnOfPlacement() {
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(in)) {
 		if left := len(controllers) - in[cluster]; left <= len(controllers)/2 {
-			p.warn("QuorumTopology", fmt.Sprintf("%d of %d controllers are in cluster '%s': without it the others are no majority, and Kafka "+
+			p.warn("QuorumTopology", fmt.Sprintf("%d of %d controllers are in cluster '%s': without it the others have no majority, and Kafka "+
 				"stops. Spread the controllers evenly over at least three clusters", in[cluster], len(controllers), p.clusterID(cluster)))
 		}
 	}
 	if rack := p.kafka.Spec.Kafka.Rack; rack != nil {
 		p.warn("StretchRack", fmt.Sprintf("Kafka spreads replicas over the values of %s (.spec.kafka.rack) and not over the Kubernetes "+
-			"clusters: where two of these have the same value, all replicas of a partition may be in one. Give each cluster values of its "+
-			"own, or leave out .spec.kafka.rack", rack.TopologyKey))
+			"clusters: if two clusters have the same value, all replicas of a partition may be in one cluster. Give each cluster its own "+
+			"values, or remove .spec.kafka.rack", rack.TopologyKey))
 	}
 }
 
@@ -341,7 +341,7 @@ func checkSize(pools []topology.PoolSpec) error {
 		all += int64(pool.Replicas)
 	}
 	if all > mostNodes {
-		return stalled("InvalidResourceException", "the KafkaNodePools ask for %d nodes, and a Kafka can have %d at most: "+
+		return stalled("InvalidResourceException", "the KafkaNodePools have %d replicas together, and a Kafka can have at most %d nodes: "+
 			"correct .spec.replicas", all, mostNodes)
 	}
 	return nil
@@ -416,7 +416,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
 	if s.owner.UID == "" {
-		return "", fmt.Errorf("%s %s is not made in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
+		return "", fmt.Errorf("%s %s can't be created in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
 	}
 	outcome, err := s.applier.Apply(ctx, wanted, live)
 	if foreign := (*apply.ForeignError)(nil); asForeign(err, &foreign) {

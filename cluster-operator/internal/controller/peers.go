@@ -32,7 +32,7 @@ func (p *pass) peers(ctx context.Context) error {
 	request := p.request(ctx)
 	found, err := p.resolve(ctx, request)
 	if err != nil {
-		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, and nodes keep their addresses: %v",
+		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, so nodes keep their addresses: %v",
 			p.Stretching.ProviderName, err))
 		found = map[int32]model.Found{}
 	}
@@ -42,7 +42,7 @@ func (p *pass) peers(ctx context.Context) error {
 			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
 		f.Certified = p.certified(n, f.Endpoints)
 		if f.Waits == "" {
-			f.Waits = fmt.Sprintf("the address of node %d is not known", n.ID)
+			f.Waits = fmt.Sprintf("the address of node %d is unknown", n.ID)
 		}
 		found[n.ID] = f
 	}
@@ -148,7 +148,7 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	for _, s := range p.sites {
 		for _, o := range planned {
 			if o.Cluster == p.clusterID(s.cluster) && s.kept[facts.Key{Kind: o.Object.GetKind(), Name: o.Object.GetName()}] {
-				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator makes itself", o.Object.GetKind(),
+				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator creates itself", o.Object.GetKind(),
 					o.Object.GetName(), o.Cluster)
 			}
 		}

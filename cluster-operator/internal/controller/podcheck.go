@@ -41,10 +41,10 @@ func (p *pass) checkPod(ctx context.Context, m model.Manifest) error {
 	pod.Spec.ServiceAccountName = "" // it may not exist yet, and admission asks for it first
 	switch err := p.Live.Create(ctx, pod, client.DryRunAll); {
 	case apierrors.IsInvalid(err): // told before AlreadyExists
-		return stalled("PodInvalid", "Kubernetes would refuse pods of KafkaNodePool %s: %s. Its nodes stay as they are: correct the "+
+		return stalled("PodInvalid", "Kubernetes would reject the pods of KafkaNodePool %s: %s. Its nodes stay unchanged: correct the "+
 			"KafkaNodePool or the Kafka", m.Node.Pool, err)
 	case err != nil && !apierrors.IsAlreadyExists(err):
-		p.log.V(1).Info("Pods were not validated", "pool", m.Node.Pool, "error", err.Error())
+		p.log.V(1).Info("Failed to validate pods", "pool", m.Node.Pool, "error", err.Error())
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 		return reconcile.Result{}, err
 	}
 	if unread != nil {
-		p.log.Info("Nodes are not held in a Kubernetes cluster that could not be read", "error", unread.Error())
+		p.log.Info("Failed to hold nodes in an unreadable Kubernetes cluster", "error", unread.Error())
 	}
 	if unread != nil || len(p.away) > 0 {
 		return reconcile.Result{RequeueAfter: pausedRetry}, nil

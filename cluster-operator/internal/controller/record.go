@@ -57,7 +57,7 @@ func (p *pass) readRecord() (record, error) {
 	}
 	if err := json.Unmarshal([]byte(c.Data[recordKey]), &r); err != nil {
 		return r, stalled("StretchRecordInvalid",
-			"ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
+			"ConfigMap %s/%s can't be read (%s): restore its %s, which lists what the Kafka has in other Kubernetes clusters",
 			p.kafka.Namespace, c.Name, err, recordKey)
 	}
 	return r, nil

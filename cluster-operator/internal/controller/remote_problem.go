@@ -49,13 +49,13 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		if !unauthorized {
 			why = cause(member, err)
 		}
-		return &status.Problem{Reason: "RemoteUnauthorized", Message: fmt.Sprintf("The API server of cluster '%s' refuses the credentials in "+
-			"Secret %s (%s): put a kubeconfig with new ones into it. It is taken up at once", cluster,
+		return &status.Problem{Reason: "RemoteUnauthorized", Message: fmt.Sprintf("The API server of cluster '%s' rejects the credentials in "+
+			"Secret %s (%s): put a kubeconfig with valid ones into it. The operator reloads it immediately", cluster,
 			cmp.Or(member.Secret, "that STRIMZI_REMOTE_KUBE_CONFIG names"), why)}
 	}
 	if missing := missingNamespace(err); missing != "" {
 		return &status.Problem{Reason: "RemoteNamespaceMissing", Message: fmt.Sprintf("Namespace %s does not exist in cluster '%s': create it "+
-			"there, a Kafka is in namespaces of the same name in all its clusters", missing, cluster)}
+			"there: a Kafka uses the same namespace in all of its clusters", missing, cluster)}
 	}
 	right := forbidden.FindStringSubmatch(err.Error())
 	if !apierrors.IsForbidden(err) || right == nil {
@@ -69,7 +69,7 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		where = "in namespace " + right[4]
 	}
 	return &status.Problem{Reason: "RemoteForbidden", Message: fmt.Sprintf("In cluster '%s', the operator may not %s %s %s: apply the "+
-		"current config/cluster-operator/remote there again, or give the account in the kubeconfig the rights that it gives", cluster,
+		"current config/cluster-operator/remote there again, or grant the account in the kubeconfig the same rights", cluster,
 		right[1], resource, where)}
 }
 

@@ -43,7 +43,7 @@ func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, se
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		for range set.Subscribe(ctx) {
 			if err := r.wakeStretched(ctx, changes); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Stretched Kafkas can't be listed")
+				ctrl.LoggerFrom(ctx).Error(err, "Failed to list stretched Kafkas")
 			}
 		}
 		return nil

@@ -140,7 +140,7 @@ func (p *pass) nodes(ctx context.Context) error {
 	for _, node := range p.input.Topology.Nodes() {
 		why, held := p.input.Endpoints.Hold[node.ID]
 		if held && !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node.ID }) {
-			p.log.Info("Node is not started yet", "node", node.ID, "waitsFor", why)
+			p.log.Info("Delaying the start of a node", "node", node.ID, "waitsFor", why)
 			p.waits(node.Pool, "node %d (%s)", node.ID, why)
 		}
 	}
@@ -241,7 +241,7 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 	for _, id := range leave {
 		if why := holdings.Holds(id); why != "" {
 			return &Failure{Err: err, Problem: status.Problem{Reason: "ScaleDownPreventionCheck",
-				Message: fmt.Sprintf("broker %d was empty when the pass began, and stays: %s", id, why)}}
+				Message: fmt.Sprintf("broker %d was empty when the reconciliation began, and is kept: %s", id, why)}}
 		}
 	}
 	return nil
@@ -360,8 +360,8 @@ func (p *pass) reportLeft(s *site, key facts.Key, o client.Object) {
 	if _, reported := p.leftovers.LoadOrStore(o.GetUID(), true); reported {
 		return
 	}
-	note := fmt.Sprintf("%s %s is not wanted any more, and stays: it lacks the annotation %s of its own name, so that it may be a copy that "+
-		"somebody made, or is from before the operator was upgraded. Delete it if nobody needs it", key.Kind, key.Name, ownership.MarkSelf)
+	note := fmt.Sprintf("%s %s is no longer needed, but is kept: it lacks the annotation %s with its own name, so it may be a copy that "+
+		"somebody made, or be older than this version of the operator. Delete it if nobody needs it", key.Kind, key.Name, ownership.MarkSelf)
 	if s.cluster != topology.Home {
 		note = fmt.Sprintf("In Kubernetes cluster %s, %s", s.cluster, note)
 	}

@@ -57,8 +57,8 @@ func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.
 	}
 	for _, l := range p.listed {
 		if l.Set.Name == set.Name && !model.HasVolumes(l.Pod, pool.Spec.Storage) {
-			return noted, stalled("KafkaStorage", "StrimziPodSet %s/%s lost its annotation %s, and pod %s has other volumes than "+
-				".spec.storage of KafkaNodePool %s: set .spec.storage to what the nodes were made with", set.Namespace, set.Name,
+			return noted, stalled("KafkaStorage", "StrimziPodSet %s/%s lost its annotation %s, and pod %s has volumes other than "+
+				".spec.storage of KafkaNodePool %s: set .spec.storage to the storage of the existing nodes", set.Namespace, set.Name,
 				v1.AnnotationStorage, l.Pod.Name, pool.Name)
 		}
 	}
@@ -138,7 +138,7 @@ func (p *pass) current(l facts.ListedPod) bool {
 func (p *pass) volumeInUse(broker, volume int32, dirs []kafka.LogDir, known bool) string {
 	why := model.VolumeInUse(broker, volume, dirs, known, p.cordons())
 	if why == "" && p.kafka.Status.KafkaMetadataVersion == "" {
-		return "Kafka has not reported its metadata version, which says whether it can keep new replicas from a volume"
+		return "Kafka has not reported its metadata version, which decides whether it can keep new replicas off a volume"
 	}
 	return why
 }

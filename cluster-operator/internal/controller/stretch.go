@@ -106,7 +106,7 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	if p.Stretching == nil {
 		if p.forgotten || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) {
 			return stalled(validate.ReasonOperatorNotConfigured,
-				"Kafka %s/%s was stretched over several Kubernetes clusters, which this operator is not configured for: "+
+				"Kafka %s/%s was stretched over several Kubernetes clusters, for which this operator is not configured: "+
 					"nothing is changed", p.kafka.Namespace, p.kafka.Name)
 		}
 		return nil // validation says so
@@ -164,7 +164,7 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	}
 	for id := range p.record.Clusters {
 		if concerned[id] {
-			p.lose(id, clusters.Status{}, errors.New("the cluster is not configured in STRIMZI_REMOTE_KUBE_CONFIG any more"))
+			p.lose(id, clusters.Status{}, errors.New("the cluster is no longer configured in STRIMZI_REMOTE_KUBE_CONFIG"))
 		}
 	}
 	return opened
@@ -209,7 +209,7 @@ func (p *pass) warnOfCredentials(m Member) {
 		case left <= 0:
 			end = "ended"
 		case left < lastCredentialsNotice:
-			end = "end within 24 hours,"
+			end = "expire within 24 hours,"
 		}
 		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' %s at %s: put a kubeconfig with new ones into its Secret",
 			m.ID(), end, at.UTC().Format(time.RFC3339)))
@@ -229,7 +229,7 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 		return nil, err
 	}
 	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
-		return nil, fmt.Errorf("its credentials lead to another Kubernetes cluster than the one with the nodes of this Kafka: the uid of its "+
+		return nil, fmt.Errorf("its credentials lead to a Kubernetes cluster other than that with the nodes of this Kafka: the uid of its "+
 			"namespace %s is %s, not %s",
 			clusters.IdentityNamespace, has, known)
 	}
@@ -288,7 +288,7 @@ var errVersions = errors.New("version mismatch")
 func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
-	p.log.Info("A Kubernetes cluster is left out", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
+	p.log.Info("Skipping a Kubernetes cluster", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
 }
 
 // drop leaves a Kubernetes cluster out of the rest of the pass.
@@ -322,7 +322,7 @@ func (p *pass) claim(ctx context.Context) error {
 	}
 	if p.record.Provider != "" && p.record.Provider != p.Stretching.ProviderName {
 		return stalled("ProviderChangeForbidden",
-			"the nodes of Kafka %s/%s are reached through the network provider %s, and the operator is configured for %s: "+
+			"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
 				"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
 	}
 	if err := p.writeOwner(ctx); err != nil {

@@ -58,7 +58,7 @@ var (
 	notReady = prometheus.NewDesc("kafka_operators_kafka_nodes_not_ready", "Number of nodes of the Kafka that are not ready",
 		[]string{"namespace", "name"}, nil)
 	pending = prometheus.NewDesc("kafka_operators_kafka_nodes_pending",
-		"Number of nodes that this version of the operator would make differently, once their user has a reason to restart them",
+		"Number of nodes that this version of the operator would render differently, at their next restart for another reason",
 		[]string{"namespace", "name"}, nil)
 )
 
@@ -76,7 +76,7 @@ func New(registry prometheus.Registerer, selector string) *Metrics {
 		failed: counter("strimzi_reconciliations_failed_total",
 			"Number of reconciliations done by the operator for individual resources which failed", perNamespace...),
 		periodical: counter("strimzi_reconciliations_periodical_total",
-			"Number of reconciliations of resources that were as they should be before", perNamespace...),
+			"Number of reconciliations of resources that were ready before", perNamespace...),
 		locked: counter("strimzi_reconciliations_locked_total",
 			"Always 0: reconciliations of a resource never wait for each other", perNamespace...),
 		slowest: slowest.New(perNamespace, time.Now),

@@ -109,7 +109,7 @@ func (s stretched) judge(o *unstructured.Unstructured, now time.Time) (changed b
 	case !belongs || !ours && now.Sub(o.GetCreationTimestamp().Time) < patience:
 		return false
 	}
-	message := fmt.Sprintf("Kafka %s is stretched over several Kubernetes clusters, and no operator looks after a %s in this one: "+
+	message := fmt.Sprintf("Kafka %s is stretched over several Kubernetes clusters, and no operator reconciles a %s in this one: "+
 		"create it in the central cluster '%s'", kafka, o.GetKind(), s[kafka])
 	if observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration"); ours && observed == o.GetGeneration() &&
 		conditions[0].(map[string]any)["message"] == message {

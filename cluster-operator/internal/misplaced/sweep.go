@@ -46,7 +46,7 @@ func (s *Sweeper) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := s.sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "Failed to report objects that belong in the central cluster, will try again")
+			log.FromContext(ctx).Error(err, "Failed to report objects that belong in the central cluster, retrying")
 		}
 		select {
 		case <-ctx.Done():
@@ -107,7 +107,7 @@ func (s *Sweeper) sweepKind(ctx context.Context, found stretched, namespace, kin
 			failed = append(failed, fmt.Errorf("status of %s %s/%s: %w", kind, o.GetNamespace(), o.GetName(), err))
 			continue
 		}
-		log.FromContext(ctx).Info("Reported in the status of an object whether it belongs in the central cluster", "kind", kind,
+		log.FromContext(ctx).Info("Updated the status of an object that belongs, or no longer belongs, in the central cluster", "kind", kind,
 			"namespace", o.GetNamespace(), "name", o.GetName())
 	}
 	return errors.Join(failed...)

@@ -166,7 +166,7 @@ func images(text string) (map[string]string, error) {
 		all[version] = image
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no image is named: use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1")
+		return nil, fmt.Errorf("the image is missing: use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1")
 	}
 	return all, nil
 }

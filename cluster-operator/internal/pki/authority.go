@@ -77,7 +77,7 @@ func parseAuthority(in *Input, k kind, config CAConfig) (*authority, error) {
 	for name, secret := range map[string]**corev1.Secret{k.keySecret: &a.keySecret, k.certSecret: &a.certSecret} {
 		fact := in.fact(name)
 		if fact.State == Unknown {
-			return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates",
+			return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s can't be read, so no certificate is changed",
 				in.Namespace, name), fact.Err}
 		}
 		*secret = fact.Secret

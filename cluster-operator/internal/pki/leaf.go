@@ -137,11 +137,11 @@ func (i issuer) flaw(l *leaf, now time.Time) string {
 	case l.cert == nil:
 		return "the certificate is missing or unreadable"
 	case !i.accepts(l):
-		return "another certificate of the CA signs by now"
+		return "the CA has a new certificate"
 	case i.frozen:
 		return ""
 	case !slices.Equal(sansOf(l.cert), l.sans):
-		return "the names that it is for changed"
+		return "its DNS names or addresses changed"
 	case l.cert.Subject.CommonName != l.commonName:
 		return "its subject changed"
 	case now.After(l.due(i.config)) && i.windows.mayRenew(now, l.cert.NotAfter):
@@ -174,14 +174,14 @@ func (i issuer) desire(in *Input, l *leaf, r *Result) (Desired, error) {
 	if flaw != "" {
 		private, err := in.newKey(ForLeaf)
 		if err != nil {
-			return Desired{}, fmt.Errorf("make a key for Secret %s: %w", l.secretName, err)
+			return Desired{}, fmt.Errorf("generate a key for Secret %s: %w", l.secretName, err)
 		}
 		if l.cert, err = makeLeaf(in, l.commonName, l.sans, private.Public(), i.signer, days(i.config.ValidityDays)); err != nil {
-			return Desired{}, fmt.Errorf("make a certificate for Secret %s: %w", l.secretName, err)
+			return Desired{}, fmt.Errorf("create a certificate for Secret %s: %w", l.secretName, err)
 		}
 		l.chain, l.signers = []*x509.Certificate{i.signer.cert}, nil
 		if secret.Data[key], err = encodeKey(private); err != nil {
-			return Desired{}, fmt.Errorf("write a key for Secret %s: %w", l.secretName, err)
+			return Desired{}, fmt.Errorf("encode a key for Secret %s: %w", l.secretName, err)
 		}
 		secret.Data[cert] = encodeCerts(l.cert, i.signer.cert)
 		generation, known = i.signer.generation, true

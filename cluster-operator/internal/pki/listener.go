@@ -99,7 +99,7 @@ func (r *Result) serve(in *Input, w *world, windows schedule) {
 		}
 		r.Listeners[l.Name] = c.pair
 		if changes := func(p Pair) bool { return !bytes.Equal(p.Certificate, c.pair.Certificate) }; slices.ContainsFunc(held, changes) {
-			r.Decisions = append(r.Decisions, Decision{l.Secret, "serve its certificate on listener " + l.Name, "nodes hold another one"})
+			r.Decisions = append(r.Decisions, Decision{l.Secret, "serve its certificate on listener " + l.Name, "nodes serve another one"})
 		}
 		files[l.CertEntry], files[l.KeyEntry] = c.pair.Certificate, c.pair.Key
 		r.Problems = append(r.Problems, c.warn(l, in.Now)...)
@@ -132,7 +132,7 @@ func (c choice) warn(l Listener, now time.Time) []Problem {
 	switch left := c.cert.NotAfter.Sub(now); {
 	case c.postponed:
 		return []Problem{{ReasonPostponed, fmt.Sprintf("listener %s: the new certificate in Secret %s waits for the next maintenance "+
-			"window, since nodes are restarted for it; the one that nodes serve expires at %s", l.Name, l.Secret, expires)}}
+			"window, since it restarts nodes; the certificate in use expires at %s", l.Name, l.Secret, expires)}}
 	case left <= 0:
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expired at %s: replace it in Secret %s", l.Name,
 			expires, l.Secret)}}

@@ -93,7 +93,7 @@ func (a *authority) subject(w *world) ([]byte, error) {
 func (a *authority) replaceKey(in *Input, keyGeneration, certGeneration int) error {
 	key, err := in.newKey(ForCA)
 	if err != nil {
-		return fmt.Errorf("make a key for the %s: %w", a.kind.title, err)
+		return fmt.Errorf("generate a key for the %s: %w", a.kind.title, err)
 	}
 	a.key, a.keyGeneration = key, keyGeneration
 	return a.newCert(in, nil, certGeneration)
@@ -106,7 +106,7 @@ func (a *authority) newCert(in *Input, w *world, generation int) error {
 	}
 	cert, err := makeCA(in, subject, a.key, days(a.config.ValidityDays))
 	if err != nil {
-		return fmt.Errorf("make a certificate for the %s: %w", a.kind.title, err)
+		return fmt.Errorf("create a certificate for the %s: %w", a.kind.title, err)
 	}
 	a.chain, a.certGeneration = []*x509.Certificate{cert}, generation
 	return nil
@@ -146,13 +146,13 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 	keys := base(in, a.kind.keySecret, a.keySecret, c, a.config.OwnerReference)
 	text, err := encodeKey(a.key)
 	if err != nil {
-		return nil, fmt.Errorf("write the key of the %s: %w", a.kind.title, err)
+		return nil, fmt.Errorf("encode the key of the %s: %w", a.kind.title, err)
 	}
 	if existing, err := parseKey(keys.Data[entryKey]); err != nil || !sameKey(existing.Public(), a.key.Public()) {
 		keys.Data[entryKey] = text
 	}
 	if err := putKeys(keys.Data, a.oldKeys); err != nil {
-		return nil, fmt.Errorf("write an old key of the %s: %w", a.kind.title, err)
+		return nil, fmt.Errorf("encode an old key of the %s: %w", a.kind.title, err)
 	}
 	keys.Annotations[AnnotationCAKeyGeneration] = strconv.Itoa(a.keyGeneration)
 	a.annotateDistrust(keys.Annotations, settled)
@@ -160,7 +160,7 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 	certs := base(in, a.kind.certSecret, a.certSecret, c, a.config.OwnerReference)
 	changed := a.putCerts(certs.Data)
 	if err := putStore(in, certs.Data, changed); err != nil {
-		return nil, fmt.Errorf("write the PKCS #12 store of the %s: %w", a.kind.title, err)
+		return nil, fmt.Errorf("encode the PKCS #12 store of the %s: %w", a.kind.title, err)
 	}
 	certs.Annotations[AnnotationCACertGeneration] = strconv.Itoa(a.certGeneration)
 	if a.operation == RenewCert || a.operation == ReplaceKey {

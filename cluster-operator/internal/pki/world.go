@@ -25,7 +25,7 @@ func newWorld(in *Input) (*world, error) {
 	name := TrustBundleSecret(in.Cluster)
 	bundle := in.fact(name)
 	if bundle.State == Unknown {
-		return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates",
+		return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s can't be read, so no certificate is changed",
 			in.Namespace, name), bundle.Err}
 	}
 	if bundle.State == Present {
@@ -154,7 +154,8 @@ func (w *world) unexplained(a *authority) bool {
 func (w *world) hanging(in *Input, a *authority) (string, error) {
 	if !w.podsKnown {
 		return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
-			"%s: Secret %s/%s is missing, and no new key is made while some pods could not be read", a.kind.title, in.Namespace, a.kind.keySecret)}
+			"%s: Secret %s/%s is missing, and the operator creates no new key while it can't read some pods",
+			a.kind.title, in.Namespace, a.kind.keySecret)}
 	}
 	var found []string
 	if len(a.chain)+len(a.old) > 0 {
@@ -169,7 +170,8 @@ func (w *world) hanging(in *Input, a *authority) (string, error) {
 	for _, l := range w.leaves {
 		if l.unknown && a.kind.subject == clusterSubject {
 			return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
-				"%s: Secret %s/%s is missing, and no new key is made while Secret %s could not be read", a.kind.title, in.Namespace, a.kind.keySecret,
+				"%s: Secret %s/%s is missing, and the operator creates no new key while it can't read Secret %s",
+				a.kind.title, in.Namespace, a.kind.keySecret,
 				l.secretName)}
 		}
 		if l.cert != nil && a.kind.subject == clusterSubject {

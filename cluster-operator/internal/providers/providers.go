@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (network.Provider, func(), error) {
 			return nil, nil, fmt.Errorf("network provider %s: %w", name, err)
 		}
 	default:
-		return nil, nil, fmt.Errorf("there is no network provider %q: %s are built in, and %s in %s", o.Name,
+		return nil, nil, fmt.Errorf("unknown network provider %q: %s are built in, and %s in %s", o.Name,
 			strings.Join(slices.Sorted(maps.Keys(builtIn())), ", "), found(programs), o.Path)
 	}
 	about, err := provider.Info(ctx)

@@ -97,8 +97,8 @@ func Of(in Input) v1.KafkaStatus {
 	if len(in.Pending) > 0 {
 		conditions = append(conditions, v1.Condition{Type: UpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
 			Message: fmt.Sprintf(
-				"this version of the operator would change %s; annotate the StrimziPodSets with strimzi.io/manual-rolling-update: \"true\" to apply "+
-					"that now",
+				"this version of the operator would change %s; to apply that now, annotate the StrimziPodSets with "+
+					"strimzi.io/manual-rolling-update: \"true\"",
 				strings.Join(in.Pending, ", "))})
 	}
 	conditions = append(conditions, warnings(in.Warnings)...)

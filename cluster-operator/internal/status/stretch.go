@@ -68,7 +68,7 @@ func describeLost(lost []Cluster) string {
 	for _, c := range lost {
 		text := c.Problem.Message
 		if len(c.Nodes) > 0 {
-			text += fmt.Sprintf(" Nothing is known of its nodes (%s), and nothing is changed there.", joined(c.Nodes))
+			text += fmt.Sprintf(" The state of its nodes (%s) is unknown, and the operator changes nothing there.", joined(c.Nodes))
 		}
 		all = append(all, text)
 	}

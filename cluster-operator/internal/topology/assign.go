@@ -82,7 +82,7 @@ func (a *assignment) untouched(spec PoolSpec) Pool {
 	if others := slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Roles != spec.Roles }); others ||
 		len(p.Nodes) != int(spec.Replicas) {
 		a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf(
-			"The change of KafkaNodePool %s waits: Kubernetes cluster %s can't be reached", spec.Name, spec.Cluster)})
+			"The change of KafkaNodePool %s is blocked: Kubernetes cluster %s can't be reached", spec.Name, spec.Cluster)})
 	}
 	return p
 }
@@ -116,9 +116,9 @@ func (a *assignment) claim() error {
 		if !taken {
 			a.owner[v.Node] = v.Pool
 		} else if _, runs := a.running[v.Node]; owner != v.Pool && !runs {
-			return fmt.Errorf("node ID %d is in the status of KafkaNodePool %s, where it does not run, and a volume of KafkaNodePool %s has it "+
-				"too: nobody knows which holds "+
-				"the node's data. Delete the PersistentVolumeClaims of %s-%s-%d if these are not needed; else make KafkaNodePool %s again",
+			return fmt.Errorf("node ID %d is in the status of KafkaNodePool %s, where it does not run, but a volume of KafkaNodePool %s has it "+
+				"too: it is unknown which has "+
+				"the node's data. Delete the PersistentVolumeClaims of %s-%s-%d if they are not needed; otherwise recreate KafkaNodePool %s",
 				v.Node, owner, v.Pool, a.Name, v.Pool, v.Node, owner)
 		}
 	}
@@ -165,9 +165,10 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 			if !found {
 				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name,
 					Message: fmt.Sprintf("Scale-up of KafkaNodePool %s is blocked: Kubernetes "+
-						"cluster %s can't be reached, and may hold volumes of nodes. Annotate the pool with strimzi.io/next-node-ids and ids that were "+
-						"never used "+
-						"to go on without it", spec.Name, strings.Join(a.Away, ", "))})
+						"cluster %s can't be reached, and may have volumes of nodes. To continue without it, annotate the pool with "+
+						"strimzi.io/next-node-ids and "+
+						"ids that "+
+						"were never used", spec.Name, strings.Join(a.Away, ", "))})
 				break
 			}
 			a.owner[id] = spec.Name

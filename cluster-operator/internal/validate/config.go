@@ -35,7 +35,7 @@ func (f *findings) config() {
 		value, err := f.cluster().Config[key].Text()
 		switch {
 		case !configKey.MatchString(key):
-			f.configured("ConfigKey", "%q is no key of Kafka's configuration", key)
+			f.configured("ConfigKey", "%q is not a key of Kafka's configuration", key)
 		case err != nil:
 			f.configured("ConfigType", "%s has the value %s: %v", key, f.cluster().Config[key], err)
 		case key == "config.providers":

@@ -62,7 +62,7 @@ func TestKeysWithoutEffectAreNamed(t *testing.T) {
 
 		field(kafka(`logging: {type: inline, loggers: {log4j.logger.kafka: WARN, logger.kafka.level: WARN}}`),
 			"spec.kafka.logging.loggers.log4j.logger.kafka",
-			"Kafka logs by log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"),
+			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"),
 
 		field(listener(`authentication: {type: tls, listenerConfig: {connections.max.reauth.ms: 1}}`),
 			"spec.kafka.listeners[0].authentication.listenerConfig", "it is for authentication of type custom"),

@@ -86,8 +86,8 @@ func (f *findings) listenerTLS(l v1.Listener) {
 func (f *findings) authentication(l v1.Listener) {
 	if a := l.Authentication; a != nil && a.Type == v1.AuthenticationOAuth {
 		f.fail("OAuth", v1.ReasonUnsupportedField,
-			"listener %s has authentication of type oauth, which v1 does not have and this operator does not support: "+
-				"use type custom, with what clients' tokens need in listenerConfig", l.Name)
+			"listener %s has authentication of type oauth, which v1 does not define and this operator does not support: "+
+				"use type custom, with the settings for clients' tokens in listenerConfig", l.Name)
 	}
 }
 
@@ -148,7 +148,7 @@ func (f *findings) certificateIn(l v1.Listener, own v1.CertAndKeySecret, data ma
 		p := Problem{Code: code, Reason: v1.ReasonInvalidResource,
 			Message: fmt.Sprintf("Failed to process Secrets with custom certificates: [%s]", fmt.Sprintf(format, args...))}
 		if f.Held[l.Name] {
-			p.Message += ". Nodes keep the certificate that they have for listener " + l.Name
+			p.Message += ". Nodes keep their current certificate for listener " + l.Name
 			f.Refused = append(f.Refused, p)
 			return
 		}

@@ -82,7 +82,7 @@ func TestWrongListeners(t *testing.T) {
 			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty certificate in the brokerCertChainAndKey")},
 		{name: "oauth", changes: listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: oauth, clientId: a}}`),
 			code: "OAuth", reason: "UnsupportedField",
-			message: "listener a has authentication of type oauth, which v1 does not have and this operator does not support: use type custom, " +
+			message: "listener a has authentication of type oauth, which v1 does not define and this operator does not support: use type custom, " +
 				"with what clients' tokens need in listenerConfig"},
 	})
 }
@@ -180,7 +180,7 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 					"tls.key": []byte("-----BEGIN RSA PRIVATE KEY-----\neA==\n-----END RSA PRIVATE KEY-----\n")}}
 			},
 			message: "Failed to process Secrets with custom certificates: [listener a: tls.key in Secret s holds a key in the format of OpenSSL " +
-				"(RSA PRIVATE KEY), and Kafka reads PKCS #8 only: convert it by openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with " +
+				"(RSA PRIVATE KEY), and Kafka reads PKCS #8 only: convert it with openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with " +
 				"cert-manager, set privateKey.encoding to PKCS8)]"},
 	})
 	g := NewWithT(t)

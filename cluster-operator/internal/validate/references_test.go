@@ -36,7 +36,7 @@ func TestWrongMetrics(t *testing.T) {
 		rules("an expression of Java that is none", `rules: [{pattern: "a("}]`, "rule 1: invalid regex a(, missing closing )"),
 		rules("a name without a pattern", "rules: [{pattern: a}, {name: b}]", "rule 2: a name needs a pattern"),
 		rules("help without a name", "rules: [{pattern: a, help: b}]", "rule 1: help and labels need a name"),
-		rules("another JVM", `hostPort: "a:1"`, "hostPort and jmxUrl are not for an exporter inside of Kafka: remove them"),
+		rules("another JVM", `hostPort: "a:1"`, "hostPort and jmxUrl do not apply to an exporter inside Kafka: remove them"),
 		{name: "allowList []", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: []}}}}}`,
 			code:    "MetricsAllowList",
 			message: "Metrics configuration is invalid: [Allowlist should contain at least one element]"},
@@ -65,7 +65,7 @@ func TestWrongAccess(t *testing.T) {
 	authorization := func(name, yaml string, code Code, reason, message string) wrong {
 		return wrong{name: name, changes: `kafka: {spec: {kafka: {authorization: ` + yaml + `}}}`, code: code, reason: reason, message: message}
 	}
-	const removed = ", which v1 does not have and this operator does not support: use type custom, with an authorizerClass that is in the " +
+	const removed = ", which v1 does not define and this operator does not support: use type custom, with an authorizerClass that is in the " +
 		"image or in a volume"
 	expectErrors(t, []wrong{
 		authorization("opa", `{type: opa, url: "http://opa"}`, "AuthorizationRemoved", "UnsupportedField",

@@ -120,7 +120,7 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 		p.program.Kill()
 		p.conn = nil
 		if wait := p.options.Pause - time.Since(p.started); wait > 0 {
-			return nil, fmt.Errorf("network provider %s ended; it is started again in %s", filepath.Base(p.options.Path),
+			return nil, fmt.Errorf("network provider %s exited; restarting it in %s", filepath.Base(p.options.Path),
 				wait.Round(time.Millisecond))
 		}
 	}
@@ -133,7 +133,7 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	})
 	conn, err := dispense(p.program)
 	if err != nil {
-		return nil, fmt.Errorf("network provider %s does not start: %w", p.options.Path, err)
+		return nil, fmt.Errorf("start network provider %s: %w", p.options.Path, err)
 	}
 	if _, err := call[struct{}](ctx, conn, "Configure", p.options.Settings); err != nil {
 		return nil, p.explain("Configure", err)
@@ -153,7 +153,7 @@ func dispense(program *plugin.Client) (*grpc.ClientConn, error) {
 	}
 	conn, ok := raw.(*grpc.ClientConn)
 	if !ok {
-		return nil, fmt.Errorf("%T is no connection", raw)
+		return nil, fmt.Errorf("%T is not a connection", raw)
 	}
 	return conn, nil
 }

@@ -47,7 +47,7 @@ func New(settings map[string]string) (network.Provider, error) {
 				p.annotations[name] = strings.TrimSpace(text)
 			}
 		default:
-			return nil, fmt.Errorf("setting %s is not known: %s and %s are", key, SettingAnnotations, SettingClass)
+			return nil, fmt.Errorf("unknown setting %s: want %s or %s", key, SettingAnnotations, SettingClass)
 		}
 	}
 	return p, nil

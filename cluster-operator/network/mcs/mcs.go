@@ -54,7 +54,7 @@ func New(settings map[string]string) (network.Provider, error) {
 				return nil, fmt.Errorf("setting %s: %q is not supported: the namespace is the same in all clusters", key, value)
 			}
 		default:
-			return nil, fmt.Errorf("setting %s is not known: %s and %s are", key, SettingDomain, SettingSameness)
+			return nil, fmt.Errorf("unknown setting %s: want %s or %s", key, SettingDomain, SettingSameness)
 		}
 	}
 	return p, nil

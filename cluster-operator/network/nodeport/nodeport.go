@@ -41,7 +41,7 @@ func New(settings map[string]string) (network.Provider, error) {
 		cluster, ok := strings.CutPrefix(key, SettingAddress)
 		switch {
 		case !ok || cluster == "":
-			return nil, fmt.Errorf("setting %s is not known: %s<cluster id> is", key, SettingAddress)
+			return nil, fmt.Errorf("unknown setting %s: want %s<cluster id>", key, SettingAddress)
 		case net.ParseIP(value) == nil && len(validation.IsDNS1123Subdomain(value)) > 0:
 			return nil, fmt.Errorf("setting %s: %q is not a host name or an IP address", key, value)
 		}

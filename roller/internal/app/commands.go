@@ -158,7 +158,7 @@ func commandRoll(ctx context.Context, config *rest.Config, o options.Options, lo
 }
 
 // ErrNotConfirmed is the error of a roll that the user did not confirm.
-var ErrNotConfirmed = errors.New("nothing was done: the roll was not confirmed; --yes skips the question")
+var ErrNotConfirmed = errors.New("nothing was changed: the roll was not confirmed; --yes skips the question")
 
 // Roll shows the plan, asks confirm, restarts whatever should be restarted, and shows how it goes. A nil confirm agrees.
 func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int,
@@ -183,7 +183,7 @@ func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	}
 	if o.Limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.Limit, fmt.Errorf("not done within %s", o.Limit))
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Limit, fmt.Errorf("not finished within %s", o.Limit))
 		defer cancel()
 	}
 	return r.toItsEnd(ctx, out)
@@ -219,7 +219,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 			}
 		}
 		if err != nil {
-			return ExitBlocked, fmt.Errorf("the roll did not end: %w; what was begun goes on when roll is called again", err)
+			return ExitBlocked, fmt.Errorf("the roll did not finish: %w; call roll again to continue", err)
 		}
 		return ExitBlocked, engine.ErrFailed
 	}

@@ -69,7 +69,7 @@ func readSecrets(ctx context.Context, secrets client.Reader, settings credential
 		case err == nil:
 			entries[name] = secret.Data
 		case !apierrors.IsNotFound(err):
-			errs = append(errs, fmt.Errorf("reading Secret %s in namespace %s (get must be allowed): %w", name, settings.SecretNamespace, err))
+			errs = append(errs, fmt.Errorf("read Secret %s in namespace %s (get must be allowed): %w", name, settings.SecretNamespace, err))
 		}
 	}
 	return entries, errors.Join(errs...)

@@ -49,7 +49,7 @@ type Reconciler struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Deadline, errors.New("the look took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Deadline, errors.New("the observation took too long"))
 	defer cancel()
 	key := request.NamespacedName
 	found, err := r.find(ctx, key)
@@ -144,11 +144,11 @@ func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, why stri
 
 // announce says once why a cluster is left alone.
 func (r *Reconciler) announce(ctx context.Context, key types.NamespacedName, f finding) {
-	logr.FromContextOrDiscard(ctx).Info("The Kafka cluster is left alone", "namespace", key.Namespace, "cluster", key.Name, "why", f.why)
+	logr.FromContextOrDiscard(ctx).Info("Skipping the Kafka cluster", "namespace", key.Namespace, "cluster", key.Name, "why", f.why)
 	if recorder := r.Events(f.place); recorder != nil {
 		set := f.set.DeepCopy()
 		set.APIVersion, set.Kind = podset.GroupVersion.String(), "StrimziPodSet"
-		recorder.Eventf(set, nil, corev1.EventTypeNormal, "LeftAlone", "Roll", "%s", "The roller leaves Kafka cluster "+key.Name+" alone: "+f.why)
+		recorder.Eventf(set, nil, corev1.EventTypeNormal, "LeftAlone", "Roll", "%s", "The roller skips Kafka cluster "+key.Name+": "+f.why)
 	}
 }
 

@@ -128,7 +128,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	if len(d.Actions) > 0 {
 		if err := e.Journal.Save(ctx, after, status); err != nil {
 			// What was stored before says that all was begun, which is looked into before anything else is.
-			e.Log.Error(err, "What became of the last actions could not be stored")
+			e.Log.Error(err, "Failed to store the outcome of the last actions")
 		}
 		d.Progress = after
 	}
@@ -169,7 +169,7 @@ func (e *Engine) release(ctx context.Context) {
 	}
 	e.holding = false
 	if err := e.Lock.Release(ctx); err != nil {
-		e.Log.Error(err, "The lease could not be given back; it expires by itself")
+		e.Log.Error(err, "Failed to release the lease; it expires by itself")
 	}
 }
 
@@ -267,7 +267,7 @@ func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Acti
 	// By the clock on the wall: a machine that sleeps stops the other one.
 	now := e.now().Round(0)
 	if age := now.Sub(s.At.Round(0)); now.After(action.Until.Round(0)) || age < -roller.Freshness {
-		return fmt.Errorf("what was seen is %s old, and may have changed", age.Round(time.Millisecond))
+		return fmt.Errorf("the observed state is %s old, and may have changed", age.Round(time.Millisecond))
 	}
 	return nil
 }
@@ -291,7 +291,7 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			e.Log.Error(err, "Nothing could be decided; trying again", "in", pause.String())
+			e.Log.Error(err, "Failed to decide, retrying", "in", pause.String())
 			wait, pause = pause, min(2*pause, longestPause)
 		case e.held != nil:
 			return e.held
@@ -312,4 +312,4 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 }
 
 // ErrFailed is the error of a roll that can't go on.
-var ErrFailed = errors.New("the roll can't go on")
+var ErrFailed = errors.New("the roll can't continue")

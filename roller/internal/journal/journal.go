@@ -58,7 +58,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 		return roller.Progress{}, "", nil
 	}
 	if err != nil {
-		return roller.Progress{}, "", fmt.Errorf("the journal can't be read: %w", err)
+		return roller.Progress{}, "", fmt.Errorf("read the journal: %w", err)
 	}
 	if stored.Labels[labelManagedBy] != ManagedBy {
 		return roller.Progress{}, "", j.notOurs()
@@ -66,7 +66,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 	if text := stored.Data[progressKey]; text != "" {
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			return roller.Progress{}, "",
-				fmt.Errorf("the journal in ConfigMap %s/%s can't be understood (delete it to begin anew, when no node is being restarted): %w",
+				fmt.Errorf("decode the journal in ConfigMap %s/%s (to start over, delete it while no node is being restarted): %w",
 					j.namespace, j.Name(), err)
 		}
 	}
@@ -86,7 +86,7 @@ func (j *Journal) Status() string {
 }
 
 func (j *Journal) notOurs() error {
-	return fmt.Errorf("ConfigMap %s/%s is where the journal would be, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
+	return fmt.Errorf("ConfigMap %s/%s has the name of the journal, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
 }
 
 // Save writes the progress, and what can be seen of it, if anything changed. It fails if somebody else wrote in between: then another
@@ -119,7 +119,7 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 		err = j.client.Update(ctx, next)
 	}
 	if err != nil {
-		return fmt.Errorf("the journal can't be written: %w", err)
+		return fmt.Errorf("write the journal: %w", err)
 	}
 	j.seen = next
 	return nil

@@ -103,7 +103,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	nobody := ""
 	stored.Spec.HolderIdentity = &nobody
-	return l.wrap("given back", l.Client.Update(ctx, stored))
+	return l.wrap("released", l.Client.Update(ctx, stored))
 }
 
 func (l *Lease) get(ctx context.Context) (*coordinationv1.Lease, error) {

@@ -135,7 +135,7 @@ func TestAPlanOfUnknownNodes(t *testing.T) {
 	for i := range s.Nodes {
 		s.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
 	}
-	s.Nodes[1].Config = roller.Unknown[brokerconfig.Config]("nobody asked the node")
+	s.Nodes[1].Config = roller.Unknown[brokerconfig.Config]("the node was not asked")
 	s.Nodes[2].Ready = roller.Known(false)
 	s.Unread = "cluster east can't be read"
 	var out bytes.Buffer

@@ -78,7 +78,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	}
 	err = mgr.Start(ctx)
 	if err != nil {
-		err = fmt.Errorf("the manager ended: %w", err)
+		err = fmt.Errorf("run the manager: %w", err)
 	}
 	if ctx.Err() == nil {
 		return err // it ended by itself: another replica, or the next start, goes on
@@ -122,7 +122,7 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 	watcher := credentials.NewWatcher(clientset, o.Kafka, func(c kafka.Config) {
 		c.ObserveRequest = m.Requested
 		if err := admin.Reconfigure(c); err != nil {
-			slogger.Error("The changed Secrets for Kafka can't be used; the last good ones stay in force", "error", err)
+			slogger.Error("Failed to apply the changed Secrets for Kafka; the last valid ones stay in use", "error", err)
 			return
 		}
 		changed.tell()
@@ -194,7 +194,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 
 func eventSink(ctx context.Context, mgr ctrl.Manager, o options.Options, log logr.Logger) clientevents.EventRecorder {
 	if events.Denied(ctx, mgr.GetConfig(), o.Namespaces.Names) {
-		log.Info("Kubernetes Events are off: the operator has no right to create them (events.k8s.io, create)")
+		log.Info("Kubernetes Events are disabled: the operator is not allowed to create them (events.k8s.io, create)")
 		return events.Discard
 	}
 	return mgr.GetEventRecorder(name)

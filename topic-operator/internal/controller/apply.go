@@ -88,10 +88,10 @@ func definite(err error) bool {
 func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
 	shape := fmt.Sprintf("topic '%s' with %d partitions and replication factor %d", desired.Name, made.Partitions, made.ReplicationFactor)
 	if p.kt.Status.TopicID != "" {
-		logging.Warn(p.log, "Created again a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
+		logging.Warn(p.log, "Recreated a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
 			p.kt.Status.TopicID, "topicId", made.ID.String())
 		r.metrics.DriftReverted(p.key.Namespace)
-		r.events.Warning(reference(p.kt), "Recreated", "Create", "Created again, empty, "+shape+": it had been deleted outside of Kubernetes")
+		r.events.Warning(reference(p.kt), "Recreated", "Create", "Recreated, empty, "+shape+": it was deleted outside of Kubernetes")
 		return
 	}
 	p.log.Info("Created topic", "topic", desired.Name, "topicId", made.ID.String(), "partitions", made.Partitions)
@@ -211,7 +211,7 @@ func (r *Reconciler) tellChanged(p *pass, what string) {
 	if p.wasReady && !p.settling { // while settling, the difference may be one that we have just removed
 		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
 		r.metrics.DriftReverted(p.key.Namespace)
-		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; put back: "+what)
+		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; reverted: "+what)
 		return
 	}
 	p.log.Info("Changed topic", "topic", name, "what", what)

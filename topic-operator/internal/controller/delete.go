@@ -14,7 +14,7 @@ import (
 func (r *Reconciler) release(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	switch d.Note.Reason {
 	case "":
-		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", d.Topic)
+		p.log.Info("The topic of the deleted KafkaTopic no longer exists", "topic", d.Topic)
 	case ownership.EventReleased:
 		p.log.Info(d.Note.Message)
 		r.events.Normal(reference(p.kt), d.Note.Reason, "Delete", d.Note.Message)

@@ -24,16 +24,18 @@ type changed struct {
 }
 
 // Error implements error.
-func (*changed) Error() string { return "the KafkaTopic or its topic's claimants changed meanwhile" }
+func (*changed) Error() string {
+	return "the KafkaTopic or the claimants of its topic changed in the meantime"
+}
 
 // ErrNotLeader is the error of Options.Leads where another replica of the operator leads by now, or none.
-var ErrNotLeader = errors.New("another replica of the operator leads")
+var ErrNotLeader = errors.New("another replica of the operator is the leader")
 
 // withheld is the error of a change that was not made because nobody knows whether it is still allowed.
 type withheld struct{ cause error }
 
 // Error implements error.
-func (w *withheld) Error() string { return "a change was not made: " + w.cause.Error() }
+func (w *withheld) Error() string { return "change not made: " + w.cause.Error() }
 
 // Unwrap returns why.
 func (w *withheld) Unwrap() error { return w.cause }
@@ -115,7 +117,7 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 		v, err := r.renew(ctx, p, news)
 		return v, true, err
 	case errors.Is(err, ErrNotLeader):
-		logging.Warn(p.log, "Another replica of the operator leads: nothing is changed any more", "topic", p.facts.Object.Topic())
+		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
 		return verdict{soon: lastRetry}, true, nil
 	case errors.As(err, &unknown):
 		return verdict{}, true, unknown
@@ -125,7 +127,7 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 
 // renew lets the pass begin again with what the API server has.
 func (r *Reconciler) renew(ctx context.Context, p *pass, news *changed) (verdict, error) {
-	p.log.Info("The KafkaTopic or its topic's claimants changed before Kafka was asked for a change: deciding again", "topic",
+	p.log.Info("The KafkaTopic or the claimants of its topic changed before the request to Kafka was sent: deciding again", "topic",
 		p.facts.Object.Topic())
 	switch {
 	case p.facts.Object.Vanished && news.object != nil, !p.facts.Object.Vanished && news.object == nil:

@@ -6,15 +6,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-const forsaken = "The KafkaTopic is being deleted and holds the finalizer of a topic operator, and no operator has looked at it since: " +
-	"the selector of this one does not select it. " +
-	`Select it again; to let it go and keep its topic, annotate it with strimzi.io/managed="false" as well`
+const forsaken = "The KafkaTopic is being deleted and has the finalizer of a topic operator, but no operator has reconciled it since: " +
+	"the label selector of this one does not match it. " +
+	`Add the labels again; to release the KafkaTopic and keep its topic, also annotate it with strimzi.io/managed="false"`
 
 // ignore leaves an object alone, and tells if it hangs for that reason. It may be another operator's: so there is time for that one to look
 // at it, which its status tells.
 func (r *Reconciler) ignore(p *pass) verdict {
 	o := p.facts.Object
-	p.log.V(1).Info("Ignoring KafkaTopic that is not selected, or not held any more", "labels", p.kt.Labels)
+	p.log.V(1).Info("Ignoring a KafkaTopic that the selector does not match, or that no longer has the finalizer", "labels", p.kt.Labels)
 	if o.Selected || !o.Deleting || !o.Held || p.kt.Status.ObservedGeneration == p.kt.Generation {
 		return verdict{done: true}
 	}

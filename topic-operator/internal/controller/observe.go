@@ -80,7 +80,7 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	// (docs/decisions/another-cluster.md).
 	v.outcome.ConditionsOnly = true
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
-		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was made in this cluster before that, and stays"
+		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was created in this cluster before that, and is kept"
 	}
 	if p.facts.Own.Answering != "" {
 		r.memory.forgetMismatch(p.kt.UID) // the status is about to say something else, whether the answer to its write arrives or not

@@ -297,8 +297,8 @@ func TestThePolicyRefusesAViolatorAndNobodyElse(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "what a namespace may not manage it may not delete")
 	w.Expect(w.kafka.took()).To(BeEmpty())
 	w.Expect(w.sink.took()).
-		To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: by the namespace policy it is not for namespace '" +
-			w.ns + "' to delete"))
+		To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: the namespace policy does not allow namespace '" +
+			w.ns + "' to delete it"))
 }
 
 func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
@@ -308,7 +308,7 @@ func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
 	w.pass("a")
 	w.pass("a")
 	w.Expect(w.get("a")).To(And(failWith(v1.ReasonNotSupported,
-		"Changing spec.topicName is not supported: this KafkaTopic stands for 'first'"),
+		"Changing spec.topicName is not supported: this KafkaTopic manages 'first'"),
 		claim("first", w.kafka.get("first").Topic.ID.String()), HaveField("Status.ClusterID", ownID)))
 	w.Expect(w.kafka.get("second")).To(BeNil())
 	w.delete("a")

@@ -342,7 +342,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
 		// Somebody wrote in between: what we know of the object is old. Look again when the watch has caught up, and less and less often while
 		// somebody keeps writing.
-		p.log.V(1).Info("The KafkaTopic was changed meanwhile, reconciling it again")
+		p.log.V(1).Info("The KafkaTopic changed in the meantime, requeueing it")
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key)}, nil
 	case stopping(ctx) && (err != nil || v.retry):
 		return reconcile.Result{}, nil
@@ -387,7 +387,7 @@ func tellFailure(p *pass, v verdict) {
 	why, name := v.outcome.Failure, p.facts.Object.Topic()
 	switch {
 	case v.retry:
-		logging.Warn(p.log, "Kafka could not be asked or did not answer, trying again", "topic", name, "error", why.Message, "cause", v.cause)
+		logging.Warn(p.log, "Kafka did not answer, retrying", "topic", name, "error", why.Message, "cause", v.cause)
 	case why.Advice != "":
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message, "wayOut", why.Advice)
 	default:

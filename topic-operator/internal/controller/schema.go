@@ -41,8 +41,9 @@ func (r *Reconciler) noteDropped(p *pass, asked v1.KafkaTopicStatus) {
 	}
 }
 
-const unprotected = "The CustomResourceDefinition of KafkaTopics drops status.clusterId: KafkaTopics of another Kafka cluster can't be " +
-	"told from those of this one. Apply this operator's CustomResourceDefinition again"
+const unprotected = "The CustomResourceDefinition of KafkaTopics drops status.clusterId: KafkaTopics of another Kafka cluster can't " +
+	"be distinguished " +
+	"from those of this one. Apply this operator's CustomResourceDefinition again"
 
 // tellUnprotected makes an Event on one object of each namespace while the clusterId can't be stored.
 func (r *Reconciler) tellUnprotected(p *pass) {

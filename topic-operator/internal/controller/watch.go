@@ -37,7 +37,8 @@ const hungAfter = 2 * passTimeout
 func (r *Reconciler) Healthy(context.Context) error {
 	key, since := r.busy.oldest()
 	if took := r.options.Now().Sub(since); !since.IsZero() && took > hungAfter {
-		return fmt.Errorf("the pass over KafkaTopic %s has been running for %s, and may take %s", key, took.Round(time.Second), passTimeout)
+		return fmt.Errorf("the reconciliation of KafkaTopic %s has been running for %s, and must not take longer than %s",
+			key, took.Round(time.Second), passTimeout)
 	}
 	return nil
 }
@@ -126,7 +127,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 
 // tellMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
 func (r *Reconciler) tellMissed(kt *v1.KafkaTopic) {
-	const text = "The KafkaTopic went while the operator could not watch, and held no finalizer: its topic stays in Kafka"
+	const text = "The KafkaTopic was deleted while the operator could not watch, and had no finalizer: its topic stays in Kafka"
 	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId",
 		kt.Status.TopicID, "clusterId", kt.Status.ClusterID)
 	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")

@@ -172,7 +172,7 @@ func (g *Guard) ask(ctx context.Context) {
 	defer cancel()
 	cluster, err := g.admin.DescribeCluster(call)
 	if err == nil && cluster.ID == "" {
-		err = errors.New("the broker reported no cluster id")
+		err = errors.New("the broker did not report a cluster id")
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -208,7 +208,7 @@ func (g *Guard) learned(id string) {
 	switch {
 	case g.own.ID == "":
 		if err := g.admin.Pin(id); err != nil {
-			log.Error(err, "The Kafka client could not be bound to its cluster; protection stays disabled", "clusterId", id)
+			log.Error(err, "Failed to bind the Kafka client to its cluster; protection stays disabled", "clusterId", id)
 			return
 		}
 		g.own.ID = id

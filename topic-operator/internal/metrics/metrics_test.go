@@ -135,7 +135,7 @@ func TestAPassIsCountedOnceAndByItsEnd(t *testing.T) {
 	m.Reconciled(Pass{Namespace: "two", Reason: "KafkaError"})
 	m.Reconciled(Pass{Namespace: "two", Reason: "Unforeseen"})
 	g.Expect(testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP strimzi_reconciliation_errors_total Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself
+# HELP strimzi_reconciliation_errors_total Failed reconciliations, by the reason of the condition Ready=False; Retry is a temporary failure
 # TYPE strimzi_reconciliation_errors_total counter
 strimzi_reconciliation_errors_total{kind="KafkaTopic",namespace="one",reason="KafkaError",selector=""} 0
 strimzi_reconciliation_errors_total{kind="KafkaTopic",namespace="two",reason="KafkaError",selector=""} 1

@@ -64,7 +64,7 @@ func Help(subcommands ...string) string { return table(newDraft(), subcommands..
 
 // hints say what to do about variables that people set, and that nothing reads.
 func hints() map[string]string {
-	const gone = "it belongs to an operator that worked in both directions, and has had no meaning since: remove it"
+	const gone = "it belongs to the bidirectional topic operator and has no effect: remove it"
 	// Strimzi's documentation names these variables without their prefix.
 	const noPrefix = "use STRIMZI_"
 	all := map[string]string{

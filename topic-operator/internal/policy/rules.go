@@ -50,9 +50,9 @@ func (f *findings) clashes(a grant, sorted []grant, clash func(a, b grant) bool,
 
 func overlap(a, b grant) string {
 	if a.text == b.text {
-		return fmt.Sprintf("%s stands again at %s: list a prefix once", a, b.place())
+		return fmt.Sprintf("%s is listed again at %s: list a prefix once", a, b.place())
 	}
-	return fmt.Sprintf("%s is a prefix of %s: prefixes must not overlap, also within one namespace", a, b)
+	return fmt.Sprintf("%s is a prefix of %s: prefixes must not overlap, not even within one namespace", a, b)
 }
 
 func covered(a, b grant) string {

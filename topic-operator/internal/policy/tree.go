@@ -21,7 +21,7 @@ func (r *reader) fields(n *yaml.Node, what string, allowed ...string) (map[strin
 		case !isText(key) || !slices.Contains(allowed, key.Value):
 			r.add("line %d: unknown key %.260q: %s has %s only", key.Line, key.Value, what, keys(allowed))
 		case fields[key.Value] != nil:
-			r.add("line %d: key '%s' stands a second time: write it once", key.Line, key.Value)
+			r.add("line %d: duplicate key '%s'", key.Line, key.Value)
 		default:
 			fields[key.Value] = value
 		}

@@ -110,19 +110,19 @@ func (w *Watcher) look() {
 	rejectedBefore := w.judged != w.inForce
 	w.judged = now
 	if now == w.inForce {
-		w.settings.Log.Info("The file of the namespace policy is as it was again", "file", w.path)
+		w.settings.Log.Info("The namespace policy is back to the one in force", "file", w.path)
 		w.rejected(nil)
 		return
 	}
 	p, err := w.parse(now)
 	if err != nil {
-		w.settings.Log.Warn("The changed namespace policy can't be used; the last legal one stays in force", "file", w.path, "error", err)
+		w.settings.Log.Warn("Rejected the changed namespace policy; the last valid one stays in force", "file", w.path, "error", err)
 		w.rejected(err)
 		return
 	}
 	before := w.current.Swap(p)
 	w.inForce = now
-	w.settings.Log.Info("The namespace policy changed; the new one is in force from now on", "file", w.path, "namespaces", len(p.namespaces),
+	w.settings.Log.Info("The namespace policy changed; the new one is in force", "file", w.path, "namespaces", len(p.namespaces),
 		"prefixes", len(p.prefixes), "topicNames", len(p.names), "otherTopics", p.others.namespace)
 	if rejectedBefore {
 		w.rejected(nil)
@@ -149,7 +149,7 @@ func (w *Watcher) read() sighting {
 // parse makes a policy of what was seen. Its errors name the file.
 func (w *Watcher) parse(seen sighting) (*Policy, error) {
 	if seen.problem != "" {
-		return nil, fmt.Errorf("the namespace policy can't be read: %s: mount it there, or unset STRIMZI_NAMESPACE_POLICY_FILE", seen.problem)
+		return nil, fmt.Errorf("read the namespace policy: %s: mount it there, or unset STRIMZI_NAMESPACE_POLICY_FILE", seen.problem)
 	}
 	p, err := Parse([]byte(seen.content))
 	if err != nil {

@@ -50,7 +50,7 @@ func (l *Leaver) Start(ctx context.Context) error {
 	l.mu.Unlock()
 	for {
 		if err := l.note(ctx); apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
-			l.Log.V(1).Info("Kafkas can't be read: KafkaTopics are not released when their Kafka is deleted", "reason", err.Error())
+			l.Log.V(1).Info("Failed to list Kafkas: KafkaTopics are not released when their Kafka is deleted", "reason", err.Error())
 			<-ctx.Done()
 			return nil
 		}
@@ -170,7 +170,7 @@ func (l *Leaver) doomed(ctx context.Context) ([]doomedTopic, error) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		logging.Warn(l.Log, "It is not known of all KafkaTopics whether to release them; see `topic-operator release`", "error", err.Error())
+		logging.Warn(l.Log, "Failed to decide for all KafkaTopics whether to release them; see `topic-operator release`", "error", err.Error())
 	}
 	return doomed, nil
 }

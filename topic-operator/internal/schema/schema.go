@@ -81,7 +81,7 @@ func (w *Watcher) KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, er
 	probe.Namespace, probe.Name = kt.Namespace, kt.Name
 	patch := []byte(`{"spec":{"managed":false}}`)
 	if err := w.options.Client.Patch(ctx, probe, client.RawPatch(types.MergePatchType, patch), client.DryRunAll); err != nil {
-		return false, fmt.Errorf("ask whether spec.managed is kept: %w", err)
+		return false, fmt.Errorf("check whether the API server keeps spec.managed: %w", err)
 	}
 	return probe.Spec != nil && probe.Spec.Managed != nil, nil
 }
@@ -129,7 +129,7 @@ func (w *Watcher) unread(err error) {
 	if !w.blind {
 		w.blind = true
 		logging.Warn(w.options.Log,
-			"The schema of KafkaTopics can't be read from the API server; whether status.clusterId is kept is found out when it is written",
+			"Failed to read the schema of KafkaTopics; the next write of a status shows whether the API server keeps status.clusterId",
 			"error", err.Error())
 	}
 }
@@ -144,7 +144,7 @@ func (w *Watcher) learned(found published) {
 	switch {
 	case !found.managed && !told:
 		w.options.Log.Error(errDropsManaged,
-			"Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed says that a KafkaTopic is "+
+			"Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed marks a KafkaTopic as "+
 				"unmanaged")
 	case found.managed && told:
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps spec.managed again")
@@ -176,7 +176,8 @@ func (w *Watcher) set(keeps bool, sum string) {
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps status.clusterId again: cluster id protection is armed")
 	} else {
 		w.options.Log.Error(errDropsClusterID,
-			"Cluster ID protection is disabled: KafkaTopics of another Kafka cluster can't be told from those of this one. Apply this operator's "+
+			"Cluster ID protection is disabled: KafkaTopics of another Kafka cluster can't be distinguished from those of this one. Apply this "+
+				"operator's "+
 				"CustomResourceDefinition again")
 	}
 	w.options.Changed(keeps)

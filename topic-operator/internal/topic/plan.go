@@ -133,7 +133,7 @@ func (p Plan) KeptWarning(name string) []Refusal {
 		return nil
 	}
 	return []Refusal{{Reason: v1.ReasonInvalidConfig,
-		Message: fmt.Sprintf("Topic '%s' is Kafka's own, and keeps what Kafka set on it, although spec.config does not name it: %s", name,
+		Message: fmt.Sprintf("Topic '%s' is an internal topic of Kafka and keeps settings of Kafka that spec.config does not contain: %s", name,
 			strings.Join(p.Kept, ", "))}}
 }
 
