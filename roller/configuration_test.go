@@ -38,7 +38,7 @@ func TestAnIllegalValue(t *testing.T) {
 	for id, why := range map[roller.NodeID]string{
 		0: "num.io.threads=-3 is illegal: it has value -3 which less than the minimum value 1; correct it",
 		1: "num.io.threads=many is illegal: it has value 'many' which is not an int; correct it",
-		2: "it would not start again: num.io.threads=0 is illegal: it has value 0 which less than the minimum value 1; correct it",
+		2: "it would not start with its new configuration: num.io.threads=0 is illegal: it has value 0 which less than the minimum value 1; correct it",
 	} {
 		sc.Expect(sc.of(id).Blocks).To(ConsistOf(roller.Block{Rule: roller.RuleConfig, Why: why}))
 	}
@@ -99,7 +99,7 @@ func TestAValueThatAPolicyForbids(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.altered).To(HaveLen(1))
 	sc.Expect(sc.of(0).Blocks).To(ConsistOf(roller.Block{
-		Rule: roller.RuleConfig, Why: "Kafka refuses num.io.threads=12: PolicyViolationException: no; correct it, or make Kafka take it",
+		Rule: roller.RuleConfig, Why: "Kafka refuses num.io.threads=12: PolicyViolationException: no; correct it, or make Kafka accept it",
 	}))
 	configured(sc.node(0), false, "8", "9")
 	configured(sc.node(1), false, "12", "9")

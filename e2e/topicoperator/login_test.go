@@ -146,7 +146,7 @@ var _ = Describe("The operator's login", func() {
 		gone := &corev1.Secret{}
 		gone.Namespace, gone.Name = namespace, "login"
 		Expect(k8s.Delete(ctx, gone)).To(Succeed())
-		Eventually(s.logged).WithArguments("the last good ones stay in force").Should(BeTrue())
+		Eventually(s.logged).WithArguments("the last valid ones stay in use").Should(BeTrue())
 		reconnected(proxy)
 		s.created("third")
 	})

@@ -60,7 +60,7 @@ func TestWhatStopsAStretchedKafka(t *testing.T) {
 		{"an operator that is not configured for several Kubernetes clusters",
 			func() { w.r.Stretching = nil },
 			func() { w.r.Stretching = &honest },
-			"OperatorNotConfigured", "was stretched over several Kubernetes clusters, which this operator is not configured for"},
+			"OperatorNotConfigured", "was stretched over several Kubernetes clusters, for which this operator is not configured"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.configure("log.retention.hours", fmt.Sprint(len(c.name)))

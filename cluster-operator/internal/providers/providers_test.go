@@ -42,7 +42,7 @@ func TestWhatIsWrong(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"no such provider", Options{Name: "com.example.Mine", Path: "/nowhere/*"},
+		{"unknown provider", Options{Name: "com.example.Mine", Path: "/nowhere/*"},
 			`there is no network provider "com.example.Mine": loadbalancer, mcs, nodeport are built in, and no program network-provider-... was ` +
 				`found in /nowhere/*`},
 		{"no such program", Options{Name: "b", Path: dir + "/*"}, "and the programs for a were found in"},

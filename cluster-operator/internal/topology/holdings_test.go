@@ -32,7 +32,7 @@ func TestWhatKeepsABroker(t *testing.T) {
 		"replicas of a hidden topic": {&Holdings{Replicas: none, Stored: three, Hidden: secret}, Equal("broker 2 holds 3 replicas of " +
 			"partitions, some of topics that the operator may not describe (secret): allow User:CN=cluster-operator,O=io.strimzi to describe all " +
 			"topics and move the replicas to other brokers first, or annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if " +
-			"their data may go")},
+			"their data may be lost")},
 		"more hidden topics than have room": {&Holdings{Stored: three, Hidden: map[int32][]string{2: {"a", "b", "c", "d", "e"}}},
 			ContainSubstring("(a, b, c and 2 more)")},
 		"nothing, as it reports, beside a broker with a hidden topic": {

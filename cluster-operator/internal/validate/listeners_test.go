@@ -83,7 +83,7 @@ func TestWrongListeners(t *testing.T) {
 		{name: "oauth", changes: listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: oauth, clientId: a}}`),
 			code: "OAuth", reason: "UnsupportedField",
 			message: "listener a has authentication of type oauth, which v1 does not define and this operator does not support: use type custom, " +
-				"with what clients' tokens need in listenerConfig"},
+				"with the settings for clients' tokens in listenerConfig"},
 	})
 }
 
@@ -172,7 +172,8 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 			message: "Failed to process Secrets with custom certificates: [Secret s does not contain custom certificate private key under the key " +
 				"tls.key.]"},
 		{name: "garbage", changes: own, facts: secret("tls.crt", "tls.key"), code: "CertificateUnreadable",
-			message: "Failed to process Secrets with custom certificates: [listener a: tls.crt in Secret s holds no certificate in PEM, or one " +
+			message: "Failed to process Secrets with custom certificates: [listener a: tls.crt in Secret s has no valid certificate in PEM, or " +
+				"one " +
 				"that is damaged]"},
 		{name: "a key in another format", changes: own, code: "CertificateKeyFormat",
 			facts: func(in *Input) {

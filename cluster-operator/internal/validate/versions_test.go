@@ -47,7 +47,7 @@ func TestWrongVersions(t *testing.T) {
 			facts: running("", "4.3.1"),
 			code:  "DowngradeOfUnknownMetadata", reason: upgrade,
 			message: `The current metadata version is not known (""), so that Kafka can't be taken back from 4.3.1 to 4.2.0. It is read from the ` +
-				`brokers: see that they can be reached`},
+				`brokers: make sure that it can reach them`},
 		{name: "pods without annotation", facts: func(in *Input) { in.Running = &Running{Unannotated: true} }, code: "VersionUnknown",
 			reason: upgrade,
 			message: "Kafka Pods exist, but do not contain the strimzi.io/kafka-version annotation to detect their version. Kafka upgrade cannot " +
