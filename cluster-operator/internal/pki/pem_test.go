@@ -115,7 +115,7 @@ func TestPairsOfUsers(t *testing.T) {
 			encodeCerts(byRSA.cert), block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey)), KeyFormat,
 			"openssl pkcs8 -topk8 -nocrypt",
 		},
-		"SEC 1": {good, block("EC PRIVATE KEY", sec1), KeyFormat, "(EC PRIVATE KEY), and Kafka reads PKCS #8 only"},
+		"SEC 1": {good, block("EC PRIVATE KEY", sec1), KeyFormat, "(EC PRIVATE KEY), but Kafka reads only PKCS #8"},
 		"SEC 1 after the curve's name": {
 			good, join(block("EC PARAMETERS", []byte("x")), block("EC PRIVATE KEY", sec1)), KeyFormat, "openssl pkcs8",
 		},

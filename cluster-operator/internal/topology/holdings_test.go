@@ -46,7 +46,7 @@ func TestWhatKeepsABroker(t *testing.T) {
 			And(HavePrefix("it is unknown which partitions broker 2 holds, because it does not report its log directories (it is away), and "+
 				"broker 1 holds"), ContainSubstring("(secret)"))},
 		"a broker that is down, and one that stays": {&Holdings{Replicas: none, Silent: silent, Unheard: map[int32]string{1: "it is away, too"}},
-			ContainSubstring("(it is away), nor does broker 1 (it is away, too), so that nobody knows")},
+			ContainSubstring("(it is away), nor does broker 1 (it is away, too), so it is unknown")},
 		"a broker that answers while one that stays does not": {&Holdings{Stored: none, Unheard: map[int32]string{1: "it is away"}}, BeEmpty()},
 	} {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(c.holdings.Holds(2)).To(c.why) })

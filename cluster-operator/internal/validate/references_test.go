@@ -65,8 +65,8 @@ func TestWrongAccess(t *testing.T) {
 	authorization := func(name, yaml string, code Code, reason, message string) wrong {
 		return wrong{name: name, changes: `kafka: {spec: {kafka: {authorization: ` + yaml + `}}}`, code: code, reason: reason, message: message}
 	}
-	const removed = ", which v1 does not define and this operator does not support: use type custom, with an authorizerClass that is in the " +
-		"image or in a volume"
+	const removed = ", which v1 does not define and this operator does not support: use type custom, with an authorizerClass from the " +
+		"image or a volume"
 	expectErrors(t, []wrong{
 		authorization("opa", `{type: opa, url: "http://opa"}`, "AuthorizationRemoved", "UnsupportedField",
 			"authorization is of type opa"+removed),
@@ -75,14 +75,14 @@ func TestWrongAccess(t *testing.T) {
 		authorization("custom without a class", `{type: custom}`, "AuthorizerMissing", "",
 			"authorization of type custom needs an authorizerClass"),
 		authorization("two super users in one", `{type: simple, superUsers: ["CN=a;User:CN=b"]}`, "SuperUser", "",
-			`"CN=a;User:CN=b" is no super user: give one principal to each item of superUsers, such as CN=admin`),
+			`"CN=a;User:CN=b" is not a super user: list one principal in each item of superUsers, such as CN=admin`),
 		authorization("an empty super user", `{type: simple, superUsers: [""]}`, "SuperUser", "",
-			`"" is no super user: give one principal to each item of superUsers, such as CN=admin`),
+			`"" is not a super user: list one principal in each item of superUsers, such as CN=admin`),
 		{name: "renewal as long as the validity", changes: `kafka: {spec: {clusterCa: {validityDays: 30}}}`, code: "RenewalTooLong",
-			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal as soon as it is made. Use " +
+			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal when it is issued. Use " +
 				"fewer renewalDays"},
 		{name: "renewal longer than the validity", changes: `kafka: {spec: {clientsCa: {renewalDays: 400}}}`, code: "RenewalTooLong",
-			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal as soon as it is made. " +
+			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal when it is issued. " +
 				"Use fewer renewalDays"},
 	})
 	in := input(t, `kafka: {spec: {clusterCa: {generateCertificateAuthority: false, renewalDays: 400}}}`)

@@ -168,8 +168,8 @@ func TestUnsupportedFields(t *testing.T) {
 func TestAWatchedNamespaceNeedsRights(t *testing.T) {
 	expectWarnings(t, []wrong{{name: "another namespace", code: "WatchedNamespace", reason: "UnsupportedField",
 		changes: `kafka: {spec: {entityOperator: {topicOperator: {watchedNamespace: topics}}}}`,
-		message: "The topic operator of Kafka(ns/c) gets no rights in the namespace topics, which it is to watch: make a Role like " +
-			"c-entity-operator there, and a RoleBinding of it for the ServiceAccount c-entity-operator of namespace ns"}})
+		message: "The topic operator of Kafka(ns/c) has no rights in the namespace topics, which it should watch: create a Role like " +
+			"c-entity-operator there, and a RoleBinding of it to the ServiceAccount c-entity-operator of namespace ns"}})
 }
 
 func TestUnknownFields(t *testing.T) {
