@@ -25,7 +25,7 @@ func TestTooLarge(t *testing.T) {
 			"1300 kB: " +
 			"split the KafkaNodePool into several, of up to 200 nodes each"},
 		{nodes: 1, size: maxPodSet, want: prefix + "1300 kB with its 1 nodes, and Kubernetes stores no object of much more than 1300 kB: a " +
-: a " +: make the template of its pod smaller"},
+			"single node is too large: make the template of its pod smaller"},
 	} {
 		t.Run(fmt.Sprint(c.nodes, c.size), func(t *testing.T) {
 			err := tooLarge("a", "c-a", c.nodes, c.size)
