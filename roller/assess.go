@@ -37,7 +37,7 @@ const (
 	NeedRestart         Need = "Restart"
 )
 
-// Rule is what keeps a node from being restarted or reconfigured.
+// Rule names a rule that keeps a node from being restarted or reconfigured.
 type Rule string
 
 // The rules.
@@ -90,10 +90,10 @@ type Assessment struct {
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
 	// Unknown lists what is not known of the node, and may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`
-	// Down reports whether the node serves nobody, so that a restart takes nothing away.
+	// Down reports whether the node serves no clients, so that a restart costs nothing.
 	Down bool `json:"down,omitempty"`
-	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is
-	// (docs/decisions/restart-order.md).
+	// Blocks are the rules that keep it from being restarted or reconfigured. Forced describes the checks that are skipped because they are
+	// impossible or unnecessary (docs/decisions/restart-order.md).
 	Blocks []Block `json:"blocks,omitempty"`
 	Forced string  `json:"forced,omitempty"`
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// availability tells which brokers may be down at once (docs/decisions/availability.md). It is made from the topics of one Snapshot, and is
-// safe for concurrent use.
+// availability decides which brokers may be down at the same time (docs/decisions/availability.md). It is computed from the topics of one
+// Snapshot, and is safe for concurrent use.
 type availability struct {
 	unknown string
 	topics  []Topic

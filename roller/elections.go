@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Return is a broker that is back from a restart of ours, and may not lead yet what it should.
+// Return is a broker that has come back from a restart by the roller, and may not lead its preferred partitions yet.
 type Return struct {
 	// At is when it came back, and Tries how often it was asked to be elected since.
 	At    time.Time `json:"at"`

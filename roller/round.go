@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// round is one look at everything: what a plan and a step have in common.
+// round is the evaluation of one Snapshot, which a plan and a step share.
 type round struct {
 	s        *Snapshot
 	policy   Policy

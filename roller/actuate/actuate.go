@@ -24,7 +24,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Result is what became of an action.
+// Result is the result of an action.
 type Result int
 
 const (
@@ -34,10 +34,10 @@ const (
 	NotDone
 	// Refused means that Kafka does not take all of the configuration: Outcome.Refusals. The rest was done.
 	Refused
-	// TooLate means that nothing was begun, because the facts that it was decided on were too old by then (roller.Action.Until), or somebody
-	// else may act now.
+	// TooLate means that the action was not started, because its facts had become too old (roller.Action.Until), or because another roller may
+	// act now.
 	TooLate
-	// Unclear means that nobody can say whether it was done.
+	// Unclear means that it is unknown whether the action was carried out.
 	Unclear
 )
 
@@ -47,7 +47,7 @@ type Outcome struct {
 	Result Result
 	// Err is nil where the action was done.
 	Err error
-	// Refusals are what Kafka said against single changes, whatever became of the others.
+	// Refusals are Kafka's errors about individual changes, independent of the results of the others.
 	Refusals []brokerconfig.Refusal
 }
 
@@ -77,7 +77,7 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 	return o
 }
 
-// electionPatience is how long an election may keep the actions that follow it. Kafka goes on with one that takes longer.
+// electionPatience is how long an election may delay the actions that follow it. Kafka continues one that takes longer.
 const electionPatience = 5 * time.Second
 
 // leaderPoll is how long to wait from one question to a broker whether it leads to the next.

@@ -14,13 +14,13 @@ type Node struct {
 	Config Config
 }
 
-// Outcome is what to do so that all nodes have the configuration that they are to have.
+// Outcome is what to do so that all nodes get their desired configuration.
 type Outcome struct {
 	// Nodes are the differences of each node that has one, without what concerns the whole cluster.
 	Nodes map[int32]Diff `json:"nodes"`
 	// Global are the changes that all brokers take up while they run, each once, sorted by key.
 	Global []Change `json:"global,omitempty"`
-	// StoredGlobal are those that brokers refuse while they run (Diff.StoredGlobal).
+	// StoredGlobal are cluster-wide values that running brokers reject (Diff.StoredGlobal).
 	StoredGlobal []Change `json:"storedGlobal,omitempty"`
 	// Met are the refusals that still stand in the way of something.
 	Met []Refusal `json:"met,omitempty"`
@@ -28,7 +28,7 @@ type Outcome struct {
 	Disputes []Dispute `json:"disputes,omitempty"`
 }
 
-// Dispute is a cluster-wide key for which different nodes are to have different values.
+// Dispute is a cluster-wide key for which nodes have different desired values.
 type Dispute struct {
 	Key string `json:"key"`
 	// Wishes are sorted by the first node of each.
@@ -37,7 +37,7 @@ type Dispute struct {
 	Unsolved bool `json:"unsolved,omitempty"`
 }
 
-// Wish is a value, and the nodes that are to have it.
+// Wish is a desired value, and the nodes that want it.
 type Wish struct {
 	// Value is nil for none: Kafka has no default for the key, and the nodes are not to have a value.
 	Value *string `json:"value"`

@@ -68,7 +68,7 @@ func Count(refusals []Refusal, now time.Time, apart time.Duration, others ...Ref
 	return Add(refusals, others...)
 }
 
-// Rejection is a value that a node is to have and does not get.
+// Rejection is a desired value that a node does not get.
 type Rejection struct {
 	Key string `json:"key"`
 	// Value is nil for none.

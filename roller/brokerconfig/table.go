@@ -36,7 +36,7 @@ func (m Mode) String() string {
 	return fmt.Sprintf("mode %d", uint8(m))
 }
 
-// Key is what Kafka says of one key, and what that means for a comparison.
+// Key is Kafka's definition of one key, and how to compare its values.
 type Key struct {
 	configdef.Key
 	// Type and Mode stand for those of the definition. A mode that is dynamic is so on controllers only where DynamicOnControllers says so:
@@ -49,8 +49,8 @@ type Key struct {
 	undeletable            bool
 }
 
-// Table is what one version of Kafka knows of the configuration of its nodes. It is prepared once and then only read: any number of
-// goroutines may use it.
+// Table is what one version of Kafka knows of the configuration of its nodes. It is prepared once and then only read: it is safe for
+// concurrent use.
 type Table struct {
 	*configdef.Table
 	keys map[string]*Key

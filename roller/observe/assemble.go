@@ -24,7 +24,7 @@ type Place struct {
 	Pods []corev1.Pod
 	// Sets are the pod sets of the Kafka cluster.
 	Sets []PodSet
-	// ClusterIDs are the ids of the Kafka cluster that the nodes' ConfigMaps tell, by pod.
+	// ClusterIDs are the ids of the Kafka cluster in the nodes' ConfigMaps, by pod.
 	ClusterIDs map[string]string
 	// Properties are the contents of the nodes' configuration files, by pod.
 	Properties map[string]string
@@ -36,7 +36,7 @@ type PodSet struct {
 	// Manual and Hold are its annotations that ask for a restart, or against any.
 	Manual bool
 	Hold   string
-	// Idle explains why its controller makes no pods, or why somebody else restarts them; empty: neither.
+	// Idle explains why its controller creates no pods, or why another component restarts them; empty otherwise.
 	Idle string
 	// Left: it is annotated as left to the roller.
 	Left bool
@@ -50,12 +50,11 @@ type Seen struct {
 	From   time.Time
 	Places []Place
 	Kafka  KafkaFacts
-	// Recovery is what was learned of the nodes that are not ready: whether they recover their logs.
+	// Recovery has the log recovery of each node that is not ready.
 	Recovery map[roller.NodeID]roller.Fact[*roller.Recovery]
 	// Silent is since when a node has not answered.
 	Silent map[roller.NodeID]time.Time
-	// Elsewhere explains why what Kafka says is not about these pods: another cluster answers. Empty: it is about them, as far as anybody can
-	// tell.
+	// Elsewhere explains why Kafka's answers are not about these pods: another cluster answers. Empty if, as far as is known, they are.
 	Elsewhere string
 	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
 	Lasting time.Duration

@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// generations are annotations that tell which certificates and keys a pod was started with.
+// generations are annotations that identify the certificates and keys that a pod was started with.
 var generations = []struct {
 	annotation string
 	kind       roller.ReasonKind
