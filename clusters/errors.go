@@ -22,7 +22,7 @@ const (
 	ReasonKubeconfigInvalid Reason = "KubeconfigInvalid"
 	// ReasonKubeconfigUnsafe: the kubeconfig would run a command or read a file.
 	ReasonKubeconfigUnsafe Reason = "KubeconfigUnsafe"
-	// ReasonCredentialsRefused: the API server answers 401 or 403 to who it is asked by, or does not let him see the cluster's identity.
+	// ReasonCredentialsRefused: the API server responds with 401 or 403, or the credentials don't permit to read the cluster's identity.
 	ReasonCredentialsRefused Reason = "CredentialsRefused"
 	// ReasonSameCluster: another id leads to the same cluster.
 	ReasonSameCluster Reason = "SameCluster"
@@ -65,7 +65,7 @@ func hopeless(err error) bool {
 	return reason == ReasonKubeconfigInvalid || reason == ReasonKubeconfigUnsafe
 }
 
-// UnreachableError means that nothing can be said about what is in a cluster, because there is no good connection to it.
+// UnreachableError means that the contents of a cluster are unknown, because it is not connected.
 // A read that fails with it means "unknown", never "gone". After a write that fails with it, the write may or may not have happened.
 type UnreachableError struct {
 	// Status is the member's at that time.
@@ -74,7 +74,7 @@ type UnreachableError struct {
 	Err error
 }
 
-// Error names the cluster and says why.
+// Error returns the id of the cluster and the reason.
 func (e *UnreachableError) Error() string {
 	s := e.Status
 	if s.State == Connected && e.Err != nil { // it broke just now and was not probed since
@@ -94,7 +94,7 @@ func IsUnreachable(err error) bool {
 
 // UnknownError means that no cluster of that id is configured.
 type UnknownError struct {
-	// ID is what was asked for.
+	// ID is the requested id.
 	ID string
 }
 

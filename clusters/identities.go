@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// claims record which id stands for which cluster.
+// claims record which id belongs to which cluster.
 type claims struct {
 	// held are the clusters that members are, or were, connected to. They stay until the member leaves.
 	held map[string]types.UID

@@ -18,14 +18,14 @@ import (
 // KubeconfigKey is the key of the kubeconfig in its Secret.
 const KubeconfigKey = "kubeconfig"
 
-// Access is what a kubeconfig says: where a cluster is and with what credentials to get in.
+// Access is the content of a kubeconfig: the address of a cluster and the credentials for it.
 type Access struct {
 	// Config has the server, the credentials and what the server is trusted by. It names no file and no command.
 	Config *rest.Config
 	// Expires is when the credentials end: that of a client certificate, or of a bearer token that is a JWT (whose signature is not checked),
 	// whichever comes first. Zero if it is unknown.
 	Expires time.Time
-	// Warnings are things that work, but that somebody should look at.
+	// Warnings are problems that don't prevent the use of the kubeconfig.
 	Warnings []string
 }
 

@@ -23,8 +23,8 @@ import (
 // is never given twice. Credentials need the right to get this one namespace.
 const IdentityNamespace = metav1.NamespaceSystem
 
-// who asks a cluster who it is. That one request shows whether the API server and its store answer, whether they accept the credentials,
-// and whether they are the right ones.
+// who identifies a cluster. A single request shows whether the API server and its store answer, whether they accept the credentials, and
+// whether it is the expected cluster.
 type who interface {
 	identity(ctx context.Context) (types.UID, error)
 }
@@ -85,8 +85,7 @@ type link struct {
 	asking *question
 }
 
-// question is one that is put to the server on behalf of all who want to know: a server that is silent would keep each of them waiting in
-// turn otherwise.
+// question is a request to the server on behalf of all waiting callers: otherwise, a silent server would delay each of them in turn.
 type question struct {
 	// answered is closed when err is known.
 	answered chan struct{}

@@ -55,7 +55,7 @@ func (m *Member) ID() string { return m.id }
 // Home reports whether this is the cluster in which the process runs.
 func (m *Member) Home() bool { return m.home }
 
-// Status is what is known about the connection.
+// Status returns the status of the connection.
 func (m *Member) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +78,8 @@ func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, 
 // APIReader reads from the API server itself, for what must not be old; it fails as Reader does.
 func (m *Member) APIReader() client.Reader { return guardedReader{m, lateReader{m, true}} }
 
-// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError nobody knows whether it has
-// happened. It fails with the member's UnreachableError until there was a first connection.
+// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError, it is unknown whether the
+// write happened. It fails with the member's UnreachableError until there was a first connection.
 func (m *Member) Client() (client.Client, error) {
 	c := m.Cluster()
 	if c == nil {
@@ -203,7 +203,7 @@ func (m *Member) markJoined() {
 	}
 }
 
-// sighting is what was last seen of a cluster.
+// sighting is the last observation of a cluster.
 type sighting struct {
 	identity types.UID
 	last     time.Time

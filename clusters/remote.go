@@ -299,7 +299,7 @@ func (r *remoteRun) conclude() {
 	}
 }
 
-// secretState is what is known about a Secret.
+// secretState is the observed state of a Secret.
 type secretState struct {
 	view secretView
 	name string

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Remote names a remote Kubernetes cluster and says how to get into it.
+// Remote is a remote Kubernetes cluster, its address and its Secret with credentials.
 type Remote struct {
 	// ID is the name by which objects refer to the cluster (the annotation strimzi.io/stretch-cluster-alias). It has no dot, and may
 	// be the value of a label.

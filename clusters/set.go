@@ -17,7 +17,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Options say what belongs to a Set. Home is needed, and Namespace if there are remote clusters; all else may be left out.
+// Options configure a Set. Home is required, and Namespace if there are remote clusters; all other fields are optional.
 type Options struct {
 	// Home is the id of the home cluster (STRIMZI_CENTRAL_CLUSTER_ID).
 	Home string

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State is what can be said about the connection to a member.
+// State is the state of the connection to a member.
 type State string
 
 // The states. Only a Connected member is read from or written to.
@@ -19,17 +19,17 @@ const (
 	Connected State = "Connected"
 	// Unreachable: nothing can be said about what is in the cluster.
 	Unreachable State = "Unreachable"
-	// Refused: the kubeconfig, the credentials or the cluster that they lead to are not accepted; somebody has to change something.
+	// Refused: the kubeconfig, the credentials or the cluster that they lead to are not accepted; a user has to correct them.
 	Refused State = "Refused"
 	// Left: the cluster is not configured any more. This is the last state of a Member.
 	Left State = "Left"
 )
 
-// Status is what is known about the connection to a member.
+// Status is the status of the connection to a member.
 type Status struct {
 	// ID is the member's.
 	ID string
-	// State is what can be said about the connection.
+	// State is the state of the connection.
 	State State
 	// Since is when State was taken on.
 	Since time.Time
@@ -45,11 +45,11 @@ type Status struct {
 	Secret string
 	// CredentialsExpire is when the credentials in use end; zero if that is unknown.
 	CredentialsExpire time.Time
-	// Warnings are things that work with the credentials in use, but that somebody should look at.
+	// Warnings are problems with the credentials in use that don't prevent their use.
 	Warnings []string
 }
 
-// secretView is what is known about the Secret of a member.
+// secretView is the observed state of the Secret of a member.
 type secretView int
 
 const (
@@ -58,7 +58,7 @@ const (
 	secretRead
 )
 
-// facts are what the state of a member follows from.
+// facts determine the state of a member.
 type facts struct {
 	left   bool
 	secret secretView
@@ -80,7 +80,7 @@ type facts struct {
 	joinErr error
 }
 
-// verdict is what facts amount to.
+// verdict is the state that facts imply, with its reason.
 type verdict struct {
 	state   State
 	reason  Reason

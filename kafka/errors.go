@@ -9,7 +9,7 @@ import (
 // Class classifies errors by what a caller can do about them.
 type Class int
 
-// The classes. What the class alone can't say stands in the error's code and message.
+// The classes. The error's code and message have the details.
 const (
 	// ClassUnknown is an error that Kafka itself could not explain, or one that this module does not know. Trying again later may help.
 	ClassUnknown Class = iota
@@ -18,7 +18,7 @@ const (
 	ClassRetriable
 	// ClassThrottled is a quota that was exceeded (KIP-599): later, not sooner.
 	ClassThrottled
-	// ClassForbidden is a lack of authorization. Final until somebody grants it.
+	// ClassForbidden is a lack of authorization. Final until it is granted.
 	ClassForbidden
 	// ClassAuthentication is a refused login or TLS handshake. Final until the credentials change.
 	ClassAuthentication
@@ -33,7 +33,7 @@ const (
 	// ClassUnsupported is an operation that this version of Kafka lacks.
 	ClassUnsupported
 	// ClassWrongCluster is a call of a client that is bound to one cluster (see ClusterPinner), when no broker of that cluster answered
-	// and one of another cluster did. Nothing of the request was carried out. Final until somebody repairs the way to Kafka.
+	// and one of another cluster did. Nothing of the request was executed. Final until the connection to Kafka is corrected.
 	ClassWrongCluster
 )
 

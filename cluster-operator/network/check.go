@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// groupsOfOthers and kindsOfOthers are what a provider does not plan: the operator makes nodes of these, or they grant rights.
+// groupsOfOthers and kindsOfOthers are what a provider must not plan: the operator creates nodes from these, or they grant rights.
 var (
 	groupsOfOthers = []string{"apps", "batch", "rbac.authorization.k8s.io", "kafka.strimzi.io", "core.strimzi.io", "apiextensions.k8s.io",
 		"admissionregistration.k8s.io"}

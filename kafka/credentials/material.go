@@ -46,7 +46,7 @@ func (m Material) WithFiles(trust, certificate, key []byte) Material {
 	return m
 }
 
-// Read takes from the Secrets what the settings ask for. The error tells everything that is missing or malformed.
+// Read reads the entries that the settings name from the Secrets. The error lists all that are missing or malformed.
 func Read(settings Settings, secrets Secrets) (Material, error) {
 	r := reader{namespace: settings.SecretNamespace, secrets: secrets}
 	var m Material
@@ -67,7 +67,7 @@ func Read(settings Settings, secrets Secrets) (Material, error) {
 	return m, nil
 }
 
-// reader collects errors, so that all of them are told at once.
+// reader collects errors, so that they are all reported together.
 type reader struct {
 	namespace string
 	secrets   Secrets

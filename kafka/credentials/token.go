@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// tokenTimeout bounds one request for a token, for callers that would wait for ever.
+	// tokenTimeout limits one request for a token, for callers without a deadline.
 	tokenTimeout = 30 * time.Second
 	// tokenSize bounds what is read of an answer, in bytes. Tokens with many roles have some 10 kB.
 	tokenSize = 1 << 20

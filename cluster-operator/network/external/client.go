@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// Options say how a provider's program is run.
+// Options configure how to run a provider's program.
 type Options struct {
 	// Path is the path of the provider's executable.
 	Path string
@@ -28,7 +28,7 @@ type Options struct {
 	Deadline time.Duration
 	// Pause is how long a program that ended is left alone before it is started again. 0: one second.
 	Pause time.Duration
-	// Stderr gets what the program writes to its standard error. Nil: nobody does.
+	// Stderr receives the standard error of the program. Nil discards it.
 	Stderr io.Writer
 }
 

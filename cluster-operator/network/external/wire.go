@@ -23,7 +23,7 @@ const (
 	serviceName = "kafkaoperators.network.v1.Provider"
 )
 
-// resolveArguments are those of Resolve.
+// resolveArguments are the arguments of Resolve.
 type resolveArguments struct {
 	Request  network.Request
 	Observed []network.Object

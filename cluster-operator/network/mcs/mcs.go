@@ -31,7 +31,7 @@ const (
 	kind          = "ServiceExport"
 )
 
-// versions are those of the API that are used, the best first.
+// versions are the supported versions of the API, in order of preference.
 var versions = []string{group + "/v1beta1", group + "/v1alpha1"}
 
 // provider has no state but its settings.

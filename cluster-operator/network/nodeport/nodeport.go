@@ -58,7 +58,7 @@ func (*provider) Info(context.Context) (network.Info, error) {
 // serviceName is the name that Strimzi's provider for node ports uses.
 func serviceName(n network.Node) string { return n.Pod + "-nodeport" }
 
-// Plan returns a Service for each node. A Service that is made again asks for the node ports that the node advertises already.
+// Plan returns a Service for each node. A recreated Service requests the node ports that the node already advertises.
 func (*provider) Plan(_ context.Context, r network.Request) ([]network.Object, error) {
 	var objects []network.Object
 	for _, n := range r.Nodes {
