@@ -51,7 +51,7 @@ func anchorOwner(anchor *corev1.ConfigMap) metav1.OwnerReference {
 		BlockOwnerDeletion: new(false)}
 }
 
-// holder is what speaks for a Kafka's owner.
+// holder identifies the Kafka object that acts for an owner.
 func (r *Reconciler) holder(kafka *v1.Kafka) (ownership.Holder, error) {
 	home := r.Stretching.home()
 	if home == nil || home.Status().Identity == "" {
@@ -71,8 +71,8 @@ func former(anchor *corev1.ConfigMap, now ownership.Holder) []ownership.Holder {
 	return []ownership.Holder{h}
 }
 
-// findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: the annotations say so, else the
-// anchors that are there. It fails if somebody else owns one of these.
+// findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: from the annotations, else from the
+// existing anchors. It fails if another Kafka owns one of these.
 func (p *pass) findOwner(sites []*site) error {
 	holder, err := p.holder(p.kafka)
 	if err != nil {
@@ -108,8 +108,8 @@ func (p *pass) findOwner(sites []*site) error {
 	return nil
 }
 
-// checkHome fails if this Kubernetes cluster holds nodes of a Kafka of this name that another one is the central cluster of: a Kafka made
-// here would be a second one, with an id and keys of its own.
+// checkHome fails if this Kubernetes cluster has nodes of a Kafka of this name with another central cluster: a Kafka created here would be
+// a second one, with its own id and keys.
 func (p *pass) checkHome() error {
 	a := p.home().facts.ConfigMap(model.AnchorName(p.kafka.Name))
 	if a == nil || a.Data[anchorHolder] == "" {

@@ -35,8 +35,8 @@ func (p *pass) entityOperator(ctx context.Context) error {
 	return nil
 }
 
-// brokers finishes what only Kafka knows of, once all nodes are ready and up to date: brokers that left are unregistered, and the metadata
-// version follows the version of Kafka. A failure is a warning: the nodes are as they should be.
+// brokers updates Kafka's own metadata once all nodes are ready and up to date: it unregisters removed brokers, and updates the metadata
+// version to the version of Kafka. A failure is only a warning, because the nodes are up to date.
 func (p *pass) brokers(ctx context.Context) error {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	if !status.NodesConverged(p.status) || len(p.away) > 0 {
@@ -126,8 +126,8 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	return nil
 }
 
-// olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version nobody knows; nil if there is none.
-// Nodes of a removed KafkaNodePool stay as they are, also when the others are upgraded.
+// olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version is unknown; nil if there is none. Nodes
+// of a removed KafkaNodePool stay unchanged when the others are upgraded.
 func (p *pass) olderThan(metadata kafka.MetadataVersion) *corev1.Pod {
 	pods := p.nodePods()
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool {

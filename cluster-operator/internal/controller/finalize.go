@@ -27,11 +27,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// awayDelay is how long a deletion waits before it looks again for a Kubernetes cluster that is away. Its return wakes the Kafka at once.
+// awayDelay is after how long a deletion is requeued while a Kubernetes cluster is away. When the cluster returns, the Kafka is requeued
+// immediately.
 const awayDelay = 30 * time.Second
 
-// finalize deletes what a stretched Kafka that is being deleted has in other Kubernetes clusters, and then lets it go. While one of them is
-// away, the Kafka object stays, and its status says why.
+// finalize deletes the objects of a deleted stretched Kafka in other Kubernetes clusters, and then removes its finalizer. While one of them
+// is away, the Kafka object stays, and its status has the reason.
 func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch) {
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
@@ -118,8 +119,8 @@ func (o *orphans) forget(name types.NamespacedName) {
 	delete(o.since, name)
 }
 
-// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, or it is somebody else's, or
-// nobody knows.
+// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, it belongs to another Kafka,
+// or it is unknown.
 func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
 	if m.Home() || m.Status().State != clusters.Connected {
 		return nil, nil
@@ -130,7 +131,7 @@ func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedNa
 	}
 	holder, err := ownership.ParseHolder(left.Data[anchorHolder])
 	if err != nil || holder.Central != r.Stretching.Central || holder.Cluster != r.Stretching.home().Status().Identity {
-		return nil, nil // it is somebody else's
+		return nil, nil // it belongs to another Kafka
 	}
 	return left, nil
 }
@@ -144,7 +145,7 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 	}
 	if err := r.Live.Get(ctx, name, &v1.Kafka{}); !apierrors.IsNotFound(err) {
 		r.orphans.forget(name)
-		return 0, err // it exists, and this operator does not look after it; or nobody knows
+		return 0, err // it exists but this operator does not watch it, or that is unknown
 	}
 	found := false
 	for _, m := range r.Stretching.Members() {

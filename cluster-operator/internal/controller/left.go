@@ -19,8 +19,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// traces are what nodes in other Kubernetes clusters leave behind when the Kafka object does not say that it is stretched: its annotation
-// and its finalizer were taken off at once, or it was deleted and made again without them.
+// traces are signs of nodes in other Kubernetes clusters while the Kafka object is not marked as stretched: somebody removed both its
+// annotation and its finalizer, or deleted it and recreated it without them.
 type traces struct {
 	// kafka is the object that there is now. accepted reports that an earlier pass found it in one Kubernetes cluster.
 	kafka    types.UID
@@ -34,7 +34,7 @@ type traces struct {
 	unread []string
 }
 
-// whose says whose nodes there are in other Kubernetes clusters.
+// whose tells to which Kafka the nodes in other Kubernetes clusters belong.
 type whose int
 
 const (
@@ -42,13 +42,13 @@ const (
 	nobodys whose = iota
 	// itsOwn: they are the Kafka's.
 	itsOwn
-	// anEarlier: they are those of an earlier Kafka object of the same name.
+	// anEarlier: they belong to an earlier Kafka object of the same name.
 	anEarlier
 	// notKnown: a Kubernetes cluster that may have some can't be read.
 	notKnown
 )
 
-// judge says whose nodes there are, and in which Kubernetes clusters.
+// judge decides to which Kafka the nodes belong, and returns their Kubernetes clusters.
 func (t traces) judge() (whose, []string) {
 	own, earlier := map[string]bool{}, map[string]bool{}
 	note := func(cluster string, of types.UID) {
@@ -75,8 +75,8 @@ func (t traces) judge() (whose, []string) {
 	return nobodys, nil
 }
 
-// findLeft looks for what a Kafka has in other Kubernetes clusters that does not say so. If there is something, the pass is that of a
-// stretched Kafka which is to be in one Kubernetes cluster again; what an earlier Kafka left makes it fail.
+// findLeft looks for objects in other Kubernetes clusters of a Kafka that is not marked as stretched. If there are some, the pass treats
+// the Kafka as a stretched one that should return to one Kubernetes cluster; objects of an earlier Kafka make it fail.
 func (p *pass) findLeft(ctx context.Context) error {
 	t, unread, err := p.traces(ctx)
 	if err != nil {
@@ -169,11 +169,11 @@ func (p *pass) anchoredBy(ctx context.Context, m Member, now ownership.Holder, a
 	if h, err := ownership.ParseHolder(found.Data[anchorHolder]); err == nil && h.Cluster == now.Cluster {
 		return h.Object, nil
 	}
-	return "", nil // it is somebody else's
+	return "", nil // it belongs to another Kafka
 }
 
-// keepLeft gives a Kafka with nodes in other Kubernetes clusters its finalizer and its owner's annotations again, whatever else is wrong
-// with it.
+// keepLeft restores the finalizer and the owner's annotations of a Kafka with nodes in other Kubernetes clusters, even if the Kafka is
+// invalid.
 func (p *pass) keepLeft(ctx context.Context) error {
 	if !p.forgotten {
 		return nil

@@ -41,10 +41,10 @@ type pass struct {
 	listed []facts.ListedPod
 	input  model.Input
 
-	// What follows is for a Kafka that is stretched over several Kubernetes clusters.
-	// forgotten reports that it has nodes elsewhere though its object says nothing of them.
+	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
+	// them.
 	forgotten bool
-	// away are those that can't be read or written now, by their ids, and remembered are the nodes that they were last known to have.
+	// away are the clusters that can't be read or written now, by id, and remembered are the nodes that they had when last read.
 	away       map[string]away
 	remembered []topology.Node
 	record     record
@@ -53,15 +53,16 @@ type pass struct {
 	planned bool
 	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
 	hold map[int32]string
-	// custom are the listeners with certificates of their users', and refused is what of these nodes do not get: they keep what they had.
+	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these: they keep their
+	// previous ones.
 	custom  []pki.Listener
 	refused []error
 	// secrets holds the Secrets of the PKI in the home cluster, by name.
 	secrets map[string]*corev1.Secret
 
-	// mu is held while what follows is changed: several Kubernetes clusters are worked on at once.
+	// mu guards the fields below: steps run in several Kubernetes clusters concurrently.
 	mu sync.Mutex
-	// status is filled in as facts become known, and next is when to look again, 0 for at the next interval.
+	// status is filled in as facts become known, and next is after how long to requeue, 0 for the next interval.
 	status status.Input
 	next   time.Duration
 	// figures are for the metrics.
@@ -178,8 +179,8 @@ func (p *pass) ours(s *site, set client.Object) bool {
 	return ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven}).Writes()
 }
 
-// version is the Kafka version that the user wants. Where the user names none it stays as it is: a newer operator's default restarts
-// nothing.
+// version returns the desired version of Kafka. Without one in the spec, the current version stays: the default of a newer operator must
+// not restart nodes.
 func (p *pass) version() string {
 	if v := p.kafka.Spec.Kafka.Version; v != "" {
 		return v
@@ -295,7 +296,7 @@ func (p *pass) assign(ctx context.Context) error {
 	return nil
 }
 
-// blockedBrokers returns the brokers that stay as they are unless they hold nothing.
+// blockedBrokers returns the brokers that must not change unless they are empty.
 func (p *pass) blockedBrokers() []int32 {
 	var brokers []int32
 	for _, b := range p.input.Topology.Blocked {
@@ -347,8 +348,8 @@ func checkSize(pools []topology.PoolSpec) error {
 	return nil
 }
 
-// emptied returns the brokers that are to leave, or to be brokers no more, as soon as they hold nothing. A pool that was removed does not
-// count: that may be a mistake, and its brokers may be all that there are.
+// emptied returns the brokers that are removed, or lose the broker role, once they are empty. It skips removed pools: the removal may be a
+// mistake, and the pool may have all brokers of the cluster.
 func (p *pass) emptied() []int32 {
 	var brokers []int32
 	for _, t := range p.input.Topology.Pools {
@@ -405,7 +406,7 @@ func (p *pass) at(s *site) model.Input {
 	return in
 }
 
-// apply makes an object in a Kubernetes cluster as it is wanted, and keeps it.
+// apply applies a desired object in a Kubernetes cluster, and protects it from pruning.
 func (p *pass) apply(ctx context.Context, s *site, wanted client.Object) error {
 	_, err := p.applyOver(ctx, s, wanted, s.facts.Objects[facts.KeyOf(wanted)])
 	return err

@@ -93,7 +93,7 @@ func (p *pass) clusterOf(id string) string {
 	return id
 }
 
-// request is what the provider is asked.
+// request returns the request to the provider.
 func (p *pass) request(ctx context.Context) network.Request {
 	r := network.Request{
 		Namespace: p.kafka.Namespace, Kafka: p.kafka.Name, Service: model.BrokersService(p.kafka.Name), Known: network.Endpoints{},
@@ -182,7 +182,7 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	return found, nil
 }
 
-// carryOut applies what the provider planned, and returns what it is to be told of.
+// carryOut applies the objects that the provider planned, and returns the live objects to show to it.
 func (p *pass) carryOut(ctx context.Context, planned []network.Object, info network.Info) (observed []network.Object, err error) {
 	err = p.eachHost(func(s *site) error {
 		seen, err := p.applyPlanned(ctx, s, planned)
@@ -243,7 +243,7 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 	return observed, nil
 }
 
-// observe reads what the provider needs to see in a Kubernetes cluster beside what it planned.
+// observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones.
 func (s *site) observe(ctx context.Context, id string, info network.Info) ([]network.Object, error) {
 	var observed []network.Object
 	for _, kind := range info.Observes {

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// remoteProblem tells users what keeps a Kubernetes cluster from being read or written.
+// remoteProblem describes to users why a Kubernetes cluster can't be read or written.
 func remoteProblem(cluster string, member clusters.Status, err error) status.Problem {
 	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
 		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
@@ -38,10 +38,10 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
 }
 
-// forbidden is how an API server says that an account lacks a right. Quotas and admission forbid in other words.
+// forbidden matches the error of an API server about a missing right. Errors of quotas and admission have other texts.
 var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
-// refusedThere tells what an API server refuses that answers: nil if it is something else that is wrong.
+// refusedThere describes a request that the API server rejected; nil for other errors.
 func refusedThere(cluster string, member clusters.Status, err error) *status.Problem {
 	unauthorized := apierrors.IsUnauthorized(err)
 	if unauthorized || member.State == clusters.Refused && member.Reason == clusters.ReasonCredentialsRefused {
@@ -73,7 +73,7 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		right[1], resource, where)}
 }
 
-// missingNamespace returns the namespace that is not there, as an API server says when it is to make an object in it; else "".
+// missingNamespace returns the namespace that does not exist, from the API server's error about a create in it; else "".
 func missingNamespace(err error) string {
 	answer, is := errors.AsType[*apierrors.StatusError](err)
 	if !is || !apierrors.IsNotFound(err) {

@@ -69,7 +69,7 @@ func (p *pass) services(ctx context.Context) error {
 	return nil
 }
 
-// world is what Kubernetes made of the Services.
+// world returns the addresses that Kubernetes assigned to the Services.
 func (p *pass) world(ctx context.Context) (model.World, error) {
 	world := model.World{
 		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
@@ -147,7 +147,7 @@ func (p *pass) nodes(ctx context.Context) error {
 	return p.finishRequests(ctx)
 }
 
-// live returns what nodes are made from at present, by the names of their pods.
+// live returns the current manifests of nodes, by pod name.
 func (p *pass) live() map[string]model.Live {
 	live := map[string]model.Live{}
 	for _, l := range p.listed {
@@ -216,7 +216,7 @@ func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) er
 	return nil
 }
 
-// leaving returns the brokers that run and are about to be stopped, except where the user lets them go whatever they hold.
+// leaving returns the running brokers that are about to be stopped, unless the user allows to remove them with their data.
 func (p *pass) leaving() []int32 {
 	if p.forced() {
 		return nil
@@ -247,7 +247,7 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 	return nil
 }
 
-// forced reports whether the user lets brokers go whatever they hold.
+// forced reports whether the user allows to remove brokers with their data.
 func (p *pass) forced() bool { return v1.IsTrue(p.kafka.Annotations, v1.AnnotationSkipScaleDownCheck) }
 
 // restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume
@@ -415,7 +415,7 @@ func (p *pass) noPodUses(s *site, claim string) bool {
 			return false
 		}
 	}
-	for _, l := range p.listed { // a pod that is not there now is made again, as long as its set lists it
+	for _, l := range p.listed { // a missing pod is recreated as long as its set lists it
 		if mounts(l.Pod, claim) {
 			return false
 		}

@@ -36,7 +36,7 @@ type Member interface {
 	Client() (client.Client, error)
 }
 
-// Stretching is what Kafkas need that are stretched over several Kubernetes clusters.
+// Stretching has the dependencies of stretched Kafkas.
 type Stretching struct {
 	// Central is the id of the Kubernetes cluster that the operator runs in.
 	Central string
@@ -109,7 +109,7 @@ func (p *pass) readRemotes(ctx context.Context) error {
 				"Kafka %s/%s was stretched over several Kubernetes clusters, for which this operator is not configured: "+
 					"nothing is changed", p.kafka.Namespace, p.kafka.Name)
 		}
-		return nil // validation says so
+		return nil // validation reports it
 	}
 	var err error
 	if p.record, err = p.readRecord(); err != nil {
@@ -222,7 +222,7 @@ func (p *pass) warnOfCredentials(m Member) {
 	}
 }
 
-// open connects the pass to another Kubernetes cluster, and reads the anchor there, which says who may write.
+// open connects the pass to a remote Kubernetes cluster, and reads its anchor, which names the holder that may write.
 func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	c, err := m.Client()
 	if err != nil {
@@ -298,8 +298,8 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// checkFirst refuses to go on without a record while a Kubernetes cluster is away: nobody knows whether it holds nodes, or a Kafka of this
-// name already.
+// checkFirst fails if there is no record while a Kubernetes cluster is away: that cluster may already have nodes, or another Kafka of this
+// name.
 func (p *pass) checkFirst() error {
 	if len(p.record.Clusters) > 0 {
 		return nil
@@ -311,8 +311,8 @@ func (p *pass) checkFirst() error {
 	return nil
 }
 
-// claim takes possession of the other Kubernetes clusters before the first object is made there: the Kafka object gets its finalizer and
-// its owner's id, the record says what will be where, and each cluster gets its anchor.
+// claim claims the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id to the
+// Kafka object, writes the planned objects into the record, and creates the anchor in each cluster.
 func (p *pass) claim(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// Input is what the wanted objects follow from.
+// Input determines the desired objects.
 type Input struct {
 	// Kafka is the user's object. Its uid owns what is made.
 	Kafka *v1.Kafka
@@ -23,7 +23,7 @@ type Input struct {
 	Sets map[string]*podset.StrimziPodSet
 	// Topology is which nodes there are.
 	Topology topology.Topology
-	// Cordon is what gets no new replicas.
+	// Cordon are the brokers and volumes that get no new replicas.
 	Cordon Cordon
 	// ClusterID is the Kafka cluster's id, which its volumes are formatted with.
 	ClusterID string

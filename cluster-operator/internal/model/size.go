@@ -55,7 +55,7 @@ func (c *cluster) checkSize(p topology.Pool, manifests []Manifest) error {
 	return tooLarge(p.Name, c.Topology.PodSetName(p.Name), len(manifests), size)
 }
 
-// tooLarge says what to do about a StrimziPodSet that is too large, nil if it is not.
+// tooLarge returns an error with a remedy if a StrimziPodSet is too large.
 func tooLarge(pool, set string, nodes, size int) error {
 	if size < maxPodSet {
 		return nil

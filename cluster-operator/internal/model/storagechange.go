@@ -106,8 +106,8 @@ func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
 	return kept
 }
 
-// MetadataVolume returns the id of the volume that has a node's metadata log: the one that says so, else the one with the lowest id, of
-// those that outlive their pod if there are some.
+// MetadataVolume returns the id of the volume that has a node's metadata log: the one that is configured for it, else the one with the
+// lowest id, preferring volumes that outlive their pod.
 func MetadataVolume(s v1.Storage) int32 {
 	volumes := volumesOf(s)
 	if len(volumes) == 0 {

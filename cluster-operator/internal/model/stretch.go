@@ -20,7 +20,7 @@ const (
 	ReplicationPortName = "tcp-replication"
 )
 
-// Stretch is what nodes depend on if the Kafka is stretched over several Kubernetes clusters.
+// Stretch has the inputs of nodes of a Kafka that is stretched over several Kubernetes clusters.
 type Stretch struct {
 	// Central is the id of the Kubernetes cluster of the Kafka object.
 	Central string
@@ -142,7 +142,7 @@ func Anchor(in Input, data map[string]string) *corev1.ConfigMap {
 	return m
 }
 
-// RecordName names the ConfigMap, beside the Kafka object, that holds what is known of the other Kubernetes clusters.
+// RecordName names the ConfigMap, beside the Kafka object, that has the known state of the other Kubernetes clusters.
 func RecordName(kafka string) string { return kafka + "-kafka-stretch" }
 
 // Record returns that ConfigMap.

@@ -22,7 +22,7 @@ func NewerVersion(a, b string) bool {
 	return slices.Compare(numbers(a), numbers(b)) > 0
 }
 
-// numbers returns the numbers of a version, up to what is none.
+// numbers returns the leading numbers of a version.
 func numbers(version string) []int {
 	var list []int
 	for part := range strings.SplitSeq(version, ".") {

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is decided again.
+// create creates the topic. If it already exists, because a broker was behind or another client was faster, the pass decides again.
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
 	if !ownership.HasFinalizer(p.kt) && r.memory.noted(r.memory.refused, p.kt.UID) {
@@ -68,7 +68,7 @@ func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdic
 	return v, nil
 }
 
-// lasts reports whether an error of Kafka stays until somebody helps.
+// lasts reports whether an error of Kafka persists until a user fixes its cause.
 func lasts(err error) bool {
 	class := kafka.ClassOf(err)
 	return definite(err) || class == kafka.ClassAuthentication || class == kafka.ClassDisabled
@@ -177,8 +177,8 @@ func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone 
 	return v
 }
 
-// change makes the plan's changes. All are tried, so that a refused one holds no other up. altered tells whether the configuration is as
-// planned now.
+// change executes the plan's changes. It tries all of them, so that a rejected one does not block the others. altered reports whether the
+// configuration now matches the plan.
 func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered bool, errs []error) {
 	var done []string
 	if plan.Alter != nil {
@@ -218,7 +218,7 @@ func (r *Reconciler) tellChanged(p *pass, what string) {
 	r.events.Normal(reference(p.kt), "Changed", "Update", "Topic '"+name+"': "+what)
 }
 
-// failed returns the verdict of a pass that Kafka's errors ended. If one of them passes by itself, the pass is repeated for its sake.
+// failed returns the verdict of a pass that failed with Kafka's errors. If one of them is temporary, the pass is retried.
 func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict {
 	err := errors.Join(errs...)
 	if as, ok := kafka.WrongCluster(err); ok {
@@ -228,7 +228,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	}
 	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
 	switch {
-	case p.facts.Object.Vanished: // nobody reads this but the log
+	case p.facts.Object.Vanished: // only the log contains this
 		o.Failure.Message = "Unable to delete topic '" + p.facts.Object.Topic() + "' from Kafka. " + o.Failure.Message
 	case p.deleting():
 		o.Failure.Message = "Deletion failed: " + o.Failure.Message
@@ -243,7 +243,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	return v
 }
 
-// reasonOf tells Kafka's errors from the operator's own.
+// reasonOf distinguishes Kafka's errors from the operator's own.
 func reasonOf(err error) string {
 	var e *kafka.Error
 	if errors.As(err, &e) || kafka.ClassOf(err) == kafka.ClassRetriable {

@@ -43,7 +43,7 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 		p.log.Info("Deleted topic", "topic", d.Topic, "topicId", d.ID.String())
 		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+d.Topic+"'")
 	case kafka.IsNotFound(err):
-		// The controller says that this very topic is gone, and the broker that showed it is behind.
+		// The controller reports that this topic is gone: the broker that described it is behind.
 		r.memory.topicDeleted(d.ID, false)
 		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: d.ID, Outdated: true}
 		return verdict{again: true}, nil

@@ -31,7 +31,7 @@ func (*changed) Error() string {
 // ErrNotLeader is the error of Options.Leads where another replica of the operator leads by now, or none.
 var ErrNotLeader = errors.New("another replica of the operator is the leader")
 
-// withheld is the error of a change that was not made because nobody knows whether it is still allowed.
+// withheld is the error of a change that was not made because it is unknown whether it is still allowed.
 type withheld struct{ cause error }
 
 // Error implements error.
@@ -50,7 +50,7 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 	was.kt = p.kt.DeepCopy()
 	return func(call context.Context) error {
 		if ctx.Err() != nil {
-			return &withheld{ctx.Err()} // nobody waits for it, or the operator ends
+			return &withheld{ctx.Err()} // the caller gave up, or the operator stops
 		}
 		began := r.options.Now()
 		if err := r.options.Leads(call); err != nil {
@@ -70,8 +70,7 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 	}
 }
 
-// mayCreate is the check of a creation, which harms nobody's data: a write that was bound to the version of the object a moment ago proves
-// enough.
+// mayCreate checks a creation, which can't lose data: a recent write with the resourceVersion of the object is sufficient proof.
 func (r *Reconciler) mayCreate(ctx context.Context, p *pass, d ownership.Decision) executor.Check {
 	bound, check := p.bound, r.stillAllowed(ctx, p, d)
 	return func(call context.Context) error {

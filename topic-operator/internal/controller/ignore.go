@@ -10,8 +10,8 @@ const forsaken = "The KafkaTopic is being deleted and has the finalizer of a top
 	"the label selector of this one does not match it. " +
 	`Add the labels again; to release the KafkaTopic and keep its topic, also annotate it with strimzi.io/managed="false"`
 
-// ignore leaves an object alone, and tells if it hangs for that reason. It may be another operator's: so there is time for that one to look
-// at it, which its status tells.
+// ignore skips an object, and reports if its deletion is blocked for that reason. The object may belong to another operator, which gets
+// time to reconcile it first; the status shows whether it did.
 func (r *Reconciler) ignore(p *pass) verdict {
 	o := p.facts.Object
 	p.log.V(1).Info("Ignoring a KafkaTopic that the selector does not match, or that no longer has the finalizer", "labels", p.kt.Labels)

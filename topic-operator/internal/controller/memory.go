@@ -18,11 +18,11 @@ const (
 	// firstRetry and lastRetry bound the back-off of a pass that failed for a passing reason.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 15 * time.Second
-	// longMemory is how long what has no end of its own is remembered, so that what is remembered of objects that went does not pile up.
+	// longMemory is when entries without another expiry are dropped, so that entries of deleted objects don't accumulate.
 	longMemory = 24 * time.Hour
 )
 
-// memory is what a running operator remembers between passes. Losing it costs time, never correctness.
+// memory is the state that a running operator keeps between passes. Losing it costs time, never correctness.
 type memory struct {
 	now     func() time.Time
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]
@@ -41,9 +41,9 @@ type memory struct {
 	mismatches map[types.UID]mismatch
 	// disbelieved are the versions of objects that the cache may show less of than there is.
 	disbelieved map[types.UID]disbelief
-	// forsaken are the objects of which it was told that no operator selects them.
+	// unselected are the objects that were reported as selected by no operator.
 	forsaken map[types.UID]time.Time
-	// unprotected are the namespaces that were told that the clusterId can't be stored.
+	// unprotected are the namespaces in which an Event reported that clusterId can't be stored.
 	unprotected map[string]bool
 	swept       time.Time
 }
@@ -52,7 +52,7 @@ type memory struct {
 type creation struct {
 	ownership.Creation
 	at time.Time
-	// stored: the object's status tells of it.
+	// stored: the object's status has it.
 	stored bool
 }
 
