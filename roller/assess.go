@@ -16,7 +16,7 @@ type State string
 const (
 	StateReady      State = "Ready"
 	StateUnready    State = "NotReady"
-	StateStuck      State = "Stuck"      // its pod can't run as it is
+	StateStuck      State = "Stuck"      // its pod can't run without a change
 	StateRecovering State = "Recovering" // it recovers its logs
 	StateSilent     State = "Silent"     // its pod is ready, and it does not answer
 	StateMissing    State = "Missing"    // there is no pod
@@ -27,7 +27,7 @@ const (
 	StateFailed     State = "Failed"     // it was restarted, and is not ready for longer than patience lasts
 )
 
-// Need is what a node needs.
+// Need is the action that a node needs.
 type Need string
 
 // The needs.
@@ -44,8 +44,8 @@ type Rule string
 const (
 	RuleUnknown      Rule = "Unknown"      // a fact that is needed is not known
 	RuleRecovery     Rule = "Recovery"     // a node that recovers its logs is left alone
-	RuleOwner        Rule = "Owner"        // it is not proven that it is ours, and that its pod is made again
-	RuleHold         Rule = "Hold"         // somebody wants it to be left alone
+	RuleOwner        Rule = "Owner"        // it is not proven that the roller may restart it, and that its pod is recreated
+	RuleHold         Rule = "Hold"         // a user put it on hold
 	RulePaused       Rule = "Paused"       // nothing is to begin
 	RuleWindow       Rule = "Window"       // no maintenance window is open
 	RulePatience     Rule = "Patience"     // an unready node may still get ready by itself
@@ -54,7 +54,7 @@ const (
 	RuleUnderWay     Rule = "UnderWay"     // its restart has begun
 	RuleLimit        Rule = "Limit"        // as many are down as may be
 	RuleRack         Rule = "Rack"         // as many of its rack are down as may be
-	RuleLeaders      Rule = "Leaders"      // too many partitions would have to change their leader at once
+	RuleLeaders      Rule = "Leaders"      // too many partitions would change their leader at the same time
 	RuleBatch        Rule = "Batch"        // it belongs to another batch than those that are down
 	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
 	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
@@ -68,7 +68,7 @@ const (
 // Block is one thing that keeps a node from being restarted or reconfigured.
 type Block struct {
 	Rule Rule `json:"rule"`
-	// Why is for people: what is in the way, and what ends it where that is not plain.
+	// Why is a message for users: what blocks the node and, unless obvious, what unblocks it.
 	Why string `json:"why"`
 }
 
@@ -108,7 +108,7 @@ func (a *Assessment) block(rule Rule, format string, args ...any) {
 // outdated are the reasons that a new pod does away with, so that a stuck pod may be restarted (docs/roller/checklist.md).
 var outdated = []ReasonKind{PodHasOldRevision, PodHasOldResourceRevision}
 
-// assess tells how one node is, and what it needs, by itself: others are not looked at.
+// assess determines the state of one node and what it needs, independent of all other nodes.
 func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment {
 	s, p, policy := r.s, r.progress, r.policy
 	a := &Assessment{Node: n.ID, Name: n.Name, Roles: n.Roles, Need: NeedNothing, Changes: changes, stage: at, node: n}
@@ -246,8 +246,8 @@ func (r *Recovery) String() string {
 		amount(max(0, r.RemainingSegments), "segment"))
 }
 
-// reasons are all reasons to restart the node that it shows, whether or not it was restarted for them.
-// That nobody answers is a fact about us, and says nothing of a node that Kubernetes finds ready (docs/decisions/lost-clusters.md).
+// reasons returns all current reasons to restart the node, including those that it was already restarted for. If no node answers at all,
+// that says something about the roller, not about a node that is ready in Kubernetes (docs/decisions/lost-clusters.md).
 func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
 	reasons := slices.Clone(n.Requests)
 	if r, known := n.Revision.Get(); known && r.Outdated() {
@@ -304,7 +304,7 @@ func keys(changes []brokerconfig.Change) string {
 	return strings.Join(words, ", ")
 }
 
-// ownBlocks are those for which nobody else is looked at.
+// ownBlocks adds the blocks that do not depend on other nodes.
 func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) {
 	a.stateBlocks(s, n, policy)
 	if n.Foreign != "" {

@@ -15,7 +15,7 @@ type availability struct {
 	hosted [][]place
 	led    []int32
 	total  int
-	// risky are those that the availability rule allows to be taken from clients.
+	// risky are the partitions that a restart may take from clients by the availability rule.
 	risky [][]place
 }
 
@@ -91,7 +91,7 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 	return ""
 }
 
-// risks returns what the broker's absence, beside that of down, does to clients although shortage allows it, with the first partition of
+// risks returns the effects on clients if the broker is down in addition to down, although shortage allows it, with the first partition of
 // each kind.
 func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	risks := map[Risk]string{}
@@ -116,7 +116,7 @@ func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	return risks
 }
 
-// behind is how many replicas of the broker are not in sync, of how many that it has. It is not known where the topics are not.
+// behind returns how many replicas of the broker are not in sync, and how many it has. It is unknown if the topics are.
 func (a *availability) behind(id NodeID) (behind, of int, known bool) {
 	if a.unknown != "" {
 		return 0, 0, false
@@ -133,7 +133,7 @@ func (a *availability) behind(id NodeID) (behind, of int, known bool) {
 	return behind, len(a.hosted[at]), true
 }
 
-// beside are the other brokers that have replicas of the partitions of this one, by ascending id.
+// beside returns the other brokers with replicas of the partitions of this one, by ascending id.
 func (a *availability) beside(id NodeID) []NodeID {
 	at := a.ids.of(id)
 	if at < 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// compare tells how each node's configuration differs from what it should be. What concerns all brokers is given to one of them.
+// compare determines how each node's configuration differs from the desired one. It assigns cluster-wide changes to one of the brokers.
 func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	diffs := map[NodeID]brokerconfig.Diff{}
 	if r.policy.NoReconfiguration {
@@ -29,7 +29,7 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	return diffs
 }
 
-// differences are those of the nodes, after what Kafka refused.
+// differences returns the differences of the nodes, considering what Kafka has refused.
 func (r *round) differences(nodes []brokerconfig.Node) map[NodeID]brokerconfig.Diff {
 	diffs := map[NodeID]brokerconfig.Diff{}
 	table := brokerconfig.TableOf(nodes)
@@ -144,7 +144,7 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	default:
 		return
 	}
-	for _, x := range a.Changes.Rejected { // these are told whenever there is nothing to be done
+	for _, x := range a.Changes.Rejected { // these are reported whenever there is nothing to do
 		a.block(RuleConfig, "%s", advice(x))
 	}
 }
@@ -158,7 +158,7 @@ func (a *Assessment) startBlocks() {
 	}
 }
 
-// advice says what is rejected, and what to do about it.
+// advice describes the rejected values, and what to do about them.
 func advice(x brokerconfig.Rejection) string {
 	switch {
 	case x.Illegal:

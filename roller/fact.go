@@ -19,7 +19,7 @@ func Unknown[T any](why string) Fact[T] { return Fact[T]{why: why} }
 // Get returns the value, and whether there is one.
 func (f Fact[T]) Get() (T, bool) { return f.value, f.known }
 
-// Or returns the value, or other if it is not known.
+// Or returns the value, or other if it is unknown.
 func (f Fact[T]) Or(other T) T {
 	if f.known {
 		return f.value

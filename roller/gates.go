@@ -36,8 +36,8 @@ func (r *round) gates(a *Assessment) []Block {
 }
 
 // halts keep nodes that work from being restarted into what another node did not survive (docs/decisions/restart-order.md: a stuck pod that
-// is up to date stops all; a node that is not ready after its restart stops its own kind). A node on hold stops nobody: somebody knows of
-// it. In a cluster that is lost, a node that is not ready may only wait for the others.
+// is up to date stops all; a node that is not ready after its restart stops its own kind). A node on hold halts no other node, because a
+// user knows about it. In a lost cluster, a node may be unready only because it waits for the others.
 func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	for _, other := range r.nodes {
 		if other == a || other.node.Hold != "" {
@@ -104,7 +104,7 @@ func (r *round) voters(a, b *Assessment) {
 	}
 }
 
-// limits are those on how many brokers are away at once.
+// limits applies the limits on how many brokers are down at the same time.
 func (r *round) limits(a, b *Assessment) {
 	var away []*Assessment
 	for _, other := range r.away {
@@ -157,7 +157,7 @@ func (r *round) batches(a *Assessment, away []*Assessment, b *Assessment) {
 	}
 }
 
-// doing is what keeps a node away: it goes in this very round, or is under way.
+// doing describes why a node is down: it is restarted in this round, or its restart is under way.
 func (r *round) doing(other *Assessment) string {
 	if slices.Contains(r.chosen, other) {
 		return "goes first"
@@ -165,7 +165,7 @@ func (r *round) doing(other *Assessment) string {
 	return "is " + string(other.State)
 }
 
-// areAway describes who is away, or about to go.
+// areAway describes the nodes that are down, or about to be restarted.
 func (r *round) areAway(away []*Assessment) string {
 	ids := make([]NodeID, len(away))
 	going := true
@@ -185,7 +185,7 @@ func (r *round) areAway(away []*Assessment) string {
 	return list(ids) + " are"
 }
 
-// safety is what the data and the quorum need. Nothing is taken from them by a node that serves nobody.
+// safety blocks a restart that the data or the quorum can't afford. A node that serves no clients costs nothing.
 func (r *round) safety(a, b *Assessment, way string) {
 	if a.Down || way != "" && a.Roles.Controller {
 		return
@@ -203,7 +203,7 @@ func (r *round) safety(a, b *Assessment, way string) {
 	}
 }
 
-// data is what the replicas of a broker need.
+// data blocks a restart that the replicas of a broker can't afford.
 func (r *round) data(a, b *Assessment) {
 	if a.node.Hidden != "" {
 		b.block(RuleAvailability, "%s", a.node.Hidden)
@@ -230,8 +230,8 @@ func (r *round) data(a, b *Assessment) {
 	}
 }
 
-// quorum is what the metadata quorum needs: of a controller, that the others are enough; of a broker, that there is one, without which it
-// could not come back.
+// quorum blocks a restart that the metadata quorum can't afford: without a controller, the others must have a majority; a broker needs a
+// quorum to come back.
 func (r *round) quorum(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Roles.Controller {
@@ -275,7 +275,7 @@ func (r *round) nobodyAnswers(a *Assessment) bool {
 	return true
 }
 
-// guessed reports whether a node is unready, and nobody can tell whether it recovers its logs. After patience it goes all the same, and
+// guessed reports whether a node is unready, and it is unknown whether it is recovering its logs. After patience it is restarted anyway,
 // alone (docs/decisions/facts-of-a-restart.md).
 func (a *Assessment) guessed() bool {
 	return !a.node.Ready.Or(true) && a.State != StateStuck && !a.node.Recovery.IsKnown()

@@ -72,7 +72,7 @@ func (l *ledger) add(id NodeID) {
 	}
 }
 
-// shrunk counts what one replica less forbids beside what was forbidden before.
+// shrunk counts what the loss of one more replica additionally forbids.
 func (l *ledger) shrunk(p *Partition, inSync []NodeID, spare int16) {
 	for _, id := range p.Replicas {
 		member := slices.Contains(inSync, id)

@@ -114,8 +114,8 @@ func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, err
 	return Done, nil
 }
 
-// awaitLeader waits until a broker that was elected leads, and until its followers fetch from it: the next broker's stop has leaders and
-// followers move once more, and records with acks=all would wait for both at once. Nothing is unsafe without it.
+// awaitLeader waits until an elected broker leads, and until its followers fetch from it: stopping the next broker moves leaders and
+// followers again, and records with acks=all would wait for both. It is not needed for safety.
 func (a *Actuator) awaitLeader(ctx context.Context, broker int32, partitions []kafka.TopicPartition) {
 	_ = wait.PollUntilContextCancel(ctx, leaderPoll, true, func(ctx context.Context) (bool, error) {
 		checked, err := a.Leaders.CheckLeader(ctx, broker, partitions)

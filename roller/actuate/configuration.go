@@ -60,7 +60,7 @@ func outcome(result Result, refusals []brokerconfig.Refusal, err error) (Result,
 type change struct {
 	brokerconfig.Change
 	node int32
-	// refused is what Kafka said against it.
+	// refused is Kafka's error about it.
 	refused error
 }
 
@@ -104,7 +104,7 @@ func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Re
 	return Done, refused, nil
 }
 
-// singly makes what can be made of changes that were refused together, as long as that leads on: one key may have to wait for another.
+// singly retries changes that Kafka rejected together one by one, as long as some succeed: one key may depend on another.
 func singly(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
 	for {
 		var still []change
@@ -163,7 +163,7 @@ func grouped(changes []change) []kafka.ConfigChange {
 	return all
 }
 
-// said is what Kafka said against changes.
+// said are Kafka's errors about changes.
 func said(refused []change, final bool) []brokerconfig.Refusal {
 	var refusals []brokerconfig.Refusal
 	for _, c := range refused {
@@ -197,7 +197,7 @@ func refuses(err error) bool {
 	}
 }
 
-// forbids reports whether a refusal is a rule of somebody's, and not about the value and the node that runs.
+// forbids reports whether a refusal comes from a policy, and not from the value or the running node.
 func forbids(err error) bool {
 	var e *kafka.Error
 	return errors.As(err, &e) && (e.Class != kafka.ClassInvalid || e.Code == kafka.CodePolicyViolation)

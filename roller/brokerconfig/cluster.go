@@ -22,7 +22,7 @@ type Outcome struct {
 	Global []Change `json:"global,omitempty"`
 	// StoredGlobal are cluster-wide values that running brokers reject (Diff.StoredGlobal).
 	StoredGlobal []Change `json:"storedGlobal,omitempty"`
-	// Met are the refusals that still stand in the way of something.
+	// Met are the refusals that still block a change.
 	Met []Refusal `json:"met,omitempty"`
 	// Disputes are the cluster-wide keys that should be changed and that the nodes do not agree on, sorted by key.
 	Disputes []Dispute `json:"disputes,omitempty"`
@@ -135,7 +135,7 @@ func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 	return out
 }
 
-// postpone takes changes of disputed keys away as long as a node is to get a value of its own.
+// postpone drops changes of disputed keys while some node needs its own value.
 func (o *Outcome) postpone(changes map[string]Change, disputed map[string]bool) {
 	for _, d := range o.Nodes {
 		for _, c := range d.Node {

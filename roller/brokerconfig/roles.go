@@ -7,8 +7,8 @@ type Roles struct {
 	Controller, Broker bool
 }
 
-// owned are the keys that make a node the one it is. Whoever makes the nodes sets them, and changes them only together with the pod, so
-// that the pod's revision covers them; what a node shows for them may be something that it worked out from the file.
+// owned are the keys that identify a node. The creator of the nodes sets them, and changes them only together with the pod, so the pod's
+// revision covers them; a node may report values that it derived from the file.
 var owned = map[string]string{
 	"node.id":              "a node with another id is another node",
 	"broker.id":            "the older name of node.id; Kafka sets each to the other",

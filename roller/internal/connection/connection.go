@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// nodeTimeout is how long a single node of Kafka may take to answer: one that is being restarted must not hold up the look at the others.
+	// nodeTimeout is how long a single Kafka node may take to answer: a restarting node must not delay the observation of the others.
 	nodeTimeout = 3 * time.Second
 	// recheck is how old credentials may be before they are read again.
 	recheck = 30 * time.Second
@@ -45,7 +45,7 @@ type Connection struct {
 	problem     string
 }
 
-// target is what a client is made with.
+// target is the configuration of a client.
 type target struct {
 	protocol               credentials.SecurityProtocol
 	bootstrap, controllers []string
@@ -77,7 +77,7 @@ func (c *Connection) Connect(ctx context.Context, places []observe.Place, now ti
 	return k, nil
 }
 
-// Writers are those that change configurations; the second one is nil where the controllers can't be reached.
+// Writers returns the clients that change configurations; the second one is nil if the controllers can't be reached.
 func (c *Connection) Writers() (brokers, controllers kafka.ConfigWriter) {
 	if c.controllers != nil {
 		controllers = c.controllers

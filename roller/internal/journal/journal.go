@@ -1,4 +1,4 @@
-// Package journal keeps a roller's progress in a ConfigMap, so that another one goes on where the last one ended.
+// Package journal keeps a roller's progress in a ConfigMap, so that another one continues where the last one stopped.
 package journal
 
 import (
@@ -28,7 +28,7 @@ const (
 	statusKey      = "status"
 )
 
-// ErrNotOurs is the error for a ConfigMap of the journal's name that somebody else made.
+// ErrNotOurs is the error for a ConfigMap with the journal's name that no roller created.
 var ErrNotOurs = errors.New("it was not made by a roller")
 
 // Journal is the journal of one Kafka cluster.
@@ -89,8 +89,8 @@ func (j *Journal) notOurs() error {
 	return fmt.Errorf("ConfigMap %s/%s has the name of the journal, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
 }
 
-// Save writes the progress, and what can be seen of it, if anything changed. It fails if somebody else wrote in between: then another
-// roller is at work, and nothing may be done on what this one knows.
+// Save writes the progress and its status, if anything changed. It fails if another client wrote in between: then another roller is active,
+// and this one must not act on its own state.
 func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error {
 	data := map[string]string{}
 	for key, value := range map[string]any{progressKey: p, statusKey: status} {

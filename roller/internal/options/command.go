@@ -18,7 +18,7 @@ import (
 type Surroundings struct {
 	// Program is the path that the program was called by. As kubectl-roller it is a plugin of kubectl.
 	Program string
-	// Version is what --version prints.
+	// Version is the output of --version.
 	Version string
 	// Env looks up environment variables.
 	Env func(name string) (string, bool)

@@ -20,7 +20,8 @@ import (
 // Options are all settings.
 type Options struct {
 	// Namespaces are those in which Kafka clusters are rolled. With Cluster there is one, which is Namespace: the nodes are its pods that are
-	// labelled strimzi.io/cluster=Cluster. Without, all Kafka clusters are served that are left to the roller (docs/decisions/who-rolls.md).
+	// labelled strimzi.io/cluster=Cluster. Without it, the roller serves all Kafka clusters that are assigned to it
+	// (docs/decisions/who-rolls.md).
 	Namespaces         settings.Namespaces
 	Namespace, Cluster string
 	// Home is the namespace of what belongs to the Deployment itself, and of the Secrets with kubeconfigs.
@@ -64,7 +65,7 @@ type Options struct {
 type draft struct {
 	Options
 	kafka *credentials.Settings
-	// skipHostnames and logJSON are flags beside settings of the same meaning.
+	// skipHostnames and logJSON are flags with the same effect as other settings.
 	skipHostnames, logJSON bool
 }
 

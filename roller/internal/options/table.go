@@ -91,7 +91,7 @@ func (d *draft) policy() []settings.Setting {
 // kafkaFlags are the flags that do not follow from the variables.
 var kafkaFlags = map[string]string{"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "bootstrap-servers", envControllers: "bootstrap-controllers"}
 
-// kafkaGroups are the settings that all programs have, and the roller's own beside them.
+// kafkaGroups are the settings of all programs, and the roller's own.
 func (d *draft) kafkaGroups() []settings.Group {
 	groups := d.kafka.Groups()
 	secrets := d.kafka.Namespace()

@@ -1,4 +1,4 @@
-// Package windows tells whether a maintenance window is open. Windows are cron expressions as users of Strimzi write them
+// Package windows decides whether a maintenance window is open. Windows are cron expressions as users of Strimzi write them
 // (maintenanceTimeWindows): Quartz's, with seconds first and an optional year last, by UTC. Each second that an expression names is in the
 // window.
 package windows
