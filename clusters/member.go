@@ -135,8 +135,8 @@ func (m *Member) connected() (context.Context, error) {
 	return m.period, nil
 }
 
-// lookAgain makes the member look at once, for what may have changed meanwhile.
-func (m *Member) lookAgain() {
+// recheck makes the member look at once, for what may have changed meanwhile.
+func (m *Member) recheck() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -152,7 +152,7 @@ func (m *Member) roundTrip(r *http.Request) (*http.Response, error) {
 		if err = l.verify(r.Context()); err == nil {
 			return l.RoundTrip(r)
 		}
-		m.lookAgain()
+		m.recheck()
 		err = &UnreachableError{Status: m.Status(), Err: err}
 	}
 	if r.Body != nil {

@@ -51,8 +51,8 @@ type remoteRun struct {
 func (r *remoteRun) run(ctx context.Context) {
 	defer close(r.done)
 	defer r.leave()
-	r.watches = newWatches(r.lookAgain)
-	r.group.Go(func() { r.secret.run(ctx, r.lookAgain) })
+	r.watches = newWatches(r.recheck)
+	r.group.Go(func() { r.secret.run(ctx, r.recheck) })
 	ticker := time.NewTicker(r.probing.Interval)
 	defer ticker.Stop()
 	for due := true; ; {
@@ -239,7 +239,7 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 	r.group.Go(func() {
 		r.greet(ctx, func(err error) {
 			r.joinErr.Store(&err)
-			r.lookAgain()
+			r.recheck()
 		})
 	})
 	return nil

@@ -120,7 +120,7 @@ func (r *round) limits(a, b *Assessment) {
 		return // the rule voters decides about it
 	}
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
-		b.block(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.areAway(away))
+		b.block(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.describeAway(away))
 	}
 	r.shares(a, away, b)
 	r.batches(a, away, b)
@@ -165,8 +165,8 @@ func (r *round) doing(other *Assessment) string {
 	return "is " + string(other.State)
 }
 
-// areAway describes the nodes that are down, or about to be restarted.
-func (r *round) areAway(away []*Assessment) string {
+// describeAway describes the nodes that are down, or about to be restarted.
+func (r *round) describeAway(away []*Assessment) string {
 	ids := make([]NodeID, len(away))
 	going := true
 	for i, a := range away {
@@ -288,7 +288,7 @@ func (r *round) forced(a *Assessment) string {
 	case way != "":
 		return way
 	case r.first(a):
-		return r.ringed()
+		return r.ringReason()
 	case a.guessed():
 		return fmt.Sprintf("it has been unready for %s, and may be recovering its logs: %s", rounded(r.s.At.Sub(a.node.ReadyChanged)),
 			a.node.Recovery.Why())

@@ -21,9 +21,9 @@ type losses struct {
 	at   []int
 	back []bool
 	sure nodeSet
-	// dented are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is
+	// impaired are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is
 	// gone; in all others nobody is waited for. marked are those, by their number.
-	dented [][]place
+	impaired [][]place
 	marked []bool
 	// may, is and can count by place. They are fields so that they are not allocated for each partition.
 	may, is, can []int
@@ -71,10 +71,10 @@ func (r *round) newLosses() *losses {
 	return l
 }
 
-// dent finds the dented partitions.
+// dent finds the impaired partitions.
 func (l *losses) dent() {
 	a := l.r.avail
-	l.dented, l.marked = make([][]place, a.ids.n), make([]bool, a.total)
+	l.impaired, l.marked = make([][]place, a.ids.n), make([]bool, a.total)
 	for t := range a.topics {
 		for p := range a.topics[t].Partitions {
 			if x := &a.topics[t].Partitions[p]; len(x.ISR) != len(x.Replicas) || len(x.Adding)+len(x.Removing) > 0 {
@@ -110,7 +110,7 @@ func (l *losses) mark(where place) {
 	l.marked[number] = true
 	for _, id := range l.r.avail.topics[where.topic].Partitions[where.partition].Replicas {
 		at := l.r.avail.ids.of(id)
-		l.dented[at] = append(l.dented[at], where)
+		l.impaired[at] = append(l.impaired[at], where)
 	}
 }
 
@@ -187,7 +187,7 @@ func (l *losses) each(a *Assessment, f func(*exposure) bool) {
 		}
 	}
 	if at := l.r.avail.ids.of(a.Node); a.Roles.Broker && at >= 0 && !l.sure.has(a.Node) {
-		l.partitions(a, l.dented[at], l.r.gone.gone, f)
+		l.partitions(a, l.impaired[at], l.r.gone.gone, f)
 	}
 }
 

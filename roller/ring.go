@@ -55,7 +55,7 @@ func (r *round) rings() {
 func (r *round) lacks(a *Assessment) int {
 	lacks := 0
 	if at := r.avail.ids.of(a.Node); at >= 0 {
-		for _, where := range r.losses.dented[at] {
+		for _, where := range r.losses.impaired[at] {
 			if !slices.Contains(r.avail.topics[where.topic].Partitions[where.partition].ISR, a.Node) {
 				lacks++
 			}
@@ -75,8 +75,8 @@ func (r *round) first(a *Assessment) bool {
 	return slices.Contains(r.ring, a) && !slices.ContainsFunc(r.chosen, func(other *Assessment) bool { return other != a })
 }
 
-// ringed explains why the first of a ring goes.
-func (r *round) ringed() string {
+// ringReason explains why the first of a ring goes.
+func (r *round) ringReason() string {
 	var ids []NodeID
 	for _, a := range r.ring {
 		ids = append(ids, a.Node)

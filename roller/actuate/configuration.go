@@ -27,10 +27,10 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 	}
 	result, refused, err := alter(ctx, writer, running)
 	if err != nil {
-		return result, said(refused, false), err
+		return result, toRefusals(refused, false), err
 	}
 	result, others, err := alter(ctx, a.Controllers, stored)
-	refusals := append(said(refused, false), said(others, true)...) // there is no other way to store a value
+	refusals := append(toRefusals(refused, false), toRefusals(others, true)...) // there is no other way to store a value
 	if err != nil && len(running) > 0 {
 		result = Unclear
 	}
@@ -97,15 +97,15 @@ func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Re
 		refused = append(refused, others...)
 	}
 	if len(refused) > 1 {
-		if refused, err = singly(ctx, writer, refused); err != nil {
+		if refused, err = oneByOne(ctx, writer, refused); err != nil {
 			return Unclear, refused, err
 		}
 	}
 	return Done, refused, nil
 }
 
-// singly retries changes that Kafka rejected together one by one, as long as some succeed: one key may depend on another.
-func singly(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
+// oneByOne retries changes that Kafka rejected together one by one, as long as some succeed: one key may depend on another.
+func oneByOne(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
 	for {
 		var still []change
 		for _, c := range left {
@@ -163,8 +163,8 @@ func grouped(changes []change) []kafka.ConfigChange {
 	return all
 }
 
-// said are Kafka's errors about changes.
-func said(refused []change, final bool) []brokerconfig.Refusal {
+// toRefusals returns Kafka's errors about changes.
+func toRefusals(refused []change, final bool) []brokerconfig.Refusal {
 	var refusals []brokerconfig.Refusal
 	for _, c := range refused {
 		r := brokerconfig.Refusal{Key: c.Key, To: c.To, Node: c.node, Why: c.refused.Error(), Final: final || forbids(c.refused)}

@@ -114,7 +114,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	if d.Phase != roller.PhaseDone || e.holding {
 		switch err := e.Lock.Acquire(ctx); {
 		case errors.Is(err, ErrHeld):
-			return e.lookOn(s, progress, err), nil
+			return e.observeOnly(s, progress, err), nil
 		case err != nil:
 			return roller.Decision{}, err
 		}
@@ -144,8 +144,8 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	return d, nil
 }
 
-// lookOn reports the state while another roller works on the cluster, or may. It stores and does nothing.
-func (e *Engine) lookOn(s roller.Snapshot, progress roller.Progress, why error) roller.Decision {
+// observeOnly reports the state while another roller works on the cluster, or may. It stores and does nothing.
+func (e *Engine) observeOnly(s roller.Snapshot, progress roller.Progress, why error) roller.Decision {
 	e.holding, e.held = false, why
 	policy := e.Policy(s.At)
 	policy.Paused = why.Error()

@@ -60,7 +60,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return fmt.Errorf("start the manager: %w", err)
 	}
 	m := metrics.New(crmetrics.Registry, metricsOptions(o))
-	credentialsChanged := &news{}
+	credentialsChanged := &notifier{}
 	admin, err := connect(ctx, mgr, o, m, credentialsChanged, log)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func newManager(config *rest.Config, o options.Options, log logr.Logger) (ctrl.M
 
 // connect makes the Kafka client, and keeps its credentials up to date. It does not ask Kafka anything: the operator starts, and waits,
 // while Kafka is away.
-func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *news,
+func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *notifier,
 	log logr.Logger) (*saramakafka.Admin, error) {
 	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -125,7 +125,7 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 			slogger.Error("Failed to apply the changed Secrets for Kafka; the last valid ones stay in use", "error", err)
 			return
 		}
-		changed.tell()
+		changed.notify()
 	}, slogger)
 	c, err := watcher.Load(ctx)
 	if err != nil {
@@ -140,13 +140,13 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 
 // assemble puts the parts into the manager.
 func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o options.Options, m *metrics.Metrics, admin kafka.Admin,
-	credentialsChanged *news, log logr.Logger) error {
+	credentialsChanged *notifier, log logr.Logger) error {
 	recorder := events.New(eventSink(ctx, mgr, o, log), events.DefaultLimits, m.EventDropped)
 	if err := mgr.Add(recorder); err != nil {
 		return err
 	}
 	var reconciler *controller.Reconciler
-	again := func(which func(*v1.KafkaTopic) bool) { go lookAgain(ctx, reconciler, which, log) }
+	again := func(which func(*v1.KafkaTopic) bool) { go requeue(ctx, reconciler, which, log) }
 	armed := &protection{metrics: m}
 	guard := newGuard(admin, o, m, armed.clusterKnown, again, log)
 	credentialsChanged.set(func() {

@@ -51,7 +51,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	}
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
-	r.tellCreated(p, p.desired, made)
+	r.reportCreated(p, p.desired, made)
 	return withOutcome(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
 		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
@@ -85,7 +85,7 @@ func definite(err error) bool {
 	return false
 }
 
-func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
+func (r *Reconciler) reportCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
 	shape := fmt.Sprintf("topic '%s' with %d partitions and replication factor %d", desired.Name, made.Partitions, made.ReplicationFactor)
 	if p.kt.Status.TopicID != "" {
 		logging.Warn(p.log, "Recreated a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
@@ -201,12 +201,12 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 	}
 	if len(done) > 0 {
 		r.memory.wrote(p.key)
-		r.tellChanged(p, strings.Join(done, "; "))
+		r.reportChanged(p, strings.Join(done, "; "))
 	}
 	return altered, errs
 }
 
-func (r *Reconciler) tellChanged(p *pass, what string) {
+func (r *Reconciler) reportChanged(p *pass, what string) {
 	name := p.facts.Object.Topic()
 	if p.wasReady && !p.settling { // while settling, the difference may be one that we have just removed
 		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)

@@ -108,12 +108,12 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 // notMade deals with a change that the check stopped. ok is false if the error is another one.
 func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict, ok bool, _ error) {
 	var (
-		news    *changed
+		newer    *changed
 		unknown *withheld
 	)
 	switch {
-	case errors.As(err, &news):
-		v, err := r.renew(ctx, p, news)
+	case errors.As(err, &newer):
+		v, err := r.renew(ctx, p, newer)
 		return v, true, err
 	case errors.Is(err, ErrNotLeader):
 		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
@@ -125,18 +125,18 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 }
 
 // renew lets the pass begin again with what the API server has.
-func (r *Reconciler) renew(ctx context.Context, p *pass, news *changed) (verdict, error) {
+func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdict, error) {
 	p.log.Info("The KafkaTopic or the claimants of its topic changed before the request to Kafka was sent: deciding again", "topic",
 		p.facts.Object.Topic())
 	switch {
-	case p.facts.Object.Vanished && news.object != nil, !p.facts.Object.Vanished && news.object == nil:
+	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
 		return verdict{done: true}, nil // there is another one of the name, or none any more: the watch shows it
-	case news.object != nil && news.object.UID != p.kt.UID:
+	case newer.object != nil && newer.object.UID != p.kt.UID:
 		return verdict{soon: firstRetry}, nil
-	case news.object != nil:
-		p.kt = news.object
+	case newer.object != nil:
+		p.kt = newer.object
 	}
-	if err := r.gather(ctx, p, news); err != nil {
+	if err := r.gather(ctx, p, newer); err != nil {
 		return verdict{}, err
 	}
 	return verdict{again: true}, nil

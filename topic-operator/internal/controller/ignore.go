@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-const forsaken = "The KafkaTopic is being deleted and has the finalizer of a topic operator, but no operator has reconciled it since: " +
+const unselected = "The KafkaTopic is being deleted and has the finalizer of a topic operator, but no operator has reconciled it since: " +
 	"the label selector of this one does not match it. " +
 	`Add the labels again; to release the KafkaTopic and keep its topic, also annotate it with strimzi.io/managed="false"`
 
@@ -21,9 +21,9 @@ func (r *Reconciler) ignore(p *pass) verdict {
 	if wait := r.options.Interval - r.options.Now().Sub(p.kt.DeletionTimestamp.Time); wait > 0 {
 		return verdict{soon: wait}
 	}
-	if r.memory.forsakenNews(p.kt.UID) {
-		logging.Warn(p.log, forsaken, "topic", ownership.ClaimedName(p.kt), "labels", p.kt.Labels)
-		r.events.Warning(reference(p.kt), v1.ReasonNotSelected, "Delete", forsaken)
+	if r.memory.noteUnselected(p.kt.UID) {
+		logging.Warn(p.log, unselected, "topic", ownership.ClaimedName(p.kt), "labels", p.kt.Labels)
+		r.events.Warning(reference(p.kt), v1.ReasonNotSelected, "Delete", unselected)
 	}
-	return verdict{forsaken: true}
+	return verdict{unselected: true}
 }

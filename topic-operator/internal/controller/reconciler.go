@@ -170,8 +170,8 @@ type verdict struct {
 	again bool
 	// done: the object is, or is about to be, gone; it is not looked at again.
 	done bool
-	// forsaken: the object is being deleted, and waits for an operator that there most likely is not.
-	forsaken bool
+	// unselected: the object is being deleted, and waits for an operator that there most likely is not.
+	unselected bool
 }
 
 // withOutcome is the verdict whose outcome is written to the status.
@@ -244,18 +244,18 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 	return verdict{}, fmt.Errorf("no decision about topic '%s' after %d attempts", p.facts.Object.Topic(), maxDecisions)
 }
 
-// gather collects what is known without asking Kafka for the topic. The claimants are those that news shows, if there are any.
-func (r *Reconciler) gather(ctx context.Context, p *pass, news *changed) error {
+// gather collects what is known without asking Kafka for the topic. The claimants are those of newer, if it is set.
+func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error {
 	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
 	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
 	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held && !o.Vanished {
 		return nil // nothing else matters
 	}
 	p.facts.Own = r.own(r.options.Identity.Own(ctx))
-	r.tellUnprotected(p)
+	r.reportUnprotected(p)
 	p.facts.Violation = r.violation(o.Key.Namespace, o.Topic())
-	if news != nil && news.topic == o.Topic() {
-		p.facts.Others = r.others(ctx, p, news.claimants)
+	if newer != nil && newer.topic == o.Topic() {
+		p.facts.Others = r.others(ctx, p, newer.claimants)
 		return nil
 	}
 	claimants, err := r.options.Claims.Of(ctx, o.Topic())
@@ -324,7 +324,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 }
 
 // isNoise reports whether a passing failure should not reach the status yet: a topic that was in order most likely still is, and a
-// rolling restart of Kafka must not rewrite every status twice. A failure that outlasts an interval is told.
+// rolling restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
 	if !v.retry {
 		return false
@@ -353,7 +353,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	case v.outcome != nil && v.outcome.State == topic.Failed:
 		reason = v.outcome.Failure.Reason
 	}
-	tellFailure(p, v)
+	reportFailure(p, v)
 	r.countRefusal(p, v)
 	r.metrics.Reconciled(metrics.Pass{Namespace: p.key.Namespace, Periodical: p.wasReady, Reason: reason, Took: r.options.Now().Sub(p.began)})
 	if err != nil {
@@ -379,8 +379,8 @@ func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	return reconcile.Result{RequeueAfter: wait, Priority: &low}
 }
 
-// tellFailure logs why a pass failed.
-func tellFailure(p *pass, v verdict) {
+// reportFailure logs why a pass failed.
+func reportFailure(p *pass, v verdict) {
 	if v.outcome == nil || v.outcome.State != topic.Failed {
 		return
 	}

@@ -117,7 +117,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 			if kt, ok := e.Object.(*v1.KafkaTopic); ok && r.takesTopicAlong(e, kt) && r.elected() && r.ownsTopicOf(kt) {
 				r.vanish.put(key, kt)
 			} else if ok && e.DeleteStateUnknown && !r.options.UseFinalizers && r.elected() && r.ownsTopicOf(kt) {
-				r.tellMissed(kt)
+				r.reportMissed(kt)
 			}
 			return true
 		},
@@ -125,8 +125,8 @@ func (r *Reconciler) watched() predicate.Predicate {
 	}
 }
 
-// tellMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
-func (r *Reconciler) tellMissed(kt *v1.KafkaTopic) {
+// reportMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
+func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
 	const text = "The KafkaTopic was deleted while the operator could not watch, and had no finalizer: its topic stays in Kafka"
 	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId",
 		kt.Status.TopicID, "clusterId", kt.Status.ClusterID)

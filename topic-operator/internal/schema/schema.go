@@ -31,7 +31,7 @@ type Options struct {
 	Client client.Client
 	// Interval is the time between two looks at the published schema.
 	Interval time.Duration
-	// Changed is told whether the clusterId is kept, when that changes. It must not block.
+	// Changed is called when the API server begins or ceases to keep the clusterId. It must not block.
 	Changed func(keepsClusterID bool)
 	Log     logr.Logger
 }
@@ -39,16 +39,16 @@ type Options struct {
 // Watcher knows which fields the API server keeps. It implements manager.Runnable.
 type Watcher struct {
 	options Options
-	// news wakes Start up.
-	news chan struct{}
+	// wake wakes up Start.
+	wake chan struct{}
 
 	mu sync.Mutex
 	// drops: the clusterId is dropped. from is the document that says so, or that was current when the answer to a patch did.
 	drops bool
 	from  string
-	// blind: the schema could not be read, and this was told.
+	// blind: the schema could not be read, and this was logged.
 	blind bool
-	// managed: spec.managed is dropped, and this was told.
+	// managed: spec.managed is dropped, and this was logged.
 	managed bool
 	// last is what was read last.
 	last published
@@ -56,7 +56,7 @@ type Watcher struct {
 
 // New returns a Watcher that takes the API server to keep everything, until it learns otherwise.
 func New(o Options) *Watcher {
-	return &Watcher{options: o, news: make(chan struct{}, 1)}
+	return &Watcher{options: o, wake: make(chan struct{}, 1)}
 }
 
 // KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
@@ -70,7 +70,7 @@ func (w *Watcher) KeepsClusterID() bool {
 func (w *Watcher) DroppedClusterID() {
 	w.set(false, "")
 	select {
-	case w.news <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
@@ -99,7 +99,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-w.news:
+		case <-w.wake:
 		}
 	}
 }
@@ -138,15 +138,15 @@ func (w *Watcher) learned(found published) {
 	w.mu.Lock()
 	w.last = found
 	w.blind = false
-	told := w.managed
+	dropped := w.managed
 	w.managed = !found.managed
 	w.mu.Unlock()
 	switch {
-	case !found.managed && !told:
+	case !found.managed && !dropped:
 		w.options.Log.Error(errDropsManaged,
 			"Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed marks a KafkaTopic as "+
 				"unmanaged")
-	case found.managed && told:
+	case found.managed && dropped:
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps spec.managed again")
 	}
 	w.set(found.clusterID, found.sum)
