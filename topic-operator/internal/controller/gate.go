@@ -108,7 +108,7 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 // notMade deals with a change that the check stopped. ok is false if the error is another one.
 func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict, ok bool, _ error) {
 	var (
-		newer    *changed
+		newer   *changed
 		unknown *withheld
 	)
 	switch {

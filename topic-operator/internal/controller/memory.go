@@ -80,7 +80,7 @@ func newMemory(now func() time.Time) *memory {
 		mismatches: map[types.UID]mismatch{},
 
 		disbelieved: map[types.UID]disbelief{},
-		unselected:    map[types.UID]time.Time{},
+		unselected:  map[types.UID]time.Time{},
 		unprotected: map[string]bool{},
 	}
 }
