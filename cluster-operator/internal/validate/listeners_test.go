@@ -188,8 +188,8 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 	secret()(&held)
 	held.Held = map[string]bool{"a": true}
 	g.Expect(Validate(held)).To(Equal(Result{Refused: []Problem{{Code: "CertificateSecretMissing", Reason: invalidResource,
-		Message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]. Nodes keep the " +
-			"certificate that they have for listener a"}}}))
+		Message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]. Nodes keep their " +
+			"current certificate for listener a"}}}))
 	unread := input(t, own)
 	g.Expect(Validate(unread)).To(Equal(Result{}), "a Secret that was not read is not judged")
 }
