@@ -20,7 +20,7 @@ type claims struct {
 
 // judge reports whether the id may stand for the cluster that it leads to. It is pure.
 //
-// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: nobody knows which of the two is
+// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: it is unknown which of the two is
 // right, and acting for the wrong one would put one cluster's objects into another.
 func (c claims) judge(id string, found, expected types.UID) error {
 	if held, ok := c.held[id]; ok && expected == "" {

@@ -88,7 +88,7 @@ type Assessment struct {
 	Repeated []Reason `json:"repeated,omitempty"`
 	// Changes are how its configuration differs.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
-	// Unknown lists what is not known of the node, and may hide that it needs a restart or a reconfiguration.
+	// Unknown lists what is unknown of the node, and may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`
 	// Down reports whether the node serves no clients, so that a restart costs nothing.
 	Down bool `json:"down,omitempty"`
@@ -194,7 +194,7 @@ func (a *Assessment) unready(n *Node) {
 	}
 }
 
-// unknown notes what is not known of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown
+// unknown notes what is unknown of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown
 // is never as it should be.
 func (a *Assessment) unknown(policy Policy) {
 	n := a.node

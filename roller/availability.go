@@ -153,7 +153,7 @@ func (a *availability) beside(id NodeID) []NodeID {
 	return ids
 }
 
-// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are not known, each
+// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are unknown, each
 // broker may serve.
 func (a *availability) serves(id NodeID) string {
 	if a.unknown != "" {

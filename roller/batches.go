@@ -11,7 +11,7 @@ import (
 )
 
 // follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that should be restarted, or
-// one can go with others that could not when it was made, it is made again, as soon as no broker is away.
+// one can go with others that could not when it was made, it is recreated, as soon as no broker is away.
 func (r *round) follow() {
 	r.takeUp()
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {

@@ -35,7 +35,7 @@ func TestAPodThatMayRecoverItsLogsIsGivenTime(t *testing.T) {
 		"whatever may be away")
 }
 
-// What is not known is never as it should be.
+// What is unknown is never as it should be.
 func TestWhatIsNotKnownIsNotDone(t *testing.T) {
 	for name, hide := range map[string]func(n *roller.Node){
 		"revision":      func(n *roller.Node) { n.Revision = roller.Unknown[roller.Revision]("no set has this pod") },

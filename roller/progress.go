@@ -173,7 +173,7 @@ func (p Progress) Taken(id NodeID) Progress {
 }
 
 // Refused notes what Kafka said against changes of configurations. None of them is tried again, for this node or for others that want the
-// same of all brokers, until something else is wanted. What has to wait for another key is, but not for ever (brokerconfig.Refusal.Waits).
+// same of all brokers, until something else is wanted. What has to wait for another key is, but not forever (brokerconfig.Refusal.Waits).
 func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	p = p.Clone()
 	var asked time.Time // the last attempt is the one that was refused

@@ -14,7 +14,7 @@ type quorumVerdict struct {
 	warning string
 }
 
-// checkQuorum returns whether the quorum goes on without one controller (the quorum check; docs/decisions/quorum.md): a majority of all
+// checkQuorum returns whether the quorum continues without one controller (the quorum check; docs/decisions/quorum.md): a majority of all
 // voters must be caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader.
 // All times are of the leader's clock. Voters in lost do not count, although the leader may still take them for caught up.
 func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []NodeID) quorumVerdict {

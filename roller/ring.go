@@ -12,7 +12,7 @@ type Ring struct {
 	Since time.Time `json:"since"`
 }
 
-// rings finds nodes that the cluster-loss budget would let wait for one another for ever: each is to be restarted, lacks something itself,
+// rings finds nodes that the cluster-loss budget would let wait for one another forever: each is to be restarted, lacks something itself,
 // and is kept only until others of them have what they lack. As long as that becomes less they are waited for; after policy.Stall without
 // that, the first of them goes.
 func (r *round) rings() {
@@ -51,7 +51,7 @@ func (r *round) rings() {
 	}
 }
 
-// lacks is how much of a node is missing: replicas that are not in sync, its place in the quorum, and that nobody knows whether it serves.
+// lacks is how much of a node is missing: replicas that are not in sync, its place in the quorum, and that it is unknown whether it serves.
 func (r *round) lacks(a *Assessment) int {
 	lacks := 0
 	if at := r.avail.ids.of(a.Node); at >= 0 {

@@ -81,7 +81,7 @@ func TestSilentBrokersGoOneAtATime(t *testing.T) {
 	sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleAvailability))
 }
 
-// Whether a pod is stuck that is not ready is not known: then nothing is done to it.
+// Whether a pod is stuck that is not ready is unknown: then nothing is done to it.
 func TestAPodThatMayBeStuckIsLeftAlone(t *testing.T) {
 	sc := newScene(t).with(broker, 0).unready(time.Hour, 0)
 	sc.node(0).Stuck = roller.Unknown[string]("timed out")

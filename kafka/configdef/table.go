@@ -55,7 +55,7 @@ type Table struct {
 	keys    map[string]*Key
 }
 
-// Key returns what is said of a key, and whether Kafka knows it. Keys behind a listener's prefix, and those of plugins, are not known.
+// Key returns what is said of a key, and whether Kafka knows it. Keys behind a listener's prefix, and those of plugins, are unknown.
 func (t *Table) Key(name string) (Key, bool) {
 	k, ok := t.keys[name]
 	if !ok {

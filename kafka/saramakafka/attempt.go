@@ -31,7 +31,7 @@ type repeat int
 const (
 	// repeatable requests are sent again, to another broker: reads, and changes that are the same when done twice.
 	repeatable repeat = iota //nolint:unused // the zero value: what a request is unless it says otherwise
-	// once requests are not: nobody knows whether they were carried out.
+	// once requests are not: it is unknown whether they were carried out.
 	once
 )
 

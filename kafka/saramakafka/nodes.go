@@ -66,7 +66,7 @@ func inParallel(limit int, functions []func()) {
 	wg.Wait()
 }
 
-// locate makes sure that the nodes' addresses were asked for, if some are not known. That one is not registered is no error.
+// locate makes sure that the nodes' addresses were asked for, if some are unknown. That one is not registered is no error.
 func (r *router) locate(ctx context.Context, ids []int32) error {
 	for _, id := range ids {
 		if !r.knows(id) {

@@ -45,7 +45,7 @@ type Wish struct {
 }
 
 // TableOf is the table to compare the nodes of one cluster by: that of the oldest Kafka that one of them is known to run, so that while
-// Kafka is being upgraded nothing is taken for changeable at run time that some node would not take up. Nodes whose version is not known
+// Kafka is being upgraded nothing is taken for changeable at run time that some node would not take up. Nodes whose version is unknown
 // (Config.Version) have no say; if it is known of none, it is the latest table. A key that came with a newer Kafka is compared when all
 // nodes have arrived there, and a table that is too old or too new costs a restart too many, and nothing else: see [For].
 func TableOf(nodes []Node) *Table {
@@ -81,7 +81,7 @@ func TableOf(nodes []Node) *Table {
 // from.
 //
 // Nodes may disagree on a cluster-wide key: pools that are configured differently, or an edit that has reached only some of them. Were such
-// a key set for the cluster, then the nodes would undo each other's value for ever. It is set for each node by itself instead, which Kafka
+// a key set for the cluster, then the nodes would undo each other's value forever. It is set for each node by itself instead, which Kafka
 // allows for all of them but min.insync.replicas, and the dispute is reported. Nodes that have what they want from the cluster's value get
 // it as their own before that is touched. When the nodes agree again, their own values give way to the cluster's with the next change.
 //

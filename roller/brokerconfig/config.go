@@ -4,7 +4,7 @@ package brokerconfig
 
 // Config is the desired and the live configuration of one node.
 type Config struct {
-	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is not known. In pods it is Strimzi's annotation
+	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is unknown. In pods it is Strimzi's annotation
 	// strimzi.io/kafka-version: a node reports its capabilities to clients, but not its version.
 	Version string `json:"version,omitempty"`
 	// Desired are the properties that the node should be started with.

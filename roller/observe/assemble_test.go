@@ -187,7 +187,7 @@ func TestAPodWithoutAPodSetOrAConfigMap(t *testing.T) {
 	g.Expect(nodes[1].Answers.IsKnown()).To(BeFalse(), "nobody asked it")
 }
 
-// Labels and names are no proof that a pod is made again when it is deleted: its set must list it, own it and be followed.
+// Labels and names are no proof that a pod is recreated when it is deleted: its set must list it, own it and be followed.
 func TestWhoMakesAPodAnew(t *testing.T) {
 	owned := func(kind, uid string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {

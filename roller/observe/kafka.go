@@ -59,7 +59,7 @@ type KafkaFacts struct {
 
 	// limits are what the topics' configurations say, by the topics' ids.
 	limits map[kafka.TopicID]roller.Fact[int]
-	// moves are the reassignments that are going on; nil if they are not known.
+	// moves are the reassignments that are going on; nil if they are unknown.
 	moves map[kafka.TopicPartition]kafka.Reassignment
 }
 
@@ -119,7 +119,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	return facts
 }
 
-// topics reads all topics with their reassignments: without these nobody knows which replicas stay.
+// topics reads all topics with their reassignments: without these it is unknown which replicas stay.
 func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.NodeID, known recalled) {
 	unknown := func(what string, err error) { facts.Topics = roller.Unknown[[]roller.Topic](what + ": " + err.Error()) }
 	// Reassignments first: one that ends in between only makes us more careful.

@@ -91,12 +91,12 @@ const (
 	ReasonClusterMismatch = "ClusterMismatch"
 
 	// ReasonTopicIDMismatch means that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the
-	// one that is there is somebody else's, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing,
+	// one that is there is another owner's, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing,
 	// so that nothing says in which cluster the topic is. Source: docs/decisions/deletion.md.
 	ReasonTopicIDMismatch = "TopicIdMismatch"
 
 	// ReasonNotReadyForDeletion means that the resource is being deleted but was never claimed for a Kafka cluster, so
-	// that deleting the topic could hit somebody else's. Deletion is blocked; the message says how to get out.
+	// that deleting the topic could hit another owner's. Deletion is blocked; the message says how to get out.
 	// Source: docs/decisions/deletion.md.
 	ReasonNotReadyForDeletion = "NotReadyForDeletion"
 

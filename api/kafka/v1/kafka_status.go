@@ -136,7 +136,7 @@ type StretchClusterStatus struct {
 	// +listType=atomic
 	NodeIDs []int32 `json:"nodeIds,omitempty"`
 
-	// How many of these nodes are ready. Absent if that is not known.
+	// How many of these nodes are ready. Absent if that is unknown.
 	// +optional
 	ReadyNodes *int32 `json:"readyNodes,omitempty"`
 

@@ -245,7 +245,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	return Created, nil
 }
 
-// change applies to exactly the object that was judged: the API server refuses if it was made again or changed since.
+// change applies to exactly the object that was judged: the API server refuses if it was recreated or changed since.
 func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
 	if why := a.Owns(live); why != "" {
 		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why}

@@ -39,7 +39,7 @@ func (p *pass) writePools(ctx context.Context) error {
 		if equality.Semantic.DeepEqual(pool.Status, wanted) {
 			continue
 		}
-		// With the nodes goes what is known of them, so that most passes write once. That they are ready is not known before the end.
+		// With the nodes goes what is known of them, so that most passes write once. That they are ready is unknown before the end.
 		noted := pool.DeepCopy()
 		noted.Status = wanted
 		if now := status.Pool(p.status, noted, p.lost(pool)); !status.PoolReady(now) {

@@ -47,7 +47,7 @@ type Stretching struct {
 	ProviderName string
 	// Namespace is the operators', here and in the other Kubernetes clusters.
 	Namespace string
-	// APIVersions returns what the API server of a member serves, nil if that is not known.
+	// APIVersions returns what the API server of a member serves, nil if that is unknown.
 	APIVersions func(ctx context.Context, m Member) []string
 }
 

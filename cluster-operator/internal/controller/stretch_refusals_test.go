@@ -29,7 +29,7 @@ func (w *stretchedWorld) made() map[string]map[string]string {
 }
 
 // What stands in the way of a stretched Kafka as a whole: nothing is changed anywhere, the user reads why, and the Kafka goes on as soon as
-// it is out of the way.
+// it is gone.
 func TestWhatStopsAStretchedKafka(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()

@@ -23,7 +23,7 @@ type Kafka struct {
 	Nodes, NotReady int
 	// Pending is how many nodes a newer operator would make differently, and does not.
 	Pending int
-	// ClusterCA and ClientsCA are when their certificates expire; zero if that is not known.
+	// ClusterCA and ClientsCA are when their certificates expire; zero if that is unknown.
 	ClusterCA, ClientsCA time.Time
 	// Listeners is when the certificates of their users' expire that nodes hold for listeners, by the listeners' names.
 	Listeners map[string]time.Time

@@ -10,7 +10,7 @@ import (
 type RemoteOperator struct {
 	// Running is whether it lives.
 	Running bool
-	// SameVersion is whether it has the version of this program; nil if that is not known.
+	// SameVersion is whether it has the version of this program; nil if that is unknown.
 	SameVersion *bool
 }
 

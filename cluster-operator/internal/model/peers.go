@@ -12,7 +12,7 @@ import (
 
 // Found has the known endpoints of a node for other Kubernetes clusters.
 type Found struct {
-	// Endpoints are where its ports can be reached now; nil while that is not known.
+	// Endpoints are where its ports can be reached now; nil while that is unknown.
 	Endpoints map[string]Endpoint
 	// Names are further names of it, for its certificate.
 	Names []string

@@ -25,7 +25,7 @@ type Stretch struct {
 	// Central is the id of the Kubernetes cluster of the Kafka object.
 	Central string
 	// Peers are where the ports of nodes can be reached from every Kubernetes cluster: what nodes advertise. Empty while addresses of the
-	// first nodes are not known.
+	// first nodes are unknown.
 	Peers Peers
 	// Names are further names and addresses of nodes, for their certificates: those that nodes will advertise as soon as their certificates
 	// fit.

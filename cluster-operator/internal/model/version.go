@@ -17,7 +17,7 @@ func MetadataVersionOf(version string) string {
 	return own.String()
 }
 
-// NewerVersion reports whether version a of Kafka is newer than b; versions that are not known are not.
+// NewerVersion reports whether version a of Kafka is newer than b; versions that are unknown are not.
 func NewerVersion(a, b string) bool {
 	return slices.Compare(numbers(a), numbers(b)) > 0
 }

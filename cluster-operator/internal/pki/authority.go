@@ -97,7 +97,7 @@ func (c CAConfig) withDefaults() CAConfig {
 	return c
 }
 
-// renewal is how long before they expire certificates are made again. It is shorter than their validity, so that a new one is not due at
+// renewal is how long before they expire certificates are recreated. It is shorter than their validity, so that a new one is not due at
 // once.
 func (c CAConfig) renewal() time.Duration {
 	if c.RenewalDays >= c.ValidityDays {

@@ -43,7 +43,7 @@ type CAConfig struct {
 	OwnerReference bool
 	// ValidityDays is how long new certificates are valid; 0 stands for 365.
 	ValidityDays int
-	// RenewalDays is how long before they expire certificates are made again; 0 stands for 30.
+	// RenewalDays is how long before they expire certificates are recreated; 0 stands for 30.
 	RenewalDays int
 	// ReplaceKey makes a CA that expires get a new key, and not only a new certificate of the same key.
 	ReplaceKey bool
@@ -58,7 +58,7 @@ type Node struct {
 	// Listeners reports whether the node serves Input.Listeners.
 	Listeners bool
 	// RenewOnly keeps the names that a certificate is for, and what else the Secret holds. A node without a certificate gets one for SANs;
-	// none if these are not known.
+	// none if these are unknown.
 	RenewOnly bool
 }
 

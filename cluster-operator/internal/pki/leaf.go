@@ -48,7 +48,7 @@ func (l *leaf) signedBy(ca *x509.Certificate) bool {
 	return by
 }
 
-// readLeaves reads the Secrets of all leaves that there should be. The error is that one is somebody else's.
+// readLeaves reads the Secrets of all leaves that there should be. The error is that one is another owner's.
 func readLeaves(in *Input) ([]*leaf, error) {
 	leaves := []*leaf{{
 		secretName: OperatorSecret(in.Cluster), entry: entryOperator, commonName: "cluster-operator",

@@ -127,7 +127,7 @@ func TestNothingToDo(t *testing.T) {
 	g.Expect(r.Decisions).To(BeEmpty())
 }
 
-// A key of a CA that is missing or unreadable is made again only where nothing hangs on it, or a user says so.
+// A key of a CA that is missing or unreadable is recreated only where nothing hangs on it, or a user says so.
 func TestLostKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lose    func(*sim)
@@ -352,7 +352,7 @@ func TestMaintenanceWindows(t *testing.T) {
 	g.Expect(s.last.ClusterCA).To(And(HaveField("Operation", RenewCert), HaveField("CertGeneration", 2)))
 }
 
-// Leaves that expire are made again with the CA untouched, and only those.
+// Leaves that expire are recreated with the CA untouched, and only those.
 func TestExpiringLeaf(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays = 1000 })
@@ -410,7 +410,7 @@ func TestRenewOnly(t *testing.T) {
 	}
 }
 
-// Certificates that are due as soon as they are made would restart nodes for ever.
+// Certificates that are due as soon as they are made would restart nodes forever.
 func TestRenewalAsLongAsValidity(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays, s.in.ClusterCA.RenewalDays = 30, 30 })
@@ -421,7 +421,7 @@ func TestRenewalAsLongAsValidity(t *testing.T) {
 	g.Expect(s.last.Decisions).To(BeEmpty())
 }
 
-// The store is made again when certificates change, with the password that clients know.
+// The store is recreated when certificates change, with the password that clients know.
 func TestStore(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.PKCS12 = true })

@@ -19,7 +19,7 @@ type world struct {
 	hasBundle bool
 }
 
-// newWorld reads what hangs on the CAs. The error is that a Secret is unknown, or is somebody else's.
+// newWorld reads what hangs on the CAs. The error is that a Secret is unknown, or is another owner's.
 func newWorld(in *Input) (*world, error) {
 	w := &world{pods: in.Pods, podsKnown: in.PodsKnown}
 	name := TrustBundleSecret(in.Cluster)

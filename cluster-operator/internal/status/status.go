@@ -60,7 +60,7 @@ type Input struct {
 
 // Wait is what keeps a node from being ready.
 type Wait struct {
-	// Pool names the KafkaNodePool of the node; empty if it is not known.
+	// Pool names the KafkaNodePool of the node; empty if it is unknown.
 	Pool string
 	// Message names the node, its pod or its StrimziPodSet, and what that waits for.
 	Message string

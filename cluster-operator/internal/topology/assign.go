@@ -37,7 +37,7 @@ type PoolSpec struct {
 	Replicas int32
 	// Roles are the roles of these.
 	Roles Roles
-	// Known are the ids in the pool's status, which is lost when the object is made again.
+	// Known are the ids in the pool's status, which is lost when the object is recreated.
 	Known []int32
 	// NextIDs and RemoveIDs are the annotations strimzi.io/next-node-ids and strimzi.io/remove-node-ids as written.
 	NextIDs, RemoveIDs string
@@ -203,7 +203,7 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 }
 
 // newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free. While a
-// Kubernetes cluster is away, nobody knows which ids are free.
+// Kubernetes cluster is away, it is unknown which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]

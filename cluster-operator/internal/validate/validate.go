@@ -31,7 +31,7 @@ type Input struct {
 	// Exporter: the operator can give nodes the JMX exporter.
 	Exporter bool
 
-	// Brokers are the ids of the brokers; nil as long as they are not known.
+	// Brokers are the ids of the brokers; nil as long as they are unknown.
 	Brokers []int32
 
 	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here
@@ -52,7 +52,7 @@ type Running struct {
 	Versions []string
 	// Unannotated: there are pods without that annotation.
 	Unannotated bool
-	// MetadataVersion is that of the cluster; empty if it is not known.
+	// MetadataVersion is that of the cluster; empty if it is unknown.
 	MetadataVersion string
 }
 

@@ -184,7 +184,7 @@ func TestFlagsOfOtherCommandsAreUnknown(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("unknown flag: --yes")))
 }
 
-// Everything that is wrong is told at once, and what nobody reads is named.
+// Everything that is wrong is reported at once, and what nobody reads is named.
 func TestAllErrorsAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	around := in(map[string]string{"STRIMZI_ROLLER_STALL": "soon", "STRIMZI_ROLLER_FORBID": "fun"}, io.Discard)

@@ -238,7 +238,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	v := withOutcome(o)
 	v.cause = causeOf(err)
 	v.retry = slices.ContainsFunc(errs, func(err error) bool {
-		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // it was there a moment ago; the next look makes it again
+		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // it was there a moment ago; the next look recreates it
 	})
 	return v
 }

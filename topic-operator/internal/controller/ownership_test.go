@@ -417,7 +417,7 @@ func TestAnUnprotectedPassLeavesTheIDOfAClaimedTopic(t *testing.T) {
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "it proceeds")
 }
 
-// pausedThenMade leaves an object that was paused and resumed, whose topic was made again, and that is deleted before its status knows the
+// pausedThenMade leaves an object that was paused and resumed, whose topic was recreated, and that is deleted before its status knows the
 // id. It returns that id.
 func (w *world) pausedThenMade(name string) string {
 	w.t.Helper()

@@ -112,7 +112,7 @@ type Reconciler struct {
 	// again takes the objects that have to be looked at again for a reason that lies outside of them.
 	again chan event.GenericEvent
 	// elected tells whether this operator is the one that acts, and no standby. A standby takes note of no deletion: by the time it is
-	// elected, the topic's name may be somebody else's.
+	// elected, the topic's name may be another owner's.
 	elected func() bool
 }
 
@@ -286,7 +286,7 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 	return others
 }
 
-// released reports whether the operator let an object go that somebody else's finalizer still holds: it can't act any more, and so claims
+// released reports whether the operator let an object go that another owner's finalizer still holds: it can't act any more, and so claims
 // nothing.
 func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)

@@ -27,10 +27,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// passTimeout bounds one pass; a pass that hangs would keep its object from being looked at for ever.
+// passTimeout bounds one pass; a pass that hangs would keep its object from being looked at forever.
 const passTimeout = 2 * time.Minute
 
-// hungAfter is when a pass that is still running hangs for ever: its context ended long ago.
+// hungAfter is when a pass that is still running hangs forever: its context ended long ago.
 const hungAfter = 2 * passTimeout
 
 // Healthy returns an error if a pass hangs although its time is over. Only a restart helps then. It is a check of /healthy.

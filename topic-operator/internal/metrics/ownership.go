@@ -25,7 +25,7 @@ type ownershipFigures struct {
 	present map[types.NamespacedName]refusal
 }
 
-// refusal is why an object is refused at present, and whether its deletion is held up by that.
+// refusal is why an object is refused currently, and whether its deletion is held up by that.
 type refusal struct {
 	reason string
 	blocks bool

@@ -101,7 +101,7 @@ type Cluster struct {
 // protects reports whether clusters can be told apart: the own one is known, and what is known can be stored.
 func (c Cluster) protects() bool { return c.ID != "" && !c.Unstorable }
 
-// WasUnmanaged reports whether a KafkaTopic that reads as managed has a status that says otherwise, and nobody says in so many words that
+// WasUnmanaged reports whether a KafkaTopic that reads as managed has a status that says otherwise, and nobody says explicitly that
 // it is managed again. Most likely it is; but it looks the same if the API server drops spec.managed.
 func WasUnmanaged(kt *v1.KafkaTopic) bool {
 	return kt.IsManaged() && kt.Annotations[v1.AnnotationManaged] != "true" &&
