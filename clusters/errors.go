@@ -28,7 +28,7 @@ const (
 	ReasonSameCluster Reason = "SameCluster"
 	// ReasonIdentityChanged: the id leads to another cluster than it did, or than it has to.
 	ReasonIdentityChanged Reason = "IdentityChanged"
-	// ReasonNoAnswer: the API server does not answer, or not in time, or with errors of its own.
+	// ReasonNoAnswer: the API server does not answer, or not in time, or with internal errors.
 	ReasonNoAnswer Reason = "NoAnswer"
 	// ReasonResuming: the API server answers again, but the caches do not know yet all that happened meanwhile.
 	ReasonResuming Reason = "Resuming"

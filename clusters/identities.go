@@ -117,7 +117,7 @@ func (a *assembly) arrive(id string) {
 	}
 }
 
-// wait waits for all. Who has not come when somebody's patience ends is not waited for any more, by anybody.
+// wait waits for all. Once one caller's patience ends, the missing ones are not waited for any more, by any caller.
 func (a *assembly) wait(ctx context.Context, patience time.Duration) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

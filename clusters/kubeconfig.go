@@ -32,9 +32,9 @@ type Access struct {
 // ReadKubeconfig reads the current context of a kubeconfig. A server that is not empty takes precedence over the one in the kubeconfig; the
 // certificate is still checked for the name that the kubeconfig gives, which is what its certificate authority vouches for.
 //
-// What runs a command (exec, auth-provider) or reads a file is refused: whoever may write a Secret must not thereby run programs in this
-// process's container, or send its files (its own service account's token, for one) to a server of his choice. Other contexts do not
-// matter, and are not read.
+// A kubeconfig that runs a command (exec, auth-provider) or reads a file is refused: whoever may write a Secret must not thereby run
+// programs in this process's container, or send its files (its own service account's token, for one) to a server of his choice. Other
+// contexts do not matter, and are not read.
 func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {

@@ -64,7 +64,7 @@ func askWith(config *rest.Config, client *http.Client) (who, error) {
 // for any address to its own. Unlike client-go's own transports it is not kept in a cache of the process, so that closing it leaves nothing
 // behind.
 type link struct {
-	// kubeconfig is what the link was made of.
+	// kubeconfig is the kubeconfig of the link.
 	kubeconfig []byte
 	access     Access
 	server     *url.URL

@@ -28,9 +28,9 @@ type Member struct {
 	period context.Context
 	end    context.CancelCauseFunc
 
-	// link is what requests go through; nil: none pass. The home cluster has its own ways.
+	// link carries the requests; nil rejects them all. The home cluster does not use it.
 	link atomic.Pointer[link]
-	// wake makes the member look again before its time.
+	// wake makes the member probe before its time.
 	wake chan struct{}
 	// life is canceled when the member leaves, or when the Set ends.
 	life context.Context
@@ -135,7 +135,7 @@ func (m *Member) connected() (context.Context, error) {
 	return m.period, nil
 }
 
-// recheck makes the member look at once, for what may have changed meanwhile.
+// recheck makes the member probe immediately, because something may have changed.
 func (m *Member) recheck() {
 	select {
 	case m.wake <- struct{}{}:

@@ -169,7 +169,7 @@ func NewObject(cluster string, o runtime.Object) Object {
 	return Object{Cluster: cluster, Object: unstructured.Unstructured{Object: content}}
 }
 
-// Find returns an observed object, and decodes it into one of a type of its own.
+// Find returns an observed object, decoded into its own type.
 func Find[T any, P interface {
 	*T
 	runtime.Object

@@ -11,7 +11,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// Decision is what to do about the pods of a StrimziPodSet, and what its status should say meanwhile.
+// Decision is what to do about the pods of a StrimziPodSet, and its new status.
 type Decision struct {
 	// Create are the pods that are missing, as they should be created.
 	Create []*corev1.Pod
@@ -161,7 +161,7 @@ func ended(pod *corev1.Pod) string {
 	return string(pod.Status.Phase)
 }
 
-// newPod is a pod as it is created: in the set's namespace, and the set's.
+// newPod returns a pod to create, in the set's namespace and owned by the set.
 func newPod(set *core.StrimziPodSet, desired *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

@@ -106,8 +106,8 @@ func podChanged() predicate.Predicate {
 	}}
 }
 
-// TrimPod is a transformation for caches: it drops what this package does not read of a pod, which is most of it. Others that read pods
-// from the same cache must need no more.
+// TrimPod is a transform for caches: it drops the fields of a pod that this package does not read, which are most of them. Other readers of
+// pods from the same cache must not need more.
 func TrimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -45,7 +45,7 @@ const name = "strimzi-cluster-operator"
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
 	if err := awaitKinds(ctx, config, o, log); ctx.Err() != nil {
-		return nil // it is told to stop
+		return nil // the process was asked to stop
 	} else if err != nil {
 		return fmt.Errorf("wait for the watched kinds: %w", err)
 	}

@@ -76,7 +76,7 @@ func exporterImage(ctx context.Context, reader client.Reader, o options.Options,
 // mainContainer is the annotation that names a pod's main container. Source: kubectl.
 const mainContainer = "kubectl.kubernetes.io/default-container"
 
-// imageOf returns the image of a pod's main container: others may put containers beside it.
+// imageOf returns the image of a pod's main container: injected sidecars may precede it.
 func imageOf(pod *corev1.Pod) string {
 	for _, c := range pod.Spec.Containers {
 		if c.Name == pod.Annotations[mainContainer] {

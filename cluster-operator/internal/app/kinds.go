@@ -24,7 +24,7 @@ import (
 const kindsInterval = 5 * time.Second
 
 // awaitKinds waits until the API server serves the kinds that are watched, so that an operator that is installed before its
-// CustomResourceDefinitions does not end again and again. Meanwhile /healthy says yes and /ready says no, and what is missing.
+// CustomResourceDefinitions does not crash-loop. Until then /healthy succeeds and /ready fails with the missing kinds.
 func awaitKinds(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

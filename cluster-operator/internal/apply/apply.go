@@ -1,5 +1,5 @@
-// Package apply writes the objects of a Kafka into a Kubernetes cluster, and only those that are provably its own: an object of a wanted
-// name that belongs to somebody else is refused and left as it is.
+// Package apply writes the objects of a Kafka into a Kubernetes cluster, and only those that are provably its own: an object with a desired
+// name that belongs to another owner is rejected and not changed.
 package apply
 
 import (
@@ -33,21 +33,20 @@ const FieldManager = model.ManagedBy
 // AnnotationApplied is a hash of what was last applied to an object, so that a field that is not wanted any more is noticed.
 const AnnotationApplied = "kafka-operators.io/applied"
 
-// Outcome is what became of an object.
+// Outcome is the result of writing an object.
 type Outcome string
 
-// What becomes of objects.
+// The outcomes.
 const (
 	Unchanged Outcome = "Unchanged"
 	Created   Outcome = "Created"
 	Changed   Outcome = "Changed"
 	Deleted   Outcome = "Deleted"
-	// Left is what is not wanted any more, and carries no mark of its own name: an earlier version of the operator made it, or somebody
-	// copied that.
+	// Left is an obsolete object without the mark of its own name: an earlier version of the operator created it, or somebody copied it.
 	Left Outcome = "Left"
 )
 
-// ForeignError means that an object of a wanted name belongs to somebody else.
+// ForeignError means that an object with a desired name belongs to another owner.
 type ForeignError struct {
 	Kind, Namespace, Name string
 	// Why describes what shows that it is not the Kafka's.
@@ -70,8 +69,8 @@ type Applier struct {
 	UID   types.UID
 	// ClusterID is the id of the Kafka cluster, by which volumes are known that outlived their Kafka object.
 	ClusterID string
-	// Owner marks what is written, and tells what may be, in a Kubernetes cluster that other central ones may write to as well. UID is that of
-	// the anchor there then. Nil in the Kubernetes cluster of the Kafka object, where its uid tells enough.
+	// Owner marks written objects, and decides which may be written, in a Kubernetes cluster that other central clusters may also write to.
+	// UID is then that of the anchor there. Nil in the Kubernetes cluster of the Kafka object, where its uid is sufficient.
 	Owner *ownership.Owner
 }
 
@@ -106,14 +105,14 @@ func (a *Applier) is(o client.Object, what func(metav1.Object, string) bool) boo
 	return err == nil && what(o, gvk.Kind)
 }
 
-// decide says what may be done with an object in a Kubernetes cluster that others may write to.
+// decide decides what may be done with an object in a Kubernetes cluster that others may write to.
 func (a *Applier) decide(o client.Object) ownership.Decision {
 	gvk, err := apiutil.GVKForObject(o, a.Client.Scheme())
 	if err != nil {
 		return ownership.Unowned // its own mark can't be read
 	}
 	live := ownership.Read(o, gvk.Kind)
-	live.Terminating = false // such an object is waited for, whoever's it is
+	live.Terminating = false // wait for such an object, whoever owns it
 	proven := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return a.UID != "" && ref.UID == a.UID })
 	return ownership.Decide(&live, *a.Owner, ownership.Facts{Proven: proven})
 }
@@ -159,7 +158,7 @@ func (a *Applier) survives(o client.Object) bool {
 	return false
 }
 
-// Apply makes a live object as it is wanted. Live is what a cache holds, nil if nothing: without a difference nothing is asked or written.
+// Apply updates a live object to the desired state. live is the cached object, or nil: without a difference, Apply sends no request.
 func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcome, error) {
 	u, err := toUnstructured(wanted)
 	if err != nil {
@@ -183,7 +182,7 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	return a.change(ctx, u, live)
 }
 
-// Differs returns the path of the first field in which a live object is not as it is wanted, or "".
+// Differs returns the path of the first field in which a live object differs from the desired one, or "".
 func differs(u *unstructured.Unstructured, live client.Object) (string, error) {
 	l, err := toUnstructured(live)
 	if err != nil {
@@ -266,7 +265,7 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 	return Changed, nil
 }
 
-// keepImmutable leaves what can't be changed on a claim as it is.
+// keepImmutable keeps the immutable fields of a claim.
 func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	claim, ok := live.(*corev1.PersistentVolumeClaim)
 	if !ok {
@@ -298,7 +297,7 @@ func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 }
 
 // claim marks an object of an earlier holder as the owner's, and changes nothing else: it is deleted later, when it is known to carry the
-// marks. One that was not made as what it is stays as it is.
+// marks. It does not change an object without the mark of its own name.
 func (a *Applier) claim(ctx context.Context, live client.Object) (Outcome, error) {
 	if !a.is(live, ownership.Original) {
 		return Unchanged, nil
@@ -319,8 +318,8 @@ func (a *Applier) claim(ctx context.Context, live client.Object) (Outcome, error
 	return Changed, nil
 }
 
-// Delete deletes an object that is not wanted any more, if it is the Kafka's and still the one that was judged. Labels and owner references
-// do not prove that: a copy has them, too, which users make to keep something. So it needs the mark of its own name.
+// Delete deletes an obsolete object, if it belongs to the Kafka and has not been replaced since the check. Labels and owner references do
+// not prove ownership, because a copy that a user made has them too. So the object needs the mark of its own name.
 func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, error) {
 	if a.Owns(live) != "" || live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil

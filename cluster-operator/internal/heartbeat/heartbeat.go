@@ -1,4 +1,4 @@
-// Package heartbeat tells the central Kubernetes cluster that the operator of a remote one lives, and which version it is.
+// Package heartbeat shows the central Kubernetes cluster that the operator of a remote one is running, and its version.
 package heartbeat
 
 import (
@@ -81,7 +81,7 @@ func (a *Agent) renew(ctx context.Context, now time.Time) error {
 	return a.Client.Create(ctx, lease)
 }
 
-// Beat is what a remote operator told last.
+// Beat is the last heartbeat of a remote operator.
 type Beat struct {
 	// Renewed is when it last did; zero if it never did.
 	Renewed time.Time

@@ -15,7 +15,7 @@ import (
 // kind is the value of Strimzi's kind label.
 const kind = "Kafka"
 
-// Kafka is what the figures show of one Kafka.
+// Kafka has the metrics of one Kafka.
 type Kafka struct {
 	// Paused and Ready are its state; Ready is that of its condition, and of no meaning while it is paused.
 	Paused, Ready bool
@@ -147,7 +147,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for name, k := range m.kafkas {
 		all[name.Namespace]++
 		held[name.Namespace] += number(k.Paused)
-		if !k.Paused { // nobody looks whether it is as it should be
+		if !k.Paused { // a paused Kafka has no state
 			gauge(ready, float64(number(k.Ready)), name.Namespace, name.Name)
 		}
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)

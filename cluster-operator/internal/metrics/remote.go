@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RemoteOperator is what the figures show of the operator in a remote Kubernetes cluster.
+// RemoteOperator has the metrics of the operator in a remote Kubernetes cluster.
 type RemoteOperator struct {
 	// Running is whether it lives.
 	Running bool

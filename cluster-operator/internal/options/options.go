@@ -71,7 +71,7 @@ type Options struct {
 	Log      logging.Options
 }
 
-// Stretch is what Kafkas need that are stretched over several Kubernetes clusters.
+// Stretch has the settings for stretched Kafkas.
 type Stretch struct {
 	// Central is the id of the Kubernetes cluster that the operator runs in, and Remotes are the others.
 	Central string

@@ -68,7 +68,7 @@ func (a *authority) cert() *x509.Certificate {
 	return a.chain[0]
 }
 
-// current is what signs once all trust it.
+// current is the certificate that signs once all nodes trust it.
 func (a *authority) current() pair { return pair{a.key, a.cert(), a.certGeneration} }
 
 // parseAuthority reads a CA's Secrets. The error is that they are unknown.
@@ -181,7 +181,7 @@ func (a *authority) keyOf(cert *x509.Certificate) crypto.Signer {
 	return nil
 }
 
-// retain keeps the current certificate beside the new one that follows, and its key if it is there.
+// retain keeps the current certificate, and its key if present, in addition to the new one.
 func (a *authority) retain() {
 	cert := a.cert()
 	if cert == nil {

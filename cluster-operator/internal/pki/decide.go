@@ -41,7 +41,7 @@ func (a *authority) set(operation Operation, reason string) {
 	a.operation, a.reason = operation, reason
 }
 
-// decideMissingKey makes a CA only where nothing hangs on an earlier one.
+// decideMissingKey creates a CA only if nothing depends on an earlier one.
 func (a *authority) decideMissingKey(in *Input, w *world) error {
 	hanging, err := w.hanging(in, a)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// leaf is a certificate that the cluster CA signs, in a Secret of its own.
+// leaf is a certificate that the cluster CA signs, in its own Secret.
 type leaf struct {
 	secretName string
 	entry      string // of the certificate, without .crt
@@ -31,7 +31,7 @@ type leaf struct {
 	cert    *x509.Certificate
 	chain   []*x509.Certificate // what follows the certificate
 
-	// signers is what was found about signatures of cert: each takes a tenth of a millisecond, and is asked for several times.
+	// signers caches the verified signatures of cert: each check takes a tenth of a millisecond, and is repeated several times.
 	signers map[*x509.Certificate]bool
 }
 
@@ -123,9 +123,9 @@ func (l *leaf) generation() (int, bool) {
 // issuer signs leaves in one pass.
 type issuer struct {
 	signer pair
-	// accepted are CAs whose leaves are left alone, beside the signer: all nodes that matter trust them.
+	// accepted are the CAs, in addition to the signer, whose leaves are kept: all relevant nodes trust them.
 	accepted []*x509.Certificate
-	// frozen keeps what is accepted, whatever else is wrong with it: nodes would not trust a new one.
+	// frozen keeps an accepted leaf even if it has other defects: nodes would not trust a new one.
 	frozen  bool
 	config  CAConfig
 	windows schedule

@@ -20,7 +20,7 @@ type Listener struct {
 	Secret string
 	// CertEntry and KeyEntry are where the Secrets of nodes hold the pair.
 	CertEntry, KeyEntry string
-	// Wanted is what the user's Secret holds; nil if it has no pair that can be served, or could not be read.
+	// Wanted is the pair in the user's Secret; nil if it has no valid one, or could not be read.
 	Wanted *Pair
 }
 
@@ -48,7 +48,7 @@ func (p Pair) leaf() *x509.Certificate {
 	return chain[0]
 }
 
-// choice is what nodes serve on a listener.
+// choice is the pair that nodes serve on a listener.
 type choice struct {
 	pair Pair
 	cert *x509.Certificate // nil if the pair can't be served
@@ -143,7 +143,7 @@ func (c choice) warn(l Listener, now time.Time) []Problem {
 	return nil
 }
 
-// Expiry returns when the first certificate expires that Secrets of nodes hold for the listener; zero if nobody knows.
+// Expiry returns when the first of the listener's certificates in Secrets of nodes expires; zero if unknown.
 func (l Listener) Expiry(secrets []*corev1.Secret) (first time.Time) {
 	for _, secret := range secrets {
 		if at := expiry(secret, l.CertEntry); !at.IsZero() && (first.IsZero() || at.Before(first)) {

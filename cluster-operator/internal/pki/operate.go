@@ -16,8 +16,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// settleGenerations gives a CA the generations that its Secrets do not say: those that the nodes know, or the next ones where nodes may
-// hang on another key.
+// settleGenerations sets the generations of a CA that its Secrets lack: those that the nodes have, or the next ones if nodes may depend on
+// another key.
 func (a *authority) settleGenerations(w *world) {
 	keys, certs := w.seenKey(a), w.seenCert(a)
 	if !a.hasKeyGeneration {
@@ -112,7 +112,7 @@ func (a *authority) newCert(in *Input, w *world, generation int) error {
 	return nil
 }
 
-// adopt takes certificates of keys that nodes hang on, and that the CA's own Secrets lost, into them: clients need them too.
+// adopt restores certificates of keys that nodes depend on into the CA's Secrets if they are missing there: clients need them too.
 func (a *authority) adopt(former []*x509.Certificate) {
 	for _, cert := range former {
 		if !hasKey(a.trusted(), cert) {
@@ -121,7 +121,7 @@ func (a *authority) adopt(former []*x509.Certificate) {
 	}
 }
 
-// cleanUp drops what was kept of earlier keys, once nothing hangs on it.
+// cleanUp drops earlier keys and certificates once nothing depends on them.
 func (a *authority) cleanUp(in *Input, settled bool) {
 	for name, cert := range a.old {
 		replaced := settled && a.kind.subject == clusterSubject && !sameKey(cert.PublicKey, a.cert().PublicKey)
@@ -232,7 +232,7 @@ func (a *authority) putCerts(data map[string][]byte) bool {
 	return changed
 }
 
-// warn tells of a CA that expires soon though it should not, or that nobody renews.
+// warn reports a CA that expires soon because of a problem, or because the user has to renew it.
 func (a *authority) warn(now time.Time) []Problem {
 	left := a.cert().NotAfter.Sub(now)
 	switch {

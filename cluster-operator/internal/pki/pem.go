@@ -44,7 +44,7 @@ type PairError struct {
 // Error implements error.
 func (e *PairError) Error() string { return e.Message }
 
-// convert is what makes a key one that Kafka reads.
+// convert describes how to convert a key into a format that Kafka reads.
 const convert = "convert it with openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with cert-manager, set privateKey.encoding " +
 	"to PKCS8)"
 
@@ -133,7 +133,7 @@ func (p Pair) key() (crypto.Signer, *PairError) {
 	return nil, flawed(KeyFormat, "has a key of an unsupported type (%T): use RSA or EC", parsed)
 }
 
-// boundary begins a block in PEM, whatever stands before and after it.
+// boundary matches the beginning of a PEM block anywhere in the text.
 var boundary = regexp.MustCompile(`-----BEGIN ([^\r\n]*)-----`)
 
 // pemBlocks returns the blocks whose types end like this; false if there is none, or if one is damaged, which package pem would skip.

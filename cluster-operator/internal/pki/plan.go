@@ -142,7 +142,7 @@ func trustBundle(in *Input, cluster, clients *authority, trusted []*x509.Certifi
 	return desired(secret, existing)
 }
 
-// distribute lets the old key sign while some nodes trust no other. Without it, what is there stays as it is.
+// distribute lets the old key sign while some nodes trust no other. Without the old key, existing certificates stay.
 func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate, leaves []*leaf) {
 	i.accepted = append([]*x509.Certificate{a.cert()}, former...)
 	for _, cert := range slices.Backward(former) {
@@ -195,14 +195,14 @@ func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *auth
 	return nil
 }
 
-// lookAt has somebody look again at t at the latest.
+// lookAt requests the next pass at t at the latest.
 func (r *Result) lookAt(t time.Time) {
 	if r.Next.IsZero() || t.Before(r.Next) {
 		r.Next = t
 	}
 }
 
-// waitFor has somebody look again when a window opens, or stops to count for what expires then.
+// waitFor requests the next pass when a window opens, or when it no longer counts for a certificate that expires then.
 func (r *Result) waitFor(windows schedule, now, notAfter time.Time) {
 	if next, ok := windows.next(now.Add(time.Second)); ok {
 		r.lookAt(next)

@@ -15,10 +15,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
-// component is what a Secret belongs to, for its labels.
+// component is the component of a Secret, for its labels.
 type component struct{ name, kind string }
 
-// ours checks that a Secret of a name that we use is the Kafka cluster's. Nobody else's is ever written.
+// ours checks that a Secret with one of our names belongs to the Kafka cluster. Plan never writes another one.
 func ours(in *Input, secret *corev1.Secret) error {
 	if ownership.Copy(secret, "Secret") {
 		return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(

@@ -19,7 +19,7 @@ const (
 	Degraded = "Degraded"
 )
 
-// Stretch is what is known of the Kubernetes clusters of a Kafka.
+// Stretch is the observed state of the Kubernetes clusters of a Kafka.
 type Stretch struct {
 	// Provider is the network provider, and Central the id of the Kubernetes cluster of the Kafka object.
 	Provider, Central string
@@ -29,7 +29,7 @@ type Stretch struct {
 	Clusters []Cluster
 }
 
-// Cluster is what is known of one Kubernetes cluster.
+// Cluster is the observed state of one Kubernetes cluster.
 type Cluster struct {
 	// ID is the one by which users name it.
 	ID string

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Input is what the nodes follow from.
+// Input determines the nodes.
 type Input struct {
-	// Namespace and Name are those of the Kafka object.
+	// Namespace and Name identify the Kafka object.
 	Namespace, Name string
 	// Pools are the KafkaNodePools that there are, in any order.
 	Pools []PoolSpec
@@ -18,16 +18,16 @@ type Input struct {
 	Running []Node
 	// Volumes are the PersistentVolumeClaims of nodes, including those of nodes that are gone.
 	Volumes []Volume
-	// Holdings are what brokers hold; nil while Kafka does not answer, and nobody knows.
+	// Holdings are the partitions of brokers; nil while Kafka does not answer.
 	Holdings *Holdings
-	// Force lets brokers go whatever they hold: annotation strimzi.io/skip-broker-scaledown-check.
+	// Force removes brokers even if they have partitions: annotation strimzi.io/skip-broker-scaledown-check.
 	Force bool
 	// Away are the ids of the Kubernetes clusters that can't be reached. Running and Volumes hold what was last known of them; nothing there
 	// changes, and no id is given that might belong to a volume there.
 	Away []string
 }
 
-// PoolSpec is what a user wants of one pool.
+// PoolSpec is the desired state of one pool.
 type PoolSpec struct {
 	// Name is that of the KafkaNodePool.
 	Name string

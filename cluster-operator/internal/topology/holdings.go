@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Holdings is what Kafka reports of the replicas that brokers hold. It lists only topics that the operator may describe, so that a broker
-// of which it lists none is asked for its log directories, which have them all.
+// Holdings are the replicas of brokers, as Kafka reports them. Kafka lists only topics that the operator may describe, so a broker without
+// any is asked for its log directories, which have all of them.
 type Holdings struct {
 	// Replicas maps brokers to how many replicas they have of partitions that the operator may describe. A broker that is missing has none of
 	// these.

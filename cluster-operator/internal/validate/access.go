@@ -6,7 +6,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// Validity and renewal of certificates where the user says nothing. Source: Strimzi.
+// Defaults for the validity and renewal of certificates. Source: Strimzi.
 const (
 	defaultValidityDays = 365
 	defaultRenewalDays  = 30

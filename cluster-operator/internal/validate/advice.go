@@ -7,7 +7,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// internalTopics are the numbers of replicas of Kafka's own topics: what they are where nobody says.
+// internalTopics are the default replication factors of Kafka's internal topics.
 var internalTopics = []struct {
 	key      string
 	replicas int

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// configKey is what keys of Kafka's configuration are made of. Anything else could say something else in a properties file.
+// configKey matches keys of Kafka's configuration. Other characters could have a meaning in a properties file.
 var configKey = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // ownAliases are the providers of configuration that the operator sets up.
@@ -56,7 +56,7 @@ func (f *findings) configured(code Code, format string, args ...any) {
 func (f *findings) values(table *configdef.Table, key, value string) {
 	defined, known := table.Key(key)
 	if !known {
-		return // of a plugin, and maybe a mistake, which a node says in its log
+		return // of a plugin, or a mistake, which a node logs
 	}
 	for _, wrong := range defined.Check(value) {
 		f.configured("ConfigValue", "%s %s", key, wrong)

@@ -17,7 +17,7 @@ func (f *findings) exports() bool {
 	return m != nil && m.Type == v1.MetricsJMXPrometheusExporter && f.Exporter
 }
 
-// withoutExporter is what a user can do who wants metrics and gets none.
+// withoutExporter is the advice for users who request metrics while the operator has no exporter.
 func (f *findings) withoutExporter() string {
 	if !f.Exporter {
 		return "the operator has no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"

@@ -13,7 +13,7 @@ import (
 
 var listenerName = regexp.MustCompile(`^[a-z0-9]{1,11}$`)
 
-// lowestPort is the first that listeners can have, and reservedPorts are those of metrics and of JMX. Source: Strimzi.
+// lowestPort is the lowest port of a listener, and reservedPorts are the ports of metrics and JMX. Source: Strimzi.
 const lowestPort = 9092
 
 var reservedPorts = []int32{9404, 9999}
@@ -62,7 +62,7 @@ func (f *findings) listener(code Code, format string, args ...any) {
 	f.invalid(code, "Listener configuration is not valid: [%s]", fmt.Sprintf(format, args...))
 }
 
-// passedThrough are the types whose clients are told apart by the name in their TLS handshake.
+// passedThrough are the types that route clients by the host name in their TLS handshake.
 var passedThrough = []v1.ListenerType{v1.ListenerRoute, v1.ListenerIngress, v1.ListenerTLSRoute}
 
 func (f *findings) listenerTLS(l v1.Listener) {
@@ -91,7 +91,7 @@ func (f *findings) authentication(l v1.Listener) {
 	}
 }
 
-// hosts checks that listeners behind something that tells clients apart by names have names.
+// hosts checks that listeners that are routed by host name have host names.
 func (f *findings) hosts(l v1.Listener) {
 	based := map[v1.ListenerType]string{v1.ListenerIngress: "Ingress", v1.ListenerTLSRoute: "TLSRoute"}[l.Type]
 	if based == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// dnsLabel is what names of Services and hosts are made of.
+// dnsLabel matches names of Services and hosts.
 var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // maxLabel is how long the name of a host, or the value of a label, can be.

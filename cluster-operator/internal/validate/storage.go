@@ -6,7 +6,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// volumes are those of a storage: that of jbod, or the one that the storage is.
+// volumes returns the volumes of a storage: those of jbod, or the single one.
 func volumes(s v1.Storage) []v1.StorageVolume {
 	if s.Type == v1.StorageJBOD {
 		return s.Volumes
@@ -59,7 +59,7 @@ func (f *findings) volume(pool string, jbod bool, v v1.StorageVolume) {
 	}
 }
 
-// number is what a size begins with.
+// number matches the beginning of a size.
 var number = regexp.MustCompile(`^[0-9.]*`)
 
 func (f *findings) size(pool, field, text string) {

@@ -13,7 +13,7 @@ const noInitContainer = "nodes have an init container only for metricsConfig of 
 type unsupportedField struct {
 	path string
 	set  bool
-	// instead is what the user can do, or what happens.
+	// instead is the alternative for the user, or the effect.
 	instead string
 }
 

@@ -94,7 +94,7 @@ func above(metadata kafka.MetadataVersion, version string) bool {
 	return err == nil && metadata > own
 }
 
-// metadataWanted is the metadata version that the cluster has or is to have; false if nobody says.
+// metadataWanted returns the current or desired metadata version of the cluster; false if there is none.
 func (f *findings) metadataWanted() (kafka.MetadataVersion, bool) {
 	text := f.cluster().MetadataVersion
 	if text == "" && f.Running != nil {

@@ -1,4 +1,4 @@
-// Package loadbalancer makes each node reachable by a load balancer of its own.
+// Package loadbalancer makes each node reachable through its own load balancer.
 package loadbalancer
 
 import (

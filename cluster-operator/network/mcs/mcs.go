@@ -74,7 +74,7 @@ func served(c network.Cluster) string {
 	return versions[i]
 }
 
-// Plan exports the headless Service of the nodes from each cluster, which gives each pod a name of its own.
+// Plan exports the headless Service of the nodes from each cluster, which gives each pod its own name.
 func (*provider) Plan(_ context.Context, r network.Request) ([]network.Object, error) {
 	var objects []network.Object
 	for _, c := range r.Clusters {

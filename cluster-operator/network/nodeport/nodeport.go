@@ -30,7 +30,7 @@ var controlPlane = []string{"node-role.kubernetes.io/control-plane", "node-role.
 
 // provider has no state but its settings.
 type provider struct {
-	// addresses are those that the user set, by the ids of clusters.
+	// addresses are the addresses that the user set, by cluster id.
 	addresses map[string]string
 }
 
