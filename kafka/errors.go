@@ -47,16 +47,16 @@ func (c Class) String() string {
 	return names[c]
 }
 
-// Error is what Kafka, or the way to it, answered instead of a result.
+// Error is an error from Kafka, or from the connection to it.
 type Error struct {
 	// Code is Kafka's error code, or CodeTransport when no broker answered.
 	Code int16
 	// Name is the exception's name as Kafka's own clients print it, such as TopicAuthorizationException (docs/decisions/kafkas-words.md).
 	Name string
-	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it says what failed
-	// without naming what differs from attempt to attempt; the cause is wrapped.
+	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it describes the failure without details
+	// that differ between attempts; the cause is wrapped.
 	Message string
-	// Class is what to do about it.
+	// Class tells callers how to handle it.
 	Class Class
 
 	cause     error

@@ -149,7 +149,7 @@ type NewTopic struct {
 	ReplicationFactor int16
 	// Assignments, if not nil, places the replicas of each partition; Partitions and ReplicationFactor must then be -1.
 	Assignments map[int32][]int32
-	// Configs are the topic's own settings. A nil value is what Kafka calls null, and it refuses it.
+	// Configs are the topic's own settings. A nil value is Kafka's null, which it rejects.
 	Configs map[string]*string
 }
 

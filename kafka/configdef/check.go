@@ -90,7 +90,7 @@ func compare(a, b string) int {
 	return big.NewFloat(number(a)).Cmp(big.NewFloat(number(b)))
 }
 
-// number is what Java makes of a decimal number: infinite where it is too large.
+// number parses a decimal number as Java does: infinite if it is too large.
 func number(text string) float64 {
 	f, _ := strconv.ParseFloat(text, 64)
 	if math.IsNaN(f) {

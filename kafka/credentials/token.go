@@ -33,7 +33,7 @@ type tokenSource struct {
 	clientOnce sync.Once
 	client     *http.Client
 	now        func() time.Time
-	// turn holds one value while somebody fetches: a mutex on which one can stop waiting.
+	// turn is a mutex for fetches, as a channel, so that a caller can stop waiting.
 	turn chan struct{}
 	last bearer
 }

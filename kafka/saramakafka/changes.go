@@ -177,7 +177,7 @@ func codeError(code int16, message string) error {
 	return kafka.NewError(code, message)
 }
 
-// text returns what a nullable string says.
+// text returns the value of a nullable string.
 func text(s *string) string {
 	if s == nil {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// gaveUp is the error of a call without an answer. Its message never tells attempts apart: it ends up in conditions, which
-// must not change while nothing changes.
+// gaveUp is the error of a call without an answer. Its message is the same for each attempt: it ends up in conditions, which must not
+// change while nothing changes.
 func (r *router) gaveUp(ctx context.Context, t *trial) error {
 	if errors.Is(t.last, errNotController) || t.misses > 0 && r.kind == controllers && t.request.repeat != once {
 		return errNotController // each broker that answered did not carry it out

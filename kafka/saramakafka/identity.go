@@ -135,7 +135,7 @@ func (r *router) strayed(t *trial, n *node, c *conn, e *wrongCluster) {
 // foreignOnly is the error of a call for which no broker of the right cluster was found.
 func (r *router) foreignOnly(ctx context.Context, t *trial) error {
 	if t.unclear && t.request.changes {
-		return r.gaveUp(ctx, t) // nobody can say that nothing was carried out
+		return r.gaveUp(ctx, t) // something may have been executed
 	}
 	err := kafka.NewWrongClusterError(r.pin.cluster(), t.foreign)
 	err.Message += fmt.Sprintf(" (%s)", r.settings.addresses())

@@ -75,7 +75,7 @@ func (s *settings) open(ctx context.Context, addr string) (tcp, stream net.Conn,
 	config.ServerName = host
 	secure := tls.Client(tcp, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = tcp.Close() // the handshake's error says why
+		_ = tcp.Close() // the handshake's error has the reason
 		return nil, nil, err
 	}
 	return tcp, secure, nil

@@ -90,7 +90,7 @@ func (s *Settings) completeCustom(r *settings.Reading) {
 	*sasl = custom
 }
 
-// warnOfReplaced warns about simple settings beside STRIMZI_SASL_CUSTOM_CONFIG_JSON. The user's name counts if the password is elsewhere.
+// warnOfReplaced warns about simple settings beside STRIMZI_SASL_CUSTOM_CONFIG_JSON. The username applies if the password is elsewhere.
 func warnOfReplaced(r *settings.Reading, elsewhere bool) {
 	for _, env := range []string{envSASLMechanism, envSASLPassword, envSASLUsername} {
 		if r.Given(env) && (env != envSASLUsername || !elsewhere) {

@@ -54,7 +54,7 @@ type Settings struct {
 	custom      credentials.Masked
 }
 
-// Program is what differs between programs.
+// Program has the differences between programs.
 type Program struct {
 	// ClientID is the default client id; a random part is added to it, unless it is Stable.
 	ClientID string
@@ -62,7 +62,7 @@ type Program struct {
 	Stable bool
 	// BootstrapOptional is for programs that know Kafka's address from elsewhere.
 	BootstrapOptional bool
-	// Files adds settings for files beside those for Secrets, for programs that read them.
+	// Files adds settings for files to those for Secrets, for programs that read them.
 	Files bool
 }
 

@@ -77,7 +77,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		}
 		w.apply(config)
 	}
-	// One slot is enough: whoever takes it looks at the present state of all Secrets.
+	// One slot is enough: the receiver reads the current state of all Secrets.
 	changed := make(chan struct{}, 1)
 	stores := map[string]cache.Store{}
 	var synced []cache.InformerSynced

@@ -1,4 +1,4 @@
-// Package election reads how replicas of an operator elect the one that works.
+// Package election has the settings of leader election between replicas of an operator.
 //
 // The variables are those of Strimzi's cluster operator, with its defaults: election is off unless STRIMZI_LEADER_ELECTION_ENABLED is true,
 // because the Roles of Strimzi's other operators do not allow Leases. The manifests of this project set it to true.

@@ -13,9 +13,9 @@ type Error struct {
 	Setting string
 	// Value is the text as given; asterisks for a secret.
 	Value string
-	// Problem is what is wrong. It never holds a secret.
+	// Problem describes what is wrong. It never contains a secret.
 	Problem string
-	// Remedy is what to do.
+	// Remedy describes how to fix it.
 	Remedy string
 }
 

@@ -60,7 +60,7 @@ type Identity interface {
 // Schema tells what the API server keeps of a KafkaTopic: another CustomResourceDefinition than the operator's may drop what its promises
 // rest on. schema.Watcher implements it.
 type Schema interface {
-	// KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
+	// KeepsClusterID reports whether the API server keeps status.clusterId, as far as known.
 	KeepsClusterID() bool
 	// DroppedClusterID notes that the answer to a patch of a status lacked the clusterId.
 	DroppedClusterID()

@@ -15,8 +15,8 @@ import (
 // name is Strimzi's for the operator. Client ids and Leases begin with it.
 const name = "strimzi-topic-operator"
 
-// startScript is what Strimzi's manifests start its image with: /opt/strimzi/bin/topic_operator_run.sh. Our image has no scripts, and takes
-// it for its own name.
+// startScript is the command in Strimzi's manifests: /opt/strimzi/bin/topic_operator_run.sh. Our image has no scripts, and ignores this
+// argument.
 const startScript = "topic_operator_run.sh"
 
 // draft is Options while they are read.

@@ -101,8 +101,8 @@ func observationSettings(d *draft) []settings.Setting {
 	return append(append(logging.Settings(&d.Log), additional), manager.Settings(&d.HTTP)...)
 }
 
-// withoutEffect returns variables that Strimzi's users set and that mean nothing here. They are accepted so that a Deployment can be taken
-// over unchanged, and checked no more than Strimzi's tests demand.
+// withoutEffect returns variables that Strimzi's users set and that have no effect here. They are accepted so that a Deployment can be
+// migrated unchanged, and validated only as far as Strimzi's tests require.
 func withoutEffect(d *draft) []settings.Setting {
 	var number int
 	cruiseControl := "Belongs to Cruise Control."

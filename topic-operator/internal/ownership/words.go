@@ -28,7 +28,7 @@ func mismatch(o Object, current string) topic.Refusal {
 	return r
 }
 
-// anotherCluster is what is said while another cluster than the operator's answers (docs/decisions/another-cluster.md).
+// anotherCluster returns the refusal while a cluster other than the operator's answers (docs/decisions/another-cluster.md).
 func (f Facts) anotherCluster() topic.Refusal {
 	if stored := f.Object.ClusterID; stored != "" && stored != f.Own.Answering {
 		r := mismatch(f.Object, f.Own.Answering)
@@ -129,9 +129,9 @@ func anotherTopic(o Object, found kafka.TopicID) topic.Refusal {
 
 // The reasons of the Events of an object that is released while its topic stays.
 const (
-	// EventReleased tells that the topic stays because the KafkaTopic does not manage it.
+	// EventReleased reports that the topic stays because the KafkaTopic does not manage it.
 	EventReleased = "Released"
-	// EventLeftToOthers tells that the topic stays because other KafkaTopics claim it.
+	// EventLeftToOthers reports that the topic stays because other KafkaTopics claim it.
 	EventLeftToOthers = "LeftToOthers"
 )
 

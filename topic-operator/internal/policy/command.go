@@ -97,7 +97,7 @@ func explain(file, topicName string, namespaces []string, stdin io.Reader, stdou
 	return exitYes
 }
 
-// open reads a policy. If there is none, it says why, and the exit status counts.
+// open reads a policy. On failure, it prints the reason and returns the exit status.
 func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, int) {
 	var data []byte
 	var err error
@@ -121,7 +121,7 @@ func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, int) {
 	return p, exitYes
 }
 
-// summary tells what a legal policy holds, and what in it may surprise.
+// summary prints the contents of a valid policy, and notes about surprising ones.
 func (p *Policy) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The policy is legal.\nnamespaces: %s\nprefixes: %d\ntopic names: %d\n", strings.Join(p.namespaces, ", "), len(p.prefixes),

@@ -105,7 +105,7 @@ func (r *reader) entry(item *yaml.Node) {
 		r.texts(fields, keyNames, RuleTopicName, "a topic name", kafka.IsTopicName),
 		r.others(fields[keyOthers]))
 	if !ok {
-		return // nobody to give it to
+		return // no namespace to grant it to
 	}
 	for i := range grants {
 		grants[i].namespace = namespace

@@ -66,7 +66,7 @@ func kind(n *yaml.Node) string {
 	return "a value of type " + n.ShortTag()
 }
 
-// quoteHint tells what to do where YAML takes what was meant as a text for something else, as in 2024-01-01.
+// quoteHint returns advice for a value that was meant as a string but that YAML parses as another type, such as 2024-01-01.
 func quoteHint(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		return ""

@@ -29,7 +29,7 @@ type Options struct {
 	Get Getter
 	// Client asks the API server what it would store; nothing is stored.
 	Client client.Client
-	// Interval is the time between two looks at the published schema.
+	// Interval is the time between two reads of the published schema.
 	Interval time.Duration
 	// Changed is called when the API server begins or ceases to keep the clusterId. It must not block.
 	Changed func(keepsClusterID bool)
@@ -43,14 +43,14 @@ type Watcher struct {
 	wake chan struct{}
 
 	mu sync.Mutex
-	// drops: the clusterId is dropped. from is the document that says so, or that was current when the answer to a patch did.
+	// drops: the clusterId is dropped. from is the schema document that shows it, or that was current when the answer to a patch did.
 	drops bool
 	from  string
 	// blind: the schema could not be read, and this was logged.
 	blind bool
 	// managed: spec.managed is dropped, and this was logged.
 	managed bool
-	// last is what was read last.
+	// last is the result of the last read.
 	last published
 }
 
@@ -59,14 +59,15 @@ func New(o Options) *Watcher {
 	return &Watcher{options: o, wake: make(chan struct{}, 1)}
 }
 
-// KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
+// KeepsClusterID reports whether the API server keeps status.clusterId, as far as known.
 func (w *Watcher) KeepsClusterID() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.drops
 }
 
-// DroppedClusterID notes that the answer to a patch of a status lacked the clusterId: whatever is published, it is not kept.
+// DroppedClusterID records that the answer to a patch of a status lacked the clusterId: the API server drops it, even if its published
+// schema has it.
 func (w *Watcher) DroppedClusterID() {
 	w.set(false, "")
 	select {
@@ -116,7 +117,7 @@ func (w *Watcher) Look(ctx context.Context) {
 	}
 }
 
-// published is what the published schema says.
+// published is the content of the published schema.
 type published struct {
 	// path is where the index has the document, and sum identifies what is in it.
 	path, sum          string
