@@ -122,8 +122,8 @@ type ConfigEntry struct {
 	// ReadOnly is true for a key that cannot be changed while the node runs.
 	ReadOnly  bool
 	Sensitive bool
-	// Synonyms are all values that the key was given, the effective one first and each followed by what would hold without it. They are there
-	// only in answers to DescribeNodeConfigs: they make an answer several times as large.
+	// Synonyms are all values of the key, the effective one first and then those that it overrides, in order. Only DescribeNodeConfigs returns
+	// them: they make a response several times as large.
 	Synonyms []ConfigSynonym
 }
 

@@ -116,7 +116,7 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 	})
 })
 
-// writes are the requests that change something.
+// writes are the requests that modify something.
 func writes(requests []controlplane.Request) []controlplane.Request {
 	var all []controlplane.Request
 	for _, r := range requests {

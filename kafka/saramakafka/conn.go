@@ -135,7 +135,7 @@ func (c *conn) typed(ctx context.Context, f func(*sarama.Broker) error) error {
 	return err
 }
 
-// unsent reports whether sarama refused to send: the broker lacks the request, or it cannot be encoded.
+// unsent reports whether sarama did not send the request: the broker does not support it, or it can't be encoded.
 func unsent(err error) bool {
 	var encoding sarama.PacketEncodingError
 	return errors.Is(err, sarama.ErrUnsupportedVersion) || errors.As(err, &encoding)

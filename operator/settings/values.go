@@ -128,7 +128,7 @@ func Address(text string) (string, error) {
 	return text, nil
 }
 
-// OptionalAddress reads an address to listen on; 0 is how kubebuilder's operators say off.
+// OptionalAddress reads an address to listen on; 0 disables it, as in kubebuilder's operators.
 func OptionalAddress(text string) (string, error) {
 	if text = strings.TrimSpace(text); text == "" || text == "0" {
 		return "", nil

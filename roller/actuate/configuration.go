@@ -176,7 +176,7 @@ func toRefusals(refused []change, final bool) []brokerconfig.Refusal {
 	return refusals
 }
 
-// keyNamed is a key that Kafka names with its value.
+// keyNamed matches a key and its value in an error of Kafka.
 var keyNamed = regexp.MustCompile(`\b([a-z][a-z0-9.]*\.[a-z0-9.]+)=`)
 
 // elsewhere reports whether a refusal is about another key than the one that was asked for: a broker that can't take up what is stored

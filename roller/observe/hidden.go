@@ -15,8 +15,8 @@ import (
 // atOnceAsked is how many brokers are asked for their topics at the same time.
 const atOnceAsked = 32
 
-// topicsOn asks brokers which topics they have replicas of. One that does not answer is left out: what it is asked for its configuration
-// shows that.
+// topicsOn asks brokers for the topics of which they have replicas. It skips those that do not answer: the request for their configuration
+// shows that too.
 func (k *Kafka) topicsOn(ctx context.Context, brokers []roller.NodeID) map[roller.NodeID][]string {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()

@@ -220,8 +220,8 @@ func mark(u *unstructured.Unstructured) error {
 // leave the fields with an owner of its own, which no later apply could take away again.
 const noVersion = "9223372036854775807"
 
-// create makes an object that the cache does not know. The API server is asked whether it exists nevertheless: without the Kafka's label,
-// say.
+// create creates an object that is not in the cache. It first asks the API server whether the object exists anyway, for example without the
+// Kafka's label.
 func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, wanted client.Object) (Outcome, error) {
 	live, ok := wanted.DeepCopyObject().(client.Object)
 	if !ok {
@@ -244,7 +244,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	return Created, nil
 }
 
-// change applies to exactly the object that was judged: the API server refuses if it was recreated or changed since.
+// change applies to exactly the checked object: the API server rejects the request if the object was recreated or changed since.
 func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
 	if why := a.Owns(live); why != "" {
 		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why}

@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
-// certificates makes the Secrets of CAs and certificates as they should be.
+// certificates brings the Secrets of CAs and certificates to their desired state.
 func (p *pass) certificates(ctx context.Context) error {
 	plan, err := pki.Plan(p.pkiInput(ctx, p.pkiNodes()))
 	if err != nil {

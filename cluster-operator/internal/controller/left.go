@@ -105,7 +105,7 @@ func (p *pass) findLeft(ctx context.Context) error {
 // tracesTimeout is how long a Kafka that is in one Kubernetes cluster waits for the others.
 const tracesTimeout = 5 * time.Second
 
-// traces reads what the record and the anchors tell. What is wrong with Kubernetes clusters that can't be read is in unread.
+// traces reads the traces from the record and the anchors. unread has the problems of Kubernetes clusters that can't be read.
 func (p *pass) traces(ctx context.Context) (t traces, unread map[string]status.Problem, err error) {
 	// The status names Kubernetes clusters until a pass has found that there is nothing in any of them.
 	t = traces{kafka: p.kafka.UID, anchors: map[string]types.UID{},

@@ -105,7 +105,7 @@ func (p *pass) run(ctx context.Context) error {
 	return nil
 }
 
-// read reads what the Kafka has.
+// read reads the live objects of the Kafka.
 func (p *pass) read(ctx context.Context) error {
 	if err := p.readSites(ctx); err != nil {
 		return err

@@ -23,8 +23,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// peers has the network provider make nodes reachable from other Kubernetes clusters, and finds out where. A provider that fails leaves all
-// as it was.
+// peers has the network provider make nodes reachable from other Kubernetes clusters, and resolves their endpoints. If the provider fails,
+// nodes keep their endpoints.
 func (p *pass) peers(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil

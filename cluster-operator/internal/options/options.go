@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// name is Strimzi's for the operator. Leases and the user agent carry it.
+// name is Strimzi's name of the operator, used in Leases and the user agent.
 const name = "strimzi-cluster-operator"
 
 // Values of Options.ExporterImage that are no images.

@@ -70,7 +70,7 @@ func Assign(in Input) (Topology, error) {
 	return a.result, nil
 }
 
-// untouched returns a pool as it was last known: its Kubernetes cluster can't be reached.
+// untouched returns the last known state of a pool whose Kubernetes cluster can't be reached.
 func (a *assignment) untouched(spec PoolSpec) Pool {
 	p := Pool{Name: spec.Name, Cluster: spec.Cluster}
 	for _, n := range a.Running {

@@ -286,8 +286,8 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 	return others
 }
 
-// released reports whether the operator let an object go that another owner's finalizer still holds: it can't act any more, and so claims
-// nothing.
+// released reports whether the operator released an object that another finalizer still keeps: such an object can't act any more, so it
+// claims nothing.
 func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }

@@ -95,8 +95,8 @@ func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// watched lets through the events that ask for a pass: not the operator's own writes, which change nothing that it acts on. It also
-// keeps the count of objects, since it sees every event.
+// watched passes the events that require a reconciliation, and filters out the operator's own writes, which change nothing that it acts on.
+// It also counts objects, because it sees every event.
 func (r *Reconciler) watched() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
