@@ -161,7 +161,7 @@ type CreateResult struct {
 	Err               error
 }
 
-// PartitionIncrease asks for more partitions.
+// PartitionIncrease is a request for more partitions.
 type PartitionIncrease struct {
 	Topic string
 	// Total is the number of partitions afterwards.
@@ -184,7 +184,7 @@ type TopicPartition struct {
 
 // Reassignment is an ongoing move of one partition's replicas.
 type Reassignment struct {
-	// Replicas are all replicas of the moment; Adding and Removing are among them.
+	// Replicas are all current replicas, including Adding and Removing.
 	Replicas, Adding, Removing []int32
 }
 

@@ -59,7 +59,7 @@ const (
 	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
 	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
 	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync
-	RuleClusterLoss  Rule = "ClusterLoss"  // the loss of a Kubernetes cluster would be an outage, and would be none with others back
+	RuleClusterLoss  Rule = "ClusterLoss"  // the loss of a Kubernetes cluster would be an outage, but not after other nodes have come back
 	RuleRisk         Rule = "Risk"         // allowed by the availability rule, forbidden by the policy
 	RuleConfig       Rule = "Config"       // Kafka does not take the configuration
 	RuleDenied       Rule = "Denied"       // the API server does not delete its pod
@@ -86,7 +86,7 @@ type Assessment struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Repeated are reasons that it shows although it was restarted for them; it is not again.
 	Repeated []Reason `json:"repeated,omitempty"`
-	// Changes are how its configuration differs.
+	// Changes are the differences of its configuration.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
 	// Unknown lists what is unknown of the node, and may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`

@@ -22,7 +22,7 @@ type availability struct {
 // place is where a partition stands in the topics.
 type place struct{ topic, partition int32 }
 
-// newAvailability prepares the topics for many questions.
+// newAvailability indexes the topics for many queries.
 func newAvailability(topics Fact[[]Topic]) *availability {
 	a := &availability{unknown: topics.Why(), topics: topics.Or(nil)}
 	a.ids = positionsOf(a.topics)

@@ -8,7 +8,7 @@ import (
 
 // quorumVerdict is the answer to whether the quorum would survive a restart.
 type quorumVerdict struct {
-	// blocked explains why it would not; empty if it would.
+	// blocked explains why it might not; empty if it would.
 	blocked string
 	// warning describes what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
 	warning string

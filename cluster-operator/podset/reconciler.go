@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if set.DeletionTimestamp != nil || !r.follows(&set) {
-		return reconcile.Result{}, nil // if it is being deleted, its pods are the garbage collector's
+		return reconcile.Result{}, nil // the garbage collector deletes the pods of a deleted set
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
-// Error is about the value of one setting.
+// Error is an error about the value of one setting.
 type Error struct {
 	// Setting is the variable, or the flag with its dashes, that holds the value.
 	Setting string

@@ -2,7 +2,7 @@ package v1
 
 // The types of Authorization.
 const (
-	// AuthorizationSimple is by Kafka's own ACLs.
+	// AuthorizationSimple uses Kafka's own ACLs.
 	AuthorizationSimple = "simple"
 	// AuthorizationCustom is by a class of the user's.
 	AuthorizationCustom = "custom"

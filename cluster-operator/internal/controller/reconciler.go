@@ -274,7 +274,7 @@ func problemf(reason, format string, args ...any) status.Problem {
 	return status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// stalled is a failure that only a user can end.
+// stalled returns a Failure that only a user can fix.
 func stalled(reason, format string, args ...any) *Failure {
 	return &Failure{Problem: status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...), Stalled: true}}
 }

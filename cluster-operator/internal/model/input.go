@@ -31,7 +31,7 @@ type Input struct {
 	Version, MetadataVersion string
 	// Endpoints are where nodes can be reached.
 	Endpoints Endpoints
-	// Certificates are what pods carry of the PKI.
+	// Certificates are the annotations of pods about the PKI.
 	Certificates Certificates
 	// Logging and Metrics hold the text of ConfigMaps that the Kafka object refers to; "" without a reference.
 	Logging, Metrics string

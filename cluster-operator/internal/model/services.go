@@ -207,7 +207,7 @@ func setFamilies(s *corev1.ServiceSpec, policy corev1.IPFamilyPolicy, families [
 	s.IPFamilies = families
 }
 
-// copied returns a copy of a map that can be changed.
+// copied returns a modifiable copy of a map.
 func copied(m map[string]string) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, m)

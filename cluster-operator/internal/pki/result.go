@@ -11,7 +11,7 @@ type Change string
 
 // What to do about a Secret.
 const (
-	// Keep: it is as it should be.
+	// Keep: the Secret is up to date.
 	Keep Change = "Keep"
 	// Create it; if it already exists, requeue.
 	Create Change = "Create"

@@ -58,7 +58,7 @@ func (s *Stretch) ordered() []Cluster {
 	})
 }
 
-// lost are the clusters of which nothing can be said.
+// lost are the clusters whose state is unknown.
 func (s *Stretch) lost() []Cluster {
 	return slices.DeleteFunc(s.ordered(), func(c Cluster) bool { return c.Problem == nil })
 }

@@ -48,7 +48,7 @@ func (f *findings) config() {
 	}
 }
 
-// configured is invalid for what is wrong with the configuration, in the words in which Strimzi puts all that is.
+// configured is invalid with Strimzi's text for all errors of the configuration.
 func (f *findings) configured(code Code, format string, args ...any) {
 	f.invalid(code, "Kafka %s has invalid spec.kafka.config: %s", f.key(), fmt.Sprintf(format, args...))
 }

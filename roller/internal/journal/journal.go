@@ -46,7 +46,7 @@ func New(c client.Client, reader client.Reader, namespace, cluster string) *Jour
 	return &Journal{client: c, reader: reader, namespace: namespace, cluster: cluster}
 }
 
-// Name is that of the ConfigMap.
+// Name returns the name of the ConfigMap.
 func (j *Journal) Name() string { return j.cluster + "-roller" }
 
 // Load reads the journal: the progress, and who paused the roller, if anybody did. One that is not there is a beginning.

@@ -15,7 +15,7 @@ import (
 const (
 	// settle is how long a broker's view may lag behind a write that was acknowledged. What is read within it proves nothing yet.
 	settle = 3 * time.Second
-	// firstRetry and lastRetry bound the back-off of a pass that failed for a passing reason.
+	// firstRetry and lastRetry bound the back-off of a pass after a temporary failure.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 15 * time.Second
 	// longMemory is when entries without another expiry are dropped, so that entries of deleted objects don't accumulate.

@@ -79,7 +79,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	} else {
 		r.memory.forgetMismatch(p.kt.UID) // the reported status was overwritten
 	}
-	// a paused object learns the name alone, one of another cluster learns nothing
+	// a paused object gets only the name, one of another cluster gets nothing
 	if o.Claimed != nil && after.TopicID == o.Claimed.ID.String() {
 		r.memory.claimStored(p.kt.UID)
 	}

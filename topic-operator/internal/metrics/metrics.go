@@ -186,7 +186,7 @@ func (m *Metrics) DriftReverted(namespace string) {
 	m.drift.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }
 
-// Locked counts an event for a resource that is being worked on.
+// Locked counts an event for a resource that is being reconciled.
 func (m *Metrics) Locked(namespace string) {
 	m.locked.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }

@@ -10,7 +10,7 @@ func decideDeletion(f Facts) Decision {
 	o := f.Object
 	switch {
 	case !o.Held && !o.Vanished:
-		return Decision{Action: Ignore} // nothing of it is the operator's any more
+		return Decision{Action: Ignore} // the operator no longer owns it
 	case !o.Managed:
 		return release(leftUnmanaged(o))
 	case o.Doubtful:

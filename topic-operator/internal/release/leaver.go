@@ -33,7 +33,7 @@ type Leaver struct {
 	Namespaces []string
 	// Selects reports whether a KafkaTopic's labels make it the operator's business.
 	Selects func(labels map[string]string) bool
-	// Interval is how often to look which Kafkas exist.
+	// Interval is how often to list the Kafkas.
 	Interval time.Duration
 	// Log gets one line for each KafkaTopic that is released.
 	Log logr.Logger
