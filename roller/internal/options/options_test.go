@@ -72,7 +72,7 @@ func TestWrongSettings(t *testing.T) {
 	}{
 		{[]string{"roll"}, "set --cluster or STRIMZI_CLUSTER_NAME"},
 		{[]string{"run"}, "set --namespace or STRIMZI_NAMESPACE"},
-		{[]string{"run", "--namespace=ns", "--bootstrap-servers=a:9092"}, "set --cluster or STRIMZI_CLUSTER_NAME, or leave the addresses out"},
+		{[]string{"run", "--namespace=ns", "--bootstrap-servers=a:9092"}, "set --cluster or STRIMZI_CLUSTER_NAME, or remove the addresses"},
 		{[]string{"run", "--namespace=a,b", "--cluster=my-cluster"},
 			`STRIMZI_NAMESPACE="a,b": more than one namespace; name one: only run without --cluster takes several`},
 		{[]string{"plan", "--namespace=*", "--cluster=my-cluster"}, `STRIMZI_NAMESPACE="*": more than one namespace`},
