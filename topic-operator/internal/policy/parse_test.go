@@ -161,11 +161,11 @@ func TestEachOffendingPairIsNamed(t *testing.T) {
 		want []string
 	}{
 		"prefixes of two namespaces": {entries("a, topicNamePrefixes: [foo-app.]", "b, topicNamePrefixes: [foo-]"), []string{
-			"prefix 'foo-' of namespace 'b' (line 3) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, not even " +
-				"within one namespace"}},
+			"prefix 'foo-' of namespace 'b' (line 3) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, not " +
+				"even within one namespace"}},
 		"prefixes of one namespace": {entries("a, topicNamePrefixes: [foo-, foo-app.]"), []string{
-			"prefix 'foo-' of namespace 'a' (line 2) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, not even " +
-				"within one namespace"}},
+			"prefix 'foo-' of namespace 'a' (line 2) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, not " +
+				"even within one namespace"}},
 		"equal prefixes": {entries("b, topicNamePrefixes: [x]", "a, topicNamePrefixes: [x]", "a, topicNamePrefixes: [x]"), []string{
 			"prefix 'x' of namespace 'a' (line 3) is listed again at namespace 'a' (line 4): list a prefix once",
 			"prefix 'x' of namespace 'a' (line 3) is listed again at namespace 'b' (line 2): list a prefix once",
