@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// dialer opens connections, remembers them, and counts how often one was opened or closed. Whoever asked the server who it is knows by
-// the count whether the answer still holds: no connection has been exchanged for another one since.
+// dialer opens connections, tracks them, and counts how often one was opened or closed. If the count has not changed since the server was
+// identified, no connection has been replaced, and the identity is still valid.
 type dialer struct {
 	net.Dialer
 	mu      sync.Mutex

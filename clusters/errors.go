@@ -23,7 +23,7 @@ const (
 	ReasonKubeconfigInvalid Reason = "KubeconfigInvalid"
 	// ReasonKubeconfigUnsafe: the kubeconfig would run a command or read a file.
 	ReasonKubeconfigUnsafe Reason = "KubeconfigUnsafe"
-	// ReasonCredentialsRefused: the API server answers 401 or 403 to who it is asked by, or does not let him see the cluster's identity.
+	// ReasonCredentialsRefused: the API server responds with 401 or 403, or the credentials don't permit to read the cluster's identity.
 	ReasonCredentialsRefused Reason = "CredentialsRefused"
 	// ReasonKindMissing: the API server does not serve a kind that the caches are to hold. It is tried again until it does.
 	ReasonKindMissing Reason = "KindMissing"
@@ -31,7 +31,7 @@ const (
 	ReasonSameCluster Reason = "SameCluster"
 	// ReasonIdentityChanged: the id leads to another cluster than it did, or than it has to.
 	ReasonIdentityChanged Reason = "IdentityChanged"
-	// ReasonNoAnswer: the API server does not answer, or not in time, or with errors of its own.
+	// ReasonNoAnswer: the API server does not answer, or not in time, or with internal errors.
 	ReasonNoAnswer Reason = "NoAnswer"
 	// ReasonResuming: the API server answers again, but the caches do not know yet all that happened meanwhile.
 	ReasonResuming Reason = "Resuming"
@@ -71,7 +71,7 @@ func hopeless(err error) bool {
 	return reason == ReasonKubeconfigInvalid || reason == ReasonKubeconfigUnsafe
 }
 
-// UnreachableError means that nothing can be said about what is in a cluster, because there is no good connection to it.
+// UnreachableError means that the contents of a cluster are unknown, because it is not connected.
 // A read that fails with it means "unknown", never "gone". After a write that fails with it, the write may or may not have happened.
 type UnreachableError struct {
 	// Status is the member's at that time.
@@ -80,7 +80,7 @@ type UnreachableError struct {
 	Err error
 }
 
-// Error names the cluster and says why.
+// Error returns the id of the cluster and the reason.
 func (e *UnreachableError) Error() string {
 	s := e.Status
 	if s.State == Connected && e.Err != nil { // it broke just now and was not probed since
@@ -100,7 +100,7 @@ func IsUnreachable(err error) bool {
 
 // UnknownError means that no cluster of that id is configured.
 type UnknownError struct {
-	// ID is what was asked for.
+	// ID is the requested id.
 	ID string
 }
 

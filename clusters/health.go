@@ -10,7 +10,7 @@ type Hysteresis struct {
 	Successes int
 }
 
-// Health is what the probes have reported so far.
+// Health is the result of the probes so far.
 type Health struct {
 	// Up is the verdict.
 	Up bool

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
-// homeRun watches over the home cluster. Its connection belongs to the manager; only its health and identity are looked after here.
+// homeRun probes the home cluster. The manager owns its connection; homeRun only tracks its health and identity.
 type homeRun struct {
 	*Member
 	ask      who

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// claims record which id stands for which cluster.
+// claims record which id belongs to which cluster.
 type claims struct {
 	// held are the clusters that members are, or were, connected to. They stay until the member leaves.
 	held map[string]types.UID
@@ -20,7 +20,7 @@ type claims struct {
 
 // judge reports whether the id may stand for the cluster that it leads to. It is pure.
 //
-// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: nobody knows which of the two is
+// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: it is unknown which of the two is
 // right, and acting for the wrong one would put one cluster's objects into another.
 func (c claims) judge(id string, found, expected types.UID) error {
 	if held, ok := c.held[id]; ok && expected == "" {
@@ -28,7 +28,7 @@ func (c claims) judge(id string, found, expected types.UID) error {
 	}
 	if expected != "" && expected != found {
 		return refuse(ReasonIdentityChanged,
-			"the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, and has to be %s",
+			"the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, want %s",
 			found, expected)
 	}
 	if c.held[id] == found {
@@ -117,7 +117,7 @@ func (a *assembly) arrive(id string) {
 	}
 }
 
-// wait waits for all. Who has not come when somebody's patience ends is not waited for any more, by anybody.
+// wait waits for all. Once one caller's patience ends, the missing ones are not waited for any more, by any caller.
 func (a *assembly) wait(ctx context.Context, patience time.Duration) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

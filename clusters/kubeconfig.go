@@ -18,28 +18,28 @@ import (
 // KubeconfigKey is the key of the kubeconfig in its Secret.
 const KubeconfigKey = "kubeconfig"
 
-// Access is what a kubeconfig says: where a cluster is and with what credentials to get in.
+// Access is the content of a kubeconfig: the address of a cluster and the credentials for it.
 type Access struct {
 	// Config has the server, the credentials and what the server is trusted by. It names no file and no command.
 	Config *rest.Config
 	// Expires is when the credentials end: that of a client certificate, or of a bearer token that is a JWT (whose signature is not checked),
 	// whichever comes first. Zero if it is unknown.
 	Expires time.Time
-	// Warnings are things that work, but that somebody should look at.
+	// Warnings are problems that don't prevent the use of the kubeconfig.
 	Warnings []string
 }
 
 // ReadKubeconfig reads the current context of a kubeconfig. A server that is not empty takes precedence over the one in the kubeconfig; the
 // certificate is still checked for the name that the kubeconfig gives, which is what its certificate authority vouches for.
 //
-// What runs a command (exec, auth-provider) or reads a file is refused: whoever may write a Secret must not thereby run programs in this
-// process's container, or send its files (its own service account's token, for one) to a server of his choice. Other contexts do not
-// matter, and are not read.
+// A kubeconfig that runs a command (exec, auth-provider) or reads a file is refused: whoever may write a Secret must not thereby run
+// programs in this process's container, or send its files (its own service account's token, for one) to a server of his choice. Other
+// contexts do not matter, and are not read.
 func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
 		// Not wrapped: the decoder may quote what it could not read, and that may be a credential.
-		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig cannot be read: it is not the YAML or JSON of a kubeconfig")
+		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig is not valid YAML or JSON of a kubeconfig")
 	}
 	context, ok := config.Contexts[config.CurrentContext]
 	if !ok {
@@ -52,7 +52,7 @@ func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 	}
 	user, ok := config.AuthInfos[context.AuthInfo]
 	if !ok {
-		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig's current context names the user %q, which is not there",
+		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig's current context names the user %q, which does not exist",
 			context.AuthInfo)
 	}
 	if err := checkHarmless(cluster, user); err != nil {
@@ -66,11 +66,11 @@ func checkHarmless(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) e
 	switch {
 	case user.Exec != nil:
 		return refuse(ReasonKubeconfigUnsafe,
-			"the kubeconfig runs the command %q (users[].user.exec), which a Secret may not: use a token or a client certificate",
+			"the kubeconfig runs the command %q (users[].user.exec), which is not allowed in a Secret: use a token or a client certificate",
 			user.Exec.Command)
 	case user.AuthProvider != nil:
 		return refuse(ReasonKubeconfigUnsafe,
-			"the kubeconfig uses the plugin %q (users[].user.auth-provider), which a Secret may not: use a token or a client certificate",
+			"the kubeconfig uses the plugin %q (users[].user.auth-provider), which is not allowed in a Secret: use a token or a client certificate",
 			user.AuthProvider.Name)
 	}
 	for _, file := range []struct{ field, path, instead string }{
@@ -80,7 +80,8 @@ func checkHarmless(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) e
 		{"users[].user.tokenFile", user.TokenFile, "token"},
 	} {
 		if file.path != "" {
-			return refuse(ReasonKubeconfigUnsafe, "the kubeconfig reads the file %q (%s), which a Secret may not: use %s", file.path, file.field,
+			return refuse(ReasonKubeconfigUnsafe, "the kubeconfig reads the file %q (%s), which is not allowed in a Secret: use "+
+				"%s", file.path, file.field,
 				file.instead)
 		}
 	}
@@ -90,7 +91,7 @@ func checkHarmless(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) e
 func access(config clientcmdapi.Config, cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, server string) (Access, error) {
 	var a Access
 	if server != "" && !sameServer(server, cluster.Server) {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("the kubeconfig's server %q is not used, because %q is configured", cluster.Server, server))
+		a.Warnings = append(a.Warnings, fmt.Sprintf("the kubeconfig's server %q is ignored, because %q is configured", cluster.Server, server))
 		if cluster.TLSServerName == "" {
 			if named, err := url.Parse(cluster.Server); err == nil {
 				cluster.TLSServerName = named.Hostname()
@@ -103,15 +104,15 @@ func access(config clientcmdapi.Config, cluster *clientcmdapi.Cluster, user *cli
 	}
 	rc, err := clientcmd.NewDefaultClientConfig(config, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig cannot be used: %v", err)
+		return Access{}, refuse(ReasonKubeconfigInvalid, "the kubeconfig is invalid: %v", err)
 	}
 	a.Config = rc
 	if rc.Insecure {
 		a.Warnings = append(a.Warnings,
-			"the server's certificate is not checked (insecure-skip-tls-verify): anybody on the way can take the credentials")
+			"the server's certificate is not verified (insecure-skip-tls-verify): anybody on the network path can steal the credentials")
 	}
 	if strings.HasPrefix(rc.Host, "http://") {
-		a.Warnings = append(a.Warnings, "the connection is not encrypted (http): anybody on the way can take the credentials")
+		a.Warnings = append(a.Warnings, "the connection is not encrypted (http): anybody on the network path can steal the credentials")
 	}
 	a.Expires = earliest(certificateExpiry(user.ClientCertificateData), tokenExpiry(user.Token))
 	return a, nil

@@ -65,7 +65,7 @@ func TestAKubeconfigThatRunsOrReadsIsRefused(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			g := NewWithT(t)
 			_, err := ReadKubeconfig(written(t, change), "")
-			g.Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring("which a Secret may not"))))
+			g.Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring("which is not allowed in a Secret"))))
 			reason, refused := classify(err)
 			g.Expect(refused).To(BeTrue())
 			g.Expect(reason).To(Equal(ReasonKubeconfigUnsafe))

@@ -23,8 +23,8 @@ import (
 // is never given twice. Credentials need the right to get this one namespace.
 const IdentityNamespace = metav1.NamespaceSystem
 
-// who asks a cluster who it is. That one request shows whether the API server and its store answer, whether they accept the credentials,
-// and whether they are the right ones.
+// who identifies a cluster. A single request shows whether the API server and its store answer, whether they accept the credentials, and
+// whether it is the expected cluster.
 type who interface {
 	identity(ctx context.Context) (types.UID, error)
 }
@@ -38,14 +38,14 @@ func (n namespaces) identity(ctx context.Context) (types.UID, error) {
 	ns, err := n.client.Get(ctx, IdentityNamespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsUnauthorized(err):
-		return "", refuse(ReasonCredentialsRefused, "the API server does not accept the credentials: %v", err)
+		return "", refuse(ReasonCredentialsRefused, "the API server rejects the credentials: %v", err)
 	case apierrors.IsForbidden(err):
-		return "", refuse(ReasonCredentialsRefused, "the credentials need the right to get the namespace %s, which tells which cluster it is: %v",
+		return "", refuse(ReasonCredentialsRefused, "the credentials need the right to get the namespace %s, which identifies the cluster: %v",
 			IdentityNamespace, err)
 	case err != nil:
 		return "", err
 	case ns.UID == "":
-		return "", errors.New("the server's answer is not that of a Kubernetes API server: its namespace kube-system has no uid")
+		return "", errors.New("the server is not a Kubernetes API server: its namespace kube-system has no uid")
 	}
 	return ns.UID, nil
 }
@@ -64,7 +64,7 @@ func askWith(config *rest.Config, client *http.Client) (who, error) {
 // for any address to its own. Unlike client-go's own transports it is not kept in a cache of the process, so that closing it leaves nothing
 // behind.
 type link struct {
-	// kubeconfig is what the link was made of.
+	// kubeconfig is the kubeconfig of the link.
 	kubeconfig []byte
 	access     Access
 	server     *url.URL
@@ -85,8 +85,7 @@ type link struct {
 	asking *question
 }
 
-// question is one that is put to the server on behalf of all who want to know: a server that is silent would keep each of them waiting in
-// turn otherwise.
+// question is a request to the server on behalf of all waiting callers: otherwise, a silent server would delay each of them in turn.
 type question struct {
 	// answered is closed when err is known.
 	answered chan struct{}
@@ -202,7 +201,7 @@ func (l *link) compare(ctx context.Context) error {
 		return err
 	}
 	if uid != l.expected {
-		err := refuse(ReasonIdentityChanged, "another cluster answers at %s: its identity (uid of the namespace %s) is %s, and has to be %s",
+		err := refuse(ReasonIdentityChanged, "another cluster answers at %s: its identity (uid of the namespace %s) is %s, want %s",
 			l.server.Host, IdentityNamespace, uid, l.expected)
 		l.mu.Lock()
 		l.foreign = err

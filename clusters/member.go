@@ -28,9 +28,9 @@ type Member struct {
 	period context.Context
 	end    context.CancelCauseFunc
 
-	// link is what requests go through; nil: none pass. The home cluster has its own ways.
+	// link carries the requests; nil rejects them all. The home cluster does not use it.
 	link atomic.Pointer[link]
-	// wake makes the member look again before its time.
+	// wake makes the member probe before its time.
 	wake chan struct{}
 	// life is canceled when the member leaves, or when the Set ends.
 	life context.Context
@@ -55,7 +55,7 @@ func (m *Member) ID() string { return m.id }
 // Home reports whether this is the cluster in which the process runs.
 func (m *Member) Home() bool { return m.home }
 
-// Status is what is known about the connection.
+// Status returns the status of the connection.
 func (m *Member) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +78,8 @@ func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, 
 // APIReader reads from the API server itself, for what must not be old; it fails as Reader does.
 func (m *Member) APIReader() client.Reader { return guardedReader{m, lateReader{m, true}} }
 
-// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError nobody knows whether it has
-// happened. It fails with the member's UnreachableError until there was a first connection.
+// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError, it is unknown whether the
+// write happened. It fails with the member's UnreachableError until there was a first connection.
 func (m *Member) Client() (client.Client, error) {
 	c := m.Cluster()
 	if c == nil {
@@ -135,8 +135,8 @@ func (m *Member) connected() (context.Context, error) {
 	return m.period, nil
 }
 
-// lookAgain makes the member look at once, for what may have changed meanwhile.
-func (m *Member) lookAgain() {
+// recheck makes the member probe immediately, because something may have changed.
+func (m *Member) recheck() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -152,7 +152,7 @@ func (m *Member) roundTrip(r *http.Request) (*http.Response, error) {
 		if err = l.verify(r.Context()); err == nil {
 			return l.RoundTrip(r)
 		}
-		m.lookAgain()
+		m.recheck()
 		err = &UnreachableError{Status: m.Status(), Err: err}
 	}
 	if r.Body != nil {
@@ -203,7 +203,7 @@ func (m *Member) markJoined() {
 	}
 }
 
-// sighting is what was last seen of a cluster.
+// sighting is the last observation of a cluster.
 type sighting struct {
 	identity types.UID
 	last     time.Time

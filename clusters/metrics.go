@@ -15,15 +15,15 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		connected: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "strimzi_remote_cluster_connected", Help: "1 if there is a good connection to the remote Kubernetes cluster, else 0",
+			Name: "strimzi_remote_cluster_connected", Help: "1 if the remote Kubernetes cluster is connected, else 0",
 		}, []string{"cluster"}),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "strimzi_remote_cluster_connection_changes_total",
-			Help: "How often the connection to the remote Kubernetes cluster came to be, or ceased to be, a good one",
+			Help: "How often the remote Kubernetes cluster was connected or disconnected",
 		}, []string{"cluster"}),
 		expires: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "strimzi_remote_cluster_credentials_expire_timestamp_seconds",
-			Help: "When the credentials for the remote Kubernetes cluster end, in seconds since 1970; absent if that can't be told",
+			Help: "When the credentials for the remote Kubernetes cluster expire, in seconds since 1970; absent if unknown",
 		}, []string{"cluster"}),
 	}
 	for _, c := range []prometheus.Collector{m.connected, m.changes, m.expires} {

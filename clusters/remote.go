@@ -51,8 +51,8 @@ type remoteRun struct {
 func (r *remoteRun) run(ctx context.Context) {
 	defer close(r.done)
 	defer r.leave()
-	r.watches = newWatches(r.lookAgain)
-	r.group.Go(func() { r.secret.run(ctx, r.lookAgain) })
+	r.watches = newWatches(r.recheck)
+	r.group.Go(func() { r.secret.run(ctx, r.recheck) })
 	ticker := time.NewTicker(r.probing.Interval)
 	defer ticker.Stop()
 	for due := true; ; {
@@ -138,7 +138,7 @@ func (r *remoteRun) wanted() bool {
 func (r *remoteRun) try(ctx context.Context) (*link, error) {
 	defer r.assembly.arrive(r.id)
 	if len(r.tried) == 0 {
-		return nil, refuse(ReasonKubeconfigInvalid, "the Secret %s has nothing under the key %s", r.lastSecret.name, KubeconfigKey)
+		return nil, refuse(ReasonKubeconfigInvalid, "the Secret %s has no key %s", r.lastSecret.name, KubeconfigKey)
 	}
 	access, err := ReadKubeconfig(r.tried, r.remote.URL)
 	if err != nil {
@@ -169,7 +169,7 @@ func (r *remoteRun) claim(ctx context.Context, uid types.UID) error {
 	select {
 	case <-r.home:
 	default:
-		return fmt.Errorf("the identity of the home cluster is not known yet: the right to get its namespace %s is needed", IdentityNamespace)
+		return fmt.Errorf("the identity of the home cluster is unknown: the right to get its namespace %s is required", IdentityNamespace)
 	}
 	return r.registry.claim(r.id, uid, r.remote.UID)
 }
@@ -223,11 +223,11 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 	})
 	c, err := cluster.New(config, options...)
 	if err != nil {
-		return fmt.Errorf("set up the clients of cluster %s: %w", r.id, err)
+		return fmt.Errorf("create the clients of cluster %s: %w", r.id, err)
 	}
 	r.group.Go(func() {
 		if err := c.Start(ctx); err != nil && ctx.Err() == nil {
-			r.log.Error(err, "the caches of a Kubernetes cluster ended")
+			r.log.Error(err, "the caches of a Kubernetes cluster stopped")
 		}
 	})
 	if !c.GetCache().WaitForCacheSync(ctx) {
@@ -239,7 +239,7 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 	r.group.Go(func() {
 		r.greet(ctx, func(err error) {
 			r.joinErr.Store(&err)
-			r.lookAgain()
+			r.recheck()
 		})
 	})
 	return nil
@@ -299,7 +299,7 @@ func (r *remoteRun) conclude() {
 	}
 }
 
-// secretState is what is known about a Secret.
+// secretState is the observed state of a Secret.
 type secretState struct {
 	view secretView
 	name string

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Remote names a remote Kubernetes cluster and says how to get into it.
+// Remote is a remote Kubernetes cluster, its address and its Secret with credentials.
 type Remote struct {
 	// ID is the name by which objects refer to the cluster (the annotation strimzi.io/stretch-cluster-alias). It has no dot, and may
 	// be the value of a label.
@@ -58,7 +58,7 @@ func parseSetting(remotes *[]Remote, line string) error {
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	id, field, ok := strings.Cut(key, ".")
 	if !ok || strings.Contains(field, ".") {
-		return fmt.Errorf("%q is not a key: <id>.url or <id>.secret is expected, and an id has no dot", key)
+		return fmt.Errorf("%q is not a key: want <id>.url or <id>.secret, where the id has no dot", key)
 	}
 	if err := checkID(id); err != nil {
 		return err
@@ -75,7 +75,7 @@ func parseSetting(remotes *[]Remote, line string) error {
 		}
 		return set(key, &named(remotes, id).Secret, value)
 	}
-	return fmt.Errorf("%q is not a known field of cluster %s: url or secret is expected", field, id)
+	return fmt.Errorf("%q is not a known field of cluster %s: want url or secret", field, id)
 }
 
 // named returns the remote of that id, which is appended if it is new.
@@ -111,7 +111,7 @@ func checkID(id string) error {
 		return errors.New("the id of a cluster is empty")
 	}
 	if errs := validation.IsValidLabelValue(id); len(errs) > 0 || strings.Contains(id, ".") {
-		return fmt.Errorf("%q is not the id of a cluster: letters, digits, - and _ are expected, at most 63", id)
+		return fmt.Errorf("%q is not the id of a cluster: want at most 63 letters, digits, - and _", id)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func checkURL(value string) error {
 	case err != nil:
 		return fmt.Errorf("no URL: %w", err)
 	case u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("%q is not the URL of an API server: it has to start with https:// or http://", value)
+		return fmt.Errorf("%q is not the URL of an API server: it must start with https:// or http://", value)
 	case u.Host == "":
 		return fmt.Errorf("%q is not the URL of an API server: it has no host", value)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
@@ -140,9 +140,9 @@ func checkRemotes(home string, remotes []Remote) error {
 		case err != nil:
 			wrong = append(wrong, err)
 		case r.ID == home:
-			wrong = append(wrong, fmt.Errorf("cluster %s is the home cluster, and cannot be a remote one too", r.ID))
+			wrong = append(wrong, fmt.Errorf("cluster %s is the home cluster, and can't be a remote one too", r.ID))
 		case seen[r.ID]:
-			wrong = append(wrong, fmt.Errorf("cluster %s is named twice", r.ID))
+			wrong = append(wrong, fmt.Errorf("cluster %s is listed twice", r.ID))
 		}
 		seen[r.ID] = true
 		if r.Secret == "" {

@@ -38,7 +38,7 @@ func TestWhatIsWrongWithRemotesIsSaid(t *testing.T) {
 		"odd id":           {"e st.url=https://x", `"e st" is not the id`},
 		"unknown field":    {"east.token=x", `"token" is not a known field of cluster east`},
 		"no scheme":        {"east.url=x:6443", `is not the URL`},
-		"other scheme":     {"east.url=ftp://x", `it has to start with https:// or http://`},
+		"other scheme":     {"east.url=ftp://x", `it must start with https:// or http://`},
 		"no host":          {"east.url=https://", `it has no host`},
 		"password":         {"east.url=https://u:p@x", `has a user, a query or a fragment`},
 		"no secret's name": {"east.secret=A_B", `"A_B" is not the name of a Secret`},

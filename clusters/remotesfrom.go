@@ -54,17 +54,17 @@ func (s *Set) watchRemotes(ctx context.Context) {
 		}
 		switch {
 		case err != nil:
-			log.Error(err, "The list of Kubernetes clusters is wrong, and the former one stays in use")
+			log.Error(err, "The list of Kubernetes clusters is invalid; the previous one stays in use")
 		case changed:
-			log.Info("The list of Kubernetes clusters has changed", "clusters", ids(remotes))
+			log.Info("The list of Kubernetes clusters changed", "clusters", ids(remotes))
 		}
 	}
 	watchObject(ctx, s.secrets.RESTClient(), "configmaps", s.options.Namespace, s.options.RemotesFrom, &corev1.ConfigMap{}, objectHandler{
 		read: read,
 		missing: func() {
-			log.Error(nil, "The list of Kubernetes clusters does not exist, and the former one stays in use")
+			log.Error(nil, "The list of Kubernetes clusters does not exist; the previous one stays in use")
 		},
-		failed: func(err error) { log.Error(err, "The list of Kubernetes clusters can't be watched") },
+		failed: func(err error) { log.Error(err, "Failed to watch the list of Kubernetes clusters") },
 	})
 }
 

@@ -203,7 +203,7 @@ func newTap(t *testing.T, target string) *tap {
 
 func (p *tap) url() string { return "https://" + p.listener.Addr().String() }
 
-// freeze makes the open connections go silent for ever; new ones pass, if they may.
+// freeze makes the open connections go silent forever; new ones pass, if they may.
 func (p *tap) freeze(silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

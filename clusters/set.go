@@ -17,7 +17,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Options say what belongs to a Set. Home is needed, and Namespace if there are remote clusters; all else may be left out.
+// Options configure a Set. Home is required, and Namespace if there are remote clusters; all other fields are optional.
 type Options struct {
 	// Home is the id of the home cluster (STRIMZI_CENTRAL_CLUSTER_ID).
 	Home string
@@ -73,7 +73,7 @@ func New(home cluster.Cluster, o Options) (*Set, error) {
 		return nil, err
 	}
 	if o.Namespace == "" && len(o.Remotes) > 0 {
-		return nil, errors.New("the namespace of the kubeconfigs' Secrets is not known")
+		return nil, errors.New("the namespace of the kubeconfigs' Secrets is unknown")
 	}
 	if o.Log.GetSink() == nil {
 		o.Log = logf.Log.WithName("clusters")
@@ -169,7 +169,7 @@ func (s *Set) setRemotes(remotes []Remote) (bool, error) {
 		return false, err
 	}
 	if s.options.Namespace == "" && len(remotes) > 0 {
-		return false, errors.New("the namespace of the kubeconfigs' Secrets is not known")
+		return false, errors.New("the namespace of the kubeconfigs' Secrets is unknown")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +266,7 @@ func (s *Set) greet(ctx context.Context, m *Member, report func(error)) {
 		report(failure)
 		again := make(<-chan time.Time)
 		if failure != nil {
-			s.options.Log.Error(failure, "a Kubernetes cluster that has joined cannot be set up; trying again", "cluster", m.id)
+			s.options.Log.Error(failure, "Failed to set up a new Kubernetes cluster, retrying", "cluster", m.id)
 			again, delay = time.After(delay), min(2*delay, last)
 		} else {
 			delay = first

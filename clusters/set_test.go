@@ -163,7 +163,7 @@ func TestABrokenKubeconfigLeavesTheEarlierOneInUse(t *testing.T) {
 		reason     Reason
 		message    string
 	}{
-		{[]byte("{"), ReasonKubeconfigInvalid, "the earlier credentials stay in use: the kubeconfig cannot be read"},
+		{[]byte("{"), ReasonKubeconfigInvalid, "the previous credentials stay in use: the kubeconfig cannot be read"},
 		{[]byte{}, ReasonKubeconfigInvalid, "has nothing under the key kubeconfig"},
 		{written(t, func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			u.Exec = &clientcmdapi.ExecConfig{Command: "/bin/true", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never"}
@@ -449,7 +449,7 @@ func TestTheRightsThatAreNeededAtHome(t *testing.T) {
 		w.becomes("home", Connected, "", "")
 		w.secret("east", kubeconfig)
 		w.remotes(Remote{ID: "east", Secret: "east"})
-		w.becomes("east", Unreachable, ReasonNoAnswer, "the identity of the home cluster is not known yet")
+		w.becomes("east", Unreachable, ReasonNoAnswer, "the identity of the home cluster is unknown")
 	})
 	t.Run("without the Secret it is said", func(t *testing.T) {
 		w := newWorldAt(t, restricted(t, identity))

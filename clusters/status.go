@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State is what can be said about the connection to a member.
+// State is the state of the connection to a member.
 type State string
 
 // The states. Only a Connected member is read from or written to.
@@ -19,17 +19,17 @@ const (
 	Connected State = "Connected"
 	// Unreachable: nothing can be said about what is in the cluster.
 	Unreachable State = "Unreachable"
-	// Refused: the kubeconfig, the credentials or the cluster that they lead to are not accepted; somebody has to change something.
+	// Refused: the kubeconfig, the credentials or the cluster that they lead to are not accepted; a user has to correct them.
 	Refused State = "Refused"
 	// Left: the cluster is not configured any more. This is the last state of a Member.
 	Left State = "Left"
 )
 
-// Status is what is known about the connection to a member.
+// Status is the status of the connection to a member.
 type Status struct {
 	// ID is the member's.
 	ID string
-	// State is what can be said about the connection.
+	// State is the state of the connection.
 	State State
 	// Since is when State was taken on.
 	Since time.Time
@@ -45,11 +45,11 @@ type Status struct {
 	Secret string
 	// CredentialsExpire is when the credentials in use end; zero if that is unknown.
 	CredentialsExpire time.Time
-	// Warnings are things that work with the credentials in use, but that somebody should look at.
+	// Warnings are problems with the credentials in use that don't prevent their use.
 	Warnings []string
 }
 
-// secretView is what is known about the Secret of a member.
+// secretView is the observed state of the Secret of a member.
 type secretView int
 
 const (
@@ -58,7 +58,7 @@ const (
 	secretRead
 )
 
-// facts are what the state of a member follows from.
+// facts determine the state of a member.
 type facts struct {
 	left   bool
 	secret secretView
@@ -80,7 +80,7 @@ type facts struct {
 	joinErr error
 }
 
-// verdict is what facts amount to.
+// verdict is the state that facts imply, with its reason.
 type verdict struct {
 	state   State
 	reason  Reason
@@ -91,9 +91,9 @@ type verdict struct {
 func (f facts) judge() verdict {
 	switch {
 	case f.left:
-		return verdict{Left, ReasonLeft, "the cluster is not configured any more"}
+		return verdict{Left, ReasonLeft, "the cluster is no longer configured"}
 	case f.secret == secretMissing:
-		return verdict{Unreachable, ReasonSecretMissing, fmt.Sprintf("the Secret %s with its kubeconfig is not there", f.secretName)}
+		return verdict{Unreachable, ReasonSecretMissing, fmt.Sprintf("the Secret %s with its kubeconfig does not exist", f.secretName)}
 	case f.foreign != nil:
 		return failed(f.foreign)
 	case !f.linked:
@@ -101,17 +101,17 @@ func (f facts) judge() verdict {
 	case !f.health.Up:
 		v := failed(f.health.Err)
 		if f.candidate != nil {
-			v.message += fmt.Sprintf("; the Secret %s has changed since, but its credentials do not do either: %v", f.secretName, f.candidate)
+			v.message += fmt.Sprintf("; the Secret %s has changed since, but its credentials do not work either: %v", f.secretName, f.candidate)
 		}
 		return v
 	case len(f.pending) > 0:
-		return verdict{Unreachable, ReasonResuming, "waiting for what happened meanwhile: " + strings.Join(f.pending, ", ")}
+		return verdict{Unreachable, ReasonResuming, "catching up with changes: " + strings.Join(f.pending, ", ")}
 	case f.candidate != nil:
 		reason, _ := classify(f.candidate)
-		return verdict{Connected, reason, fmt.Sprintf("the Secret %s has changed, but the earlier credentials stay in use: %v", f.secretName,
+		return verdict{Connected, reason, fmt.Sprintf("the Secret %s has changed, but the previous credentials stay in use: %v", f.secretName,
 			f.candidate)}
 	case f.joinErr != nil:
-		return verdict{Connected, ReasonStarting, fmt.Sprintf("not everything is set up for the cluster yet: %v", f.joinErr)}
+		return verdict{Connected, ReasonStarting, fmt.Sprintf("the cluster is not set up yet: %v", f.joinErr)}
 	}
 	return verdict{state: Connected}
 }
@@ -121,7 +121,7 @@ func (f facts) judgeUnlinked() verdict {
 	case f.candidate != nil:
 		return failed(f.candidate)
 	case f.secret == secretUnread && f.secretErr != nil:
-		return verdict{Joining, ReasonSecretUnread, fmt.Sprintf("the Secret %s cannot be read: %v", f.secretName, f.secretErr)}
+		return verdict{Joining, ReasonSecretUnread, fmt.Sprintf("the Secret %s can't be read: %v", f.secretName, f.secretErr)}
 	}
 	return verdict{Joining, ReasonStarting, "connecting for the first time"}
 }
@@ -130,7 +130,7 @@ func failed(err error) verdict {
 	reason, refused := classify(err)
 	switch {
 	case err == nil: // not healthy yet, after a failure and then fewer successes than it takes
-		return verdict{Unreachable, ReasonNoAnswer, "the API server answers again, but has not done so often enough yet"}
+		return verdict{Unreachable, ReasonNoAnswer, "the API server answers again, but not often enough yet"}
 	case refused:
 		return verdict{Refused, reason, err.Error()}
 	}

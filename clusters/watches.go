@@ -15,10 +15,10 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// watches keeps account of a member's informers: whether each is up to date since the connection was last lost. While there is
+// watches tracks a member's informers: whether each is up to date since the connection was last lost. While there is
 // no connection it holds them back, so that they neither hammer a server that is not there nor, having backed off, come back late.
 //
-// After an outage every informer lists again. It could go on with its watch where it was, and would miss nothing; but nobody could tell
+// After an outage every informer lists again. It could continue with its watch where it was, and would miss nothing; but nobody could tell
 // when what had happened meanwhile has arrived, and reads would be answered with what was before. A list has an end.
 type watches struct {
 	mu        sync.Mutex

@@ -17,8 +17,8 @@ import "context"
 
 // ClusterReader reads which cluster answers, and which brokers it has.
 type ClusterReader interface {
-	// DescribeCluster returns the cluster's identity and its registered brokers: those in service and, marked, those that are fenced, where
-	// the broker that answers can tell (Cluster.FencedIncluded).
+	// DescribeCluster returns the cluster's identity and its registered brokers: those in service and, marked, those that are fenced, if the
+	// answering broker reports them (Cluster.FencedIncluded).
 	DescribeCluster(ctx context.Context) (Cluster, error)
 }
 

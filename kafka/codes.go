@@ -41,7 +41,7 @@ func NewError(code int16, message string) *Error {
 	return &Error{Code: code, Name: known.name, Message: message, Class: known.class}
 }
 
-// exception is what Kafka's Java clients make of a code.
+// exception is the exception of Kafka's Java clients for a code.
 type exception struct {
 	name  string
 	class Class

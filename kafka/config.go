@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Config describes how to reach a cluster. It holds bytes, not files: whoever owns the files or Secrets reads them, and hands over a
+// Config describes how to reach a cluster. It contains bytes, not file names: the owner of the files or Secrets reads them, and passes a
 // new Config when they change.
 type Config struct {
 	// Bootstrap are host:port addresses of one or more brokers; for a client of the controllers (see Controllers) those of controllers.
@@ -23,7 +23,7 @@ type Config struct {
 	DialTimeout time.Duration
 	// RequestTimeout bounds a call whose context has no deadline. Zero means 40 s, Kafka's default.api.timeout.ms for the operators.
 	RequestTimeout time.Duration
-	// NodeTimeout bounds the wait for a single node where only that one can answer (its own configuration), so that one that hangs holds up
+	// NodeTimeout limits the wait for a request that only a single node can answer (its own configuration), so that a hanging node delays
 	// nothing else. Zero means 10 s.
 	NodeTimeout time.Duration
 	// ObserveRequest, if set, is called after each request that was sent to a broker, with the request's name as Kafka documents it
@@ -59,7 +59,7 @@ type SASL struct {
 	Mechanism SASLMechanism
 	// Username and Password are for PLAIN and SCRAM.
 	Username, Password string
-	// Token returns a token for OAUTHBEARER, and its SASL extensions, at each login. Its error is taken for a passing one and tried again,
-	// unless it is an *Error that says otherwise.
+	// Token returns a token for OAUTHBEARER, and its SASL extensions, at each login. An error is retried as temporary, unless it is an *Error
+	// of another class.
 	Token func(ctx context.Context) (token string, extensions map[string]string, err error)
 }

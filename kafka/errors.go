@@ -9,7 +9,7 @@ import (
 // Class classifies errors by what a caller can do about them.
 type Class int
 
-// The classes. What the class alone can't say stands in the error's code and message.
+// The classes. The error's code and message have the details.
 const (
 	// ClassUnknown is an error that Kafka itself could not explain, or one that this module does not know. Trying again later may help.
 	ClassUnknown Class = iota
@@ -18,7 +18,7 @@ const (
 	ClassRetriable
 	// ClassThrottled is a quota that was exceeded (KIP-599): later, not sooner.
 	ClassThrottled
-	// ClassForbidden is a lack of authorization. Final until somebody grants it.
+	// ClassForbidden is a lack of authorization. Final until it is granted.
 	ClassForbidden
 	// ClassAuthentication is a refused login or TLS handshake. Final until the credentials change.
 	ClassAuthentication
@@ -33,7 +33,7 @@ const (
 	// ClassUnsupported is an operation that this version of Kafka lacks.
 	ClassUnsupported
 	// ClassWrongCluster is a call of a client that is bound to one cluster (see ClusterPinner), when no broker of that cluster answered
-	// and one of another cluster did. Nothing of the request was carried out. Final until somebody repairs the way to Kafka.
+	// and one of another cluster did. Nothing of the request was executed. Final until the connection to Kafka is corrected.
 	ClassWrongCluster
 )
 
@@ -47,16 +47,16 @@ func (c Class) String() string {
 	return names[c]
 }
 
-// Error is what Kafka, or the way to it, answered instead of a result.
+// Error is an error from Kafka, or from the connection to it.
 type Error struct {
 	// Code is Kafka's error code, or CodeTransport when no broker answered.
 	Code int16
 	// Name is the exception's name as Kafka's own clients print it, such as TopicAuthorizationException (docs/decisions/kafkas-words.md).
 	Name string
-	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it says what failed
-	// without naming what differs from attempt to attempt; the cause is wrapped.
+	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it describes the failure without details
+	// that differ between attempts; the cause is wrapped.
 	Message string
-	// Class is what to do about it.
+	// Class tells callers how to handle it.
 	Class Class
 
 	cause     error
@@ -114,8 +114,8 @@ func TLSFailureOf(err error) TLSFailure {
 func NewWrongClusterError(pinned, answering string) *Error {
 	return &Error{
 		Code: CodeTransport, Name: "InconsistentClusterIdException", Class: ClassWrongCluster, answering: answering,
-		Message: fmt.Sprintf("a broker of the Kafka cluster %s answered, and none of the cluster %s, to which this client is bound; "+
-			"nothing of the request was carried out; check that the bootstrap addresses lead to the cluster %[2]s", answering, pinned),
+		Message: fmt.Sprintf("a broker of the Kafka cluster %s answered, but this client is bound to the cluster %s;  "+
+			"nothing of the request was executed; check that the bootstrap addresses lead to the cluster %[2]s", answering, pinned),
 	}
 }
 
@@ -133,9 +133,9 @@ func WrongCluster(err error) (answering string, ok bool) {
 func CheckPin(present, wanted string) error {
 	switch {
 	case wanted == "":
-		return NewError(CodeInvalidRequest, "A client cannot be bound to a cluster without an id.")
+		return NewError(CodeInvalidRequest, "A client can't be bound to a cluster without an id.")
 	case present != "" && present != wanted:
-		return NewError(CodeInvalidRequest, fmt.Sprintf("The client is bound to the cluster %s, and cannot be bound to %s.", present, wanted))
+		return NewError(CodeInvalidRequest, fmt.Sprintf("The client is bound to the cluster %s and can't be bound to %s.", present, wanted))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type FeatureWriter interface {
 	UpdateFeatures(ctx context.Context, updates map[string]FeatureUpdate, validateOnly bool) error
 }
 
-// FeatureMetadataVersion is the name of the feature that says which metadata records the nodes write: see MetadataVersion.
+// FeatureMetadataVersion is the name of the feature that selects the format of metadata records: see MetadataVersion.
 const FeatureMetadataVersion = "metadata.version"
 
 // Features are the features of a cluster as one of its brokers describes them.

@@ -31,7 +31,7 @@ func (v MetadataVersion) String() string {
 }
 
 // ParseMetadataVersion reads the name of a version, such as 4.2-IV1, or of a release of Kafka, such as 4.2 or 4.2.1, which stands for the
-// latest version of that release. Versions before OldestMetadataVersion are not known.
+// latest version of that release. Versions before OldestMetadataVersion are unknown.
 func ParseMetadataVersion(s string) (MetadataVersion, error) {
 	name := s
 	if parts := strings.SplitN(s, ".", 3); len(parts) == 3 && digits(parts[2]) {

@@ -66,7 +66,7 @@ type ConfigWriter interface {
 
 // LeaderElector moves the leadership of partitions.
 type LeaderElector interface {
-	// ElectPreferredLeaders makes the first replica of each partition its leader. A partition whose leader it is already is no error. Where it
+	// ElectPreferredLeaders makes the first replica of each partition its leader. A partition that it already leads is not an error. Where it
 	// is not in sync or not in service, the entry is a PreferredLeaderNotAvailableException of ClassRetriable. The controller answers.
 	ElectPreferredLeaders(ctx context.Context, partitions []TopicPartition) (map[TopicPartition]error, error)
 	// CheckLeader asks a broker whether it leads partitions, and whether all followers in sync have fetched from it since it was elected

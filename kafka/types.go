@@ -122,8 +122,8 @@ type ConfigEntry struct {
 	// ReadOnly is true for a key that cannot be changed while the node runs.
 	ReadOnly  bool
 	Sensitive bool
-	// Synonyms are all values that the key was given, the effective one first and each followed by what would hold without it. They are there
-	// only in answers to DescribeNodeConfigs: they make an answer several times as large.
+	// Synonyms are all values of the key, the effective one first and then those that it overrides, in order. Only DescribeNodeConfigs returns
+	// them: they make a response several times as large.
 	Synonyms []ConfigSynonym
 }
 
@@ -149,7 +149,7 @@ type NewTopic struct {
 	ReplicationFactor int16
 	// Assignments, if not nil, places the replicas of each partition; Partitions and ReplicationFactor must then be -1.
 	Assignments map[int32][]int32
-	// Configs are the topic's own settings. A nil value is what Kafka calls null, and it refuses it.
+	// Configs are the topic's own settings. A nil value is Kafka's null, which it rejects.
 	Configs map[string]*string
 }
 
@@ -161,7 +161,7 @@ type CreateResult struct {
 	Err               error
 }
 
-// PartitionIncrease asks for more partitions.
+// PartitionIncrease is a request for more partitions.
 type PartitionIncrease struct {
 	Topic string
 	// Total is the number of partitions afterwards.
@@ -184,7 +184,7 @@ type TopicPartition struct {
 
 // Reassignment is an ongoing move of one partition's replicas.
 type Reassignment struct {
-	// Replicas are all replicas of the moment; Adding and Removing are among them.
+	// Replicas are all current replicas, including Adding and Removing.
 	Replicas, Adding, Removing []int32
 }
 

@@ -16,7 +16,7 @@ type State string
 const (
 	StateReady      State = "Ready"
 	StateUnready    State = "NotReady"
-	StateStuck      State = "Stuck"      // its pod can't run as it is
+	StateStuck      State = "Stuck"      // its pod can't run without a change
 	StateRecovering State = "Recovering" // it recovers its logs
 	StateSilent     State = "Silent"     // its pod is ready, and it does not answer
 	StateMissing    State = "Missing"    // there is no pod
@@ -27,7 +27,7 @@ const (
 	StateFailed     State = "Failed"     // it was restarted, and is not ready for longer than patience lasts
 )
 
-// Need is what a node needs.
+// Need is the action that a node needs.
 type Need string
 
 // The needs.
@@ -37,15 +37,15 @@ const (
 	NeedRestart         Need = "Restart"
 )
 
-// Rule is what keeps a node from being restarted or reconfigured.
+// Rule names a rule that keeps a node from being restarted or reconfigured.
 type Rule string
 
 // The rules.
 const (
 	RuleUnknown      Rule = "Unknown"      // a fact that is needed is not known
 	RuleRecovery     Rule = "Recovery"     // a node that recovers its logs is left alone
-	RuleOwner        Rule = "Owner"        // it is not proven that it is ours, and that its pod is made again
-	RuleHold         Rule = "Hold"         // somebody wants it to be left alone
+	RuleOwner        Rule = "Owner"        // it is not proven that the roller may restart it, and that its pod is recreated
+	RuleHold         Rule = "Hold"         // a user put it on hold
 	RulePaused       Rule = "Paused"       // nothing is to begin
 	RuleWindow       Rule = "Window"       // no maintenance window is open
 	RulePatience     Rule = "Patience"     // an unready node may still get ready by itself
@@ -54,12 +54,12 @@ const (
 	RuleUnderWay     Rule = "UnderWay"     // its restart has begun
 	RuleLimit        Rule = "Limit"        // as many are down as may be
 	RuleRack         Rule = "Rack"         // as many of its rack are down as may be
-	RuleLeaders      Rule = "Leaders"      // too many partitions would have to change their leader at once
+	RuleLeaders      Rule = "Leaders"      // too many partitions would change their leader at the same time
 	RuleBatch        Rule = "Batch"        // it belongs to another batch than those that are down
 	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
 	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
 	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync
-	RuleClusterLoss  Rule = "ClusterLoss"  // the loss of a Kubernetes cluster would be an outage, and would be none with others back
+	RuleClusterLoss  Rule = "ClusterLoss"  // the loss of a Kubernetes cluster would be an outage, but not after other nodes have come back
 	RuleRisk         Rule = "Risk"         // allowed by the availability rule, forbidden by the policy
 	RuleConfig       Rule = "Config"       // Kafka does not take the configuration
 	RuleDenied       Rule = "Denied"       // the API server does not delete its pod
@@ -68,7 +68,7 @@ const (
 // Block is one thing that keeps a node from being restarted or reconfigured.
 type Block struct {
 	Rule Rule `json:"rule"`
-	// Why is for people: what is in the way, and what ends it where that is not plain.
+	// Why is a message for users: what blocks the node and, unless obvious, what unblocks it.
 	Why string `json:"why"`
 }
 
@@ -86,14 +86,14 @@ type Assessment struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Repeated are reasons that it shows although it was restarted for them; it is not again.
 	Repeated []Reason `json:"repeated,omitempty"`
-	// Changes are how its configuration differs.
+	// Changes are the differences of its configuration.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
-	// Unknown lists what is not known of the node, and may hide that it needs a restart or a reconfiguration.
+	// Unknown lists what is unknown of the node, and may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`
-	// Down reports whether the node serves nobody, so that a restart takes nothing away.
+	// Down reports whether the node serves no clients, so that a restart costs nothing.
 	Down bool `json:"down,omitempty"`
-	// Blocks are what keeps it from being restarted or reconfigured; Forced what could not be checked, or did not need to be, before it is
-	// (docs/decisions/restart-order.md).
+	// Blocks are the rules that keep it from being restarted or reconfigured. Forced describes the checks that are skipped because they are
+	// impossible or unnecessary (docs/decisions/restart-order.md).
 	Blocks []Block `json:"blocks,omitempty"`
 	Forced string  `json:"forced,omitempty"`
 
@@ -108,7 +108,7 @@ func (a *Assessment) block(rule Rule, format string, args ...any) {
 // outdated are the reasons that a new pod does away with, so that a stuck pod may be restarted (docs/roller/checklist.md).
 var outdated = []ReasonKind{PodHasOldRevision, PodHasOldResourceRevision}
 
-// assess tells how one node is, and what it needs, by itself: others are not looked at.
+// assess determines the state of one node and what it needs, independent of all other nodes.
 func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment {
 	s, p, policy := r.s, r.progress, r.policy
 	a := &Assessment{Node: n.ID, Name: n.Name, Roles: n.Roles, Need: NeedNothing, Changes: changes, stage: at, node: n}
@@ -158,21 +158,21 @@ func (a *Assessment) state(s *Snapshot, n *Node, r Restart, policy Policy) {
 	recovery := n.Recovery.Or(nil)
 	switch {
 	case exists && instance == "":
-		a.State, a.Down, a.Detail = StateMissing, true, "there is no pod; whoever owns it makes one"
+		a.State, a.Down, a.Detail = StateMissing, true, "its pod does not exist; the owner of the pod creates it"
 	case !exists:
-		a.State, a.Detail = StateUnknown, "its pod is not known: "+n.Instance.Why()
+		a.State, a.Detail = StateUnknown, "its pod is unknown: "+n.Instance.Why()
 	case stuck != "":
 		a.State, a.Down, a.Detail = StateStuck, true, stuck
 	case !readable:
-		a.State, a.Detail = StateUnknown, "its readiness is not known: "+n.Ready.Why()
+		a.State, a.Detail = StateUnknown, "its readiness is unknown: "+n.Ready.Why()
 	case !ready && !n.Stuck.IsKnown():
-		a.State, a.Detail = StateUnknown, "whether its pod is stuck is not known: "+n.Stuck.Why()
+		a.State, a.Detail = StateUnknown, "it is unknown whether its pod is stuck: "+n.Stuck.Why()
 	case recovery != nil:
 		a.State, a.Detail = StateRecovering, recovery.String()
 	case !ready:
 		a.unready(n)
 	case !n.Answers.Or(true):
-		a.State, a.Detail = StateSilent, "its pod is ready, and it has not answered for "+rounded(s.At.Sub(n.Silent))
+		a.State, a.Detail = StateSilent, "its pod is ready, but it has not answered for "+rounded(s.At.Sub(n.Silent))
 	default:
 		a.State = StateReady
 	}
@@ -194,7 +194,7 @@ func (a *Assessment) unready(n *Node) {
 	}
 }
 
-// unknown notes what is not known of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown
+// unknown notes what is unknown of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown
 // is never as it should be.
 func (a *Assessment) unknown(policy Policy) {
 	n := a.node
@@ -219,7 +219,7 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 		a.State, a.Detail = StateRestarting, "it is being stopped"
 	case stageStarting:
 		if a.State == StateUnready || a.State == StateMissing {
-			a.State, a.Detail = StateRestarting, "it is waited for until "+clock(r.since(a.node).Add(policy.Patience))
+			a.State, a.Detail = StateRestarting, "the roller waits for it until "+clock(r.since(a.node).Add(policy.Patience))
 		}
 	case stageFailed:
 		if a.State != StateStuck && a.State != StateRecovering && a.State != StateUnknown {
@@ -240,13 +240,14 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 // String describes what is left to recover.
 func (r *Recovery) String() string {
 	if r.RemainingLogs < 0 {
-		return "it recovers its logs"
+		return "it is recovering its logs"
 	}
-	return fmt.Sprintf("it recovers its logs: %s and %s left", amount(r.RemainingLogs, "log"), amount(max(0, r.RemainingSegments), "segment"))
+	return fmt.Sprintf("it is recovering its logs: %s and %s left", amount(r.RemainingLogs, "log"),
+		amount(max(0, r.RemainingSegments), "segment"))
 }
 
-// reasons are all reasons to restart the node that it shows, whether or not it was restarted for them.
-// That nobody answers is a fact about us, and says nothing of a node that Kubernetes finds ready (docs/decisions/lost-clusters.md).
+// reasons returns all current reasons to restart the node, including those that it was already restarted for. If no node answers at all,
+// that says something about the roller, not about a node that is ready in Kubernetes (docs/decisions/lost-clusters.md).
 func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
 	reasons := slices.Clone(n.Requests)
 	if r, known := n.Revision.Get(); known && r.Outdated() {
@@ -303,7 +304,7 @@ func keys(changes []brokerconfig.Change) string {
 	return strings.Join(words, ", ")
 }
 
-// ownBlocks are those for which nobody else is looked at.
+// ownBlocks adds the blocks that do not depend on other nodes.
 func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) {
 	a.stateBlocks(s, n, policy)
 	if n.Foreign != "" {
@@ -321,14 +322,14 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 	}
 	a.startBlocks()
 	if d, denied := p.Denied[a.Node]; denied && s.At.Before(d.again()) {
-		a.block(RuleDenied, "%s; it is asked for again at %s", d.Why, clock(d.again()))
+		a.block(RuleDenied, "%s; the roller tries again at %s", d.Why, clock(d.again()))
 	}
 }
 
 func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	switch {
 	case a.State == StateRecovering:
-		a.block(RuleRecovery, "%s; a restart would begin that anew", n.Recovery.Or(&Recovery{RemainingLogs: -1}))
+		a.block(RuleRecovery, "%s; a restart would start that over", n.Recovery.Or(&Recovery{RemainingLogs: -1}))
 	case a.State == StateUnknown:
 		a.block(RuleUnknown, "%s", a.Detail)
 	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
@@ -336,6 +337,6 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
-		a.block(RulePatience, "it is not ready, and is waited for until %s", clock(n.ReadyChanged.Add(policy.Patience)))
+		a.block(RulePatience, "it is not ready; the roller waits for it until %s", clock(n.ReadyChanged.Add(policy.Patience)))
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// availability tells which brokers may be down at once (docs/decisions/availability.md). It is made from the topics of one Snapshot, and is
-// safe for concurrent use.
+// availability decides which brokers may be down at the same time (docs/decisions/availability.md). It is computed from the topics of one
+// Snapshot, and is safe for concurrent use.
 type availability struct {
 	unknown string
 	topics  []Topic
@@ -15,14 +15,14 @@ type availability struct {
 	hosted [][]place
 	led    []int32
 	total  int
-	// risky are those that the availability rule allows to be taken from clients.
+	// risky are the partitions that a restart may take from clients by the availability rule.
 	risky [][]place
 }
 
 // place is where a partition stands in the topics.
 type place struct{ topic, partition int32 }
 
-// newAvailability prepares the topics for many questions.
+// newAvailability indexes the topics for many queries.
 func newAvailability(topics Fact[[]Topic]) *availability {
 	a := &availability{unknown: topics.Why(), topics: topics.Or(nil)}
 	a.ids = positionsOf(a.topics)
@@ -66,7 +66,7 @@ func newAvailability(topics Fact[[]Topic]) *availability {
 // sync. Empty: it may go. A broker without replicas may always go.
 func (a *availability) shortage(id NodeID, down nodeSet) string {
 	if a.unknown != "" {
-		return "which replicas are in sync is not known: " + a.unknown
+		return "it is unknown which replicas are in sync: " + a.unknown
 	}
 	at := a.ids.of(id)
 	if at < 0 {
@@ -78,7 +78,7 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 		p := &t.Partitions[where.partition]
 		minISR, known := t.MinISR.Get()
 		if !known {
-			return fmt.Sprintf("the min.insync.replicas of topic %s is not known: %s", t.Name, t.MinISR.Why())
+			return fmt.Sprintf("the min.insync.replicas of topic %s is unknown: %s", t.Name, t.MinISR.Why())
 		}
 		two, n := outcomes(p)
 		for _, o := range two[:n] {
@@ -91,7 +91,7 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 	return ""
 }
 
-// risks returns what the broker's absence, beside that of down, does to clients although shortage allows it, with the first partition of
+// risks returns the effects on clients if the broker is down in addition to down, although shortage allows it, with the first partition of
 // each kind.
 func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	risks := map[Risk]string{}
@@ -116,7 +116,7 @@ func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	return risks
 }
 
-// behind is how many replicas of the broker are not in sync, of how many that it has. It is not known where the topics are not.
+// behind returns how many replicas of the broker are not in sync, and how many it has. It is unknown if the topics are.
 func (a *availability) behind(id NodeID) (behind, of int, known bool) {
 	if a.unknown != "" {
 		return 0, 0, false
@@ -133,7 +133,7 @@ func (a *availability) behind(id NodeID) (behind, of int, known bool) {
 	return behind, len(a.hosted[at]), true
 }
 
-// beside are the other brokers that have replicas of the partitions of this one, by ascending id.
+// beside returns the other brokers with replicas of the partitions of this one, by ascending id.
 func (a *availability) beside(id NodeID) []NodeID {
 	at := a.ids.of(id)
 	if at < 0 {
@@ -153,7 +153,7 @@ func (a *availability) beside(id NodeID) []NodeID {
 	return ids
 }
 
-// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are not known, each
+// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are unknown, each
 // broker may serve.
 func (a *availability) serves(id NodeID) string {
 	if a.unknown != "" {

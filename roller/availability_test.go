@@ -61,7 +61,7 @@ func TestAvailability(t *testing.T) {
 		{"no leader, the sole member", topicOf("t", 1, ids(1, 2), ids(1)), 1, nil, "needs 1"},
 		{"no leader, another replica", topicOf("t", 1, ids(1, 2), ids(1)), 2, nil, ""},
 		{"nobody is in sync", topicOf("t", 1, ids(1, 2), nil), 2, nil, "needs 1"},
-		{"min ISR is not known", unknownMin, 1, nil, "the min.insync.replicas of topic t is not known: DescribeConfigs timed out"},
+		{"min ISR is not known", unknownMin, 1, nil, "the min.insync.replicas of topic t is unknown: DescribeConfigs timed out"},
 		{"with another one down", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(2), "would have 1 replica in sync without nodes 1 and 2"},
 		{"with one down that has no replica", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(9), ""},
 		{"min ISR 1, two of three", topicOf("t", 1, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(2), ""},
@@ -89,7 +89,7 @@ func TestAvailability(t *testing.T) {
 func TestAvailabilityThatCannotBeReadBlocks(t *testing.T) {
 	g := NewWithT(t)
 	a := roller.NewAvailability(roller.Unknown[[]roller.Topic]("Metadata timed out"))
-	g.Expect(a.Shortage(1, nil)).To(Equal("which replicas are in sync is not known: Metadata timed out"))
+	g.Expect(a.Shortage(1, nil)).To(Equal("it is unknown which replicas are in sync: Metadata timed out"))
 	_, _, known := a.Behind(1)
 	g.Expect(known).To(BeFalse())
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that should be restarted, or
-// one can go with others that could not when it was made, it is made again, as soon as no broker is away.
+// one can go with others that could not when it was made, it is recreated, as soon as no broker is away.
 func (r *round) follow() {
 	r.takeUp()
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
@@ -141,7 +141,7 @@ func (r *round) pack(brokers []*Assessment) division {
 	packed, err := packing.Pack(&in)
 	if err != nil { // more brokers than can be packed
 		d := oneByOne(brokers)
-		d.fewest, d.proof = 1, "no better division was looked for: "+err.Error()
+		d.fewest, d.proof = 1, "no search for better batches: "+err.Error()
 		return d
 	}
 	d := division{fewest: packed.Bound.Batches, proof: r.proof(brokers, packed.Bound)}
@@ -167,9 +167,9 @@ func (r *round) proof(brokers []*Assessment, bound packing.Bound) string {
 func (r *round) because(brokers []*Assessment, p packing.Part) string {
 	switch p.Kind {
 	case packing.KindSize:
-		return fmt.Sprintf("%s, at most %d away at once", amount(len(p.Items), "broker"), r.policy.MaxUnavailable)
+		return fmt.Sprintf("%s, at most %d down at once", amount(len(p.Items), "broker"), r.policy.MaxUnavailable)
 	case packing.KindGroup:
-		return fmt.Sprintf("%s of one rack, at most %d of it away at once", amount(len(p.Items), "broker"), r.policy.MaxPerRack)
+		return fmt.Sprintf("%s of one rack, at most %d of it down at once", amount(len(p.Items), "broker"), r.policy.MaxPerRack)
 	case packing.KindWeight:
 		return fmt.Sprintf("at most %.1f %% of all partitions may change their leader at once", 100*r.policy.MaxLeaderShare)
 	case packing.KindConstraint:
@@ -178,9 +178,9 @@ func (r *round) because(brokers []*Assessment, p packing.Part) string {
 		if len(p.Items) == 1 {
 			return fmt.Sprintf("there is node %s", some(brokers, p.Items))
 		}
-		return fmt.Sprintf("no two of nodes %s may be away at once", some(brokers, p.Items))
+		return fmt.Sprintf("no two of nodes %s may be down at once", some(brokers, p.Items))
 	case packing.KindSearch:
-		return "all other ways were tried"
+		return "all other combinations were tried"
 	}
 	return p.String()
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// compare tells how each node's configuration differs from what it should be. What concerns all brokers is given to one of them.
+// compare determines how each node's configuration differs from the desired one. It assigns cluster-wide changes to one of the brokers.
 func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	diffs := map[NodeID]brokerconfig.Diff{}
 	if r.policy.NoReconfiguration {
@@ -29,7 +29,7 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	return diffs
 }
 
-// differences are those of the nodes, after what Kafka refused.
+// differences returns the differences of the nodes, considering what Kafka has refused.
 func (r *round) differences(nodes []brokerconfig.Node) map[NodeID]brokerconfig.Diff {
 	diffs := map[NodeID]brokerconfig.Diff{}
 	table := brokerconfig.TableOf(nodes)
@@ -57,7 +57,7 @@ func (r *round) differences(nodes []brokerconfig.Node) map[NodeID]brokerconfig.D
 // untaken are the changes that Kafka took often enough and that do not show. It takes a value for all brokers that one of them can take up,
 // and the others say nothing of it: to them it is as if it had been refused.
 func (r *round) untaken(diffs map[NodeID]brokerconfig.Diff) []brokerconfig.Refusal {
-	const why = "it was set, and not every node that runs takes it up"
+	const why = "it was set, but not every running node has applied it"
 	var refusals []brokerconfig.Refusal
 	add := func(node int32, final bool, changes []brokerconfig.Change) {
 		for _, c := range changes {
@@ -138,13 +138,13 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	switch {
 	case !a.Changes.Live():
 	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
-		a.block(RuleConfig, "it is %s: its configuration is changed when it is ready", a.State)
+		a.block(RuleConfig, "it is %s: its configuration is changed once it is ready", a.State)
 	case same && s.At.Sub(last.At) < effect:
-		a.block(RuleUnderWay, "its configuration was changed just now")
+		a.block(RuleUnderWay, "its configuration has just been changed")
 	default:
 		return
 	}
-	for _, x := range a.Changes.Rejected { // these are told whenever there is nothing to be done
+	for _, x := range a.Changes.Rejected { // these are reported whenever there is nothing to do
 		a.block(RuleConfig, "%s", advice(x))
 	}
 }
@@ -153,18 +153,18 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 func (a *Assessment) startBlocks() {
 	for _, x := range a.Changes.Rejected {
 		if x.Illegal {
-			a.block(RuleConfig, "it would not start again: %s", advice(x))
+			a.block(RuleConfig, "it would not start with its new configuration: %s", advice(x))
 		}
 	}
 }
 
-// advice says what is rejected, and what to do about it.
+// advice describes the rejected values, and what to do about them.
 func advice(x brokerconfig.Rejection) string {
 	switch {
 	case x.Illegal:
 		return fmt.Sprintf("%s; correct it", x)
 	case x.Final:
-		return fmt.Sprintf("%s; correct it, or make Kafka take it", x)
+		return fmt.Sprintf("%s; correct it, or make Kafka accept it", x)
 	}
 	const ask = "if it is refused only while the node runs, ask for a restart (annotation strimzi.io/manual-rolling-update)"
 	return fmt.Sprintf("%s; correct it, or, %s", x, ask)

@@ -38,7 +38,7 @@ func TestAnIllegalValue(t *testing.T) {
 	for id, why := range map[roller.NodeID]string{
 		0: "num.io.threads=-3 is illegal: it has value -3 which less than the minimum value 1; correct it",
 		1: "num.io.threads=many is illegal: it has value 'many' which is not an int; correct it",
-		2: "it would not start again: num.io.threads=0 is illegal: it has value 0 which less than the minimum value 1; correct it",
+		2: "it would not start with its new configuration: num.io.threads=0 is illegal: it has value 0 which less than the minimum value 1; correct it",
 	} {
 		sc.Expect(sc.of(id).Blocks).To(ConsistOf(roller.Block{Rule: roller.RuleConfig, Why: why}))
 	}
@@ -99,7 +99,7 @@ func TestAValueThatAPolicyForbids(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.altered).To(HaveLen(1))
 	sc.Expect(sc.of(0).Blocks).To(ConsistOf(roller.Block{
-		Rule: roller.RuleConfig, Why: "Kafka refuses num.io.threads=12: PolicyViolationException: no; correct it, or make Kafka take it",
+		Rule: roller.RuleConfig, Why: "Kafka refuses num.io.threads=12: PolicyViolationException: no; correct it, or make Kafka accept it",
 	}))
 	configured(sc.node(0), false, "8", "9")
 	configured(sc.node(1), false, "12", "9")
@@ -130,7 +130,7 @@ func TestAStoredValueThatIsRefused(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0)))
 }
 
-// What has to wait for another key is asked for three times: the other key may stay in the way for ever. Then it is stored where nobody
+// What has to wait for another key is asked for three times: the other key may stay in the way forever. Then it is stored where nobody
 // refuses it, and only who does not take it up while it runs is restarted for it.
 func TestAKeyThatWaitsForAnotherOne(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
@@ -163,7 +163,7 @@ func TestAKeyThatWaitsForAnotherOne(t *testing.T) {
 	sc.Expect(sc.progress.Refusals).To(BeEmpty())
 }
 
-// Strimzi issue 7391: what Kafka takes and does not show is no reason to try for ever. Brokers say nothing of a value for all that they
+// Strimzi issue 7391: what Kafka takes and does not show is no reason to try forever. Brokers say nothing of a value for all that they
 // can't take up: they are restarted, once.
 func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
@@ -175,7 +175,7 @@ func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
 	sc.Expect(sc.of(1).Repeated).To(HaveLen(1), "it is told")
 }
 
-// What takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is not known is no reason.
+// What takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is unknown is no reason.
 func TestAConfigurationIsChangedWhateverIsInSync(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(topicOf("t", 2, ids(0, 1), nil))
 	configured(sc.node(0), false, "8", "9")
@@ -196,7 +196,7 @@ func TestAConfigurationThatNeedsARestart(t *testing.T) {
 }
 
 // A node that has another value after its restart than before took up what was wanted for a while: it is restarted once more. One that has
-// another value each time is not restarted for ever.
+// another value each time is not restarted forever.
 func TestAValueThatIsAnotherOneAfterEachRestart(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	configured(sc.node(0), true, "8", "9")

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Return is a broker that is back from a restart of ours, and may not lead yet what it should.
+// Return is a broker that has come back from a restart by the roller, and may not lead its preferred partitions yet.
 type Return struct {
 	// At is when it came back, and Tries how often it was asked to be elected since.
 	At    time.Time `json:"at"`
@@ -47,8 +47,8 @@ func (r *round) elections() []Action {
 	return actions
 }
 
-// keepsServing reports whether a broker serves, which one that hangs does not although its pod is ready, and goes on to: nobody deletes its
-// pod, which may be shown later, and it needs no other restart.
+// keepsServing reports whether a broker serves and will continue to: it does not hang although its pod is ready, its pod is not being
+// deleted, and it needs no other restart.
 func (r *round) keepsServing(n *Node) bool {
 	_, restarting := r.progress.Restarts[n.ID]
 	return !restarting && n.Foreign == "" && n.Answers.Or(false) && !n.Fenced.Or(false) && n.Ready.Or(false) && !n.Terminating &&
@@ -64,8 +64,8 @@ func balanced(n *Node) bool {
 	return !strings.EqualFold(strings.TrimSpace(desired[leaderBalanceKey]), "false") // as org.apache.kafka.common.config.ConfigDef reads it
 }
 
-// unled are the partitions, by topic, whose preferred leader is the broker, which is in sync, while another one leads. It is not known
-// where the topics are not.
+// unled are the partitions, by topic, whose preferred leader is the broker, which is in sync, while another one leads. It is unknown if the
+// topics are.
 func (a *availability) unled(id NodeID) (map[string][]int32, bool) {
 	if a.unknown != "" {
 		return nil, false

@@ -2,8 +2,8 @@ package roller
 
 import "encoding/json"
 
-// Fact is what is known of one thing: its value, or that it is not known, and why. The zero Fact is unknown. What is unknown is never taken
-// for "no": a decision that needs it waits.
+// Fact is a value that was observed, or the reason why it is unknown. The zero Fact is unknown. Unknown is never treated as "no": a
+// decision that needs the fact waits.
 type Fact[T any] struct {
 	value T
 	known bool
@@ -13,13 +13,13 @@ type Fact[T any] struct {
 // Known is a fact with a value.
 func Known[T any](value T) Fact[T] { return Fact[T]{value: value, known: true} }
 
-// Unknown is a fact without a value. why says what kept it from being read.
+// Unknown returns a fact without a value. why is the reason that it could not be read.
 func Unknown[T any](why string) Fact[T] { return Fact[T]{why: why} }
 
 // Get returns the value, and whether there is one.
 func (f Fact[T]) Get() (T, bool) { return f.value, f.known }
 
-// Or returns the value, or other if it is not known.
+// Or returns the value, or other if it is unknown.
 func (f Fact[T]) Or(other T) T {
 	if f.known {
 		return f.value
@@ -41,12 +41,12 @@ func (f Fact[T]) Why() string {
 	return f.why
 }
 
-// unknownFact is what an unknown fact looks like in JSON.
+// unknownFact is the JSON form of an unknown fact.
 type unknownFact struct {
 	Unknown *string `json:"unknown"`
 }
 
-// MarshalJSON writes the value itself, or an object with the one key "unknown", which says why.
+// MarshalJSON encodes the value itself, or an object with the single key "unknown" and the reason.
 func (f Fact[T]) MarshalJSON() ([]byte, error) {
 	if f.known {
 		return json.Marshal(f.value)

@@ -35,7 +35,7 @@ func TestAPodThatMayRecoverItsLogsIsGivenTime(t *testing.T) {
 		"whatever may be away")
 }
 
-// What is not known is never as it should be.
+// What is unknown is never as it should be.
 func TestWhatIsNotKnownIsNotDone(t *testing.T) {
 	for name, hide := range map[string]func(n *roller.Node){
 		"revision":      func(n *roller.Node) { n.Revision = roller.Unknown[roller.Revision]("no set has this pod") },
@@ -101,7 +101,7 @@ func TestOneRestartPerLook(t *testing.T) {
 		To(And(HaveField("Kind", roller.ActionRestart), HaveField("Node", roller.NodeID(0)), HaveField("Until", noon.Add(3*time.Second))))
 	sc.Expect(d.Actions[1].Kind).To(Equal(roller.ActionReconfigure), "changes take long, so that they come last")
 	sc.Expect(d.Again).To(BeNumerically("<", time.Second), "the next one goes at once")
-	sc.Expect(sc.of(1).Blocks[0].Why).To(Equal("it goes after node 0, when the others have been looked at again"))
+	sc.Expect(sc.of(1).Blocks[0].Why).To(Equal("it follows node 0, after the other nodes have been observed again"))
 	sc.Expect(d.Progress.Restarts).To(HaveLen(1))
 }
 
@@ -115,7 +115,7 @@ func TestBrokersOutsideOfTheReplicasInSync(t *testing.T) {
 	sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
 	d := sc.step()
 	sc.Expect(sc.restarts).To(Equal(ids(0)))
-	sc.Expect(d.Actions[0].Forced).To(ContainSubstring("it serves nobody"))
+	sc.Expect(d.Actions[0].Forced).To(ContainSubstring("it serves no clients"))
 	sc.Expect(sc.of(0).Down).To(BeTrue())
 	sc.topics(topicOf("t", 2, ids(0, 1, 2), ids(1, 2)))
 	sc.step()

@@ -29,15 +29,15 @@ func (r *round) gates(a *Assessment) []Block {
 		r.limits(a, b)
 	}
 	if until := r.settled(); r.policy.Settle > 0 && !a.Down && r.s.At.Before(until) {
-		b.block(RuleSettle, "the last node came back just now; the next one goes at %s", clock(until))
+		b.block(RuleSettle, "the last node has just come back; the next restart is at %s", clock(until))
 	}
 	r.safety(a, b, way)
 	return b.Blocks
 }
 
 // halts keep nodes that work from being restarted into what another node did not survive (docs/decisions/restart-order.md: a stuck pod that
-// is up to date stops all; a node that is not ready after its restart stops its own kind). A node on hold stops nobody: somebody knows of
-// it. In a cluster that is lost, a node that is not ready may only wait for the others.
+// is up to date stops all; a node that is not ready after its restart stops its own kind). A node on hold halts no other node, because a
+// user knows about it. In a lost cluster, a node may be unready only because it waits for the others.
 func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	for _, other := range r.nodes {
 		if other == a || other.node.Hold != "" {
@@ -45,10 +45,11 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 		}
 		switch {
 		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
-			b.block(RuleHalt, "node %d is stuck (%s) and up to date: others might end like it; correct it, or put it on hold",
+			b.block(RuleHalt, "node %d is stuck (%s) and up to date: other nodes might fail like it; fix it, or put it on hold",
 				other.Node, other.Detail)
 		case !clusterIsLost && other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
-			b.block(RuleHalt, "node %d was restarted and did not become ready: others might end like it; correct it, or put it on hold", other.Node)
+			b.block(RuleHalt, "node %d was restarted and did not become ready: other nodes might fail like it; fix it, or put it on "+
+				"hold", other.Node)
 		default:
 			continue
 		}
@@ -85,7 +86,7 @@ func (a *Assessment) summary() string {
 	case a.stage.underWay():
 		return "it is " + string(a.State)
 	}
-	return "it is its turn"
+	return "it is next"
 }
 
 // voters go one at a time (docs/decisions/availability.md). Those that are down may go together where there is no quorum that could be
@@ -103,7 +104,7 @@ func (r *round) voters(a, b *Assessment) {
 	}
 }
 
-// limits are those on how many brokers are away at once.
+// limits applies the limits on how many brokers are down at the same time.
 func (r *round) limits(a, b *Assessment) {
 	var away []*Assessment
 	for _, other := range r.away {
@@ -119,7 +120,7 @@ func (r *round) limits(a, b *Assessment) {
 		return // the rule voters decides about it
 	}
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
-		b.block(RuleLimit, "at most %s may be away, and %s", amount(most, "broker"), r.areAway(away))
+		b.block(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.describeAway(away))
 	}
 	r.shares(a, away, b)
 	r.batches(a, away, b)
@@ -136,7 +137,7 @@ func (r *round) shares(a *Assessment, away []*Assessment, b *Assessment) {
 		share += r.avail.leaderShare(other.Node)
 	}
 	if r.policy.MaxPerRack > 0 && same >= r.policy.MaxPerRack {
-		b.block(RuleRack, "at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), rack)
+		b.block(RuleRack, "at most %s of rack %q may be down", amount(r.policy.MaxPerRack, "broker"), rack)
 	}
 	if r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare {
 		b.block(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may at once", 100*share,
@@ -156,7 +157,7 @@ func (r *round) batches(a *Assessment, away []*Assessment, b *Assessment) {
 	}
 }
 
-// doing is what keeps a node away: it goes in this very round, or is under way.
+// doing describes why a node is down: it is restarted in this round, or its restart is under way.
 func (r *round) doing(other *Assessment) string {
 	if slices.Contains(r.chosen, other) {
 		return "goes first"
@@ -164,8 +165,8 @@ func (r *round) doing(other *Assessment) string {
 	return "is " + string(other.State)
 }
 
-// areAway describes who is away, or about to go.
-func (r *round) areAway(away []*Assessment) string {
+// describeAway describes the nodes that are down, or about to be restarted.
+func (r *round) describeAway(away []*Assessment) string {
 	ids := make([]NodeID, len(away))
 	going := true
 	for i, a := range away {
@@ -184,7 +185,7 @@ func (r *round) areAway(away []*Assessment) string {
 	return list(ids) + " are"
 }
 
-// safety is what the data and the quorum need. Nothing is taken from them by a node that serves nobody.
+// safety blocks a restart that the data or the quorum can't afford. A node that serves no clients costs nothing.
 func (r *round) safety(a, b *Assessment, way string) {
 	if a.Down || way != "" && a.Roles.Controller {
 		return
@@ -202,7 +203,7 @@ func (r *round) safety(a, b *Assessment, way string) {
 	}
 }
 
-// data is what the replicas of a broker need.
+// data blocks a restart that the replicas of a broker can't afford.
 func (r *round) data(a, b *Assessment) {
 	if a.node.Hidden != "" {
 		b.block(RuleAvailability, "%s", a.node.Hidden)
@@ -229,8 +230,8 @@ func (r *round) data(a, b *Assessment) {
 	}
 }
 
-// quorum is what the metadata quorum needs: of a controller, that the others are enough; of a broker, that there is one, without which it
-// could not come back.
+// quorum blocks a restart that the metadata quorum can't afford: without a controller, the others must have a majority; a broker needs a
+// quorum to come back.
 func (r *round) quorum(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Roles.Controller {
@@ -274,7 +275,7 @@ func (r *round) nobodyAnswers(a *Assessment) bool {
 	return true
 }
 
-// guessed reports whether a node is unready, and nobody can tell whether it recovers its logs. After patience it goes all the same, and
+// guessed reports whether a node is unready, and it is unknown whether it is recovering its logs. After patience it is restarted anyway,
 // alone (docs/decisions/facts-of-a-restart.md).
 func (a *Assessment) guessed() bool {
 	return !a.node.Ready.Or(true) && a.State != StateStuck && !a.node.Recovery.IsKnown()
@@ -287,12 +288,12 @@ func (r *round) forced(a *Assessment) string {
 	case way != "":
 		return way
 	case r.first(a):
-		return r.ringed()
+		return r.ringReason()
 	case a.guessed():
 		return fmt.Sprintf("it has been unready for %s, and may be recovering its logs: %s", rounded(r.s.At.Sub(a.node.ReadyChanged)),
 			a.node.Recovery.Why())
 	case a.Down:
-		return fmt.Sprintf("it serves nobody (%s), so neither the quorum nor replicas in sync can be lost", a.summaryOfState())
+		return fmt.Sprintf("it serves no clients (%s), so its restart costs neither the quorum nor in-sync replicas", a.summaryOfState())
 	case a.Roles.Broker && r.nobodyAnswers(a):
 		return "no broker answers, so it is unknown which replicas are in sync"
 	case a.Roles.Controller:

@@ -39,7 +39,7 @@ func TestAVoterThatLeavesByItselfIsWaitedFor(t *testing.T) {
 	sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleLimit))
 }
 
-// A pod that never goes is somebody's to clear up, and stops nobody for ever.
+// A pod that never goes is somebody's to clear up, and stops nobody forever.
 func TestAPodThatNeverGoesStopsNobody(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(1).unready(time.Hour, 1)
 	sc.node(1).Terminating = true

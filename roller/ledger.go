@@ -2,8 +2,8 @@ package roller
 
 import "slices"
 
-// ledger keeps account of how many replicas each partition can still spare while nodes go down one after another, so that nobody needs to
-// look at all partitions of a broker again for each node that is chosen. It is the same as asking shortage each time.
+// ledger counts how many replicas each partition can still spare while nodes go down one after another, so that choosing a node does not
+// iterate over all partitions of a broker again. It gives the same results as calling shortage each time.
 type ledger struct {
 	a    *availability
 	gone nodeSet
@@ -72,7 +72,7 @@ func (l *ledger) add(id NodeID) {
 	}
 }
 
-// shrunk counts what one replica less forbids beside what was forbidden before.
+// shrunk counts what the loss of one more replica additionally forbids.
 func (l *ledger) shrunk(p *Partition, inSync []NodeID, spare int16) {
 	for _, id := range p.Replicas {
 		member := slices.Contains(inSync, id)

@@ -17,24 +17,25 @@ type losses struct {
 	// places are the Kubernetes clusters with nodes; nil: there is no other one to lose. Numbers of places begin with 1; 0 is a place that is
 	// not known.
 	places []string
-	// at is the place of a broker, and back whether it is waited for, by its position; sure are those that serve nobody, for certain.
+	// at is the place of a broker, and back whether it is waited for, by its position; sure are the brokers that certainly serve no clients.
 	at   []int
 	back []bool
 	sure nodeSet
-	// dented are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is
+	// impaired are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is
 	// gone; in all others nobody is waited for. marked are those, by their number.
-	dented [][]place
-	marked []bool
-	// may, is and can count by place. They are here so that not each partition makes them anew.
+	impaired [][]place
+	marked   []bool
+	// may, is and can count by place. They are fields so that they are not allocated for each partition.
 	may, is, can []int
 }
 
-// exposure is what the loss of a Kubernetes cluster would take while a node is down, and would not if those that are waited for were back.
+// exposure is what the loss of a Kubernetes cluster would take while a node is down, but would not after the nodes that are waited for have
+// come back.
 type exposure struct {
 	// what would be lost with the Kubernetes cluster place, because left is less than need.
 	what, place, left string
 	need              int
-	// waits are those that would make it none.
+	// waits are the nodes whose return would prevent it.
 	waits []NodeID
 }
 
@@ -53,7 +54,7 @@ func (r *round) newLosses() *losses {
 	ids := &r.avail.ids
 	l.at, l.back, l.sure = make([]int, ids.n), make([]bool, ids.n), r.avail.set(nil)
 	l.may, l.is, l.can = make([]int, len(l.places)+1), make([]int, len(l.places)+1), make([]int, len(l.places)+1)
-	if r.s.Unread != "" { // who is not seen may be there all the same
+	if r.s.Unread != "" { // an unseen node may still exist
 		for at := range l.back {
 			l.back[at] = true
 		}
@@ -70,10 +71,10 @@ func (r *round) newLosses() *losses {
 	return l
 }
 
-// dent finds the dented partitions.
+// dent finds the impaired partitions.
 func (l *losses) dent() {
 	a := l.r.avail
-	l.dented, l.marked = make([][]place, a.ids.n), make([]bool, a.total)
+	l.impaired, l.marked = make([][]place, a.ids.n), make([]bool, a.total)
 	for t := range a.topics {
 		for p := range a.topics[t].Partitions {
 			if x := &a.topics[t].Partitions[p]; len(x.ISR) != len(x.Replicas) || len(x.Adding)+len(x.Removing) > 0 {
@@ -109,25 +110,25 @@ func (l *losses) mark(where place) {
 	l.marked[number] = true
 	for _, id := range l.r.avail.topics[where.topic].Partitions[where.partition].Replicas {
 		at := l.r.avail.ids.of(id)
-		l.dented[at] = append(l.dented[at], where)
+		l.impaired[at] = append(l.impaired[at], where)
 	}
 }
 
-// elsewhere reports whether nobody knows in which Kubernetes cluster the node is.
+// elsewhere reports whether it is unknown in which Kubernetes cluster the node is.
 func (n *Node) elsewhere() bool { return n.Place == UnknownPlace }
 
 // place is the number of the node's place.
 func (l *losses) place(n *Node) int { return slices.Index(l.places, n.Place) + 1 }
 
-// out reports whether a broker serves nobody, for certain, or is on its way out. What is not known is not certain.
+// out reports whether a broker certainly serves no clients, or is shutting down. Unknown is not certain.
 func (a *Assessment) out() bool {
 	n := a.node
 	ready, known := n.Ready.Get()
 	return a.Down || n.Terminating || known && !ready && !n.Answers.Or(true) || n.Recovery.Or(nil) != nil
 }
 
-// unawaited reports whether nobody waits for the node to come back: it has been down for long, or has refused everybody, and is on hold, so
-// that somebody knows of it. One that was restarted just now is waited for, however old what is seen of it.
+// unawaited reports whether the roller does not wait for the node to come back: it has been down or has refused connections for long, and
+// is on hold, so a user knows about it. The roller waits for a node that it has just restarted, however old its facts are.
 func (r *round) unawaited(a *Assessment) bool {
 	n := a.node
 	if a.stage.underWay() && a.stage != stageFailed {
@@ -140,7 +141,7 @@ func (r *round) unawaited(a *Assessment) bool {
 	return n.Hold != "" && failing && r.s.At.Sub(since) >= r.policy.Patience
 }
 
-// block says which loss the restart of a node would make an outage; empty: none.
+// block describes the loss that the restart of a node would turn into an outage; empty if there is none.
 func (l *losses) block(a *Assessment) string {
 	if e := l.exposed(a); e != nil {
 		return e.String(a.Node)
@@ -148,7 +149,7 @@ func (l *losses) block(a *Assessment) string {
 	return ""
 }
 
-// beside is what would be said if these nodes were down as well; empty: nothing.
+// beside is block if these nodes were also down.
 func (l *losses) beside(a *Assessment, ids []NodeID) string {
 	if l.places == nil {
 		return ""
@@ -186,11 +187,11 @@ func (l *losses) each(a *Assessment, f func(*exposure) bool) {
 		}
 	}
 	if at := l.r.avail.ids.of(a.Node); a.Roles.Broker && at >= 0 && !l.sure.has(a.Node) {
-		l.partitions(a, l.dented[at], l.r.gone.gone, f)
+		l.partitions(a, l.impaired[at], l.r.gone.gone, f)
 	}
 }
 
-// partitions calls f for everything of these partitions, on a node that goes beside others.
+// partitions calls f for each of these partitions of a node that is restarted together with others.
 func (l *losses) partitions(a *Assessment, those []place, gone nodeSet, f func(*exposure) bool) {
 	gone = gone.and(a.Node)
 	for _, where := range those {

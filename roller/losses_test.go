@@ -269,7 +269,7 @@ func TestNodesThatWaitForOneAnother(t *testing.T) {
 	sc.Expect(batchesOf(plan)[0]).To(Equal(ids(0)))
 	sc.step()
 	sc.Expect(sc.restarts).To(Equal(ids(0)))
-	sc.Expect(sc.of(0).Forced).To(HavePrefix("nodes 0 and 1 wait for one another, and nothing of them has caught up since "))
+	sc.Expect(sc.of(0).Forced).To(HavePrefix("nodes 0 and 1 wait for one another, and none of them has made progress since "))
 	for range 10 {
 		sc.step()
 	}

@@ -109,7 +109,7 @@ func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {
 }
 
 // The same, and nobody can tell whether it recovers its logs: it gets the time that any node gets, and then the others are not kept by it
-// for ever.
+// forever.
 func TestACombinedNodeWhoseLogCantBeRead(t *testing.T) {
 	sc := newScene(t).with(combined, 3, 4).led(-1).current(3).unready(0, 3)
 	waits := sc.node(3)

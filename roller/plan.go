@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Plan is what Step would do if nothing else changed, in the same order and the same batches.
+// Plan lists what Step would do if nothing else changed, in the same order and the same batches.
 type Plan struct {
 	// At is when the cluster was seen like this.
 	At time.Time `json:"at"`
@@ -21,13 +21,13 @@ type Plan struct {
 	Proof  string `json:"proof,omitempty"`
 	// PredictedSeconds is how long the restarts are likely to take, by what the latest ones took; 0 if there were none.
 	PredictedSeconds int64 `json:"predictedSeconds,omitempty"`
-	// Blocked are the nodes that need something and do not get it as things are; their assessments say why.
+	// Blocked are the nodes that need something but are blocked; their assessments have the reasons.
 	Blocked []NodeID `json:"blocked,omitempty"`
 	// Unknown are the nodes of which something is unknown, so that they may need something (Assessment.Unknown). Unread explains why there may
 	// be other nodes; empty if all were read.
 	Unknown []NodeID `json:"unknown,omitempty"`
 	Unread  string   `json:"unread,omitempty"`
-	// Disputes are what the desired configurations of nodes do not agree on.
+	// Disputes are the cluster-wide keys for which nodes have different desired values.
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Nodes are all nodes, in the order in which they are considered.
 	Nodes []Assessment `json:"nodes"`
@@ -210,17 +210,17 @@ func (r *round) split(before, batch []NodeID) string {
 	case r.rankOf(before[0]) < r.rankOf(first.ID):
 		return "nodes that are not ready go first"
 	case len(before) >= max(1, r.policy.MaxUnavailable):
-		return fmt.Sprintf("at most %s may be away", amount(max(1, r.policy.MaxUnavailable), "broker"))
+		return fmt.Sprintf("at most %s may be down", amount(max(1, r.policy.MaxUnavailable), "broker"))
 	case why != "":
 		return why
 	case loss != "":
 		return loss
 	case r.policy.MaxPerRack > 0 && rack >= r.policy.MaxPerRack:
-		return fmt.Sprintf("at most %s of rack %q may be away", amount(r.policy.MaxPerRack, "broker"), first.Rack)
+		return fmt.Sprintf("at most %s of rack %q may be down", amount(r.policy.MaxPerRack, "broker"), first.Rack)
 	case r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare:
 		return fmt.Sprintf("together they lead %.1f %% of all partitions", 100*share)
 	}
-	return "fewer batches need another division"
+	return "this grouping needs the fewest batches"
 }
 
 // rankOf is the rank of a node among those that are considered.

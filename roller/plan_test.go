@@ -51,7 +51,7 @@ func TestBatchesOfARackedCluster(t *testing.T) {
 	sc.policy.MaxUnavailable = 1
 	plan = roller.NewPlan(&sc.s, sc.progress, sc.policy)
 	sc.Expect(batchesOf(plan)).To(Equal([][]roller.NodeID{ids(0), ids(1), ids(2), ids(3), ids(4), ids(5), ids(6), ids(7), ids(8)}))
-	sc.Expect(plan.Batches[1].Split).To(Equal("at most 1 broker may be away"))
+	sc.Expect(plan.Batches[1].Split).To(Equal("at most 1 broker may be down"))
 }
 
 func TestPlanOfAllRoles(t *testing.T) {

@@ -7,24 +7,24 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Policy is what the roller is allowed to do. Its zero value is not usable: start from DefaultPolicy.
+// Policy configures what the roller may do. Its zero value is not usable: start from DefaultPolicy.
 type Policy struct {
-	// MaxUnavailable is how many brokers may be down at once because of us (docs/decisions/availability.md). Voters of the quorum go one at a
-	// time, whatever it says.
+	// MaxUnavailable is how many brokers the roller may take down at the same time (docs/decisions/availability.md). It always restarts voters
+	// of the quorum one at a time.
 	MaxUnavailable int `json:"maxUnavailable"`
 	// MaxPerRack is how many of them may be of one rack; 0: as many as there are.
 	MaxPerRack int `json:"maxPerRack,omitempty"`
 	// MaxLeaderShare is how large a share of all partitions they may lead, from 0 to 1; 0: any. One node alone may always go.
 	MaxLeaderShare float64 `json:"maxLeaderShare,omitempty"`
-	// Forbid names what a restart may not cause although the availability rule allows it.
+	// Forbid lists risks that a restart must not take although the availability rule allows it.
 	Forbid []Risk `json:"forbid,omitempty"`
 
 	// Patience is how long an unready node, one that was restarted, or a controller that can't be restarted, is waited for before the roller
-	// goes on without it (Strimzi's operational timeout).
+	// continues without it (Strimzi's operational timeout).
 	Patience time.Duration `json:"patience"`
 	// Silence is how long a node must have been silent before that is a reason to restart it.
 	Silence time.Duration `json:"silence"`
-	// Stall is how long the replicas of a restarted broker may make no progress before the roller goes on without them.
+	// Stall is how long the replicas of a restarted broker may make no progress before the roller continues without them.
 	Stall time.Duration `json:"stall"`
 	// Settle is how long a restarted node must have been back before the next one goes.
 	Settle time.Duration `json:"settle,omitempty"`
@@ -35,7 +35,7 @@ type Policy struct {
 	NoReconfiguration bool `json:"noReconfiguration,omitempty"`
 	// NoElections leaves leaders where a restart has moved them.
 	NoElections bool `json:"noElections,omitempty"`
-	// Paused describes who wants no restart to begin, and why; empty: nobody does. What has begun is seen to its end.
+	// Paused explains why no restart may begin; empty if restarts may begin. Restarts under way are finished.
 	Paused string `json:"paused,omitempty"`
 	// Closed describes which maintenance window is waited for; empty: one is open, or there are none. It bears on restarts and
 	// reconfigurations.
@@ -53,7 +53,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Risk is what a restart does to clients although the availability rule allows it.
+// Risk is an effect of a restart on clients that the availability rule allows.
 type Risk string
 
 const (

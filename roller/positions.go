@@ -51,7 +51,7 @@ func (ps *positions) of(id NodeID) int32 {
 	return -1
 }
 
-// nodeSet is a set of nodes, fast for those that have replicas; nobody asks for others.
+// nodeSet is a set of nodes, optimized for nodes that have replicas.
 type nodeSet struct {
 	ids   *positions
 	marks []bool

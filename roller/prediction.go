@@ -61,8 +61,8 @@ func (r *round) predict(groups [][]NodeID) time.Duration {
 	return max(0, total-r.policy.Settle) // nobody waits after the last one
 }
 
-// left are the groups of nodes that are still to be restarted, as Step follows them: those that others keep from it count, because that may
-// end.
+// left are the groups of nodes that still need a restart, in the order of Step. They include nodes that are blocked by others, because that
+// may end.
 func (r *round) left() [][]NodeID {
 	var groups [][]NodeID
 	var brokers []*Assessment

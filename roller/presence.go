@@ -61,7 +61,7 @@ func (a *Assessment) outside(s *Snapshot, policy Policy, avail *availability) bo
 	return n.Roles.Broker && (unready || n.Failing != "") && avail.serves(n.ID) == ""
 }
 
-// unasked are the brokers that have replicas of the node's partitions, and answer only as far as is recalled: nobody knows whether they
+// unasked are the brokers that have replicas of the node's partitions, and answer only as far as is recalled: it is unknown whether they
 // still do. Nothing rests on them where the node serves nobody.
 func (r *round) unasked(a *Assessment) []NodeID {
 	if !a.Roles.Broker || a.Down {

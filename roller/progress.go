@@ -26,7 +26,8 @@ type Progress struct {
 	Refusals []brokerconfig.Refusal `json:"refusals,omitempty"`
 	// Denied are the restarts that the API server did not carry out.
 	Denied map[NodeID]Denial `json:"denied,omitempty"`
-	// Failing is since when there is positive evidence that a node can serve nobody, and Leaderless since when the controllers find no leader.
+	// Failing is since when there is positive evidence that a node can't serve clients, and Leaderless since when the controllers have no
+	// leader.
 	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
 	Leaderless time.Time            `json:"leaderless,omitzero"`
 	// Witnessed is when such evidence was last seen: what nobody looked at for long may have ended, and begun again.
@@ -172,7 +173,7 @@ func (p Progress) Taken(id NodeID) Progress {
 }
 
 // Refused notes what Kafka said against changes of configurations. None of them is tried again, for this node or for others that want the
-// same of all brokers, until something else is wanted. What has to wait for another key is, but not for ever (brokerconfig.Refusal.Waits).
+// same of all brokers, until something else is wanted. What has to wait for another key is, but not forever (brokerconfig.Refusal.Waits).
 func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	p = p.Clone()
 	var asked time.Time // the last attempt is the one that was refused
@@ -185,7 +186,7 @@ func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	return p
 }
 
-// stage is how far a restart is.
+// stage is the progress of a restart.
 type stage int
 
 const (

@@ -66,7 +66,7 @@ func TestANodeThatCameBackUnseenAndCrashedIsWaitedForAnew(t *testing.T) {
 	d := roller.Step(&sc.s, stored, sc.policy)
 	sc.Expect(d.Actions).To(BeEmpty())
 	sc.Expect(d.Nodes[0].State).To(Equal(roller.StateRestarting))
-	sc.Expect(d.Nodes[0].Detail).To(Equal("it is waited for until 12:10:57 UTC"))
+	sc.Expect(d.Nodes[0].Detail).To(Equal("the roller waits for it until 12:10:57 UTC"))
 	sc.s.At = sc.s.At.Add(sc.policy.Patience)
 	d = roller.Step(&sc.s, stored, sc.policy)
 	sc.Expect(d.Actions).To(ConsistOf(HaveField("Node", roller.NodeID(2))))

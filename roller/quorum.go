@@ -8,20 +8,20 @@ import (
 
 // quorumVerdict is the answer to whether the quorum would survive a restart.
 type quorumVerdict struct {
-	// blocked explains why it would not; empty if it would.
+	// blocked explains why it might not; empty if it would.
 	blocked string
 	// warning describes what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
 	warning string
 }
 
-// checkQuorum returns whether the quorum goes on without one controller (the quorum check; docs/decisions/quorum.md): a majority of all
+// checkQuorum returns whether the quorum continues without one controller (the quorum check; docs/decisions/quorum.md): a majority of all
 // voters must be caught up, not counting this one. A voter is caught up if it is the leader, or was so less than timeout before the leader.
 // All times are of the leader's clock. Voters in lost do not count, although the leader may still take them for caught up.
 func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []NodeID) quorumVerdict {
 	q, known := quorum.Get()
 	switch {
 	case !known:
-		return quorumVerdict{blocked: "the state of the metadata quorum is not known: " + quorum.Why()}
+		return quorumVerdict{blocked: "the state of the metadata quorum is unknown: " + quorum.Why()}
 	case q.Leader < 0:
 		return quorumVerdict{blocked: "the metadata quorum has no leader"}
 	case !q.votes(id):
@@ -29,7 +29,7 @@ func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []N
 	}
 	now, ok := q.leaderTime()
 	if !ok {
-		return quorumVerdict{blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not tell how far it is", q.Leader)}
+		return quorumVerdict{blocked: fmt.Sprintf("the leader of the metadata quorum, node %d, does not report its progress", q.Leader)}
 	}
 	caughtUp, behind := q.others(id, now, timeout, lost)
 	n := len(q.Voters)

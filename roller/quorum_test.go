@@ -72,5 +72,5 @@ func TestQuorumCheck(t *testing.T) {
 func TestQuorumThatCannotBeReadBlocks(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(checkQuorum(Unknown[Quorum]("timed out"), 1, time.Second, nil).blocked).
-		To(Equal("the state of the metadata quorum is not known: timed out"))
+		To(Equal("the state of the metadata quorum is unknown: timed out"))
 }

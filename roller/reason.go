@@ -23,7 +23,7 @@ const (
 	ConfigChangeRequiresRestart ReasonKind = "ConfigChangeRequiresRestart"
 	// FileSystemResizeNeeded: a volume has grown, and its file system has not.
 	FileSystemResizeNeeded ReasonKind = "FileSystemResizeNeeded"
-	// ManualRollingUpdate: somebody asked for it by an annotation.
+	// ManualRollingUpdate: an annotation requests it.
 	ManualRollingUpdate ReasonKind = "ManualRollingUpdate"
 	// PodForceRestartOnError: the node does not work otherwise.
 	PodForceRestartOnError ReasonKind = "PodForceRestartOnError"

@@ -12,7 +12,7 @@ type Ring struct {
 	Since time.Time `json:"since"`
 }
 
-// rings finds nodes that the cluster-loss budget would let wait for one another for ever: each is to be restarted, lacks something itself,
+// rings finds nodes that the cluster-loss budget would let wait for one another forever: each is to be restarted, lacks something itself,
 // and is kept only until others of them have what they lack. As long as that becomes less they are waited for; after policy.Stall without
 // that, the first of them goes.
 func (r *round) rings() {
@@ -51,11 +51,11 @@ func (r *round) rings() {
 	}
 }
 
-// lacks is how much of a node is missing: replicas that are not in sync, its place in the quorum, and that nobody knows whether it serves.
+// lacks is how much of a node is missing: replicas that are not in sync, its place in the quorum, and that it is unknown whether it serves.
 func (r *round) lacks(a *Assessment) int {
 	lacks := 0
 	if at := r.avail.ids.of(a.Node); at >= 0 {
-		for _, where := range r.losses.dented[at] {
+		for _, where := range r.losses.impaired[at] {
 			if !slices.Contains(r.avail.topics[where.topic].Partitions[where.partition].ISR, a.Node) {
 				lacks++
 			}
@@ -75,11 +75,11 @@ func (r *round) first(a *Assessment) bool {
 	return slices.Contains(r.ring, a) && !slices.ContainsFunc(r.chosen, func(other *Assessment) bool { return other != a })
 }
 
-// ringed explains why the first of a ring goes.
-func (r *round) ringed() string {
+// ringReason explains why the first of a ring goes.
+func (r *round) ringReason() string {
 	var ids []NodeID
 	for _, a := range r.ring {
 		ids = append(ids, a.Node)
 	}
-	return fmt.Sprintf("%s wait for one another, and nothing of them has caught up since %s", list(ids), clock(r.progress.Ring.Since))
+	return fmt.Sprintf("%s wait for one another, and none of them has made progress since %s", list(ids), clock(r.progress.Ring.Since))
 }

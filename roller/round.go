@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// round is one look at everything: what a plan and a step have in common.
+// round is the evaluation of one Snapshot, which a plan and a step share.
 type round struct {
 	s        *Snapshot
 	policy   Policy
@@ -28,7 +28,7 @@ type round struct {
 	controllers, down int
 	// lost are the controllers that can't be relied on, although the quorum's leader may still take them for caught up.
 	lost []NodeID
-	// losses keeps the cluster-loss budget, and ring are the nodes that would wait for one another for ever.
+	// losses keeps the cluster-loss budget, and ring are the nodes that would wait for one another forever.
 	losses *losses
 	ring   []*Assessment
 	// heard: a broker answers, so that it is not us who can reach nobody.
@@ -88,7 +88,7 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	return r
 }
 
-// unread are the brokers with replicas that may only not have been read: nobody knows whether they serve.
+// unread are the brokers with replicas that may only not have been read: it is unknown whether they serve.
 func (r *round) unread() []NodeID {
 	var ids []NodeID
 	for t := range r.avail.topics {

@@ -81,12 +81,12 @@ func TestSilentBrokersGoOneAtATime(t *testing.T) {
 	sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleAvailability))
 }
 
-// Whether a pod is stuck that is not ready is not known: then nothing is done to it.
+// Whether a pod is stuck that is not ready is unknown: then nothing is done to it.
 func TestAPodThatMayBeStuckIsLeftAlone(t *testing.T) {
 	sc := newScene(t).with(broker, 0).unready(time.Hour, 0)
 	sc.node(0).Stuck = roller.Unknown[string]("timed out")
 	sc.Expect(sc.roll()).To(BeEmpty())
-	sc.Expect(sc.of(0).Detail).To(Equal("whether its pod is stuck is not known: timed out"))
+	sc.Expect(sc.of(0).Detail).To(Equal("it is unknown whether its pod is stuck: timed out"))
 }
 
 // A broker that will soon be back will tell what is in sync: a silent one is not restarted meanwhile.

@@ -50,9 +50,9 @@ func (r Roles) String() string {
 // Node is one node of Kafka, and the pod that it runs in.
 type Node struct {
 	ID NodeID `json:"id"`
-	// Name is what people call it: the pod's name.
+	// Name is the name of the pod.
 	Name string `json:"name"`
-	// Place is the Kubernetes cluster that it runs in; empty for the one where the roller runs, and UnknownPlace where nobody knows.
+	// Place is the Kubernetes cluster that it runs in; empty for that of the roller, and UnknownPlace if unknown.
 	Place string `json:"place,omitempty"`
 	// Rack is the broker's failure domain (broker.rack); empty if it has none.
 	Rack  string `json:"rack,omitempty"`
@@ -69,7 +69,7 @@ type Node struct {
 	// Stuck is the state that keeps the pod from running (CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the
 	// like); empty if it is not stuck.
 	Stuck Fact[string] `json:"stuck"`
-	// Sidecar is what is wrong with other containers of the pod; empty: nothing is. It is for people: Kafka may serve all the same.
+	// Sidecar describes problems of other containers of the pod; empty if there are none. It is informational: Kafka may still serve.
 	Sidecar string `json:"sidecar,omitempty"`
 	// Recovery is how far the recovery of the logs after an unclean stop has come; nil: it is known that there is none.
 	Recovery Fact[*Recovery] `json:"recovery"`
@@ -84,21 +84,21 @@ type Node struct {
 	// Hidden explains why the state of some partitions of the broker is unknown: the roller may not describe their topics. Empty: no topic is
 	// known to be hidden.
 	Hidden string `json:"hidden,omitempty"`
-	// Fenced: the active controller holds the broker for out of service (KIP-1073).
+	// Fenced: the active controller has fenced the broker (KIP-1073).
 	Fenced Fact[bool] `json:"fenced"`
 
 	// Revision is the revision that the pod has, and the one that it should have.
 	Revision Fact[Revision] `json:"revision"`
-	// Requests are the reasons from outside to restart the node: annotations, certificates and the like.
+	// Requests are the external reasons to restart the node: annotations, changed certificates.
 	Requests []Reason `json:"requests,omitempty"`
-	// Config is the configuration that the node is to have, beside the one that it has.
+	// Config has the desired and the live configuration of the node.
 	Config Fact[brokerconfig.Config] `json:"config"`
-	// Desired is the configuration that the node is to have, known even where the node does not report the one that it has.
+	// Desired is the desired configuration of the node, known even if the node does not report its live one.
 	Desired Fact[map[string]string] `json:"desired"`
-	// Hold describes who wants the node to be left alone, and why; empty: nobody does.
+	// Hold explains why the node is on hold; empty if it is not.
 	Hold string `json:"hold,omitempty"`
-	// Unsettled explains why what the node should be is not known yet; nothing is done to it meanwhile. Empty: it is known, or nobody promises
-	// to say so.
+	// Unsettled explains why the desired state of the node is not known yet; the roller does not act on the node until it is. Empty if it is
+	// known.
 	Unsettled string `json:"unsettled,omitempty"`
 	// Foreign explains why it is not proven that the node may be restarted by us: nobody is known to make its pod again, or the Kafka that
 	// answers is another one. Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
@@ -108,7 +108,7 @@ type Node struct {
 // UnknownPlace is the place of a node that may be in any of several Kubernetes clusters that can't be read.
 const UnknownPlace = "?"
 
-// Revision is what a pod was made from, beside what it would be made from now.
+// Revision has the current and the desired revision of a pod.
 type Revision struct {
 	Current string `json:"current"`
 	Desired string `json:"desired"`
@@ -144,7 +144,7 @@ type Partition struct {
 	Removing []NodeID `json:"removing,omitempty"`
 }
 
-// Quorum is the metadata quorum as its leader, or who else was asked, sees it.
+// Quorum is the metadata quorum as reported by its leader, or by the node that was asked.
 type Quorum struct {
 	// Leader is the active controller; negative: there is none (docs/decisions/quorum.md).
 	Leader NodeID  `json:"leader"`

@@ -28,14 +28,14 @@ type Action struct {
 	// Instance is the one that is to end: Restart only.
 	Instance string   `json:"instance,omitempty"`
 	Reasons  []Reason `json:"reasons,omitempty"`
-	// Until is the latest time at which it may be begun: after it, the facts that it was decided on are too old, and another look is needed.
+	// Until is the latest time at which the action may start: later, its facts are too old, and another look is needed.
 	Until time.Time `json:"until,omitzero"`
 	// Unasked are the nodes on which it rests that they serve, and that were not asked in this look: it must not be carried out before they
 	// are, and it was decided again. Restart only.
 	Unasked []NodeID `json:"unasked,omitempty"`
 	// Forced describes which checks were not made, and why; empty: all were.
 	Forced string `json:"forced,omitempty"`
-	// Changes are what should be changed: Reconfigure only.
+	// Changes are the keys to change: Reconfigure only.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
 	// Partitions are those whose preferred leader is to be elected, by topic: ElectLeaders only.
 	Partitions map[string][]int32 `json:"partitions,omitempty"`
@@ -54,13 +54,13 @@ const (
 	PhaseUnknown Phase = "Unknown" // nothing is known to be to be done, and not everything is known
 )
 
-// Decision is what a Step comes to.
+// Decision is the result of a Step.
 type Decision struct {
 	Phase   Phase    `json:"phase"`
 	Actions []Action `json:"actions,omitempty"`
 	// Nodes are all nodes, in the order in which they are considered, with what keeps each from what it needs.
 	Nodes []Assessment `json:"nodes"`
-	// Disputes are what the desired configurations of nodes do not agree on.
+	// Disputes are the cluster-wide keys for which nodes have different desired values.
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Progress should be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
@@ -70,7 +70,7 @@ type Decision struct {
 	Again time.Duration `json:"again,omitempty"`
 }
 
-// How long until the next look, where nothing that is seen says when.
+// The default time until the next look.
 const (
 	atOnce = 100 * time.Millisecond
 	soon   = 2 * time.Second
@@ -102,7 +102,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 				Until: r.s.from().Add(Freshness), Unasked: r.unasked(a),
 			})
 		} else {
-			a.block(RuleOrder, "it goes after node %d, when the others have been looked at again", r.chosen[0].Node)
+			a.block(RuleOrder, "it follows node %d, after the other nodes have been observed again", r.chosen[0].Node)
 		}
 		r.choose(a)
 	}

@@ -298,7 +298,7 @@ func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	sc.node(0).Instance = roller.Unknown[string]("cluster east is unreachable")
 	sc.node(1).Ready = roller.Unknown[bool]("cluster east is unreachable")
 	sc.Expect(sc.roll()).To(Equal(ids(2)))
-	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("its pod is not known: cluster east is unreachable"))
+	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("its pod is unknown: cluster east is unreachable"))
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
 
 	sc = newScene(t).with(broker, 0)

@@ -32,7 +32,7 @@ func list(ids []NodeID) string {
 	return "nodes " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// rounded makes a duration fit for people.
+// rounded formats a duration for users.
 func rounded(d time.Duration) string {
 	if d < 0 {
 		d = 0
@@ -40,5 +40,5 @@ func rounded(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// clock is a time of the day, for people; all times are UTC.
+// clock formats a time of day for users, in UTC.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }

@@ -15,7 +15,7 @@ const (
 	Refresh Decision = "Refresh"
 	// Claim: it is the owner's from an earlier epoch of another holder, which this one followed.
 	Claim Decision = "Claim"
-	// Resume: it is that of a holder before, an object of the same name that does not exist any more. The owner goes on with its id, in the
+	// Resume: it is that of a holder before, an object of the same name that does not exist any more. The owner continues with its id, in the
 	// next epoch.
 	Resume Decision = "Resume"
 	// Restore: it lost its marks, and something else proves that it is the owner's.

@@ -1,4 +1,4 @@
-// Command cluster-operator makes Kafka clusters from Kafka and KafkaNodePool objects.
+// Command cluster-operator creates and manages the Kafka clusters of Kafka and KafkaNodePool objects.
 package main
 
 import (
@@ -47,7 +47,7 @@ func main() {
 		err = app.Run(ctrl.SetupSignalHandler(), config, o, log)
 	}
 	if err != nil {
-		log.Error(err, "The cluster-operator stops")
+		log.Error(err, "Cluster operator failed")
 		os.Exit(1)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// groupsOfOthers and kindsOfOthers are what a provider does not plan: the operator makes nodes of these, or they grant rights.
+// groupsOfOthers and kindsOfOthers are what a provider must not plan: the operator creates nodes from these, or they grant rights.
 var (
 	groupsOfOthers = []string{"apps", "batch", "rbac.authorization.k8s.io", "kafka.strimzi.io", "core.strimzi.io", "apiextensions.k8s.io",
 		"admissionregistration.k8s.io"}
@@ -34,7 +34,7 @@ func (r Request) CheckPlan(planned []Object) error {
 			return fmt.Errorf("planned %s: name %q: %s", what, o.Object.GetName(), strings.Join(wrong, "; "))
 		}
 		if !slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return c.ID == o.Cluster }) {
-			return fmt.Errorf("planned %s: that cluster hosts no nodes", what)
+			return fmt.Errorf("planned %s: the cluster has no nodes", what)
 		}
 		if ns := o.Object.GetNamespace(); ns != "" && ns != r.Namespace {
 			return fmt.Errorf("planned %s: namespace %s is not the Kafka's", what, ns)

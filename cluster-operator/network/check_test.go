@@ -52,8 +52,8 @@ func TestWhatAProviderMayNotPlan(t *testing.T) {
 		want    string
 	}{
 		"in another namespace":       {[]network.Object{elsewhere}, "namespace kube-system is not the Kafka's"},
-		"in a cluster without nodes": {[]network.Object{planned("west", "v1", "Service", "a")}, "that cluster hosts no nodes"},
-		"in no cluster":              {[]network.Object{planned("", "v1", "Service", "a")}, "that cluster hosts no nodes"},
+		"in a cluster without nodes": {[]network.Object{planned("west", "v1", "Service", "a")}, "the cluster has no nodes"},
+		"in no cluster":              {[]network.Object{planned("", "v1", "Service", "a")}, "the cluster has no nodes"},
 		"without a kind":             {[]network.Object{planned("east", "v1", "", "a")}, "kind or apiVersion is missing"},
 		"without an apiVersion":      {[]network.Object{planned("east", "", "Service", "a")}, "kind or apiVersion is missing"},
 		"without a name":             {[]network.Object{planned("east", "v1", "Service", "")}, `name ""`},

@@ -1,5 +1,5 @@
-// Package network is the interface of network providers: what makes the nodes of one Kafka cluster reach each other when they run in
-// several Kubernetes clusters.
+// Package network is the interface of network providers, which connect the nodes of one Kafka cluster that run in several Kubernetes
+// clusters.
 //
 // A provider plans objects, and reads addresses off objects that were observed. It has no credentials and never waits: the operator writes
 // the objects, owns, watches and deletes them, and asks again when one of them changes. So a provider is a pair of functions that can be

@@ -38,7 +38,7 @@ type Info struct {
 	// MinOperator and MaxOperator are the oldest and the newest version of the operator that the provider works with. Empty: any.
 	MinOperator string `json:"minOperator,omitempty"`
 	MaxOperator string `json:"maxOperator,omitempty"`
-	// Observes are the kinds of objects that Resolve needs beside the planned ones, from every Kubernetes cluster.
+	// Observes are the kinds of objects that Resolve needs in addition to the planned ones, from every Kubernetes cluster.
 	Observes []metav1.GroupVersionKind `json:"observes,omitempty"`
 }
 
@@ -84,9 +84,9 @@ func (i Info) Check(operator string) error {
 	return nil
 }
 
-// Request is one Kafka cluster whose nodes are to be reachable.
+// Request describes one Kafka cluster whose nodes should be reachable.
 type Request struct {
-	// Namespace and Kafka are those of the Kafka object. Its nodes run in the same namespace of every Kubernetes cluster.
+	// Namespace and Kafka are the namespace and name of the Kafka object. Its nodes run in the same namespace of every Kubernetes cluster.
 	Namespace string `json:"namespace"`
 	Kafka     string `json:"kafka"`
 	// Service is the headless Service of all nodes, which exists in every Kubernetes cluster that hosts nodes.
@@ -131,7 +131,7 @@ type Port struct {
 type Object struct {
 	// Cluster is the id of the Kubernetes cluster.
 	Cluster string `json:"cluster"`
-	// Object is what is applied, or what was read. A planned one has a name, kind, apiVersion, labels, annotations and its content;
+	// Object is a planned or an observed object. A planned one has a name, kind, apiVersion, labels, annotations and its content;
 	// the operator adds the namespace, labels and the owner.
 	Object unstructured.Unstructured `json:"object"`
 }
@@ -147,7 +147,7 @@ type Endpoint struct {
 // Endpoints maps ids of nodes and names of ports to endpoints.
 type Endpoints map[int32]map[string]Endpoint
 
-// Resolution is what is known about where nodes can be reached.
+// Resolution has the known endpoints of nodes.
 type Resolution struct {
 	// Endpoints hold nodes all of whose ports can be reached.
 	Endpoints Endpoints `json:"endpoints"`
@@ -169,7 +169,7 @@ func NewObject(cluster string, o runtime.Object) Object {
 	return Object{Cluster: cluster, Object: unstructured.Unstructured{Object: content}}
 }
 
-// Find returns an observed object, and decodes it into one of a type of its own.
+// Find returns an observed object, decoded into its own type.
 func Find[T any, P interface {
 	*T
 	runtime.Object

@@ -11,7 +11,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// Decision is what to do about the pods of a StrimziPodSet, and what its status should say meanwhile.
+// Decision is what to do about the pods of a StrimziPodSet, and its new status.
 type Decision struct {
 	// Create are the pods that are missing, as they should be created.
 	Create []*corev1.Pod
@@ -63,7 +63,7 @@ func Decide(set *core.StrimziPodSet, existing []corev1.Pod, now time.Time) (Deci
 			d.await(pod, now)
 			continue
 		}
-		d.Delete = append(d.Delete, Deletion{pod, "the StrimziPodSet lists it no more"})
+		d.Delete = append(d.Delete, Deletion{pod, "the StrimziPodSet no longer lists it"})
 	}
 	return d, nil
 }
@@ -80,7 +80,7 @@ func listed(set *core.StrimziPodSet) ([]corev1.Pod, error) {
 		case name == "":
 			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] has no name", set.Namespace, set.Name, i)
 		case names[name]:
-			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] has the name %s, as another one has", set.Namespace, set.Name, i, name)
+			return nil, fmt.Errorf("StrimziPodSet %s/%s: spec.pods[%d] has the name %s, which another one has too", set.Namespace, set.Name, i, name)
 		default:
 			names[name] = true
 		}
@@ -99,7 +99,7 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 		return
 	case owns(set, pod) && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded):
 		// The kubelet reports these phases after all containers ended, and no container of such a pod starts again.
-		d.Delete = append(d.Delete, Deletion{pod, fmt.Sprintf("it ended (%s) and is created again", ended(pod))})
+		d.Delete = append(d.Delete, Deletion{pod, fmt.Sprintf("it terminated (%s) and is recreated", ended(pod))})
 		return
 	case owns(set, pod):
 	case metav1.GetControllerOf(pod) != nil || !selects(set, pod):
@@ -136,19 +136,21 @@ func (d *Decision) await(pod *corev1.Pod, now time.Time) {
 		node = "none"
 	}
 	d.Problems = append(d.Problems, fmt.Sprintf(
-		"pod %s should have ended at %s and may still run: its node (%s) has not confirmed the end, or finalizers keep the pod (%d). If the "+
-			"node is lost for good, delete it or give it the taint %s",
+		"pod %s should have terminated at %s but may still run: its node (%s) has not confirmed that it stopped, or finalizers keep the pod "+
+			"(%d). If the "+
+			"node is permanently lost, delete it or add the taint %s",
 		pod.Name, pod.DeletionTimestamp.UTC().Format(time.RFC3339), node, len(pod.Finalizers), corev1.TaintNodeOutOfService))
 }
 
 // foreign means that a name is taken.
 func foreign(set *core.StrimziPodSet, pod *corev1.Pod) string {
-	owner := "nothing that is known"
+	owner := "no known owner"
 	if o := metav1.GetControllerOf(pod); o != nil {
 		owner = fmt.Sprintf("%s %s with uid %s", o.Kind, o.Name, o.UID)
 	}
-	return fmt.Sprintf("pod %s exists and belongs to %s, and not to StrimziPodSet %s with uid %s. It is not touched; delete it to let the "+
-		"pod be created",
+	return fmt.Sprintf("pod %s exists and belongs to %s, not to StrimziPodSet %s with uid %s. The operator does not change it; delete it "+
+		"so that the "+
+		"operator can create the pod",
 		pod.Name, owner, set.Name, set.UID)
 }
 
@@ -159,7 +161,7 @@ func ended(pod *corev1.Pod) string {
 	return string(pod.Status.Phase)
 }
 
-// newPod is a pod as it is created: in the set's namespace, and the set's.
+// newPod returns a pod to create, in the set's namespace and owned by the set.
 func newPod(set *core.StrimziPodSet, desired *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

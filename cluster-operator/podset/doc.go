@@ -1,5 +1,5 @@
-// Package podset makes the pods of StrimziPodSets. It works the same way in every Kubernetes cluster, and never restarts a pod: the roller
-// does.
+// Package podset creates the pods of StrimziPodSets. It works the same way in every Kubernetes cluster, and never restarts a pod: the
+// roller does.
 //
 // [Decide], a pure function, decides what to do, and [Reconciler] does it. A pod belongs to a set if the set is its controller by uid.
 // Reconciler deletes no other pod.

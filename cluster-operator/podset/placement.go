@@ -14,10 +14,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 )
 
-// place tells the pods of a set where they run, as far as they wait for that. It happens here because a pod may be made anew at any time,
-// whatever is wrong with its Kafka.
+// place annotates the pods of a set with the properties of their Kubernetes node that they wait for. It happens here because a pod may be
+// recreated at any time, even if its Kafka is invalid.
 //
-// problems name what pods can't be told; wait is when to look again, 0 if there is no need.
+// problems describe missing properties; wait is after how long to requeue, 0 for no requeue.
 func (r *Reconciler) place(ctx context.Context, set *core.StrimziPodSet, pods []corev1.Pod) (problems []string, wait time.Duration,
 	err error,
 ) {
@@ -39,7 +39,7 @@ func (r *Reconciler) place(ctx context.Context, set *core.StrimziPodSet, pods []
 		}
 	}
 	if len(problems) > 0 {
-		wait = soonest(wait, recheck) // no event tells of a label of a Kubernetes node
+		wait = soonest(wait, recheck) // Kubernetes nodes are not watched
 	}
 	return problems, wait, errors.Join(errs...)
 }

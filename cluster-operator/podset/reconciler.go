@@ -21,7 +21,7 @@ import (
 
 const (
 	kind = "StrimziPodSet"
-	// recheck is when to look again at what no event may announce, and soon is when the cache will have caught up.
+	// recheck is after how long to requeue for changes without an event, and soon is when the cache should have caught up.
 	recheck = 10 * time.Second
 	soon    = 100 * time.Millisecond
 )
@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if set.DeletionTimestamp != nil || !r.follows(&set) {
-		return reconcile.Result{}, nil // if it is being deleted, its pods are the garbage collector's
+		return reconcile.Result{}, nil // the garbage collector deletes the pods of a deleted set
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -118,7 +118,7 @@ func soonest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// carryOut does what was decided, as far as the set still says so. One pod that fails does not keep the others waiting.
+// carryOut carries out the decision, as long as the set has not changed. A failure of one pod does not delay the others.
 func (r *Reconciler) carryOut(ctx context.Context, set *core.StrimziPodSet, d *Decision) (reconcile.Result, error) {
 	if len(d.Create)+len(d.Adopt)+len(d.Delete) == 0 {
 		return reconcile.Result{}, nil
@@ -164,7 +164,7 @@ func (r *Reconciler) confirm(ctx context.Context, set *core.StrimziPodSet) (bool
 	return live.UID == set.UID && live.Generation == set.Generation && live.DeletionTimestamp == nil && !live.IsPaused(), nil
 }
 
-// create makes a pod. If its name is taken, by a pod that the cache does not know, the problem says by whom.
+// create creates a pod. If its name is taken by a pod that is not in the cache, the problem names the owner of that pod.
 func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod) (problem string, err error) {
 	err = r.Client.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
@@ -184,7 +184,7 @@ func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *c
 	return "", nil
 }
 
-// adopt makes the set the controller of a pod, if nobody else became it meanwhile.
+// adopt makes the set the controller of a pod, if it has not got another controller in the meantime.
 func (r *Reconciler) adopt(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod) error {
 	changed := pod.DeepCopy()
 	changed.OwnerReferences = append(changed.OwnerReferences, ownerReference(set))

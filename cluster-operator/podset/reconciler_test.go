@@ -69,7 +69,7 @@ func TestForeignPod(t *testing.T) {
 	w.set("c-p-0", "c-p-1")
 	w.Eventually(w.status).
 		Should(And(HavePrefix("generation +0: 2 0 1; Error=true pod c-p-0 exists and belongs to nothing that is known, and not to "+
-			"StrimziPodSet c-p with uid "), ContainSubstring("It is not touched")))
+			"StrimziPodSet c-p with uid "), ContainSubstring("The operator does not change it")))
 	w.Expect(w.names()).To(ConsistOf("c-p-0", "c-p-1"))
 	w.Consistently(func() map[string]string { return w.pod("c-p-0").Labels }).Should(HaveKey("mine"))
 	w.Expect(w.pod("c-p-0").OwnerReferences).To(BeEmpty())

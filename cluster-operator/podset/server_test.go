@@ -120,7 +120,7 @@ func (w *world) set(names ...string) *core.StrimziPodSet {
 	return set
 }
 
-// edit changes an object until that is not overtaken by somebody else's change.
+// edit changes an object until that is not overtaken by another owner's change.
 func edit[T client.Object](w *world, object T, change func(T)) {
 	w.t.Helper()
 	w.Eventually(func() error {

@@ -14,7 +14,7 @@ import (
 // maxMessage is how long the message of a condition may be, so that many pods that fail do not make the object too large.
 const maxMessage = 4096
 
-// report writes the status if it says something new. It belongs to the very version of the set that was decided about: if that changed, the
+// report writes the status if it changed. It is bound to the resourceVersion of the set that was decided on: if the set has changed, the
 // error is a conflict. d is nil if the spec could not be read: the counts stay, and its generation is not observed.
 func (r *Reconciler) report(ctx context.Context, set *core.StrimziPodSet, d *Decision, failed error) error {
 	status := set.Status

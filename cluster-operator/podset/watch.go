@@ -31,7 +31,7 @@ const listedIndex = "spec.pods.name"
 // SetupWithManager makes the manager run the reconciler. It watches StrimziPodSets and pods.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &core.StrimziPodSet{}, listedIndex, listedNames); err != nil {
-		return fmt.Errorf("index StrimziPodSets by the pods that they list: %w", err)
+		return fmt.Errorf("index StrimziPodSets by their pods: %w", err)
 	}
 	return builder.ControllerManagedBy(mgr).Named("strimzipodset").WithOptions(options).
 		For(&core.StrimziPodSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{},
@@ -106,8 +106,8 @@ func podChanged() predicate.Predicate {
 	}}
 }
 
-// TrimPod is a transformation for caches: it drops what this package does not read of a pod, which is most of it. Others that read pods
-// from the same cache must need no more.
+// TrimPod is a transform for caches: it drops the fields of a pod that this package does not read, which are most of them. Other readers of
+// pods from the same cache must not need more.
 func TrimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -60,7 +60,7 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	}
 	for _, kind := range []string{"Kafka", "KafkaNodePool", "KafkaConnect"} {
 		err := refused(kind)
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no operator looks after a "+kind+": "+remedy) {
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no operator reconciles a "+kind+": "+remedy) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 )
 
 // kafkas measures the cluster-operator on a real API server, with a kubelet that only says that pods are ready. No broker answers, so that
-// each pass over a Kafka that is ready asks for one in vain.
+// each pass over a Kafka that is ready asks for one without success.
 func (w *world) kafkas(ctx context.Context, r *Report, sizes []int, many int) (err error) {
 	if err := podset.AddToScheme(w.scheme); err != nil {
 		return err

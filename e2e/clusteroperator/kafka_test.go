@@ -142,7 +142,7 @@ func (k *cluster) records(topic string) traffic.Options {
 	}
 }
 
-// authorities are the certificates that clients are to trust at present; nil if that is not known.
+// authorities are the certificates that clients are to trust currently; nil if that is unknown.
 func (k *cluster) authorities() *x509.CertPool {
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

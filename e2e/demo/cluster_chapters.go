@@ -122,7 +122,7 @@ type node struct {
 	state string
 }
 
-// watched does something, and shows what becomes of the nodes until so many of them were made again and all are ready, and that records
+// watched does something, and shows what becomes of the nodes until so many of them were recreated and all are ready, and that records
 // flow on.
 func (o *onNodes) watched(ctx context.Context, anew int, do func() error) error {
 	before, err := o.pods(ctx)

@@ -96,7 +96,7 @@ func TestRoll(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"Nothing to do: 3 nodes are as they should be.", "3 of 3 nodes are to be restarted, in 3 batches", "Hold: it is annotated",
+		"Nothing to do: 3 nodes are up to date.", "3 of 3 nodes need a restart, in 3 batches", "Hold: it is annotated",
 		"Done: 3 nodes restarted", "and 0 refused", "log.cleaner.threads of all brokers", "All three nodes have it.",
 	} {
 		if !strings.Contains(out.String(), want) {

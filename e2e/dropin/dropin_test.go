@@ -111,7 +111,7 @@ func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 			g.Eventually(func() int { return p.status("/ready") }, time.Minute).Should(Equal(http.StatusOK), p.log.String)
 			g.Expect(p.status("/healthy")).To(Equal(http.StatusOK))
 			g.Expect(p.log.String()).To(ContainSubstring("Leader election is off: run one replica only"))
-			g.Expect(p.log.String()).To(ContainSubstring("Kubernetes Events are off: the operator has no right to create them"))
+			g.Expect(p.log.String()).To(ContainSubstring("Kubernetes Events are disabled: the operator is not allowed to create them"))
 			g.Expect(p.log.String()).NotTo(ContainSubstring("level=ERROR"))
 
 			g.Expect(admin.Delete(t.Context(), ns)).To(Succeed())

@@ -148,7 +148,7 @@ var _ = Describe("A namespace policy", func() {
 		ready(kt, clusterA)
 		p.write(p.seed(p.teamA, p.teamB) + "- namespace: " + p.teamB + "2\n  topicNamePrefixes: [" + p.name("foo-app%.x") + "]\n")
 		o.gauge(1, "strimzi_namespace_policy_rejected")
-		Expect(o.logged("level=WARN", "can't be used", p.name("foo-app%.x"), p.teamB+"2")).To(BeTrue())
+		Expect(o.logged("level=WARN", "Rejected the changed namespace policy", p.name("foo-app%.x"), p.teamB+"2")).To(BeTrue())
 		violates(p.object(p.teamB, "foo-app%.y"), p.teamA)
 		ready(p.object(p.teamA, "foo-app%.z"), clusterA)
 		ready(kt, clusterA)

@@ -70,7 +70,7 @@ func (p *proof) violated(name, format string, args ...any) {
 	p.violations = append(p.violations, violation{name: name, what: fmt.Sprintf(format, args...)})
 }
 
-// end prints the result, and fails the test if a promise was broken. The story of a name is told once.
+// end prints the result, and fails the test if a promise was broken. The story of a name is reported once.
 func (p *proof) end(story func(name string) string) {
 	p.t.Helper()
 	p.mu.Lock()

@@ -179,7 +179,7 @@ func TestAForwarderPassesEverythingOnAndEndsWhatIsOpen(t *testing.T) {
 	_, err = io.WriteString(open, "that")
 	g.Expect(err).NotTo(HaveOccurred())
 	f.close()
-	_, err = io.ReadAll(open) // an end or an error, but not for ever
+	_, err = io.ReadAll(open) // an end or an error, but not forever
 	g.Expect(err).To(Or(BeNil(), MatchError(ContainSubstring("reset"))))
 	_, err = net.Dial("tcp", near.Addr().String())
 	g.Expect(err).To(HaveOccurred())

@@ -28,7 +28,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 	})
 
 	It("plans, explains, and ends with the code for what it found", func() {
-		Expect(s.ask(done, "plan")).To(ContainSubstring("Nothing to do: 6 nodes are as they should be."))
+		Expect(s.ask(done, "plan")).To(ContainSubstring("Nothing to do: 6 nodes are up to date."))
 		Expect(s.plan(done).order()).To(BeEmpty())
 		Expect(s.ask(done, "explain", "4")).To(ContainSubstring("Node 4 (pod my-cluster-controllers-4, controller"))
 		Expect(s.ask(failed, "explain", "17")).To(ContainSubstring("there is no node 17; there are my-cluster-"))
@@ -51,7 +51,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 			Expect(n.Reasons).To(ConsistOf(HaveField("Kind", "PodHasOldRevision")), n.Name)
 		}
 		Expect(s.ask(pending, "plan", "--max-unavailable=3")).
-			To(ContainSubstring("6 of 6 nodes are to be restarted, in 6 batches (at least 6 are needed"))
+			To(ContainSubstring("6 of 6 nodes need a restart, in 6 batches (at least 6 are needed"))
 		Expect(s.ask(pending, "explain", s.pod(leader))).To(ContainSubstring("(active controller)"))
 
 		for _, moment := range []func() bool{s.aPodIsDeleted, s.begins(2), s.aPodIsDeleted, s.begins(4), s.aPodIsDeleted} {

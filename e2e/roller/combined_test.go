@@ -27,7 +27,7 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		s.outdate()
 		Expect(s.ask(failed, "roll", "--limit=20s")).To(
-			ContainSubstring("ConfigMap combined/my-cluster-roller is where the journal would be, and is left alone: it was not made by a roller"))
+			ContainSubstring("ConfigMap combined/my-cluster-roller has the name of the journal, and is left alone: it was not made by a roller"))
 		Expect(s.restarts()).To(BeZero())
 		var now corev1.ConfigMap
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(foreign), &now)).To(Succeed())
@@ -61,7 +61,7 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		t := s.produce()
 		order := s.inOrder()
 		Expect(s.ask(pending, "plan", "--max-unavailable=3")).
-			To(ContainSubstring("3 of 3 nodes are to be restarted, in 3 batches (at least 3 are needed"))
+			To(ContainSubstring("3 of 3 nodes need a restart, in 3 batches (at least 3 are needed"))
 		s.ask(done, "roll", "--max-unavailable=3", "--limit=4m")
 		Expect(s.restartedSince(0)).To(Equal(order))
 		s.ledAsBefore()
@@ -94,7 +94,7 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		Expect(s.restartedSince(before)).To(Equal(order))
 		s.ask(done, "roll", "--limit=1m")
 		Expect(s.ask(done, "explain", "0")).
-			To(ContainSubstring("ManualRollingUpdate (StrimziPodSet my-cluster-combined is annotated): it was restarted for that already"))
+			To(ContainSubstring("ManualRollingUpdate (StrimziPodSet my-cluster-combined is annotated): already restarted for that"))
 		Expect(s.restartedSince(before)).To(Equal(order), "the annotation is still there, and asks for nothing more")
 		annotate[podset.StrimziPodSet](s, set, podset.AnnotationManualRollingUpdate, "")
 		s.ask(done, "roll", "--limit=1m")

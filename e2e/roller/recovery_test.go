@@ -60,7 +60,7 @@ func recoverySpecs(s *scene) {
 		s.suspendInRecovery(node)
 		s.outdate()
 		Expect(s.ask(blocked, "explain", s.pod(node))).To(And(
-			ContainSubstring("blocked  Recovery: it recovers its logs; a restart would begin that anew"), ContainSubstring("Recovering")))
+			ContainSubstring("blocked  Recovery: it is recovering its logs; a restart would start that over"), ContainSubstring("Recovering")))
 		// Neither is it unready for too long, nor silent for too long. The controllers go; brokers wait for it because of their partitions.
 		roll := s.start("roll", "--patience=3s", "--silence=2s")
 		Eventually(func() []int32 { return s.remade(uids) }).WithTimeout(3 * patience).Should(Equal(controllers))

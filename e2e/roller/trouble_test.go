@@ -37,7 +37,7 @@ func troubleSpecs(s *scene) {
 		s.fixture.Break(node, podsets.Fault{Revision: s.revision()})
 		s.seen(node, beReady(corev1.ConditionFalse))
 		s.outdate()
-		Expect(s.ask(blocked, "explain", s.pod(node))).To(ContainSubstring("blocked  Patience: it is not ready, and is waited for until "))
+		Expect(s.ask(blocked, "explain", s.pod(node))).To(ContainSubstring("blocked  Patience: it is not ready; the roller waits for it until "))
 		plan := s.plan(blocked)
 		Expect(plan.order()).To(Equal([]int32{node}))
 		Expect(plan.Blocked).To(Equal([]int32{other, leader}), "as long as there is nobody but them in sync who is ready")

@@ -84,7 +84,7 @@ func startKafka(k *kafkaCluster) {
 			Name: topic, Partitions: partitions, ReplicationFactor: 3, Configs: map[string]*string{"min.insync.replicas": &two},
 		}}, false)
 		g.Expect(err).NotTo(HaveOccurred())
-		// A request that timed out here may have been carried out there.
+		// A request that timed out here may have been executed there.
 		g.Expect(results[topic].Err == nil || kafka.IsExists(results[topic].Err)).To(BeTrue(), "%v", results[topic].Err)
 	}).Should(Succeed(), k.logs)
 	k.allReady("r1")

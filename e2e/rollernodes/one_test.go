@@ -37,7 +37,7 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 		Eventually(d.status).Should(ContainSubstring(`"phase":"Done"`))
 		out, err := d.run("plan", "--cluster="+k.name)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(out).To(ContainSubstring("Nothing to do: 3 nodes are as they should be."))
+		Expect(out).To(ContainSubstring("Nothing to do: 3 nodes are up to date."))
 		Expect(k.history.stopped("r1")).To(BeEmpty())
 	})
 

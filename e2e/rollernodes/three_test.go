@@ -75,7 +75,7 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 		Eventually(func() (string, error) {
 			return d.run("explain",
 				"3")
-		}).Should(ContainSubstring("Unknown: its pod is not known: cluster cluster-west can't be read"))
+		}).Should(ContainSubstring("Unknown: its pod is unknown: cluster cluster-west can't be read"))
 		for id, c := range map[int32]*realnodes.Cluster{1: home, 2: east} {
 			out, _ := d.run("explain", strconv.Itoa(int(id))) // ends with 4: something is blocked
 			Expect(out).To(And(ContainSubstring("because  PodHasOldRevision"), ContainSubstring("blocked  Availability: partition records-")))

@@ -42,7 +42,7 @@ func exchangeCredentials(remote *place) {
 		put(kubeconfig)
 		Eventually(func(g Gomega) {
 			g.Expect(condition(object(g), v1.ConditionWarning)).
-				To(And(ContainSubstring(remote.ID), ContainSubstring("the earlier credentials stay in use"), MatchRegexp(why)))
+				To(And(ContainSubstring(remote.ID), ContainSubstring("the previous credentials stay in use"), MatchRegexp(why)))
 		}).Should(Succeed(), whatWasSaid)
 		Expect(condition(object(Default), v1.ConditionReady)).To(HavePrefix("True"))
 		report(condition(object(Default), v1.ConditionWarning), time.Since(began))

@@ -71,7 +71,7 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		Eventually(main.settings).WithArguments(kt.Name).Should(Equal(map[string]string{"retention.ms": "7200000"}))
 		Eventually(s.metric).WithArguments("strimzi_drift_reverted_total").Should(BeNumerically(">", before))
 		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning DriftReverted: Topic '" + kt.Name +
-			"' was changed outside of Kubernetes; put back: ")))
+			"' was changed outside of Kubernetes; reverted: ")))
 		s.ready(kt)
 	})
 
@@ -87,7 +87,7 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		}).Should(Succeed())
 		s.ready(kt)
 		Expect(s.metric("strimzi_drift_reverted_total")).To(Equal(before + 1))
-		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning Recreated: Created again, empty, topic '" +
+		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning Recreated: Recreated, empty, topic '" +
 			kt.Name + "'")))
 		s.inStep()
 	})
@@ -116,7 +116,7 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 	})
 })
 
-// writes are the requests that change something.
+// writes are the requests that modify something.
 func writes(requests []controlplane.Request) []controlplane.Request {
 	var all []controlplane.Request
 	for _, r := range requests {

@@ -61,7 +61,7 @@ var _ = Describe("The operator's login", func() {
 		}
 		return stageIn(startOperator(s), namespace)
 	}
-	const secretsChanged = "The Secrets for Kafka changed; the new ones are in force from now on"
+	const secretsChanged = "Applied the changed Secrets for Kafka"
 	// reconnected cuts all connections, so that whatever follows needs a login with what is in force now.
 	reconnected := func(p *proxy) { p.leave(); p.back() }
 
@@ -146,7 +146,7 @@ var _ = Describe("The operator's login", func() {
 		gone := &corev1.Secret{}
 		gone.Namespace, gone.Name = namespace, "login"
 		Expect(k8s.Delete(ctx, gone)).To(Succeed())
-		Eventually(s.logged).WithArguments("the last good ones stay in force").Should(BeTrue())
+		Eventually(s.logged).WithArguments("the last valid ones stay in use").Should(BeTrue())
 		reconnected(proxy)
 		s.created("third")
 	})

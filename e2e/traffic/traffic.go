@@ -231,7 +231,7 @@ func rejoins(err error) bool {
 // Progress counts the records so far.
 type Progress struct{ Acknowledged, Refused, Read int }
 
-// Progress returns what became of the records so far.
+// Progress returns the results of the records so far.
 func (t *Traffic) Progress() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()

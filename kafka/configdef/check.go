@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Type is what kind of values a key has, by Kafka's names in lower case (ConfigDef.Type).
+// Type is the type of a key's values, by Kafka's names in lower case (ConfigDef.Type).
 type Type string
 
 // Kafka's types.
@@ -35,7 +35,7 @@ var bits = map[Type]int{Short: 16, Int: 32, Long: 64}
 var articles = map[Type]string{Boolean: "a boolean", Short: "a short", Int: "an int", Long: "a long", Double: "a double"}
 
 // Check reports what makes a value illegal, in Strimzi's words, which start with "has" or "contains" and lack the name of the key. It
-// returns nothing for a legal value. What a configuration provider would resolve (${file:/a:key}) is not looked at.
+// returns nothing for a legal value. Values that a configuration provider resolves (${file:/a:key}) are not checked.
 func (k Key) Check(value string) []string {
 	if Refers(value) {
 		return nil
@@ -63,7 +63,7 @@ func (k Key) Check(value string) []string {
 	return nil
 }
 
-// javaDouble is what Java reads as a decimal floating point number.
+// javaDouble matches what Java parses as a decimal floating point number.
 var javaDouble = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$`)
 
 func (k Key) mistyped(value string) string {
@@ -90,7 +90,7 @@ func compare(a, b string) int {
 	return big.NewFloat(number(a)).Cmp(big.NewFloat(number(b)))
 }
 
-// number is what Java makes of a decimal number: infinite where it is too large.
+// number parses a decimal number as Java does: infinite if it is too large.
 func number(text string) float64 {
 	f, _ := strconv.ParseFloat(text, 64)
 	if math.IsNaN(f) {
@@ -138,8 +138,7 @@ func (k Key) checkList(value string) []string {
 	return wrong
 }
 
-// Refers reports whether a value is resolved by a configuration provider (KIP-297): ${file:/a:key}. What it stands for is known to the node
-// alone.
+// Refers reports whether a value is resolved by a configuration provider (KIP-297): ${file:/a:key}. Only the node knows the resolved value.
 func Refers(value string) bool {
 	_, rest, found := strings.Cut(value, "${")
 	if !found {

@@ -25,15 +25,15 @@ func TestTheTablesAreThoseOfTheGeneratorsVersions(t *testing.T) {
 func TestATableThatIsNotOne(t *testing.T) {
 	const title = "# Kafka 4.3.1. Generated.\n"
 	for text, words := range map[string]string{
-		"":                            "names no version",
-		"# Kafka x. Generated.\n":     "names no version",
+		"":                            "has no version of Kafka",
+		"# Kafka x. Generated.\n":     "has no version of Kafka",
 		title:                         "empty",
 		title + "a\tint\tread-only\n": "3 columns, want 8",
 		title + "a\tfoo\tread-only\t-\tg\t-\tnull\t-\n":                                        "unknown type",
 		title + "a\tint\twhenever\t-\tg\t-\tnull\t-\n":                                         "unknown mode",
 		title + "a\tint\tread-only\t-\tg\t-\t1\t-\n":                                           "the default of a",
 		title + "a\tint\tread-only\t-\tg\t-\tnull\tatmost=7\n":                                 "the values of a: unknown rule atmost=7",
-		title + "a\tint\tread-only\t-\tg\t-\t\"1\"\t-\na\tint\tread-only\t-\tg\t-\t\"1\"\t-\n": "line 3: a stands there twice",
+		title + "a\tint\tread-only\t-\tg\t-\t\"1\"\t-\na\tint\tread-only\t-\tg\t-\t\"1\"\t-\n": "line 3: duplicate key a",
 	} {
 		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: %v, want %s", text, err, words)

@@ -1,3 +1,3 @@
-// Package configdef holds what Apache Kafka's own classes say of the configuration of its nodes: which keys each version knows, how they
+// Package configdef has the definitions of node configuration from Apache Kafka's own classes: which keys each version knows, how they
 // can be changed, and which values are legal. It is pure, and imports nothing but the standard library.
 package configdef

@@ -31,7 +31,7 @@ func parse(text string) (*Table, error) {
 	title, _, _ := strings.Cut(text, "\n")
 	version, _, ok := strings.Cut(strings.TrimPrefix(title, titlePrefix), ". ")
 	if !ok || !strings.HasPrefix(title, titlePrefix) || Minor(version) == nil {
-		return nil, fmt.Errorf("the first line names no version of Kafka: %q", title)
+		return nil, fmt.Errorf("the first line has no version of Kafka: %q", title)
 	}
 	t := &Table{Version: version, keys: map[string]*Key{}}
 	for number, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
@@ -43,7 +43,7 @@ func parse(text string) (*Table, error) {
 			return nil, fmt.Errorf("line %d: %w", number+1, err)
 		}
 		if t.keys[k.Name] != nil {
-			return nil, fmt.Errorf("line %d: %s stands there twice", number+1, k.Name)
+			return nil, fmt.Errorf("line %d: duplicate key %s", number+1, k.Name)
 		}
 		t.keys[k.Name] = k
 	}
@@ -62,7 +62,7 @@ func parseKey(fields []string) (*Key, error) {
 		DynamicOnControllers: fields[columnController] == "dynamic",
 	}
 	if !slices.Contains(types, k.Type) {
-		return nil, fmt.Errorf("%s is of an unknown type, %s", k.Name, k.Type)
+		return nil, fmt.Errorf("%s has an unknown type, %s", k.Name, k.Type)
 	}
 	if !slices.Contains(modes, k.Mode) {
 		return nil, fmt.Errorf("%s has an unknown mode, %s", k.Name, k.Mode)

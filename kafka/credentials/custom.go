@@ -81,7 +81,7 @@ func ParseCustomSASL(text string) (SASL, error) {
 // parseProperties reads a flat JSON object. Its errors never quote the text, which holds secrets; Strimzi's do.
 func parseProperties(text string) (map[string]string, error) {
 	const failed = "SASL custom config properties deserialize failed"
-	const remedy = "give one JSON object whose values are texts, numbers or true/false"
+	const remedy = "use one JSON object whose values are strings, numbers or booleans"
 	decoder := json.NewDecoder(strings.NewReader(withoutComments(text)))
 	decoder.UseNumber()
 	malformed := func(what string) error {
@@ -108,14 +108,14 @@ func parseProperties(text string) (map[string]string, error) {
 		case string, json.Number, bool:
 			properties[key] = fmt.Sprint(value)
 		default:
-			return nil, malformed("the value of " + key + " is not a text")
+			return nil, malformed("the value of " + key + " is not a string")
 		}
 	}
 	if _, err := decoder.Token(); err != nil {
-		return nil, malformed("the object does not end")
+		return nil, malformed("the object is incomplete")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, malformed("something follows the object")
+		return nil, malformed("unexpected data after the object")
 	}
 	if len(properties) == 0 {
 		return nil, invalid("SASL custom config properties empty", "give at least "+propertyMechanism+", or unset the variable")
@@ -180,7 +180,7 @@ func checkProperties(properties map[string]string) []error {
 		case !known:
 			errs = append(errs, invalid(key+" is not supported", "supported are "+supportedProperties()))
 		case !slices.Contains(classes, properties[key]):
-			errs = append(errs, invalid(key+" names a Java class that this operator can't run",
+			errs = append(errs, invalid(key+" names a Java class, which this operator can't run",
 				"remove it, or use one of "+strings.Join(classes, ", ")))
 		}
 	}
@@ -266,7 +266,7 @@ func checkTokenEndpoint(text string) error {
 	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "":
 		return invalid(propertyTokenEndpoint+" is not a URL", "give the https URL of the token endpoint, without user and fragment")
 	case u.Scheme != "https":
-		return invalid(propertyTokenEndpoint+" is not an https URL, so the client's secret would cross the network in the clear", "use https")
+		return invalid(propertyTokenEndpoint+" is not an https URL, so the client's secret would be sent in clear text", "use https")
 	}
 	return nil
 }

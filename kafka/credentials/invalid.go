@@ -1,8 +1,8 @@
 package credentials
 
-// Invalid is the error for a text that can't be understood. It never holds a secret.
+// Invalid is the error for a string that can't be parsed. It never contains a secret.
 type Invalid struct {
-	// Problem is what is wrong, and Remedy what to do.
+	// Problem describes what is wrong, and Remedy how to fix it.
 	Problem, Remedy string
 }
 

@@ -40,14 +40,14 @@ func (m loginModule) suits(mechanism kafka.SASLMechanism) error {
 			"; AWS MSK IAM and Kerberos are not")
 }
 
-// take returns an option and removes it, so that rest finds what nobody asked for.
+// take returns an option and removes it, so that rest finds the unexpected ones.
 func (m loginModule) take(option string) string {
 	value := m.options[option]
 	delete(m.options, option)
 	return value
 }
 
-// rest finds options that nobody asked for.
+// rest returns an error for unexpected options.
 func (m loginModule) rest(supported string) error {
 	if len(m.options) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (t *tokenizer) next() token {
 	return token{word, t.text[start:t.pos]}
 }
 
-// isWord tells which bytes need no quotes. Bytes of 128 and more are parts of letters.
+// isWord reports whether a byte needs no quotes. Bytes of 128 and more are parts of letters.
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-$.", c) >= 0 || c >= 0x80
 }
@@ -202,8 +202,7 @@ func (t *tokenizer) quotation(quote byte) token {
 	return token{kind: broken}
 }
 
-// escape reads what follows a backslash: up to three octal digits (at most 377), one of Java's letters, or a character that stands for
-// itself.
+// escape reads what follows a backslash: up to three octal digits (at most 377), one of Java's letters, or a literal character.
 func (t *tokenizer) escape(out *strings.Builder) {
 	if t.pos >= len(t.text) {
 		return

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Mask stands for a secret in everything that is printed.
+// Mask replaces a secret in all output.
 const Mask = "********"
 
 // Masked is a secret text that prints as asterisks. The zero value is the empty text.

@@ -46,7 +46,7 @@ func (m Material) WithFiles(trust, certificate, key []byte) Material {
 	return m
 }
 
-// Read takes from the Secrets what the settings ask for. The error tells everything that is missing or malformed.
+// Read reads the entries that the settings name from the Secrets. The error lists all that are missing or malformed.
 func Read(settings Settings, secrets Secrets) (Material, error) {
 	r := reader{namespace: settings.SecretNamespace, secrets: secrets}
 	var m Material
@@ -67,7 +67,7 @@ func Read(settings Settings, secrets Secrets) (Material, error) {
 	return m, nil
 }
 
-// reader collects errors, so that all of them are told at once.
+// reader collects errors, so that they are all reported together.
 type reader struct {
 	namespace string
 	secrets   Secrets
@@ -123,16 +123,16 @@ func checkCertificates(text []byte) error {
 		block, rest := pem.Decode(text)
 		switch {
 		case block == nil && !found:
-			return errors.New("it holds no certificate in PEM")
+			return errors.New("it has no certificate in PEM")
 		case block == nil && strings.Contains(string(rest), "-----BEGIN"):
-			return errors.New("it holds a malformed PEM block")
+			return errors.New("it has a malformed PEM block")
 		case block == nil:
 			return nil
 		case block.Type != "CERTIFICATE":
-			return errors.New("it holds something else than certificates")
+			return errors.New("it has PEM blocks other than certificates")
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return fmt.Errorf("it holds a malformed certificate: %w", err)
+			return fmt.Errorf("it has a malformed certificate: %w", err)
 		}
 		found, text = true, rest
 	}
@@ -180,7 +180,7 @@ func (r *reader) login(sasl SASL) (name, secret string) {
 	}
 	secret = Line(data[secretEntry])
 	if name == "" {
-		r.fail(sasl.Secret, "it has no entry %s, and no setting gives the name", nameEntry)
+		r.fail(sasl.Secret, "it has no entry %s, and no setting has the name", nameEntry)
 	}
 	if secret == "" {
 		r.fail(sasl.Secret, "it has no entry %s", secretEntry)

@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Settings say how to reach Kafka. What they name, Read takes from Secrets.
+// Settings configure the connection to Kafka. Read reads the Secrets that they name.
 type Settings struct {
 	// Bootstrap are host:port addresses.
 	Bootstrap []string
@@ -19,7 +19,7 @@ type Settings struct {
 	// TLS matters only if Protocol.TLS(), SASL only if Protocol.SASL().
 	TLS  TLS
 	SASL SASL
-	// SecretNamespace holds all Secrets that TLS and SASL name. It stands in errors.
+	// SecretNamespace is the namespace of all Secrets that TLS and SASL name. Errors contain it.
 	SecretNamespace string
 }
 
@@ -39,15 +39,15 @@ type TLS struct {
 
 // SASL is a login. Its values come from STRIMZI_SASL_*, directly or through STRIMZI_SASL_CUSTOM_CONFIG_JSON.
 type SASL struct {
-	// Mechanism is empty if nobody logs in.
+	// Mechanism is empty if the client does not log in.
 	Mechanism kafka.SASLMechanism
-	// Username and Password are for PLAIN and SCRAM. What Secret holds wins over them.
+	// Username and Password are for PLAIN and SCRAM. The entries of Secret take precedence.
 	Username string
 	Password Masked
 	// OAuth is for OAUTHBEARER, and nil otherwise.
 	OAuth *OAuth
-	// Secret, in Settings.SecretNamespace, holds the credentials, so that a change is picked up while running; empty means that the
-	// fields above are all there is (STRIMZI_SASL_SECRET_NAME).
+	// Secret, in Settings.SecretNamespace, has the credentials, so that a change applies without a restart; empty if only the fields above are
+	// set (STRIMZI_SASL_SECRET_NAME).
 	Secret string
 }
 
@@ -55,7 +55,7 @@ type SASL struct {
 type OAuth struct {
 	// TokenEndpoint is an https URL (sasl.oauthbearer.token.endpoint.url).
 	TokenEndpoint string
-	// ClientID and ClientSecret are empty if SASL.Secret holds them.
+	// ClientID and ClientSecret are empty if SASL.Secret has them.
 	ClientID     string
 	ClientSecret Masked
 	// Scope is sent with the request unless it is empty.
@@ -101,8 +101,7 @@ func KafkaConfig(settings Settings, m Material) kafka.Config {
 	return config
 }
 
-// ParseMechanism reads the mechanisms of STRIMZI_SASL_MECHANISM, which are those with a name and a password; upper and lower case are the
-// same.
+// ParseMechanism parses a mechanism of STRIMZI_SASL_MECHANISM, which is one with a username and a password; it ignores case.
 func ParseMechanism(text string) (kafka.SASLMechanism, error) {
 	for _, m := range []kafka.SASLMechanism{kafka.SASLPlain, kafka.SASLScramSHA256, kafka.SASLScramSHA512} {
 		if strings.EqualFold(text, string(m)) {

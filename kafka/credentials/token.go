@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// tokenTimeout bounds one request for a token, for callers that would wait for ever.
+	// tokenTimeout limits one request for a token, for callers without a deadline.
 	tokenTimeout = 30 * time.Second
 	// tokenSize bounds what is read of an answer, in bytes. Tokens with many roles have some 10 kB.
 	tokenSize = 1 << 20
@@ -33,7 +33,7 @@ type tokenSource struct {
 	clientOnce sync.Once
 	client     *http.Client
 	now        func() time.Time
-	// turn holds one value while somebody fetches: a mutex on which one can stop waiting.
+	// turn is a mutex for fetches, as a channel, so that a caller can stop waiting.
 	turn chan struct{}
 	last bearer
 }
@@ -118,7 +118,7 @@ func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, 
 		return bearer{}, fmt.Errorf("HTTP status %d %s", status, s.clean(answer.Error+" "+answer.Description))
 	}
 	if malformed || answer.Token == "" {
-		return bearer{}, errors.New("the answer holds no access_token")
+		return bearer{}, errors.New("the response has no access_token")
 	}
 	if answer.Type != "" && !strings.EqualFold(answer.Type, "bearer") {
 		return bearer{}, errors.New("the token is not of type bearer")

@@ -107,8 +107,8 @@ func TestTokenErrors(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = w.Write([]byte(`{"error":"invalid_client","error_description":"no client with\n secret FORBIDDEN"}`))
 		}, "HTTP status 401 invalid_client no client with secret ********"},
-		"not JSON":     {answer("<html>FORBIDDEN</html>"), "the answer holds no access_token"},
-		"no token":     {answer(`{"expires_in":5}`), "the answer holds no access_token"},
+		"not JSON":     {answer("<html>FORBIDDEN</html>"), "the response has no access_token"},
+		"no token":     {answer(`{"expires_in":5}`), "the response has no access_token"},
 		"another type": {answer(`{"access_token":"x","token_type":"mac"}`), "not of type bearer"},
 		"redirected": {func(w http.ResponseWriter, r *http.Request) {
 			redirected = redirected || r.URL.Path != "/token"

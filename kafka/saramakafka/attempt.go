@@ -30,17 +30,17 @@ type repeat int
 
 const (
 	// repeatable requests are sent again, to another broker: reads, and changes that are the same when done twice.
-	repeatable repeat = iota //nolint:unused // the zero value: what a request is unless it says otherwise
-	// once requests are not: nobody knows whether they were carried out.
+	repeatable repeat = iota //nolint:unused // the zero value: the default of a request
+	// once requests are not: it is unknown whether they were carried out.
 	once
 )
 
-// request is what do needs to know about a request.
+// request describes a request to do.
 type request struct {
 	// name is the request's name in Kafka's documentation.
 	name   string
 	repeat repeat
-	// changes tells requests that change something from questions.
+	// changes reports whether the request is a write.
 	changes bool
 	// anyCluster is true for the question which cluster answers: the only one that may go to another than the client is bound to.
 	anyCluster bool
@@ -59,7 +59,7 @@ type request struct {
 	run func(ctx context.Context, c *conn) error
 }
 
-// anyBroker stands for a request that every broker can answer.
+// anyBroker is the target of a request that every broker can answer.
 const anyBroker int32 = -1
 
 // errNotController is a broker's refusal that another broker may not share.
@@ -80,8 +80,8 @@ type trial struct {
 	unclear  bool   // the request was sent, and not answered
 }
 
-// do sends the request until a broker answers, ctx ends, or it becomes pointless. The error is a *kafka.Error or errNotController; sent
-// tells whether a broker may have received the request.
+// do sends the request until a broker answers, ctx ends, or retries become pointless. The error is a *kafka.Error or errNotController; sent
+// reports whether a broker may have received the request.
 func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
 	t := &trial{request: req, tried: map[*node]bool{}}
 	if req.broker != anyBroker && !r.knows(req.broker) {
@@ -111,7 +111,7 @@ func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
 	}
 }
 
-// outcome is what became of one attempt.
+// outcome is the result of one attempt.
 type outcome int
 
 const (
@@ -122,7 +122,7 @@ const (
 	pointless          // no broker will answer otherwise
 )
 
-// attempt sends the request over one connection, after whatever the connection needs first.
+// attempt sends the request over one connection, after the setup of the connection.
 func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outcome, error) {
 	defer r.release(n, c, t.request.mutation)
 	if err := r.prepare(ctx, t, n, c); err != nil {
@@ -253,8 +253,8 @@ func (t *trial) failed(n *node, err error) {
 	}
 }
 
-// missed notes a NOT_CONTROLLER answer and pauses; it reports whether to go on. Where nobody forwards, the others are asked at once, each
-// in its turn: a node that is asked again before all were may never be the leader.
+// missed records a NOT_CONTROLLER answer and pauses; it reports whether to continue. Without forwarding, it tries all other nodes in turn
+// before it asks a node again: that one may never be the leader.
 func (t *trial) missed(ctx context.Context, r *router, n *node) bool {
 	t.misses++
 	if r.kind == controllers {
@@ -404,7 +404,7 @@ func brokerTimeout(ctx context.Context) time.Duration {
 	return max(time.Until(deadline)*9/10, time.Millisecond)
 }
 
-// isTimeout reports whether err says that a broker was silent, rather than that the connection was closed.
+// isTimeout reports whether err is a timeout, rather than a closed connection.
 func isTimeout(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.As(err, &timeout) && timeout.Timeout()

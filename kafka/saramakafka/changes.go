@@ -98,7 +98,7 @@ func (a *Admin) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kafk
 		weight: func(kafka.TopicID) int { return 1 },
 		refuse: func(id kafka.TopicID) error {
 			if id.IsZero() {
-				return kafka.NewError(kafka.CodeInvalidRequest, "Topics are deleted by id, and this one is zero.")
+				return kafka.NewError(kafka.CodeInvalidRequest, "Topics are deleted by id, and this id is zero.")
 			}
 			return nil
 		},
@@ -177,7 +177,7 @@ func codeError(code int16, message string) error {
 	return kafka.NewError(code, message)
 }
 
-// text returns what a nullable string says.
+// text returns the value of a nullable string.
 func text(s *string) string {
 	if s == nil {
 		return ""

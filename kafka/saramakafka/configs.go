@@ -34,7 +34,7 @@ func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigRes
 	return b.run(ctx, &a.client, resources)
 }
 
-// brokerOf returns the broker that a resource stands for: only that broker answers for its own configuration.
+// brokerOf returns the broker of a resource: only that broker can describe its own configuration.
 func brokerOf(r kafka.ConfigResource) int32 {
 	if id, err := strconv.ParseInt(r.Name, 10, 32); r.Type == kafka.ResourceBroker && err == nil {
 		return int32(id)

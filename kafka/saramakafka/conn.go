@@ -45,7 +45,7 @@ type conn struct {
 	correlation int32
 	versions    map[int16][2]int16 // lowest and highest version of each request the broker serves; nil until asked
 
-	cluster   string          // the id of the cluster that it ends at; empty as long as nobody asked
+	cluster   string          // the id of the cluster behind it; empty until it is asked
 	call      context.Context // sarama's token callback has no other way to learn of the call it belongs to
 	broken    bool            // the stream's position is lost, or the socket is closed
 	fresh     bool            // opened for the present call, and therefore known to be alive
@@ -83,7 +83,7 @@ func openConn(ctx context.Context, s *settings, addr string) (*conn, error) {
 	return c, nil
 }
 
-// loginError tells a refused login from a connection that failed while it was opened.
+// loginError distinguishes a rejected login from a connection that failed while it was opened.
 func loginError(ctx context.Context, lastKey int32, err error) error {
 	var (
 		own   *loginRefused
@@ -113,8 +113,8 @@ func (e *loginAborted) Error() string {
 }
 func (e *loginAborted) Unwrap() error { return e.cause }
 
-// typed runs one or more of sarama's own calls. Whatever f returns as an error, other than a request that could not be
-// expressed, means that the connection is lost.
+// typed runs one or more of sarama's own calls. Any error of f, except that a request could not be encoded, means that the connection is
+// lost.
 func (c *conn) typed(ctx context.Context, f func(*sarama.Broker) error) error {
 	c.call = ctx
 	stop := context.AfterFunc(ctx, c.abort)
@@ -135,7 +135,7 @@ func (c *conn) typed(ctx context.Context, f func(*sarama.Broker) error) error {
 	return err
 }
 
-// unsent reports whether sarama refused to send: the broker lacks the request, or it cannot be encoded.
+// unsent reports whether sarama did not send the request: the broker does not support it, or it can't be encoded.
 func unsent(err error) bool {
 	var encoding sarama.PacketEncodingError
 	return errors.Is(err, sarama.ErrUnsupportedVersion) || errors.As(err, &encoding)
@@ -200,10 +200,10 @@ func (c *conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	}
 	size := binary.BigEndian.Uint32(head[:4])
 	if size < 4 || size > maxResponse {
-		return nil, fmt.Errorf("an answer of %d bytes is not Kafka's protocol", size)
+		return nil, fmt.Errorf("a response of %d bytes is not Kafka's protocol", size)
 	}
 	if got := int32(binary.BigEndian.Uint32(head[4:])); got != c.correlation {
-		return nil, fmt.Errorf("the answer belongs to request %d, not %d", got, c.correlation)
+		return nil, fmt.Errorf("the response has correlation id %d, want %d", got, c.correlation)
 	}
 	body := make([]byte, size-4)
 	if _, err := io.ReadFull(c.stream, body); err != nil {
@@ -212,7 +212,7 @@ func (c *conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	resp := req.ResponseKind()
 	if resp.IsFlexible() {
 		if len(body) == 0 || body[0] != 0 {
-			return nil, errors.New("the answer's header has tags that nobody asked for")
+			return nil, errors.New("the response header has unexpected tags")
 		}
 		body = body[1:]
 	}
@@ -236,7 +236,7 @@ func (c *conn) mute(d time.Duration) {
 // abort makes every read and write on the connection fail.
 func (c *conn) abort() { _ = c.tcp.Close() }
 
-// close closes the connection. Nobody else may use it.
+// close closes the connection. The caller must be its only user.
 func (c *conn) close() {
 	c.abort()
 	_ = c.broker.Close() // fails if sarama has closed it already
@@ -247,7 +247,7 @@ type readyStream struct{ stream net.Conn }
 
 func (r readyStream) Dial(string, string) (net.Conn, error) { return r.stream, nil }
 
-// watchedStream remembers which request sarama wrote last, so that a failed opening can be told from a failed login.
+// watchedStream records which request sarama wrote last, to distinguish a failed connection setup from a failed login.
 type watchedStream struct {
 	net.Conn
 	lastKey atomic.Int32

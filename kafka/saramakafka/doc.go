@@ -7,7 +7,7 @@
 // dead controllers and poisoned connections.
 //
 // A client that is bound to a cluster (kafka.ClusterPinner) has the proof of it made where a request is sent: on its connection
-// (identity.go). What only one node can answer has a time of its own, so that one that hangs holds up nothing else (nodes.go).
+// (identity.go). What only one node can answer has a time of its own, so that one that hangs delays nothing else (nodes.go).
 //
 // It imports nothing of Kubernetes and nothing of ours but the port.
 package saramakafka

@@ -45,7 +45,7 @@ func electLeaders(ctx context.Context, c *conn, partitions []kafka.TopicPartitio
 	return elections(resp.(*kmsg.ElectLeadersResponse), partitions), nil
 }
 
-// elections returns what became of each partition. An error of the whole request is that of all of them.
+// elections returns the result of each partition. An error of the whole request applies to all of them.
 func elections(resp *kmsg.ElectLeadersResponse, asked []kafka.TopicPartition) map[kafka.TopicPartition]error {
 	answers := make(map[kafka.TopicPartition]error, len(asked))
 	if resp.ErrorCode != 0 {

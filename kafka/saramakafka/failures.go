@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// gaveUp is the error of a call without an answer. Its message never tells attempts apart: it ends up in conditions, which
-// must not change while nothing changes.
+// gaveUp is the error of a call without an answer. Its message is the same for each attempt: it ends up in conditions, which must not
+// change while nothing changes.
 func (r *router) gaveUp(ctx context.Context, t *trial) error {
 	if errors.Is(t.last, errNotController) || t.misses > 0 && r.kind == controllers && t.request.repeat != once {
 		return errNotController // each broker that answered did not carry it out
@@ -28,9 +28,9 @@ func (r *router) gaveUp(ctx context.Context, t *trial) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		message = fmt.Sprintf("the call was cancelled before a %s answered (%s)", r.kind, r.settings.addresses())
 	case t.attempts > 0 && t.request.repeat == once:
-		message = fmt.Sprintf("no answer to %s, which may have been carried out (%s)", t.request.name, r.settings.addresses())
+		message = fmt.Sprintf("no response to %s, which may have been executed (%s)", t.request.name, r.settings.addresses())
 	case errors.Is(t.last, errNoClusterID):
-		message = fmt.Sprintf("no %s told its cluster's id (%s)", r.kind, r.settings.addresses())
+		message = fmt.Sprintf("no %s reported its cluster id (%s)", r.kind, r.settings.addresses())
 	case errors.As(t.last, &token):
 		message = fmt.Sprintf("no OAUTHBEARER token (%s)", r.settings.addresses())
 	case t.request.broker != anyBroker:
@@ -114,14 +114,14 @@ func throttled(request string) error {
 // unsupported is the error of a request that the broker lacks, or that cannot be encoded.
 func unsupported(request string, cause error) error {
 	if strings.Contains(cause.Error(), "encoding") {
-		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("%s cannot be expressed: %v.", request, cause))
+		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("%s can't be encoded: %v.", request, cause))
 	}
 	return kafka.NewError(kafka.CodeUnsupportedVersion, fmt.Sprintf("The broker does not support %s as this client needs it.", request))
 }
 
 // unregistered is the error of a question to a node that no other knows of.
 func (r *router) unregistered(id int32) error {
-	return kafka.NewTransportError(fmt.Sprintf("%s %d is not registered, or not in service (%s)", r.kind, id, r.settings.addresses()), nil)
+	return kafka.NewTransportError(fmt.Sprintf("%s %d is not registered, or fenced (%s)", r.kind, id, r.settings.addresses()), nil)
 }
 
 // noController is the error of a request that only the controller can carry out, when no node that answered was it.
@@ -129,6 +129,6 @@ func (r *router) noController() error {
 	if r.kind == brokers {
 		return kafka.NewError(kafka.CodeNotController, "")
 	}
-	return kafka.NewError(kafka.CodeNotController, fmt.Sprintf("No controller that answers is the leader of the quorum (%s).",
+	return kafka.NewError(kafka.CodeNotController, fmt.Sprintf("No controller that answered is the leader of the quorum (%s).",
 		r.settings.addresses()))
 }

@@ -226,7 +226,7 @@ func TestARequestThatHangsIsSentElsewhereOnlyIfItMayBe(t *testing.T) {
 	}
 	err = results["once"].Err
 	if !errors.Is(err, context.DeadlineExceeded) || kafka.ClassOf(err) != kafka.ClassRetriable ||
-		!strings.Contains(err.Error(), "may have been carried out") {
+		!strings.Contains(err.Error(), "may have been executed") {
 		t.Errorf("got %v", err)
 	}
 	if hang.Hits() != 1 {
@@ -275,7 +275,7 @@ func TestAConnectionThatBreaks(t *testing.T) {
 		broken := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}, DropAfter: true, Count: 1})
 		results, err := a.CreateTopics(within(t, patience), []kafka.NewTopic{{Name: "maybe", Partitions: 1, ReplicationFactor: 1}}, false)
 		if err != nil || kafka.ClassOf(results["maybe"].Err) != kafka.ClassRetriable ||
-			!strings.Contains(results["maybe"].Err.Error(), "may have been carried out") {
+			!strings.Contains(results["maybe"].Err.Error(), "may have been executed") {
 			t.Errorf("got %v, %v", results, err)
 		}
 		if broken.Hits() != 1 {

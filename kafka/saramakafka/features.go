@@ -67,7 +67,7 @@ func (a *Admin) UpdateFeatures(ctx context.Context, updates map[string]kafka.Fea
 	if err != nil {
 		return err
 	}
-	// Up to version 1 each feature has a result of its own.
+	// Up to version 1 each feature has its own result.
 	slices.SortFunc(answer.Results, func(a, b kmsg.UpdateFeaturesResponseResult) int { return cmp.Compare(a.Feature, b.Feature) })
 	for _, r := range answer.Results {
 		if err := codeError(r.ErrorCode, text(r.ErrorMessage)); err != nil {

@@ -64,7 +64,7 @@ func (e *wrongCluster) Error() string {
 }
 
 // errNoClusterID is the failure of a connection whose broker does not say to which cluster it belongs.
-var errNoClusterID = errors.New("the broker does not tell its cluster's id")
+var errNoClusterID = errors.New("the broker does not report its cluster id")
 
 // prove makes sure that the connection ends at the cluster that the client is bound to. A connection ends at one process, so that it is
 // asked once: when it is opened, or when the client was bound since.
@@ -135,7 +135,7 @@ func (r *router) strayed(t *trial, n *node, c *conn, e *wrongCluster) {
 // foreignOnly is the error of a call for which no broker of the right cluster was found.
 func (r *router) foreignOnly(ctx context.Context, t *trial) error {
 	if t.unclear && t.request.changes {
-		return r.gaveUp(ctx, t) // nobody can say that nothing was carried out
+		return r.gaveUp(ctx, t) // something may have been executed
 	}
 	err := kafka.NewWrongClusterError(r.pin.cluster(), t.foreign)
 	err.Message += fmt.Sprintf(" (%s)", r.settings.addresses())

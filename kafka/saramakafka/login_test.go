@@ -112,7 +112,7 @@ func TestTokens(t *testing.T) {
 	ctx := endable(t)
 	var asked atomic.Int32
 	_, err = source(func(context.Context) (string, map[string]string, error) {
-		if asked.Add(1) > 2 { // a call goes on as long as it may
+		if asked.Add(1) > 2 { // a call continues as long as it may
 			ctx.end()
 		}
 		return "", nil, down

@@ -66,7 +66,7 @@ func inParallel(limit int, functions []func()) {
 	wg.Wait()
 }
 
-// locate makes sure that the nodes' addresses were asked for, if some are not known. That one is not registered is no error.
+// locate makes sure that the nodes' addresses were asked for, if some are unknown. That one is not registered is no error.
 func (r *router) locate(ctx context.Context, ids []int32) error {
 	for _, id := range ids {
 		if !r.knows(id) {
@@ -95,7 +95,7 @@ func (r *router) describeNode(ctx context.Context, id int32, keys []string) kafk
 	if result, ok := answers[resource]; ok {
 		return result
 	}
-	return kafka.ConfigResult{Err: kafka.NewError(kafka.CodeUnknownServer, "The node's answer does not mention its configuration.")}
+	return kafka.ConfigResult{Err: kafka.NewError(kafka.CodeUnknownServer, "The node's response does not contain its configuration.")}
 }
 
 // otherNode is the failure of an address at which another node listens than the one that was looked for, because the node moved and its

@@ -362,7 +362,7 @@ func TestBrokersThatCannotDescribeTheirCluster(t *testing.T) {
 			ctx.end()
 		}()
 		results, err := a.CreateTopics(ctx, []kafka.NewTopic{{Name: "y", Partitions: 1, ReplicationFactor: 1}}, false)
-		if results != nil || kafka.ClassOf(err) != kafka.ClassRetriable || !strings.Contains(err.Error(), "no broker told its cluster's id") {
+		if results != nil || kafka.ClassOf(err) != kafka.ClassRetriable || !strings.Contains(err.Error(), "no broker reported its cluster id") {
 			t.Errorf("got %v, %v", results, err)
 		}
 		untouched(t, others)

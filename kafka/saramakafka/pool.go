@@ -123,7 +123,7 @@ func (r *router) openOn(ctx context.Context, n *node) (*conn, error) {
 	return c, err
 }
 
-// wake tells those who wait for a connection that there may be one. The lock is held.
+// wake notifies callers that wait for a connection that there may be one. The lock is held.
 func (r *router) wake() {
 	close(r.released)
 	r.released = make(chan struct{})

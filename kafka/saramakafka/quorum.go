@@ -13,8 +13,8 @@ import (
 // metadataLog is the topic of the metadata quorum; partition 0 is all it has.
 const metadataLog = "__cluster_metadata"
 
-// DescribeQuorum implements kafka.QuorumReader. Brokers ask the leader themselves; a controller that is not the leader says so, and another
-// is asked.
+// DescribeQuorum implements kafka.QuorumReader. Brokers forward to the leader; a controller that is not the leader reports that, and
+// another is asked.
 func (c *client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	var answer *kmsg.DescribeQuorumResponse
 	err := c.ask(ctx, &request{name: "DescribeQuorum", broker: anyBroker, leader: true, run: func(ctx context.Context, c *conn) error {
@@ -42,7 +42,7 @@ func (c *client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	if p := metadataPartition(answer); p != nil {
 		return quorum(p, answer.Nodes)
 	}
-	return kafka.Quorum{}, kafka.NewError(kafka.CodeUnknownServer, "The broker's answer does not describe the metadata quorum.")
+	return kafka.Quorum{}, kafka.NewError(kafka.CodeUnknownServer, "The broker's response does not describe the metadata quorum.")
 }
 
 func metadataPartition(answer *kmsg.DescribeQuorumResponse) *kmsg.DescribeQuorumResponseTopicPartition {

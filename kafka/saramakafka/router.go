@@ -79,7 +79,7 @@ func newRouter(s *settings, p *pin, kind nodeKind) *router {
 	return r
 }
 
-// choice is what pick decided: a node with a connection or with leave to open one; or a wait; or that none is left.
+// choice is the result of pick: a node with a connection or with permission to open one; or a wait; or that none is left.
 type choice struct {
 	node     *node
 	conn     *conn
@@ -242,7 +242,7 @@ const silenceTime = 10 * time.Second
 // wasSilent notes that a broker dropped the connection rather than answer DescribeCluster. Something on the way may forbid just that.
 func (r *router) wasSilent(ctx context.Context, n *node, c *conn) {
 	if !c.fresh || errors.Is(ctx.Err(), context.Canceled) {
-		return // an idle connection that was closed meanwhile, or a caller who left, says nothing about the broker
+		return // a closed idle connection, or a caller that gave up, is no evidence about the broker
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

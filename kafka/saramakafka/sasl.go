@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// login is what a session needs to log its connections in.
+// login has the credentials with which a session logs in its connections.
 type login struct {
 	mechanism          kafka.SASLMechanism
 	username, password string

@@ -16,7 +16,7 @@ const (
 	maxRecords = 2000
 	// maxChanges bounds the items of such a request.
 	maxChanges = 500
-	// unknownPartitions is what a topic weighs whose number of partitions is the broker's default.
+	// unknownPartitions is the weight of a topic with the broker's default number of partitions.
 	unknownPartitions = 50
 	// maxNames and maxConfigs bound the answers to reads: about 1 MB each.
 	maxNames   = 1000
@@ -26,7 +26,7 @@ const (
 	longText = 8 * 1024
 )
 
-// batch describes a request that carries many items of type I, each of which is answered on its own by an R. Items are told apart by K.
+// batch describes a request that carries many items of type I, each of which is answered on its own by an R. K identifies an item.
 type batch[K comparable, I, R any] struct {
 	name      string
 	repeat    repeat
@@ -39,7 +39,7 @@ type batch[K comparable, I, R any] struct {
 	weight func(I) int
 	// text, if set, is how many bytes of text an item has.
 	text func(I) int
-	// equal tells whether two items with one key ask for the same. If not, neither is sent.
+	// equal reports whether two items with one key request the same. If not, neither is sent.
 	equal func(a, b I) bool
 	// refuse, if set, returns why an item can't be sent.
 	refuse func(I) error
@@ -79,7 +79,7 @@ func (b *batch[K, I, R]) run(ctx context.Context, c *client, items []I) (map[K]R
 	return out, nil
 }
 
-// sending is what became of one part of a batch.
+// sending is the result of one part of a batch.
 type sending[K comparable, R any] struct {
 	answers map[K]R
 	sent    bool
@@ -123,7 +123,7 @@ func (b *batch[K, I, R]) brokerOf(item I) int32 {
 	return b.broker(item)
 }
 
-// changes tells requests that change something from reads, for which it makes no difference whether they arrived.
+// changes reports whether the request is a write. For a read, it does not matter whether it arrived.
 func (b *batch[K, I, R]) changes() bool { return b.maxWeight > 0 }
 
 // distinct returns the items to send: each key once, and none that is refused here. The others are answered in out.
@@ -137,7 +137,7 @@ func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 			if b.equal != nil && !b.equal(kept[i], item) {
 				conflicts = true
 				out[key] = b.failure(kafka.NewError(kafka.CodeInvalidRequest,
-					"The batch names this item twice, with different wishes; none was carried out."))
+					"The batch contains this item twice, with different values; neither was executed."))
 			}
 			continue
 		}
@@ -273,7 +273,7 @@ func (b *batch[K, I, R]) accept(items []I, answers, out map[K]R) []I {
 		key := b.key(item)
 		answer, ok := answers[key]
 		if !ok {
-			answer = b.failure(kafka.NewError(kafka.CodeUnknownServer, "The broker's answer does not mention this item."))
+			answer = b.failure(kafka.NewError(kafka.CodeUnknownServer, "The broker's response does not contain this item."))
 		}
 		var kafkaErr *kafka.Error
 		if errors.As(b.reason(answer), &kafkaErr) && kafkaErr.Code == kafka.CodeNotController {

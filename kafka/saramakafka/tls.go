@@ -21,7 +21,7 @@ func tlsConfig(cfg *kafka.TLS) (*tls.Config, error) {
 	if len(cfg.TrustedCertificates) > 0 {
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM(cfg.TrustedCertificates) {
-			return nil, errors.New("the trusted certificates hold no certificate in PEM form")
+			return nil, errors.New("the trusted certificates contain no certificate in PEM")
 		}
 	}
 	if (len(cfg.Certificate) > 0) != (len(cfg.Key) > 0) {
@@ -75,7 +75,7 @@ func (s *settings) open(ctx context.Context, addr string) (tcp, stream net.Conn,
 	config.ServerName = host
 	secure := tls.Client(tcp, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = tcp.Close() // the handshake's error says why
+		_ = tcp.Close() // the handshake's error has the reason
 		return nil, nil, err
 	}
 	return tcp, secure, nil

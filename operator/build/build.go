@@ -1,4 +1,4 @@
-// Package build says which build of a program runs: for --version, the log and the metric kafka_operators_build_info.
+// Package build identifies the running build of a program: for --version, the log and the metric kafka_operators_build_info.
 package build
 
 import (

@@ -43,7 +43,7 @@ func (s *Settings) completeLogin(r *settings.Reading) {
 func (s *Settings) completeNoLogin(r *settings.Reading) {
 	for _, env := range []string{envSASLMechanism, envSASLUsername, envSASLPassword, envSASLSecret, envPasswordFile, envSASLCustom} {
 		if r.Given(env) {
-			r.Warn("%s has no effect: %s is not true, so it does not log in", env, envSASLEnabled)
+			r.Warn("%s has no effect: %s is not true, so the client does not log in", env, envSASLEnabled)
 		}
 	}
 	s.Result.SASL, s.Files.Password = credentials.SASL{}, ""
@@ -90,7 +90,7 @@ func (s *Settings) completeCustom(r *settings.Reading) {
 	*sasl = custom
 }
 
-// warnOfReplaced warns about simple settings beside STRIMZI_SASL_CUSTOM_CONFIG_JSON. The user's name counts if the password is elsewhere.
+// warnOfReplaced warns about simple settings beside STRIMZI_SASL_CUSTOM_CONFIG_JSON. The username applies if the password is elsewhere.
 func warnOfReplaced(r *settings.Reading, elsewhere bool) {
 	for _, env := range []string{envSASLMechanism, envSASLPassword, envSASLUsername} {
 		if r.Given(env) && (env != envSASLUsername || !elsewhere) {

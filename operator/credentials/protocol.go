@@ -86,9 +86,9 @@ func (s *Settings) warnOfClearText(r *settings.Reading) {
 	}
 	switch s.Result.SASL.Mechanism {
 	case kafka.SASLPlain:
-		r.Warn("the password crosses the network in the clear: %s is %s; use %s", envProtocol, s.Result.Protocol, credentials.ProtocolSASLSSL)
+		r.Warn("the password is sent in clear text: %s is %s; use %s", envProtocol, s.Result.Protocol, credentials.ProtocolSASLSSL)
 	case kafka.SASLOAuthBearer:
-		r.Warn("the token crosses the network in the clear: %s is %s; use %s", envProtocol, s.Result.Protocol, credentials.ProtocolSASLSSL)
+		r.Warn("the token is sent in clear text: %s is %s; use %s", envProtocol, s.Result.Protocol, credentials.ProtocolSASLSSL)
 	case kafka.SASLScramSHA256, kafka.SASLScramSHA512:
 	}
 }

@@ -54,7 +54,7 @@ type Settings struct {
 	custom      credentials.Masked
 }
 
-// Program is what differs between programs.
+// Program has the differences between programs.
 type Program struct {
 	// ClientID is the default client id; a random part is added to it, unless it is Stable.
 	ClientID string
@@ -62,7 +62,7 @@ type Program struct {
 	Stable bool
 	// BootstrapOptional is for programs that know Kafka's address from elsewhere.
 	BootstrapOptional bool
-	// Files adds settings for files beside those for Secrets, for programs that read them.
+	// Files adds settings for files to those for Secrets, for programs that read them.
 	Files bool
 }
 
@@ -89,12 +89,13 @@ func (s *Settings) connection() []settings.Setting {
 	r := &s.Result
 	return []settings.Setting{
 		{Env: envBootstrap, Mandatory: !s.program.BootstrapOptional, Parse: settings.Into(&r.Bootstrap, settings.Bootstrap),
-			Doc: "Addresses of one or more brokers, as `host:port` with commas between."},
+			Doc: "Addresses of one or more brokers, as comma-separated `host:port`."},
 		s.clientID(),
 		{Env: envProtocol, DefaultDoc: "derived", Parse: settings.Into(&r.Protocol, credentials.ParseProtocol),
-			Doc: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if a certificate is named, with login if " +
-				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a certificate trusts the system's authorities. A contradiction to the other " +
-				"settings stops the start."},
+			Doc: "`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. Unset: encrypted if a certificate is configured, with login if " +
+				"`STRIMZI_SASL_ENABLED` is true. `SSL` without a certificate trusts the system's authorities. The operator exits if it " +
+				"contradicts the " +
+				"other settings."},
 	}
 }
 
@@ -112,16 +113,16 @@ func (s *Settings) certificates() []settings.Setting {
 	tls := &s.Result.TLS
 	all := []settings.Setting{
 		{Env: envTrustSecret, DefaultDoc: "none", Parse: settings.Into(&tls.TrustSecret, settings.Name),
-			Doc: "A Secret, all `.crt` entries of which (PEM) are authorities that may sign the brokers' certificates. Followed while running."},
+			Doc: "A Secret whose `.crt` entries (PEM) are the trusted CAs of the brokers' certificates. Reloaded when it changes."},
 		{Env: envIdentitySecret, DefaultDoc: "none", Parse: settings.Into(&tls.IdentitySecret, settings.Name),
-			Doc: "A Secret with the operator's own key and certificate (PEM), for mTLS. Followed while running."},
+			Doc: "A Secret with the operator's own key and certificate (PEM), for mTLS. Reloaded when it changes."},
 		{Env: envKeyEntry, DefaultDoc: "tls.key", Parse: settings.Into(&tls.KeyEntry, settings.Text),
-			Doc: "The entry with the key. The default is ours and holds only if `STRIMZI_TLS_CERT_NAME` is unset too."},
+			Doc: "The entry with the key. The default is ours, and applies only if `STRIMZI_TLS_CERT_NAME` is also unset."},
 		{Env: envCertEntry, DefaultDoc: "tls.crt", Parse: settings.Into(&tls.CertEntry, settings.Text),
-			Doc: "The entry with the certificate and its chain. The default is ours and holds only if `STRIMZI_TLS_KEY_NAME` is unset too."},
+			Doc: "The entry with the certificate and its chain. The default is ours, and applies only if `STRIMZI_TLS_KEY_NAME` is also unset."},
 		{Env: "STRIMZI_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM", Default: "HTTPS", EmptyCounts: true,
 			Parse: settings.Into(&tls.SkipHostnameVerification, credentials.ParseEndpointAlgorithm),
-			Doc: "`HTTPS` compares the brokers' certificates with their host names. Set to the empty string it does not; the chain is verified " +
+			Doc: "`HTTPS` verifies the host names of the brokers' certificates. The empty string disables that; the chain is verified " +
 				"nevertheless."},
 	}
 	if !s.program.Files {
@@ -131,7 +132,7 @@ func (s *Settings) certificates() []settings.Setting {
 		return settings.Setting{Env: env, DefaultDoc: "none", Added: true, Parse: settings.Into(place, settings.Text), Doc: doc}
 	}
 	return append(all,
-		file(envCAFile, &s.Files.CA, "A file with authorities (PEM), instead of a Secret."),
+		file(envCAFile, &s.Files.CA, "A file with trusted CAs (PEM), instead of a Secret."),
 		file(envCertFile, &s.Files.Cert, "A file with the program's own certificate and its chain (PEM), instead of a Secret."),
 		file(envKeyFile, &s.Files.Key, "A file with the key of that certificate (PEM)."))
 }
@@ -145,11 +146,11 @@ func (s *Settings) login() []settings.Setting {
 			Doc: "`plain`, `scram-sha-256` or `scram-sha-512`. For OAUTHBEARER use `STRIMZI_SASL_CUSTOM_CONFIG_JSON`."},
 		{Env: envSASLUsername, DefaultDoc: "none", Parse: settings.Into(&sasl.Username, settings.Text), Doc: "The user's name."},
 		{Env: envSASLPassword, DefaultDoc: "none", Secret: true, Parse: settings.Into(&sasl.Password, settings.Secret),
-			Doc: "The user's password. It is read at start only: prefer `STRIMZI_SASL_SECRET_NAME`."},
+			Doc: "The user's password. It is read only at start: prefer `STRIMZI_SASL_SECRET_NAME`."},
 		{Env: envSASLSecret, DefaultDoc: "none", Added: true, Parse: settings.Into(&sasl.Secret, settings.Name),
-			Doc: "A Secret with the entries `username` and `password`, or `client-id` and `client-secret` for OAUTHBEARER. Followed while " +
-				"running. " +
-				"The Secret of a KafkaUser, which has no `username`, works together with `STRIMZI_SASL_USERNAME`."},
+			Doc: "A Secret with the entries `username` and `password`, or `client-id` and `client-secret` for OAUTHBEARER. Reloaded when " +
+				"it changes. " +
+				"The Secret of a KafkaUser, which has no `username`, needs `STRIMZI_SASL_USERNAME` too."},
 		{Env: envSASLCustom, DefaultDoc: "none", Secret: true, Parse: settings.Into(&s.custom, settings.Secret),
 			Doc: "Kafka client properties as a JSON object, all keys beginning with `sasl.`; see below. It replaces mechanism, user and password " +
 				"above."},

@@ -53,7 +53,7 @@ func (w *Watcher) Load(ctx context.Context) (kafka.Config, error) {
 		case err == nil:
 			secrets[name] = secret
 		case !apierrors.IsNotFound(err):
-			errs = append(errs, fmt.Errorf("reading Secret %s in namespace %s (get, list and watch must be allowed): %w", name,
+			errs = append(errs, fmt.Errorf("read Secret %s in namespace %s (get, list and watch must be allowed): %w", name,
 				w.settings.SecretNamespace, err))
 		}
 	}
@@ -77,7 +77,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		}
 		w.apply(config)
 	}
-	// One slot is enough: whoever takes it looks at the present state of all Secrets.
+	// One slot is enough: the receiver reads the current state of all Secrets.
 	changed := make(chan struct{}, 1)
 	stores := map[string]cache.Store{}
 	var synced []cache.InformerSynced
@@ -131,12 +131,12 @@ func (w *Watcher) informer(ctx context.Context, name string, changed chan<- stru
 	})
 	if err == nil {
 		err = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-			w.log.Warn("Can't follow a Secret; changes of it are not picked up until this works again", "secret", name, "namespace",
+			w.log.Warn("Failed to watch a Secret; the operator misses its changes until the watch works again", "secret", name, "namespace",
 				w.settings.SecretNamespace, "error", err)
 		})
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("following Secret %s: %w", name, err)
+		return nil, nil, fmt.Errorf("watch Secret %s: %w", name, err)
 	}
 	factory.StartWithContext(ctx)
 	return informer, factory.Shutdown, nil
@@ -155,17 +155,17 @@ func (w *Watcher) sync(stores map[string]cache.Store) {
 	switch {
 	case err != nil:
 		if w.problem != err.Error() {
-			w.log.Warn("The Secrets for Kafka can't be used as they are now; the last good ones stay in force", "error", err)
+			w.log.Warn("Failed to apply the Secrets for Kafka; the last valid ones stay in use", "error", err)
 		}
 		w.problem = err.Error()
 		return
 	case m != *w.last:
-		w.log.Info("The Secrets for Kafka changed; the new ones are in force from now on", "secrets", w.settings.SecretNames(), "namespace",
+		w.log.Info("Applied the changed Secrets for Kafka", "secrets", w.settings.SecretNames(), "namespace",
 			w.settings.SecretNamespace)
 		w.last = &m
 		w.apply(credentials.KafkaConfig(w.settings, m))
 	case w.problem != "":
-		w.log.Info("The Secrets for Kafka are as they were again")
+		w.log.Info("The Secrets for Kafka are back to the ones in use")
 	}
 	w.problem = ""
 }

@@ -213,17 +213,17 @@ func followsSecrets(t *testing.T, c cluster) {
 	if got := receive(t, applied, "the new password"); got.SASL.Password != "FORBIDDEN-2" {
 		t.Errorf("applied %+v", got.SASL)
 	}
-	log.expect(t, "INFO", "The Secrets for Kafka changed")
+	log.expect(t, "INFO", "Applied the changed Secrets for Kafka")
 
 	// Malformed, gone, back: what was good stays.
 	write(secret("ca", "ca.crt", "FORBIDDEN-3"))
-	log.expect(t, "WARN", "entry ca.crt: it holds no certificate in PEM")
+	log.expect(t, "WARN", "entry ca.crt: it has no certificate in PEM")
 	if err := secrets.Delete(t.Context(), "ca", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	log.expect(t, "WARN", "Secret ca in namespace kafka with certificates was configured but is missing.")
 	create(secret("ca", "ca.crt", string(ca)))
-	log.expect(t, "INFO", "as they were again")
+	log.expect(t, "INFO", "are back to the ones in use")
 	renewed, _ := pair(t, "ca")
 	write(secret("ca", "ca.crt", string(renewed)))
 	if got := receive(t, applied, "the new authority"); string(got.TLS.TrustedCertificates) != string(renewed)+"\n" ||
@@ -306,7 +306,7 @@ func TestForbiddenSecretSaysWhatIsNeeded(t *testing.T) {
 		return true, nil, context.DeadlineExceeded
 	})
 	_, err := NewWatcher(client, parse(t, watcherVariables()), nil, slog.New(slog.DiscardHandler)).Load(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "reading Secret ca in namespace kafka (get, list and watch must be allowed)") ||
+	if err == nil || !strings.Contains(err.Error(), "read Secret ca in namespace kafka (get, list and watch must be allowed)") ||
 		!strings.Contains(err.Error(), "Secret login") {
 		t.Error(err)
 	}

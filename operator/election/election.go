@@ -1,4 +1,4 @@
-// Package election reads how replicas of an operator elect the one that works.
+// Package election has the settings of leader election between replicas of an operator.
 //
 // The variables are those of Strimzi's cluster operator, with its defaults: election is off unless STRIMZI_LEADER_ELECTION_ENABLED is true,
 // because the Roles of Strimzi's other operators do not allow Leases. The manifests of this project set it to true.
@@ -40,11 +40,11 @@ func Settings(o *Options, nameDoc string) []settings.Setting {
 	return []settings.Setting{
 		Enabled(&o.Enabled),
 		{Env: envName, DefaultDoc: nameDoc, Parse: settings.Into(&o.Name, settings.Name),
-			Doc: "The Lease's name. Replicas that do the same work share it, others must not."},
+			Doc: "The name of the Lease. Replicas with the same configuration share it; others must not."},
 		{Env: envNamespace, DefaultDoc: "the operator's namespace", Parse: settings.Into(&o.Namespace, settings.Namespace),
 			Doc: "The Lease's namespace. Unset: the namespace the operator runs in, else the first one watched, else `default`."},
 		{Env: "STRIMZI_LEADER_ELECTION_IDENTITY", DefaultDoc: "the host name and a random part", Parse: settings.Into(&o.Identity, settings.Text),
-			Doc: "What the leader writes into the Lease. Each replica needs its own, such as the name of its pod."},
+			Doc: "The holder identity that the leader writes into the Lease. Each replica needs its own, such as the name of its pod."},
 		{Env: envLeaseDuration, Default: "15000", Parse: millis(&o.LeaseDuration),
 			Doc: "How long the other replicas wait for a leader that does not renew the Lease, in milliseconds."},
 		{Env: envRenewDeadline, Default: "10000", Parse: millis(&o.RenewDeadline),
@@ -58,7 +58,7 @@ func Settings(o *Options, nameDoc string) []settings.Setting {
 func Enabled(place *bool) settings.Setting {
 	return settings.Setting{
 		Env: "STRIMZI_LEADER_ELECTION_ENABLED", Flag: "leader-elect", Default: "false", Boolean: true, Parse: settings.Into(place, settings.Bool),
-		Doc: "Whether replicas elect one that works; needs a Role for Leases. Without, run exactly one replica with strategy Recreate.",
+		Doc: "Whether replicas elect a leader; needs a Role for Leases. Without it, run exactly one replica with strategy Recreate.",
 	}
 }
 

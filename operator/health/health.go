@@ -110,7 +110,7 @@ func Synced(cache interface {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout/5)
 		defer cancel()
 		if !cache.WaitForCacheSync(ctx) {
-			return errors.New("the watched objects are not known yet")
+			return errors.New("the caches have not synced yet")
 		}
 		return nil
 	}

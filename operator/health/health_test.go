@@ -51,7 +51,7 @@ func TestReadyWaitsForTheCaches(t *testing.T) {
 	p := &Probes{}
 	p.AddReady("cache", Synced(neverSynced{}))
 	if code, body := get(t, p, "/ready"); code != http.StatusInternalServerError ||
-		body != `{"status":"not-ok","failed":{"cache":"the watched objects are not known yet"}}` {
+		body != `{"status":"not-ok","failed":{"cache":"the caches have not synced yet"}}` {
 		t.Errorf("%d %s", code, body)
 	}
 }

@@ -65,7 +65,7 @@ func Settings(h *HTTP) []settings.Setting {
 			Doc: "Where `/healthy`, `/ready` and `/metrics` are served. (Strimzi: always port 8080.)"},
 		{Env: envPprofAddress, Flag: "pprof-bind-address", DefaultDoc: "off", Added: true,
 			Parse: settings.Into(&h.PprofAddress, settings.OptionalAddress),
-			Doc:   "Where Go profiles are served, such as `localhost:6060`. Profiles show what is in memory: do not open the port to others."},
+			Doc:   "Where Go profiles are served, such as `localhost:6060`. Profiles expose the contents of the memory: do not expose the port."},
 	}
 }
 

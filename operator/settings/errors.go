@@ -7,15 +7,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
-// Error is about the value of one setting.
+// Error is an error about the value of one setting.
 type Error struct {
 	// Setting is the variable, or the flag with its dashes, that holds the value.
 	Setting string
 	// Value is the text as given; asterisks for a secret.
 	Value string
-	// Problem is what is wrong. It never holds a secret.
+	// Problem describes what is wrong. It never contains a secret.
 	Problem string
-	// Remedy is what to do.
+	// Remedy describes how to fix it.
 	Remedy string
 }
 

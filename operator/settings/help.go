@@ -9,7 +9,7 @@ import (
 func (t Table) Help() string {
 	var b strings.Builder
 	b.WriteString(t.Summary + "\n\n" + strings.Join(append(t.Subcommands, ""), "\n") +
-		"Each setting is a variable or a flag; the flag wins. An empty variable counts as unset. --version prints the version.\n")
+		"Each setting is a variable or a flag; the flag takes precedence. An empty variable counts as unset. --version prints the version.\n")
 	for _, g := range t.Groups {
 		fmt.Fprintf(&b, "\n%s\n", g.Title)
 		for _, s := range g.Settings {

@@ -35,11 +35,11 @@ var subdomainPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z
 func ParseNamespaces(text string) (Namespaces, error) {
 	names := sortedUnique(List(text))
 	if len(names) == 0 {
-		return Namespaces{}, Invalid("it names no namespace", "give one namespace, several with commas between, or * for all")
+		return Namespaces{}, Invalid("no namespace", "use one namespace, a comma-separated list, or * for all")
 	}
 	if slices.Contains(names, allNamespaces) {
 		if len(names) > 1 {
-			return Namespaces{}, Invalid("both * and names are given", "give either * or names")
+			return Namespaces{}, Invalid("both * and names", "use either * or names")
 		}
 		return Namespaces{All: true}, nil
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrVersion is the error for a command line that asks for the version of the program.
-var ErrVersion = errors.New("the version was asked for")
+var ErrVersion = errors.New("version requested")
 
 // Environment is where settings come from, besides the command line.
 type Environment struct {

@@ -41,12 +41,12 @@ func ParseSelector(text string) (Selector, error) {
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		switch {
 		case !ok:
-			return nil, Invalid("no = in "+pair, "give key=value pairs with commas between")
+			return nil, Invalid("no = in "+pair, "use comma-separated key=value pairs")
 		case !validLabelKey(key):
-			return nil, Invalid(fmt.Sprintf("%q is not the key of a label", key), "give keys as Kubernetes allows them, such as strimzi.io/cluster")
+			return nil, Invalid(fmt.Sprintf("%q is not the key of a label", key), "use a valid key, such as strimzi.io/cluster")
 		case value != "" && !labelPart.MatchString(value):
 			return nil, Invalid(fmt.Sprintf("%q is not the value of a label", value),
-				"only key=value pairs are understood, not sets or inequalities")
+				"only key=value pairs are supported, not sets or inequalities")
 		}
 		if _, twice := selector[key]; twice {
 			return nil, Invalid("duplicate key: "+key, "give each label once; all of them must match")

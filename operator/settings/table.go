@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// Prefix is what the variables of all settings begin with.
+// Prefix is the prefix of the variables of all settings.
 const Prefix = "STRIMZI_"
 
 // Table is all settings of one program.
@@ -11,7 +11,7 @@ type Table struct {
 	Program, Summary string
 	// Groups are the settings, by topic.
 	Groups []Group
-	// Hints says, for variables that people set and that the program does not read, what to do about them. See [CommonHints].
+	// Hints has advice about variables that users set and that the program does not read. See [CommonHints].
 	Hints map[string]string
 	// Subcommands are the usage texts of the program's subcommands, for --help.
 	Subcommands []string
@@ -35,7 +35,7 @@ type Setting struct {
 	Default string
 	// DefaultDoc is what the documentation shows instead of Default, where the default depends on something else.
 	DefaultDoc string
-	// Doc is what the setting means, in whole sentences. Backquotes mark literals.
+	// Doc describes the setting, in whole sentences. Backquotes mark literals.
 	Doc string
 	// Parse writes the value to its place. See [Into].
 	Parse Parser

@@ -9,7 +9,8 @@ import (
 
 // CommonHints returns hints about variables that Strimzi's users set for any operator, and that Strimzi's operators do not read either.
 func CommonHints() map[string]string {
-	stores := "PKCS12 stores are not read: put PEM certificates in Secrets and name them with STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME and " +
+	stores := "PKCS12 stores are not supported: put PEM certificates in Secrets and name them with STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME " +
+		"and " +
 		"STRIMZI_TLS_SECRET_NAME"
 	return map[string]string{
 		"STRIMZI_TLS_ENABLED": "TLS is switched on by naming a Secret (STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME, STRIMZI_TLS_SECRET_NAME) " +

@@ -108,12 +108,12 @@ func Bootstrap(text string) ([]string, error) {
 		}
 		host, port, err := net.SplitHostPort(entry)
 		if err != nil || host == "" || strings.ContainsAny(host, " \t/@") || !validPort(port, 1) {
-			return nil, Invalid("not an address: "+entry, "give host:port, several with commas between")
+			return nil, Invalid("not an address: "+entry, "use host:port, or a comma-separated list of them")
 		}
 		addresses = append(addresses, net.JoinHostPort(host, port))
 	}
 	if len(addresses) == 0 {
-		return nil, Invalid("it names no address", "give host:port, several with commas between")
+		return nil, Invalid("no address", "use host:port, or a comma-separated list of them")
 	}
 	return addresses, nil
 }
@@ -128,7 +128,7 @@ func Address(text string) (string, error) {
 	return text, nil
 }
 
-// OptionalAddress reads an address to listen on; 0 is how kubebuilder's operators say off.
+// OptionalAddress reads an address to listen on; 0 disables it, as in kubebuilder's operators.
 func OptionalAddress(text string) (string, error) {
 	if text = strings.TrimSpace(text); text == "" || text == "0" {
 		return "", nil

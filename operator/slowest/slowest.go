@@ -34,8 +34,9 @@ type part struct {
 // New returns a gauge with labels, the second of which is the namespace, and a clock.
 func New(labels []string, now func() time.Time) *Gauge {
 	return &Gauge{
-		desc: prometheus.NewDesc("strimzi_reconciliations_duration_seconds_max", "The longest pass of the last minutes", labels, nil),
-		now:  now, parts: map[string]*[slowestParts]part{}, labels: map[string][]string{},
+		desc: prometheus.NewDesc("strimzi_reconciliations_duration_seconds_max", "Duration of the longest reconciliation of the last "+
+			"minutes", labels, nil),
+		now: now, parts: map[string]*[slowestParts]part{}, labels: map[string][]string{},
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Result is what became of an action.
+// Result is the result of an action.
 type Result int
 
 const (
@@ -34,10 +34,10 @@ const (
 	NotDone
 	// Refused means that Kafka does not take all of the configuration: Outcome.Refusals. The rest was done.
 	Refused
-	// TooLate means that nothing was begun, because the facts that it was decided on were too old by then (roller.Action.Until), or somebody
-	// else may act now.
+	// TooLate means that the action was not started, because its facts had become too old (roller.Action.Until), or because another roller may
+	// act now.
 	TooLate
-	// Unclear means that nobody can say whether it was done.
+	// Unclear means that it is unknown whether the action was carried out.
 	Unclear
 )
 
@@ -47,7 +47,7 @@ type Outcome struct {
 	Result Result
 	// Err is nil where the action was done.
 	Err error
-	// Refusals are what Kafka said against single changes, whatever became of the others.
+	// Refusals are Kafka's errors about individual changes, independent of the results of the others.
 	Refusals []brokerconfig.Refusal
 }
 
@@ -77,7 +77,7 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 	return o
 }
 
-// electionPatience is how long an election may keep the actions that follow it. Kafka goes on with one that takes longer.
+// electionPatience is how long an election may delay the actions that follow it. Kafka continues one that takes longer.
 const electionPatience = 5 * time.Second
 
 // leaderPoll is how long to wait from one question to a broker whether it leads to the next.
@@ -86,7 +86,7 @@ const leaderPoll = 200 * time.Millisecond
 // elect has the preferred leaders of partitions elected. Nothing is lost where that fails: the next look finds out who leads.
 func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
 	if a.Leaders == nil {
-		return NotDone, errors.New("nobody can be asked to elect leaders")
+		return NotDone, errors.New("no connection to elect leaders through")
 	}
 	var partitions []kafka.TopicPartition
 	for _, topic := range slices.Sorted(maps.Keys(action.Partitions)) {
@@ -108,14 +108,14 @@ func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, err
 		}
 	}
 	if failed > 0 {
-		return NotDone, fmt.Errorf("%d of %d partitions, the first of which: %w", failed, len(partitions), err)
+		return NotDone, fmt.Errorf("%d of %d partitions failed, the first with: %w", failed, len(partitions), err)
 	}
 	a.awaitLeader(ctx, int32(action.Node), partitions)
 	return Done, nil
 }
 
-// awaitLeader waits until a broker that was elected leads, and until its followers fetch from it: the next broker's stop has leaders and
-// followers move once more, and records with acks=all would wait for both at once. Nothing is unsafe without it.
+// awaitLeader waits until an elected broker leads, and until its followers fetch from it: stopping the next broker moves leaders and
+// followers again, and records with acks=all would wait for both. It is not needed for safety.
 func (a *Actuator) awaitLeader(ctx context.Context, broker int32, partitions []kafka.TopicPartition) {
 	_ = wait.PollUntilContextCancel(ctx, leaderPoll, true, func(ctx context.Context) (bool, error) {
 		checked, err := a.Leaders.CheckLeader(ctx, broker, partitions)
@@ -144,7 +144,7 @@ func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roll
 		return Done, nil // this instance is gone, or going
 	case errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError &&
 		!apierrors.IsTimeout(err) && !apierrors.IsTooManyRequests(err):
-		return NotDone, fmt.Errorf("pod %s could not be deleted: %w", node.Name, err)
+		return NotDone, fmt.Errorf("delete pod %s: %w", node.Name, err)
 	}
 	return Unclear, fmt.Errorf("pod %s may or may not have been deleted: %w", node.Name, err)
 }

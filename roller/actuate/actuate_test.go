@@ -86,9 +86,9 @@ func TestWhatBecomesOfARestart(t *testing.T) {
 	}{
 		{"gone already", apierrors.NewNotFound(pods, "my-cluster-kafka-3"), actuate.Done, ""},
 		{"forbidden", apierrors.NewForbidden(pods, "my-cluster-kafka-3", errors.New("no rights")), actuate.NotDone,
-			"pod my-cluster-kafka-3 could not be deleted: "},
+			"delete pod my-cluster-kafka-3: "},
 		{"refused by a webhook", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "my-cluster-kafka-3", nil), actuate.NotDone,
-			"could not be deleted: "},
+			"delete pod my-cluster-kafka-3: "},
 		{"no answer in time", context.DeadlineExceeded, actuate.Unclear,
 			"pod my-cluster-kafka-3 may or may not have been deleted: context deadline exceeded"},
 		{"the connection broke", errors.New("connection reset by peer"), actuate.Unclear, "may or may not have been deleted"},

@@ -23,14 +23,14 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 	running := slices.Concat(changesOf(own, action.Changes.Node), changesOf(all, action.Changes.Global))
 	stored := slices.Concat(changesOf(own, action.Changes.StoredNode), changesOf(all, action.Changes.StoredGlobal))
 	if len(running) > 0 && writer == nil || len(stored) > 0 && a.Controllers == nil {
-		return NotDone, nil, fmt.Errorf("the configuration of node %d can't be changed: the controllers can't be reached", node.ID)
+		return NotDone, nil, fmt.Errorf("change the configuration of node %d: the controllers can't be reached", node.ID)
 	}
 	result, refused, err := alter(ctx, writer, running)
 	if err != nil {
-		return result, said(refused, false), err
+		return result, toRefusals(refused, false), err
 	}
 	result, others, err := alter(ctx, a.Controllers, stored)
-	refusals := append(said(refused, false), said(others, true)...) // there is no other way to store a value
+	refusals := append(toRefusals(refused, false), toRefusals(others, true)...) // there is no other way to store a value
 	if err != nil && len(running) > 0 {
 		result = Unclear
 	}
@@ -60,7 +60,7 @@ func outcome(result Result, refusals []brokerconfig.Refusal, err error) (Result,
 type change struct {
 	brokerconfig.Change
 	node int32
-	// refused is what Kafka said against it.
+	// refused is Kafka's error about it.
 	refused error
 }
 
@@ -97,15 +97,15 @@ func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Re
 		refused = append(refused, others...)
 	}
 	if len(refused) > 1 {
-		if refused, err = singly(ctx, writer, refused); err != nil {
+		if refused, err = oneByOne(ctx, writer, refused); err != nil {
 			return Unclear, refused, err
 		}
 	}
 	return Done, refused, nil
 }
 
-// singly makes what can be made of changes that were refused together, as long as that leads on: one key may have to wait for another.
-func singly(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
+// oneByOne retries changes that Kafka rejected together one by one, as long as some succeed: one key may depend on another.
+func oneByOne(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
 	for {
 		var still []change
 		for _, c := range left {
@@ -163,8 +163,8 @@ func grouped(changes []change) []kafka.ConfigChange {
 	return all
 }
 
-// said is what Kafka said against changes.
-func said(refused []change, final bool) []brokerconfig.Refusal {
+// toRefusals returns Kafka's errors about changes.
+func toRefusals(refused []change, final bool) []brokerconfig.Refusal {
 	var refusals []brokerconfig.Refusal
 	for _, c := range refused {
 		r := brokerconfig.Refusal{Key: c.Key, To: c.To, Node: c.node, Why: c.refused.Error(), Final: final || forbids(c.refused)}
@@ -176,7 +176,7 @@ func said(refused []change, final bool) []brokerconfig.Refusal {
 	return refusals
 }
 
-// keyNamed is a key that Kafka names with its value.
+// keyNamed matches a key and its value in an error of Kafka.
 var keyNamed = regexp.MustCompile(`\b([a-z][a-z0-9.]*\.[a-z0-9.]+)=`)
 
 // elsewhere reports whether a refusal is about another key than the one that was asked for: a broker that can't take up what is stored
@@ -197,7 +197,7 @@ func refuses(err error) bool {
 	}
 }
 
-// forbids reports whether a refusal is a rule of somebody's, and not about the value and the node that runs.
+// forbids reports whether a refusal comes from a policy, and not from the value or the running node.
 func forbids(err error) bool {
 	var e *kafka.Error
 	return errors.As(err, &e) && (e.Class != kafka.ClassInvalid || e.Code == kafka.CodePolicyViolation)

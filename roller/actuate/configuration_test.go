@@ -92,7 +92,7 @@ func TestControllersAreReconfiguredByThemselves(t *testing.T) {
 	a := &actuate.Actuator{Brokers: brokers}
 	o := a.Do(t.Context(), action, node)
 	g.Expect(o.Result).To(Equal(actuate.NotDone))
-	g.Expect(o.Err).To(MatchError("the configuration of node 3 can't be changed: the controllers can't be reached"))
+	g.Expect(o.Err).To(MatchError("change the configuration of node 3: the controllers can't be reached"))
 	a.Controllers = controllers
 	g.Expect(a.Do(t.Context(), action, node).Result).To(Equal(actuate.Done))
 	g.Expect(controllers.asked).To(HaveLen(2))

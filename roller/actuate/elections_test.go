@@ -54,7 +54,7 @@ func TestElections(t *testing.T) {
 	}{
 		"all are elected": {elector{errs: map[kafka.TopicPartition]error{second: nil}}, actuate.Done, ""},
 		"one is not": {elector{errs: map[kafka.TopicPartition]error{second: errors.New("not in sync")}}, actuate.NotDone,
-			"1 of 3 partitions, the first of which: partition a-2: not in sync"},
+			"1 of 3 partitions failed, the first with: partition a-2: not in sync"},
 		"Kafka is not asked": {elector{err: errors.New("no answer")}, actuate.NotDone, "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,7 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Undecided: the key is not known, or only Kafka's code can tell.
+	// Undecided: the key is unknown, or only Kafka's code can decide.
 	Undecided Verdict = iota
 	// Legal values are taken by a node that starts.
 	Legal

@@ -14,21 +14,21 @@ type Node struct {
 	Config Config
 }
 
-// Outcome is what to do so that all nodes have the configuration that they are to have.
+// Outcome is what to do so that all nodes get their desired configuration.
 type Outcome struct {
 	// Nodes are the differences of each node that has one, without what concerns the whole cluster.
 	Nodes map[int32]Diff `json:"nodes"`
 	// Global are the changes that all brokers take up while they run, each once, sorted by key.
 	Global []Change `json:"global,omitempty"`
-	// StoredGlobal are those that brokers refuse while they run (Diff.StoredGlobal).
+	// StoredGlobal are cluster-wide values that running brokers reject (Diff.StoredGlobal).
 	StoredGlobal []Change `json:"storedGlobal,omitempty"`
-	// Met are the refusals that still stand in the way of something.
+	// Met are the refusals that still block a change.
 	Met []Refusal `json:"met,omitempty"`
 	// Disputes are the cluster-wide keys that should be changed and that the nodes do not agree on, sorted by key.
 	Disputes []Dispute `json:"disputes,omitempty"`
 }
 
-// Dispute is a cluster-wide key for which different nodes are to have different values.
+// Dispute is a cluster-wide key for which nodes have different desired values.
 type Dispute struct {
 	Key string `json:"key"`
 	// Wishes are sorted by the first node of each.
@@ -37,7 +37,7 @@ type Dispute struct {
 	Unsolved bool `json:"unsolved,omitempty"`
 }
 
-// Wish is a value, and the nodes that are to have it.
+// Wish is a desired value, and the nodes that want it.
 type Wish struct {
 	// Value is nil for none: Kafka has no default for the key, and the nodes are not to have a value.
 	Value *string `json:"value"`
@@ -45,7 +45,7 @@ type Wish struct {
 }
 
 // TableOf is the table to compare the nodes of one cluster by: that of the oldest Kafka that one of them is known to run, so that while
-// Kafka is being upgraded nothing is taken for changeable at run time that some node would not take up. Nodes whose version is not known
+// Kafka is being upgraded nothing is taken for changeable at run time that some node would not take up. Nodes whose version is unknown
 // (Config.Version) have no say; if it is known of none, it is the latest table. A key that came with a newer Kafka is compared when all
 // nodes have arrived there, and a table that is too old or too new costs a restart too many, and nothing else: see [For].
 func TableOf(nodes []Node) *Table {
@@ -81,7 +81,7 @@ func TableOf(nodes []Node) *Table {
 // from.
 //
 // Nodes may disagree on a cluster-wide key: pools that are configured differently, or an edit that has reached only some of them. Were such
-// a key set for the cluster, then the nodes would undo each other's value for ever. It is set for each node by itself instead, which Kafka
+// a key set for the cluster, then the nodes would undo each other's value forever. It is set for each node by itself instead, which Kafka
 // allows for all of them but min.insync.replicas, and the dispute is reported. Nodes that have what they want from the cluster's value get
 // it as their own before that is touched. When the nodes agree again, their own values give way to the cluster's with the next change.
 //
@@ -135,7 +135,7 @@ func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 	return out
 }
 
-// postpone takes changes of disputed keys away as long as a node is to get a value of its own.
+// postpone drops changes of disputed keys while some node needs its own value.
 func (o *Outcome) postpone(changes map[string]Change, disputed map[string]bool) {
 	for _, d := range o.Nodes {
 		for _, c := range d.Node {

@@ -12,7 +12,7 @@ func (c *comparison) compare() Diff {
 	met := 0
 	for name, e := range c.config.Live {
 		if e.Source == SourceDefault || e.Source == SourceUnknown {
-			continue // most of them: nothing is set, or nobody can say that something is
+			continue // most of them: nothing is set, or that is unknown
 		}
 		value, desired := c.config.Desired[name]
 		if desired {
@@ -123,7 +123,7 @@ func (c *comparison) readOnly(d difference) {
 		c.deleteOverride(d)
 	}
 	if d.entry.Source >= SourceStatic || d.entry.Source == SourceUnknown {
-		// A node may show what it made of the file's value, which another restart would not change.
+		// A node may report a value derived from the file's value, which another restart would not change.
 		if !d.same(&d.entry.Value) && (d.static == nil || !d.same(d.static)) {
 			c.restart(d)
 		}
@@ -169,7 +169,7 @@ func (c *comparison) clusterWide(d difference) {
 	case stored && (d.static == nil || d.same(d.static)):
 		c.setGlobal(d, nil)
 	case d.want != nil:
-		// The file that the node was started with still has the old value, or nobody may delete the stored one.
+		// The file that the node was started with still has the old value, or the stored one can't be deleted.
 		c.setGlobal(d, d.want)
 	default:
 		if stored {
@@ -209,7 +209,7 @@ func (d *difference) change(to *string) Change {
 // same reports whether a value is the one that is wanted.
 func (d *difference) same(value *string) bool { return d.Type.same(value, d.want) }
 
-// below is what counts without the node's own override.
+// below is the value without the node's own override.
 func (d *difference) below() *string {
 	if d.global != nil {
 		return d.global
@@ -217,7 +217,7 @@ func (d *difference) below() *string {
 	return d.file()
 }
 
-// file is what counts without anything that Kafka stores.
+// file is the value without any that Kafka stores.
 func (d *difference) file() *string {
 	if d.static != nil {
 		return d.static

@@ -1,16 +1,16 @@
-// Package brokerconfig compares the configuration that a node of Kafka is to have with the one that it has, and decides which differences
-// can be applied while the node runs and which need a restart (KIP-226; docs/roller/checklist.md). It is pure.
+// Package brokerconfig compares the desired configuration of a Kafka node with its live one, and decides which differences can be applied
+// while the node runs and which need a restart (KIP-226; docs/roller/checklist.md). It is pure.
 package brokerconfig
 
-// Config is the configuration that one node is to have, beside the one that it has.
+// Config is the desired and the live configuration of one node.
 type Config struct {
-	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is not known. In pods it is Strimzi's annotation
-	// strimzi.io/kafka-version: a node tells its clients what it can do, and not which version it is.
+	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is unknown. In pods it is Strimzi's annotation
+	// strimzi.io/kafka-version: a node reports its capabilities to clients, but not its version.
 	Version string `json:"version,omitempty"`
 	// Desired are the properties that the node should be started with.
 	Desired map[string]string `json:"desired"`
-	// Live is what the node says of itself, by key: all keys, those with Kafka's default included. A key that is missing is one that the
-	// node does not know.
+	// Live is the configuration that the node reports, by key: all keys, including those with Kafka's default. The node does not know a
+	// missing key.
 	Live map[string]Entry `json:"live"`
 }
 
@@ -19,7 +19,7 @@ type Entry struct {
 	// Value is empty where Kafka does not show it (Sensitive).
 	Value  string `json:"value"`
 	Source Source `json:"source"`
-	// ReadOnly: the node itself says that the key can't be changed while it runs.
+	// ReadOnly: the node reports that the key can't be changed while it runs.
 	ReadOnly  bool `json:"readOnly,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
 	// Synonyms are all places that have a value for the key, the one that counts first. They show what lies below a value that Kafka
@@ -55,7 +55,7 @@ type Change struct {
 	To   *string `json:"to"`
 }
 
-// Diff is what to do so that a node has the configuration that it is to have. Each list is sorted by key.
+// Diff is what to do so that a node gets its desired configuration. Each list is sorted by key.
 type Diff struct {
 	// Node are changes that the node takes up while it runs, for itself alone.
 	Node []Change `json:"node,omitempty"`
@@ -79,7 +79,7 @@ func (d Diff) Live() bool {
 	return len(d.Node)+len(d.Global)+len(d.StoredNode)+len(d.StoredGlobal) > 0
 }
 
-// WithoutRestart is what there is to do while the node runs.
+// WithoutRestart returns the changes that can be made while the node runs.
 func (d Diff) WithoutRestart() Diff {
 	return Diff{Node: d.Node, Global: d.Global, StoredNode: d.StoredNode, StoredGlobal: d.StoredGlobal}
 }

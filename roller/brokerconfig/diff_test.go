@@ -342,7 +342,7 @@ func TestWhatARestartWouldReadAgainIsNoReasonForOne(t *testing.T) {
 	g.Expect(brokerconfig.Compare(c, broker)).To(Equal(brokerconfig.Diff{}))
 }
 
-// What lies below an override is told once the override is gone.
+// What lies below an override is reported once the override is gone.
 func TestAnOverrideOfWhatIsNotDesiredIsDeletedAndNotReplaced(t *testing.T) {
 	m := started()
 	m.terse = true

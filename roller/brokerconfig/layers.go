@@ -3,11 +3,11 @@ package brokerconfig
 // layers are the values that are set for one key, one on top of the other.
 type layers struct {
 	node, global, static *string
-	// known: what is nil is known not to be set. Otherwise only the layer that counts is told, and what lies below it is not.
+	// known: a nil layer is known not to be set. Otherwise only the effective layer is reported, and those below it are not.
 	known bool
 }
 
-// layersOf reads what a node tells of a key.
+// layersOf reads the layers of a key as the node reports them.
 func layersOf(key string, e *Entry) layers {
 	l := layers{known: len(e.Synonyms) > 0 || e.Source == SourceStatic || e.Source == SourceDefault}
 	l.set(e.Source, &e.Value)

@@ -228,7 +228,7 @@ func TestAWholeClusterThatAgreesSettles(t *testing.T) {
 	})
 }
 
-// Pools that want different values of a cluster-wide key must not undo each other's for ever.
+// Pools that want different values of a cluster-wide key must not undo each other's forever.
 func TestAClusterThatDoesNotAgreeSettles(t *testing.T) {
 	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
 		models := clusterOf(r, table, false)

@@ -20,11 +20,11 @@ type Refusal struct {
 	// Node is the one whose own value it was, or EveryBroker.
 	Node int32  `json:"node"`
 	Why  string `json:"why"`
-	// Final: it is not about the node that runs, so that a restart would be a way around somebody's rule. A policy forbids the change, or
-	// this Kafka has switched it off.
+	// Final: the refusal does not depend on the running node, so a restart would circumvent a rule. A policy forbids the change, or this Kafka
+	// has disabled it.
 	Final bool `json:"final,omitempty"`
-	// Waits is how often Kafka named another key that is in the way; 0: it is about the key itself. It counts as refused from the third time
-	// on, because what is in the way may stay there for ever: a node on hold that can't take up what is stored.
+	// Waits is how often Kafka named another key that blocks the change; 0: the refusal is about the key itself. From the third time on it
+	// counts as refused, because the other key may block forever: on a node on hold that can't apply the stored value.
 	Waits int `json:"waits,omitempty"`
 	// Last is when it was counted last.
 	Last time.Time `json:"last,omitzero"`
@@ -47,7 +47,8 @@ func Add(refusals []Refusal, others ...Refusal) []Refusal {
 	return append(refusals, others...)
 }
 
-// Count is Add at a time, and counts how often changes had to wait for another key: at most once in so long a time, whoever asked.
+// Count is Add with a time. It also counts how often changes had to wait for another key: at most once per interval, for all nodes
+// together.
 func Count(refusals []Refusal, now time.Time, apart time.Duration, others ...Refusal) []Refusal {
 	others = slices.Clone(others)
 	for i := range others {
@@ -68,7 +69,7 @@ func Count(refusals []Refusal, now time.Time, apart time.Duration, others ...Ref
 	return Add(refusals, others...)
 }
 
-// Rejection is a value that a node is to have and does not get.
+// Rejection is a desired value that a node does not get.
 type Rejection struct {
 	Key string `json:"key"`
 	// Value is nil for none.

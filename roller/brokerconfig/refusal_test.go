@@ -104,7 +104,7 @@ func TestAnOverrideThatMayNotBeDeleted(t *testing.T) {
 	g.Expect(out.Nodes[0].Restart).To(BeEmpty())
 }
 
-// Whether Kafka refuses a value only while the node runs is not known of what only its code can judge, and a policy is not to be got
+// Whether Kafka refuses a value only while the node runs is unknown of what only its code can judge, and a policy is not to be got
 // around.
 func TestWhatIsRefusedForGood(t *testing.T) {
 	g := NewWithT(t)

@@ -7,14 +7,14 @@ type Roles struct {
 	Controller, Broker bool
 }
 
-// owned are the keys that make a node the one it is. Whoever makes the nodes sets them, and changes them only together with the pod, so
-// that the pod's revision covers them; what a node shows for them may be something that it worked out from the file.
+// owned are the keys that identify a node. The creator of the nodes sets them, and changes them only together with the pod, so the pod's
+// revision covers them; a node may report values that it derived from the file.
 var owned = map[string]string{
-	"node.id":              "a node of another id is another node",
+	"node.id":              "a node with another id is another node",
 	"broker.id":            "the older name of node.id; Kafka sets each to the other",
-	"process.roles":        "a node of other roles is another node",
-	"advertised.listeners": "addresses are worked out when the pod starts, from what Kubernetes gave it",
-	"broker.rack":          "the rack is worked out when the pod starts, from where it runs",
+	"process.roles":        "a node with other roles is another node",
+	"advertised.listeners": "the pod determines its addresses when it starts",
+	"broker.rack":          "the pod determines its rack when it starts",
 }
 
 // brokersOnly are the groups of keys that a controller does not read: it has no partitions but the metadata's, and coordinates no clients.

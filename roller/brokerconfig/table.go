@@ -17,10 +17,10 @@ const (
 	ReadOnly Mode = iota
 	// PerBroker keys can be changed for one running node.
 	PerBroker
-	// ClusterWide keys can be changed for all running nodes at once, and for one.
+	// ClusterWide keys can be changed for all running nodes together, and for a single one.
 	ClusterWide
-	// PerListener keys can be changed for one listener of a running node, behind the listener's prefix. Without it, Kafka says that they are
-	// dynamic, and refuses to change them: to the node as a whole they are read-only.
+	// PerListener keys can be changed for one listener of a running node, behind the listener's prefix. Without it, Kafka reports them as
+	// dynamic but rejects changes: for the node as a whole they are read-only.
 	PerListener
 )
 
@@ -36,11 +36,11 @@ func (m Mode) String() string {
 	return fmt.Sprintf("mode %d", uint8(m))
 }
 
-// Key is what Kafka says of one key, and what that means for a comparison.
+// Key is Kafka's definition of one key, and how to compare its values.
 type Key struct {
 	configdef.Key
-	// Type and Mode stand for those of the definition. A mode that is dynamic is so on controllers only where DynamicOnControllers says so:
-	// another controller accepts a change, and does nothing about it.
+	// Type and Mode are those of the definition. A dynamic mode applies to controllers only if DynamicOnControllers is set: otherwise a
+	// controller accepts a change and ignores it.
 	Type Type
 	Mode Mode
 
@@ -49,8 +49,8 @@ type Key struct {
 	undeletable            bool
 }
 
-// Table is what one version of Kafka knows of the configuration of its nodes. It is prepared once and then only read: any number of
-// goroutines may use it.
+// Table is what one version of Kafka knows of the configuration of its nodes. It is prepared once and then only read: it is safe for
+// concurrent use.
 type Table struct {
 	*configdef.Table
 	keys map[string]*Key

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// Type is what kind of values a key has.
+// Type is the type of a key's values.
 type Type uint8
 
 // Kafka's types (ConfigDef.Type).
@@ -51,7 +51,7 @@ func text(value *string) string {
 	return *value
 }
 
-// javaDouble is what Java reads as a decimal floating point number.
+// javaDouble matches what Java parses as a decimal floating point number.
 var javaDouble = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$`)
 
 // canonical is the same text for all texts that mean the same value.

@@ -36,7 +36,7 @@ func run() (exit int, err error) {
 	}
 	config, err := app.KubernetesConfig(o.Kubeconfig, o.Context)
 	if err != nil {
-		return app.ExitError, fmt.Errorf("no Kubernetes cluster is known: %w", err)
+		return app.ExitError, fmt.Errorf("no Kubernetes cluster is configured: %w", err)
 	}
 	return app.Command(ctrl.SetupSignalHandler(), config, o, warnings)
 }

@@ -24,7 +24,7 @@ type Place struct {
 	Pods []corev1.Pod
 	// Sets are the pod sets of the Kafka cluster.
 	Sets []PodSet
-	// ClusterIDs are the ids of the Kafka cluster that the nodes' ConfigMaps tell, by pod.
+	// ClusterIDs are the ids of the Kafka cluster in the nodes' ConfigMaps, by pod.
 	ClusterIDs map[string]string
 	// Properties are the contents of the nodes' configuration files, by pod.
 	Properties map[string]string
@@ -36,7 +36,7 @@ type PodSet struct {
 	// Manual and Hold are its annotations that ask for a restart, or against any.
 	Manual bool
 	Hold   string
-	// Idle explains why its controller makes no pods, or why somebody else restarts them; empty: neither.
+	// Idle explains why its controller creates no pods, or why another component restarts them; empty otherwise.
 	Idle string
 	// Left: it is annotated as left to the roller.
 	Left bool
@@ -50,12 +50,11 @@ type Seen struct {
 	From   time.Time
 	Places []Place
 	Kafka  KafkaFacts
-	// Recovery is what was learned of the nodes that are not ready: whether they recover their logs.
+	// Recovery has the log recovery of each node that is not ready.
 	Recovery map[roller.NodeID]roller.Fact[*roller.Recovery]
 	// Silent is since when a node has not answered.
 	Silent map[roller.NodeID]time.Time
-	// Elsewhere explains why what Kafka says is not about these pods: another cluster answers. Empty: it is about them, as far as anybody can
-	// tell.
+	// Elsewhere explains why Kafka's answers are not about these pods: another cluster answers. Empty if, as far as is known, they are.
 	Elsewhere string
 	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
 	Lasting time.Duration
@@ -140,9 +139,9 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 		return ""
 	case !found:
 		return "ConfigMap " + desired.Name + " has no " + podset.ConfigMapServerConfig +
-			", and its StrimziPodSet wants the one with the hash " + wanted
+			", but its StrimziPodSet wants the one with the hash " + wanted
 	case podset.ConfigHash(text) != wanted:
-		return fmt.Sprintf("%s in ConfigMap %s has the hash %s, and its StrimziPodSet wants the one with %s: one of the two is not written yet",
+		return fmt.Sprintf("%s in ConfigMap %s has the hash %s, but its StrimziPodSet wants the one with %s: one of the two is not written yet",
 			podset.ConfigMapServerConfig, desired.Name, podset.ConfigHash(text), wanted)
 	}
 	return ""
@@ -150,7 +149,7 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 
 // kafkaFacts adds what Kafka says of the node.
 func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
-	n.Recovery = roller.Unknown[*roller.Recovery]("nobody asked the node")
+	n.Recovery = roller.Unknown[*roller.Recovery]("the node was not asked")
 	r, asked := seen.Recovery[n.ID]
 	switch {
 	case n.Ready.Or(false), !n.Roles.Broker && !r.IsKnown(): // one that is only a controller has no logs but that of the metadata
@@ -161,7 +160,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	if text, found := place.Properties[n.Name]; found {
 		n.Desired = roller.Known(Properties(text))
 	}
-	n.Answers, n.Config = roller.Unknown[bool]("nobody asked the node"), roller.Unknown[brokerconfig.Config]("nobody asked the node")
+	n.Answers, n.Config = roller.Unknown[bool]("the node was not asked"), roller.Unknown[brokerconfig.Config]("the node was not asked")
 	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
 		n.Answers, n.Failing, n.Recalled = roller.Known(answer.Answers), answer.Failing, seen.Kafka.Recalled[n.ID]
 		n.Config = config(answer.Live, place, n.Name, pod.Annotations[annotationKafkaVersion])
@@ -194,7 +193,7 @@ func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod, 
 	}
 	properties, found := place.Properties[pod]
 	if !found {
-		return roller.Unknown[brokerconfig.Config]("no ConfigMap tells what it is to be")
+		return roller.Unknown[brokerconfig.Config]("no ConfigMap has its desired configuration")
 	}
 	return roller.Known(brokerconfig.Config{Version: version, Desired: Properties(properties), Live: entries})
 }

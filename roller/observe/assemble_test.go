@@ -183,11 +183,11 @@ func TestAPodWithoutAPodSetOrAConfigMap(t *testing.T) {
 	s.Kafka.Nodes[0] = observe.NodeAnswer{Answers: true, Live: roller.Known(map[string]brokerconfig.Entry{})}
 	nodes := observe.Assemble(s).Nodes
 	g.Expect(nodes[0].Revision.Why()).To(Equal("no StrimziPodSet has this pod"))
-	g.Expect(nodes[0].Config.Why()).To(Equal("no ConfigMap tells what it is to be"))
+	g.Expect(nodes[0].Config.Why()).To(Equal("no ConfigMap has its desired configuration"))
 	g.Expect(nodes[1].Answers.IsKnown()).To(BeFalse(), "nobody asked it")
 }
 
-// Labels and names are no proof that a pod is made again when it is deleted: its set must list it, own it and be followed.
+// Labels and names are no proof that a pod is recreated when it is deleted: its set must list it, own it and be followed.
 func TestWhoMakesAPodAnew(t *testing.T) {
 	owned := func(kind, uid string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -204,9 +204,9 @@ func TestWhoMakesAPodAnew(t *testing.T) {
 		want string
 	}{
 		{"its set", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{set(pod(0))}, ""},
-		{"nobody", pod(0), nil, "no StrimziPodSet lists its pod, so that nobody would make it anew"},
+		{"nobody", pod(0), nil, "no StrimziPodSet lists its pod, so nothing would recreate it"},
 		{"a set that does not list it", pod(0, owned("StrimziPodSet", "set")), []observe.PodSet{set(pod(1))},
-			"no StrimziPodSet lists its pod, so that nobody would make it anew"},
+			"no StrimziPodSet lists its pod, so nothing would recreate it"},
 		{"a set that does not own it", pod(0), []observe.PodSet{set(pod(0))},
 			"its pod does not belong to StrimziPodSet my-cluster-kafka, which lists it: it has no owner"},
 		{

@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// generations are annotations that tell which certificates and keys a pod was started with.
+// generations are annotations that identify the certificates and keys that a pod was started with.
 var generations = []struct {
 	annotation string
 	kind       roller.ReasonKind
@@ -26,7 +26,7 @@ func certificates(pod, desired *corev1.Pod) []roller.Reason {
 	for _, g := range generations {
 		has, wants := pod.Annotations[g.annotation], desired.Annotations[g.annotation]
 		if has != "" && wants != "" && has != wants {
-			reasons = append(reasons, roller.Reason{Kind: g.kind, Note: g.what + " is another one", Mark: g.annotation + "=" + wants})
+			reasons = append(reasons, roller.Reason{Kind: g.kind, Note: g.what + " changed", Mark: g.annotation + "=" + wants})
 		}
 	}
 	return reasons

@@ -36,7 +36,7 @@ func (k *Kafka) pin(id string) error {
 		}
 	}
 	if errors.Join(errs...) != nil {
-		return fmt.Errorf("the ConfigMaps of the pods name Kafka cluster %s, and the roller has worked with another one: if the new one is "+
+		return fmt.Errorf("the ConfigMaps of the pods name Kafka cluster %s, but the roller worked with another one before: if the new one is "+
 			"right, restart the roller", id)
 	}
 	return nil
@@ -50,7 +50,7 @@ func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
 		return err.Error()
 	case expected == "" && facts.ClusterID != "":
 		if k.pin(facts.ClusterID) != nil {
-			return fmt.Sprintf("Kafka cluster %s answers, and another one answered before: if the new one is right, restart the roller",
+			return fmt.Sprintf("Kafka cluster %s answers, but another one answered before: if the new one is right, restart the roller",
 				facts.ClusterID)
 		}
 	case facts.ClusterID != "" && facts.ClusterID != expected:

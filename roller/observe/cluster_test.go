@@ -30,7 +30,7 @@ func (r *reading) foreign(s roller.Snapshot) string {
 	return s.Nodes[0].Foreign
 }
 
-const unlisted = "no StrimziPodSet lists its pod, so that nobody would make it anew"
+const unlisted = "no StrimziPodSet lists its pod, so nothing would recreate it"
 
 // What another Kafka cluster says of its replicas is nothing to restart these nodes on.
 func TestAnotherKafkaCluster(t *testing.T) {

@@ -47,7 +47,7 @@ func TestEvidenceOfRealKafka(t *testing.T) {
 	g.Eventually(look(foreign)).WithTimeout(2 * time.Minute).Should(HaveKeyWithValue(roller.NodeID(0),
 		And(HaveField("Answers", false), HaveField("Failing", HavePrefix("it refuses TLS: ")))))
 
-	// One broker is made again with a certificate that has expired; the other one tells where it is.
+	// One broker is recreated with a certificate that has expired; the other one tells where it is.
 	g.Expect(c.ExpireCertificate(1)).To(Succeed())
 	g.Expect(c.Kill(1)).To(Succeed())
 	g.Expect(c.StartNode(t.Context(), 1)).To(Succeed())

@@ -15,8 +15,8 @@ import (
 // atOnceAsked is how many brokers are asked for their topics at the same time.
 const atOnceAsked = 32
 
-// topicsOn asks brokers which topics they have replicas of. One that does not answer is left out: what it is asked for its configuration
-// shows that.
+// topicsOn asks brokers for the topics of which they have replicas. It skips those that do not answer: the request for their configuration
+// shows that too.
 func (k *Kafka) topicsOn(ctx context.Context, brokers []roller.NodeID) map[roller.NodeID][]string {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -96,7 +96,7 @@ func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidate
 	}
 	first := slices.Min(slices.Collect(maps.Keys(elsewhere)))
 	for _, id := range silent {
-		facts.Hidden[id] = fmt.Sprintf("it does not tell which topics it has replicas of, and of node %d %s", first, elsewhere[first])
+		facts.Hidden[id] = fmt.Sprintf("it does not report of which topics it has replicas, and of node %d %s", first, elsewhere[first])
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Brokers is what is asked of the brokers.
+// Brokers are the requests that the observer sends to brokers.
 type Brokers interface {
 	kafka.ClusterReader
 	kafka.TopicReader
@@ -26,7 +26,7 @@ type Brokers interface {
 	kafka.NodeTopicReader
 }
 
-// Controllers is what is asked of the controllers themselves (KIP-919; docs/decisions/quorum.md).
+// Controllers are the requests that the observer sends directly to controllers (KIP-919; docs/decisions/quorum.md).
 type Controllers interface {
 	kafka.QuorumReader
 	kafka.NodeConfigReader
@@ -35,12 +35,12 @@ type Controllers interface {
 // Kafka asks a Kafka cluster.
 type Kafka struct {
 	Brokers Brokers
-	// Controllers is nil where the controllers can't be reached: the brokers are asked for the quorum then, and nobody for the controllers'
-	// configurations.
+	// Controllers is nil if the controllers can't be reached: the observer then asks the brokers for the quorum, and does not read the
+	// controllers' configurations.
 	Controllers Controllers
 }
 
-// KafkaFacts are what Kafka says of itself.
+// KafkaFacts are the facts that Kafka reports.
 type KafkaFacts struct {
 	Topics roller.Fact[[]roller.Topic]
 	Quorum roller.Fact[roller.Quorum]
@@ -54,18 +54,18 @@ type KafkaFacts struct {
 	Nodes map[roller.NodeID]NodeAnswer
 	// Recalled are the nodes of Nodes that were not asked this time.
 	Recalled map[roller.NodeID]bool
-	// Hidden says of brokers that were asked which of their topics we may not describe.
+	// Hidden has, for each broker that was asked, the topics that the roller may not describe.
 	Hidden map[roller.NodeID]string
 
 	// limits are what the topics' configurations say, by the topics' ids.
 	limits map[kafka.TopicID]roller.Fact[int]
-	// moves are the reassignments that are going on; nil if they are not known.
+	// moves are the reassignments that are going on; nil if they are unknown.
 	moves map[kafka.TopicPartition]kafka.Reassignment
 }
 
-// NodeAnswer is what came of asking a node for its configuration.
+// NodeAnswer is the result of asking a node for its configuration.
 type NodeAnswer struct {
-	// Answers: it said something, be it that it does not tell us.
+	// Answers reports whether the node responded, even with an error.
 	Answers bool
 	// Failing is positive evidence that clients cannot connect to it; empty without any.
 	Failing string
@@ -75,8 +75,8 @@ type NodeAnswer struct {
 // minISRKey is the topic's property that the availability rule needs.
 const minISRKey = "min.insync.replicas"
 
-// Read asks for everything at once: brokers and controllers are those whose configuration is wanted. It takes no longer than ctx, and never
-// fails: what was not answered is unknown.
+// Read sends all requests concurrently; brokers and controllers are the nodes whose configuration to read. It takes no longer than ctx, and
+// never fails: facts without an answer are unknown.
 func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) KafkaFacts {
 	return k.read(ctx, brokers, controllers, recalled{candidates: brokers})
 }
@@ -119,7 +119,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	return facts
 }
 
-// topics reads all topics with their reassignments: without these nobody knows which replicas stay.
+// topics reads all topics with their reassignments: without these it is unknown which replicas stay.
 func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.NodeID, known recalled) {
 	unknown := func(what string, err error) { facts.Topics = roller.Unknown[[]roller.Topic](what + ": " + err.Error()) }
 	// Reassignments first: one that ends in between only makes us more careful.
@@ -188,7 +188,7 @@ func minISR(config kafka.ConfigResult) roller.Fact[int] {
 	value := config.Entries[minISRKey].Value
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return roller.Unknown[int](fmt.Sprintf("%q is no number", value))
+		return roller.Unknown[int](fmt.Sprintf("%q is not a number", value))
 	}
 	return roller.Known(n)
 }

@@ -18,17 +18,17 @@ import (
 // pageSize is how many objects are asked of an API server at once, so that the pods of a large cluster are never in memory in full.
 const pageSize = 200
 
-// ReadPlace reads what one API server says now. The error is in the Place.
+// ReadPlace reads the current objects from one API server. The error is in the Place.
 func ReadPlace(ctx context.Context, id string, reader client.Reader, namespace, cluster string) Place {
 	return readPlace(ctx, id, reader, namespace, cluster, pages)
 }
 
-// ReadCache reads what a cache holds that was filled with Trim. The error is in the Place.
+// ReadCache reads the objects from a cache that was filled with Trim. The error is in the Place.
 func ReadCache(ctx context.Context, id string, cache client.Reader, namespace, cluster string) Place {
 	return readPlace(ctx, id, cache, namespace, cluster, atOnce)
 }
 
-// lister lists, and takes what each answer holds.
+// lister lists objects, and collects the items of each response.
 type lister func(ctx context.Context, reader client.Reader, list client.ObjectList, options []client.ListOption, take func() error) error
 
 func readPlace(ctx context.Context, id string, reader client.Reader, namespace, cluster string, read lister) Place {

@@ -30,7 +30,7 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string) (*roller.Recover
 	lines := int64(logLines)
 	text, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, &corev1.PodLogOptions{Container: kafkaContainer, TailLines: &lines}).DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the pod's log can't be read: %w", err)
+		return nil, fmt.Errorf("read the pod's log: %w", err)
 	}
 	fact := RecoveryFromLog(string(text))
 	r, known := fact.Get()

@@ -33,7 +33,8 @@ type Prober interface {
 // is, and for [Observer.Glance] configurations. It is not safe for concurrent use.
 type Observer struct {
 	Namespace, Cluster string
-	// Unnamed: nobody named the Kafka cluster to the roller, so that only sets that are left to it are touched (docs/decisions/who-rolls.md).
+	// Unnamed: the Kafka cluster was not given by name, so the roller only restarts pods of sets that are assigned to it
+	// (docs/decisions/who-rolls.md).
 	Unnamed bool
 	// Sources returns the Kubernetes clusters of the moment.
 	Sources func() []Source
@@ -61,7 +62,7 @@ type silence struct {
 	since    time.Time
 }
 
-// Observe reads everything there is to know. What is done to a cluster has to be decided on nothing less.
+// Observe reads all facts. Actions must be decided on such a complete observation.
 func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 	return o.observe(ctx, false, func(s roller.Snapshot) recalled {
 		var r recalled

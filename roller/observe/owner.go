@@ -14,7 +14,7 @@ import (
 // followed. Labels and names are no proof: whoever writes a pod chooses them.
 func foreign(pod *corev1.Pod, set *PodSet) string {
 	if set == nil {
-		return "no StrimziPodSet lists its pod, so that nobody would make it anew"
+		return "no StrimziPodSet lists its pod, so nothing would recreate it"
 	}
 	owner := metav1.GetControllerOf(pod)
 	switch {
@@ -33,7 +33,7 @@ func idle(set *podset.StrimziPodSet) string {
 	case set.DeletionTimestamp != nil:
 		return "StrimziPodSet " + set.Name + " is being deleted"
 	case set.IsPaused():
-		return "StrimziPodSet " + set.Name + " is annotated with " + v1.AnnotationPauseReconciliation + ", so that its pods are not made anew"
+		return "StrimziPodSet " + set.Name + " is annotated with " + v1.AnnotationPauseReconciliation + ", so its pods are not recreated"
 	case strimzis(set):
 		return "StrimziPodSet " + set.Name +
 			" is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate " +
@@ -71,5 +71,5 @@ func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodS
 // notLeft explains why the roller leaves alone a set of a Kafka cluster that its settings do not name.
 func notLeft(set string) string {
 	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller +
-		", so that somebody else is taken to restart its pods"
+		", so the roller assumes that something else restarts its pods"
 }

@@ -31,7 +31,7 @@ func (v *voice) DescribeQuorum(context.Context) (kafka.Quorum, error) {
 }
 
 // Checklist 28, 30, 31: the controllers are asked for the quorum where they can be, and the brokers where they do not answer; that nobody
-// answers is not known, and never a quorum without voters.
+// answers is unknown, and never a quorum without voters.
 func TestWhoIsAskedForTheQuorum(t *testing.T) {
 	byControllers := kafka.Quorum{Leader: 1, Voters: []kafka.Replica{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}},
 		Observers: []kafka.Replica{{ID: 7, LastCaughtUp: 5}}}

@@ -32,7 +32,7 @@ type memory struct {
 	// limits are those of the topics, which were asked for at limitsAt.
 	limits   map[kafka.TopicID]roller.Fact[int]
 	limitsAt time.Time
-	// moves are the reassignments, which were asked for at movesAt; nil if they are not known.
+	// moves are the reassignments, which were asked for at movesAt; nil if they are unknown.
 	moves   map[kafka.TopicPartition]kafka.Reassignment
 	movesAt time.Time
 	// suspects are the brokers that the active controller is not known to have seen lately.

@@ -42,7 +42,7 @@ func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
 	case !known && whole: // it is not that far yet, or has none
 		return roller.Known[*roller.Recovery](nil)
 	case !known:
-		return roller.Unknown[*roller.Recovery]("the pod's log does not tell whether it recovers its logs")
+		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs")
 	case begun:
 		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1})
 	}

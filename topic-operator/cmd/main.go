@@ -50,7 +50,7 @@ func main() {
 		err = app.Run(ctrl.SetupSignalHandler(), config, o, log)
 	}
 	if err != nil {
-		log.Error(err, "The topic-operator stops")
+		log.Error(err, "Topic operator failed")
 		os.Exit(1)
 	}
 }

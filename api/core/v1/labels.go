@@ -14,7 +14,7 @@ const (
 	LabelControllerRole = "strimzi.io/controller-role"
 	// LabelPodName is the pod's own name, so that a Service can select one pod. Source: Strimzi.
 	LabelPodName = "strimzi.io/pod-name"
-	// LabelComponentType is what the component is, whatever the cluster's name: kafka. Source: Strimzi.
+	// LabelComponentType is the type of the component, independent of the cluster's name: kafka. Source: Strimzi.
 	LabelComponentType = "strimzi.io/component-type"
 	// LabelController is the kind of object that makes the pod: strimzipodset. Source: Strimzi.
 	LabelController = "strimzi.io/controller"
@@ -58,11 +58,11 @@ const (
 	// AnnotationManualRollingUpdate asks for a restart when it is "true": of the pod, or of all pods of the StrimziPodSet. Source: Strimzi;
 	// docs/roller/checklist.md.
 	AnnotationManualRollingUpdate = "strimzi.io/manual-rolling-update"
-	// AnnotationHold asks the roller to leave a pod alone, or all pods of a StrimziPodSet; its value says why. "false" is as good as none.
+	// AnnotationHold keeps the roller from restarting a pod, or all pods of a StrimziPodSet; its value is the reason. "false" has no effect.
 	// Source: this project.
 	AnnotationHold = "kafka-operators.io/hold"
 
-	// AnnotationRolledBy on a StrimziPodSet is who restarts its pods: the roller where it is RolledByRoller. Source:
+	// AnnotationRolledBy on a StrimziPodSet names the component that restarts its pods: the roller if the value is RolledByRoller. Source:
 	// docs/decisions/who-rolls.md.
 	AnnotationRolledBy = "kafka-operators.io/rolled-by"
 	// AnnotationConfigHash on a pod of a StrimziPodSet's spec is the hash of the contents of the node's ConfigMap that it was written for

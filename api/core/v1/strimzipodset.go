@@ -54,7 +54,7 @@ func IsReady(pod *corev1.Pod) bool {
 	})
 }
 
-// Revision is what a pod was made from, or should be made from; empty if nobody said so.
+// Revision identifies the specification of a pod; empty if unknown.
 func Revision(pod *corev1.Pod) string { return pod.Annotations[AnnotationRevision] }
 
 // Outdated reports whether a pod was made from something else than what it should be made from now. It is Strimzi's rule: a pod without a

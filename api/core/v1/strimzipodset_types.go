@@ -32,7 +32,7 @@ type StrimziPodSet struct {
 	Status StrimziPodSetStatus `json:"status,omitempty,omitzero"`
 }
 
-// StrimziPodSetSpec says which pods there are to be.
+// StrimziPodSetSpec is the desired set of pods.
 type StrimziPodSetSpec struct {
 	// Selector is a label query which matches all the pods managed by this StrimziPodSet. Only matchLabels is supported.
 	Selector metav1.LabelSelector `json:"selector"`
@@ -43,7 +43,7 @@ type StrimziPodSetSpec struct {
 	Pods []runtime.RawExtension `json:"pods"`
 }
 
-// StrimziPodSetStatus is what whoever follows the StrimziPodSet found and did.
+// StrimziPodSetStatus is the observed state of a StrimziPodSet.
 type StrimziPodSetStatus struct {
 	// The conditions of the StrimziPodSet.
 	// +optional
@@ -54,7 +54,7 @@ type StrimziPodSetStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Number of pods managed by this StrimziPodSet. None are told as 0, as Strimzi does, so that kubectl shows it.
+	// Number of pods managed by this StrimziPodSet. Reported even if 0, as Strimzi does, so that kubectl shows it.
 	// +optional
 	Pods int32 `json:"pods"`
 

@@ -2,7 +2,7 @@ package v1
 
 // The types of Authorization.
 const (
-	// AuthorizationSimple is by Kafka's own ACLs.
+	// AuthorizationSimple uses Kafka's own ACLs.
 	AuthorizationSimple = "simple"
 	// AuthorizationCustom is by a class of the user's.
 	AuthorizationCustom = "custom"
@@ -12,7 +12,7 @@ const (
 	AuthorizationKeycloak = "keycloak"
 )
 
-// Authorization says who may do what.
+// Authorization configures which clients may do what.
 type Authorization struct {
 	// simple or custom. opa and keycloak, of v1beta2, are not supported.
 	// +kubebuilder:validation:Enum=simple;custom;opa;keycloak
@@ -94,7 +94,7 @@ const (
 	RackEnvironmentVariable = "environment-variable"
 )
 
-// Rack says how a broker knows in which rack it is.
+// Rack configures how a broker determines its rack.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'topology-label') || (has(self.topologyKey) && size(self.topologyKey) > 0)",message="topologyKey property is required"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'environment-variable' || (has(self.envVarName) && size(self.envVarName) > 0)",message="envVarName property is required"

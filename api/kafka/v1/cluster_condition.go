@@ -2,11 +2,11 @@ package v1
 
 // The types of conditions on a Kafka object, besides ConditionReady, ConditionReconciliationPaused and ConditionWarning.
 const (
-	// ConditionNotReady is True, with a reason and a message, as long as the Kafka cluster is not as its object says. Source: Strimzi.
+	// ConditionNotReady is True, with a reason and a message, while the Kafka cluster differs from its specification. Source: Strimzi.
 	ConditionNotReady = "NotReady"
 
-	// ConditionUpdatesPending is True as long as nodes would be made otherwise by this version of the operator, which restarts nothing of its
-	// own accord. The message says what would change.
+	// ConditionUpdatesPending is True while this version of the operator would render nodes differently. The operator does not restart nodes
+	// for that; the message lists what would change.
 	ConditionUpdatesPending = "UpdatesPending"
 )
 
@@ -36,7 +36,7 @@ const (
 	// ReasonMinInsyncReplicas means that one in-sync replica is enough by default. Source: Strimzi.
 	ReasonMinInsyncReplicas = "KafkaMinInsyncReplicas"
 
-	// ReasonInternalTopics means that Kafka's own topics can't have as many replicas as they are to have, and why clients wait.
+	// ReasonInternalTopics means that Kafka can't create its internal topics with the configured replication factor, so clients wait.
 	ReasonInternalTopics = "KafkaInternalTopicReplication"
 
 	// ReasonStorage means that data is not safe in the storage, or that a change of the storage is ignored. Source: Strimzi.
@@ -60,7 +60,7 @@ const (
 	// ReasonDeprecatedFields means that a field is still understood and will not be. Source: Strimzi.
 	ReasonDeprecatedFields = "DeprecatedFields"
 
-	// ReasonUnknownFields means that nobody knows a field. Source: Strimzi.
+	// ReasonUnknownFields means that a field is unknown. Source: Strimzi.
 	ReasonUnknownFields = "UnknownFields"
 
 	// ReasonUnsupportedField means that a field is known, and that this operator does nothing about it.

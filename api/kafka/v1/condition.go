@@ -1,8 +1,8 @@
 package v1
 
-// Condition is one thing that is known about an object. It is Strimzi's shape, not metav1.Condition: every field is
-// optional, several conditions may share a type (Warning), and the time is text, so that whatever Strimzi wrote
-// is read and written back unchanged.
+// Condition is one observation about an object. It is Strimzi's shape, not metav1.Condition: every field is
+// optional, several conditions may share a type (Warning), and the time is a string, so that conditions which Strimzi wrote are read and
+// written back unchanged.
 type Condition struct {
 	// The type of the condition, such as Ready or Warning.
 	// +optional
@@ -27,7 +27,7 @@ type Condition struct {
 
 // The values of Condition.Status.
 const (
-	// ConditionTrue means that what the condition's type states holds.
+	// ConditionTrue means that the condition applies.
 	ConditionTrue = "True"
 	// ConditionFalse means that it does not hold.
 	ConditionFalse = "False"
@@ -36,7 +36,7 @@ const (
 )
 
 // The types of conditions on a KafkaTopic. On success exactly one of Ready, Unmanaged and ReconciliationPaused is True,
-// possibly with Warnings; on failure there is Ready=False, with Stalled beside it if the operator alone can't get any further.
+// possibly with Warnings; on failure there is Ready=False, and also Stalled if the operator alone can't make progress.
 const (
 	// ConditionReady reports whether Kafka follows the resource. True is good. The topic operator sets it on every pass
 	// over a managed topic that is not paused. `kubectl wait --for=condition=Ready` and users' alerts rely on it.
@@ -52,12 +52,12 @@ const (
 	// neither good nor bad. The topic operator sets it instead of Ready. Source: Strimzi; docs/decisions/unmanaged-and-paused.md.
 	ConditionReconciliationPaused = "ReconciliationPaused"
 
-	// ConditionStalled means that the topic is not Ready and that only somebody's help can change that: another specification, a permission, a
-	// way out that the message names. It is only ever True, with the reason and message of Ready. Without it, Ready=False passes by itself.
-	// Tools that wait for objects (kstatus, GitOps) take a resource with it for failed, and others that are not Ready for not done yet.
+	// ConditionStalled means that the topic is not Ready and that a user must change something: the specification, a permission, or what the
+	// message suggests. It is only ever True, with the reason and message of Ready. Without it, Ready=False is temporary. Tools that wait for
+	// objects (kstatus, GitOps) take a resource with it for failed, and others that are not Ready for not done yet.
 	ConditionStalled = "Stalled"
 
-	// ConditionWarning tells of something the user should look at although the topic is Ready. It is only ever True; True
+	// ConditionWarning reports a problem of a topic that is Ready. It is only ever True; True
 	// is bad but not a failure. The topic operator sets one for each finding, next to Ready. Source: Strimzi.
 	ConditionWarning = "Warning"
 )
@@ -90,13 +90,13 @@ const (
 	// docs/decisions/deletion.md.
 	ReasonClusterMismatch = "ClusterMismatch"
 
-	// ReasonTopicIDMismatch means that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the
-	// one that is there is somebody else's, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing,
-	// so that nothing says in which cluster the topic is. Source: docs/decisions/deletion.md.
+	// ReasonTopicIDMismatch means that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the existing topic
+	// belongs to another owner, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing, so that nothing
+	// says in which cluster the topic is. Source: docs/decisions/deletion.md.
 	ReasonTopicIDMismatch = "TopicIdMismatch"
 
 	// ReasonNotReadyForDeletion means that the resource is being deleted but was never claimed for a Kafka cluster, so
-	// that deleting the topic could hit somebody else's. Deletion is blocked; the message says how to get out.
+	// that deleting the topic could hit another owner's. Deletion is blocked; the message says how to get out.
 	// Source: docs/decisions/deletion.md.
 	ReasonNotReadyForDeletion = "NotReadyForDeletion"
 
@@ -105,7 +105,7 @@ const (
 	ReasonPolicyViolation = "PolicyViolation"
 
 	// ReasonNotSelected means, in an Event and in figures only, that the resource is being deleted and holds the operator's finalizer, that
-	// the operator's selector does not select it, and that no other operator has looked at it since.
+	// the operator's selector does not match it, and that no other operator has reconciled it since.
 	ReasonNotSelected = "NotSelected"
 
 	// ReasonClusterIDUnknown means that the resource is being deleted while the id of the operator's Kafka cluster could not be

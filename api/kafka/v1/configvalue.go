@@ -15,8 +15,8 @@ var ErrNullConfigValue = errors.New("null has no text form")
 // ErrUnsupportedConfigValue means that a configuration value is a map or not JSON at all.
 var ErrUnsupportedConfigValue = errors.New("only strings, numbers, booleans and lists of these have a text form")
 
-// ConfigValue is the value of one configuration key, as the user wrote it: any JSON. It is kept as it came, so
-// that nothing is lost or rounded before Kafka sees it; whether it makes sense is for its reader to say.
+// ConfigValue is the value of one configuration key, as the user wrote it: any JSON. It is kept unchanged, so that nothing is lost or
+// rounded before Kafka receives it; its reader validates it.
 //
 // The zero value is null.
 type ConfigValue struct {
@@ -24,7 +24,7 @@ type ConfigValue struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// StringConfigValue returns the value that holds a string.
+// StringConfigValue returns a ConfigValue for a string.
 func StringConfigValue(text string) ConfigValue {
 	raw, err := json.Marshal(text)
 	if err != nil { // cannot happen: every string has a JSON form

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// EntityOperatorSpec says which operators look after topics and users of a Kafka cluster.
+// EntityOperatorSpec configures the operators for the topics and users of a Kafka cluster.
 type EntityOperatorSpec struct {
 	// The topic operator. None is run when absent.
 	// +optional
@@ -25,7 +25,7 @@ type EntityOperatorSpec struct {
 	TLSSidecar *runtime.RawExtension `json:"tlsSidecar,omitempty"`
 }
 
-// EntityTopicOperatorSpec says how the topic operator is run.
+// EntityTopicOperatorSpec configures the topic operator.
 type EntityTopicOperatorSpec struct {
 	// The namespace whose KafkaTopics are followed; that of the Kafka object when absent.
 	// +optional
@@ -80,7 +80,7 @@ type EntityTopicOperatorSpec struct {
 	TopicMetadataMaxAttempts *int64 `json:"topicMetadataMaxAttempts,omitempty"`
 }
 
-// EntityUserOperatorSpec says how the user operator is run.
+// EntityUserOperatorSpec configures the user operator.
 type EntityUserOperatorSpec struct {
 	// The namespace whose KafkaUsers are followed; that of the Kafka object when absent.
 	// +optional
@@ -130,7 +130,7 @@ type EntityUserOperatorSpec struct {
 	ZookeeperSessionTimeoutSeconds *int64 `json:"zookeeperSessionTimeoutSeconds,omitempty"`
 }
 
-// EntityOperatorTemplate is what the objects generated for the operators of topics and users carry.
+// EntityOperatorTemplate customizes the objects generated for the operators of topics and users.
 type EntityOperatorTemplate struct {
 	// The Deployment.
 	// +optional

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// KafkaStatus is what the cluster operator found and did.
+// KafkaStatus is the observed state of a Kafka cluster.
 type KafkaStatus struct {
 	// The conditions of the Kafka cluster. Warnings are conditions of type Warning, of which there may be several.
 	// +optional
@@ -26,7 +26,7 @@ type KafkaStatus struct {
 	// +listType=atomic
 	KafkaNodePools []UsedNodePool `json:"kafkaNodePools,omitempty"`
 
-	// The id of the Kafka cluster. Set it by hand before the cluster is made again on volumes that it was kept on.
+	// The id of the Kafka cluster. Set it by hand before you recreate the cluster on its existing volumes.
 	// +optional
 	ClusterID string `json:"clusterId,omitempty"`
 
@@ -111,19 +111,19 @@ type UsedNodePool struct {
 	Name string `json:"name,omitempty"`
 }
 
-// StretchClusterState says whether anything is known of a Kubernetes cluster.
+// StretchClusterState tells whether the state of a Kubernetes cluster is known.
 // +kubebuilder:validation:Enum=Connected;Unknown
 type StretchClusterState string
 
 // The states.
 const (
-	// StretchClusterConnected: what the status says of it is true.
+	// StretchClusterConnected: the status of the Kubernetes cluster is current.
 	StretchClusterConnected StretchClusterState = "Connected"
 	// StretchClusterUnknown: it can't be read or written, so that nothing is known of the nodes there.
 	StretchClusterUnknown StretchClusterState = "Unknown"
 )
 
-// StretchClusterStatus is what is known of a Kubernetes cluster that a Kafka is stretched over.
+// StretchClusterStatus is the observed state of a Kubernetes cluster that a Kafka is stretched over.
 type StretchClusterStatus struct {
 	// The id of the Kubernetes cluster.
 	Name string `json:"name"`
@@ -136,7 +136,7 @@ type StretchClusterStatus struct {
 	// +listType=atomic
 	NodeIDs []int32 `json:"nodeIds,omitempty"`
 
-	// How many of these nodes are ready. Absent if that is not known.
+	// How many of these nodes are ready. Absent if that is unknown.
 	// +optional
 	ReadyNodes *int32 `json:"readyNodes,omitempty"`
 

@@ -35,12 +35,12 @@ type Kafka struct {
 	Status KafkaStatus `json:"status,omitempty,omitzero"`
 }
 
-// KafkaSpec is what the user wants of a Kafka cluster.
+// KafkaSpec is the desired state of a Kafka cluster.
 type KafkaSpec struct {
 	// The Kafka cluster itself.
 	Kafka KafkaClusterSpec `json:"kafka"`
 
-	// The operators that look after topics and users of this cluster. None is run when absent.
+	// The operators for topics and users of this cluster. Without it, none is deployed.
 	// +optional
 	EntityOperator *EntityOperatorSpec `json:"entityOperator,omitempty"`
 
@@ -105,7 +105,7 @@ type KafkaClusterSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Config map[string]ConfigValue `json:"config,omitzero"`
 
-	// Who may do what. Everybody may do everything when absent.
+	// Which clients may do what. Without it, every client may do everything.
 	// +optional
 	Authorization *Authorization `json:"authorization,omitempty"`
 
@@ -158,17 +158,17 @@ type KafkaClusterSpec struct {
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// Ignored: pools say how many nodes there are. In v1beta2 only.
+	// Ignored: KafkaNodePools have the number of nodes. In v1beta2 only.
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// Ignored: pools say what storage nodes have. In v1beta2 only.
+	// Ignored: KafkaNodePools have the storage of nodes. In v1beta2 only.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Storage *runtime.RawExtension `json:"storage,omitempty"`
 }
 
-// CertificateExpirationPolicy is what is done when the certificate of a CA is about to expire.
+// CertificateExpirationPolicy is the action of the operator when the certificate of a CA is about to expire.
 type CertificateExpirationPolicy string
 
 const (
@@ -178,7 +178,7 @@ const (
 	ReplaceKey CertificateExpirationPolicy = "replace-key"
 )
 
-// CertificateAuthority says how a CA is made and renewed.
+// CertificateAuthority configures how a CA is created and renewed.
 type CertificateAuthority struct {
 	// Whether the operator makes the CA; true when absent. With false the user provides its Secrets before the Kafka object.
 	// +optional

@@ -32,7 +32,7 @@ type KafkaNodePool struct {
 	Status KafkaNodePoolStatus `json:"status,omitempty,omitzero"`
 }
 
-// ProcessRole is what a node does, by Kafka's process.roles.
+// ProcessRole is a role of a node, as in Kafka's process.roles.
 type ProcessRole string
 
 const (
@@ -42,7 +42,7 @@ const (
 	RoleBroker ProcessRole = "broker"
 )
 
-// KafkaNodePoolSpec is what the user wants of a pool.
+// KafkaNodePoolSpec is the desired state of a pool.
 type KafkaNodePoolSpec struct {
 	// How many nodes there are.
 	// +kubebuilder:validation:Minimum=0
@@ -69,7 +69,7 @@ type KafkaNodePoolSpec struct {
 	Template *KafkaNodePoolTemplate `json:"template,omitempty"`
 }
 
-// KafkaNodePoolStatus is what the cluster operator found and did.
+// KafkaNodePoolStatus is the observed state of a pool.
 type KafkaNodePoolStatus struct {
 	// The conditions of the pool.
 	// +optional

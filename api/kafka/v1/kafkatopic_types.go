@@ -36,7 +36,7 @@ type KafkaTopic struct {
 	Status KafkaTopicStatus `json:"status,omitempty,omitzero"`
 }
 
-// KafkaTopicSpec is what the user wants of a topic.
+// KafkaTopicSpec is the desired state of a topic.
 type KafkaTopicSpec struct {
 	// The name of the topic in Kafka. When absent this defaults to the name of the resource. It is meant for names that
 	// Kubernetes does not allow, such as __consumer_offsets, and must not be changed later.
@@ -71,7 +71,7 @@ type KafkaTopicSpec struct {
 	Managed *bool `json:"managed,omitempty"`
 }
 
-// KafkaTopicStatus is what the topic operator found and did. Absent and empty mean the same for its strings.
+// KafkaTopicStatus is the observed state of a topic. An absent string and an empty one are equivalent.
 type KafkaTopicStatus struct {
 	// The conditions of the topic. Warnings are conditions of type Warning, of which there may be several.
 	// +optional
@@ -101,11 +101,11 @@ type KafkaTopicStatus struct {
 	ReplicasChange *ReplicasChangeStatus `json:"replicasChange,omitempty"`
 }
 
-// ReplicasChangeState says how far a change of the replication factor has come.
+// ReplicasChangeState is the progress of a change of the replication factor.
 type ReplicasChangeState string
 
 const (
-	// ReplicasChangePending means that the change is to be requested.
+	// ReplicasChangePending means that the change has not been requested yet.
 	ReplicasChangePending ReplicasChangeState = "pending"
 	// ReplicasChangeOngoing means that the change was requested and partitions are being reassigned.
 	ReplicasChangeOngoing ReplicasChangeState = "ongoing"
@@ -117,7 +117,7 @@ type ReplicasChangeStatus struct {
 	// +optional
 	TargetReplicas *int32 `json:"targetReplicas,omitempty"`
 
-	// How far the change has come: pending or ongoing. Strimzi's schema lists no other value.
+	// The progress of the change: pending or ongoing. Strimzi's schema lists no other value.
 	// +optional
 	// +kubebuilder:validation:Enum=pending;ongoing
 	State ReplicasChangeState `json:"state,omitempty"`

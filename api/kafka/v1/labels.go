@@ -2,10 +2,9 @@ package v1
 
 // Annotations that users set.
 const (
-	// AnnotationManaged takes a KafkaTopic out of management when it is exactly "false": Kafka is left alone, and deleting
-	// the resource leaves the topic in place. Any other value changes nothing, so that a typing mistake never
-	// looks like consent to stop managing. Source: Strimzi; spec.managed does the same
-	// (docs/decisions/unmanaged-and-paused.md).
+	// AnnotationManaged takes a KafkaTopic out of management when it is exactly "false": the operator does not change Kafka, and deleting the
+	// resource keeps the topic. Any other value has no effect, so that a typing mistake never counts as consent to stop managing. Source:
+	// Strimzi; spec.managed does the same (docs/decisions/unmanaged-and-paused.md).
 	AnnotationManaged = "strimzi.io/managed"
 
 	// AnnotationPauseReconciliation pauses reconciliation when it is "true". Deleting a paused resource still deletes the
@@ -64,7 +63,7 @@ const (
 
 // Annotations that users set on a pod.
 const (
-	// AnnotationDeletePodAndPVC asks, when it is "true", that the pod and its volumes are deleted and made again. Source: Strimzi.
+	// AnnotationDeletePodAndPVC requests, when it is "true", that the pod and its volumes be deleted and recreated. Source: Strimzi.
 	AnnotationDeletePodAndPVC = "strimzi.io/delete-pod-and-pvc"
 )
 
@@ -114,8 +113,8 @@ const (
 
 // Finalizers that operators set.
 const (
-	// FinalizerTopicOperator keeps a deleted KafkaTopic until the topic operator has dealt with the topic in Kafka. The
-	// topic operator adds it before it first touches Kafka and removes it once the topic is gone, or is to stay.
-	// Source: Strimzi, whose finalizers are taken over as they are.
+	// FinalizerTopicOperator keeps a deleted KafkaTopic until the topic operator has handled the topic in Kafka. The topic operator adds it
+	// before its first change in Kafka and removes it once the topic is deleted, or is to be kept. Source: Strimzi, whose finalizers are taken
+	// over as they are.
 	FinalizerTopicOperator = "strimzi.io/topic-operator"
 )

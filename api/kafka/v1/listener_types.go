@@ -43,11 +43,11 @@ type Listener struct {
 	// Whether clients connect by TLS.
 	TLS bool `json:"tls"`
 
-	// How clients say who they are. They remain anonymous when absent.
+	// How clients authenticate. Without it, they remain anonymous.
 	// +optional
 	Authentication *ListenerAuthentication `json:"authentication,omitempty"`
 
-	// Who may connect, by a NetworkPolicy. Anyone when empty.
+	// Which peers may connect, enforced by a NetworkPolicy. All of them when empty.
 	// +optional
 	// +listType=atomic
 	NetworkPolicyPeers []networkingv1.NetworkPolicyPeer `json:"networkPolicyPeers,omitempty"`
@@ -63,13 +63,13 @@ const (
 	AuthenticationTLS = "tls"
 	// AuthenticationScramSHA512 is by SASL SCRAM-SHA-512.
 	AuthenticationScramSHA512 = "scram-sha-512"
-	// AuthenticationCustom is by what listenerConfig says.
+	// AuthenticationCustom configures authentication through listenerConfig.
 	AuthenticationCustom = "custom"
 	// AuthenticationOAuth was removed from v1 and is not supported.
 	AuthenticationOAuth = "oauth"
 )
 
-// ListenerAuthentication says how clients of a listener say who they are.
+// ListenerAuthentication configures how clients of a listener authenticate.
 type ListenerAuthentication struct {
 	// tls, scram-sha-512 or custom. oauth, of v1beta2, is not supported.
 	// +kubebuilder:validation:Enum=tls;scram-sha-512;custom;oauth
@@ -95,8 +95,7 @@ type ListenerAuthentication struct {
 	OAuthAuthentication `json:",inline"`
 }
 
-// ListenerConfiguration is what else can be said about a listener. Which field belongs to which type of listener is checked by the
-// operator.
+// ListenerConfiguration has further settings of a listener. The operator checks which field applies to which type of listener.
 type ListenerConfiguration struct {
 	// The listener's own certificate, in a Secret, instead of one that the cluster CA signs.
 	// +optional
@@ -132,7 +131,7 @@ type ListenerConfiguration struct {
 	// +listType=atomic
 	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
 
-	// Whether there is a load balancer for bootstrapping, besides those of the brokers; true when absent.
+	// Whether to create a load balancer for bootstrapping, in addition to those of the brokers; true when absent.
 	// +optional
 	CreateBootstrapService *bool `json:"createBootstrapService,omitempty"`
 
@@ -198,7 +197,7 @@ type ListenerConfiguration struct {
 	Brokers []ListenerBroker `json:"brokers,omitempty"`
 }
 
-// ListenerBootstrap says how a listener is reached first.
+// ListenerBootstrap configures the bootstrap address of a listener.
 type ListenerBootstrap struct {
 	// More names for the certificates of the nodes.
 	// +optional
@@ -231,7 +230,7 @@ type ListenerBootstrap struct {
 	ExternalIPs []string `json:"externalIPs,omitempty"`
 }
 
-// ListenerBroker says how one broker is reached.
+// ListenerBroker configures the address of one broker.
 type ListenerBroker struct {
 	// The node id of the broker.
 	Broker int32 `json:"broker"`

@@ -2,7 +2,7 @@ package v1
 
 import corev1 "k8s.io/api/core/v1"
 
-// Probe says how often and how long a container is asked whether it is well. The operator knows what to ask.
+// Probe configures the timing of a container's probe. The operator sets its action.
 type Probe struct {
 	// Number of seconds after the start of a container before it is first probed. Defaults to 0 for nodes and 10 for the topic operator.
 	// +optional
@@ -74,7 +74,7 @@ type JmxOptions struct {
 	Authentication *JmxAuthentication `json:"authentication,omitempty"`
 }
 
-// JmxAuthentication says how clients of JMX say who they are.
+// JmxAuthentication configures how JMX clients authenticate.
 type JmxAuthentication struct {
 	// password: name and password are made by the operator, in the Secret <cluster>-kafka-jmx.
 	// +kubebuilder:validation:Enum=password
@@ -96,7 +96,7 @@ const (
 	MetricsStrimziReporter = "strimziMetricsReporter"
 )
 
-// MetricsConfig says how metrics are exposed.
+// MetricsConfig configures how metrics are exposed.
 //
 // +kubebuilder:validation:XValidation:rule="self.type != 'jmxPrometheusExporter' || has(self.valueFrom)",message="valueFrom property is required"
 type MetricsConfig struct {
@@ -129,7 +129,7 @@ const (
 	LoggingExternal = "external"
 )
 
-// Logging says what is logged.
+// Logging configures the logging.
 type Logging struct {
 	// inline or external.
 	// +kubebuilder:validation:Enum=inline;external

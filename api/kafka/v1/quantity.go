@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ParseQuantity reads a quantity such as 100Gi. One with an exponent of more than two digits is an error: no volume has it, hashes may look
-// like it (71523e1358234), and to compute it takes hours.
+// ParseQuantity reads a quantity such as 100Gi. It rejects an exponent of more than two digits: no volume is that large, a hash may look
+// like one (71523e1358234), and its computation takes hours.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if e := strings.IndexAny(text, "eE"); e >= 0 && len(strings.TrimLeft(text[e+1:], "+-0")) > 2 {
 		return resource.Quantity{}, resource.ErrFormatWrong

@@ -47,7 +47,7 @@ type Storage struct {
 	// +optional
 	DeleteClaim *bool `json:"deleteClaim,omitempty"`
 
-	// shared for the volume that also holds the metadata log. The one of the lowest id when none says so.
+	// shared for the volume that also holds the metadata log. Defaults to the volume with the lowest id.
 	// +optional
 	// +kubebuilder:validation:Enum=shared
 	KraftMetadata string `json:"kraftMetadata,omitempty"`
@@ -99,7 +99,7 @@ type StorageVolume struct {
 	// +optional
 	DeleteClaim *bool `json:"deleteClaim,omitempty"`
 
-	// shared for the volume that also holds the metadata log. The one of the lowest id when none says so.
+	// shared for the volume that also holds the metadata log. Defaults to the volume with the lowest id.
 	// +optional
 	// +kubebuilder:validation:Enum=shared
 	KraftMetadata string `json:"kraftMetadata,omitempty"`

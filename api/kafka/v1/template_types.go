@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MetadataTemplate is what a generated object carries besides its own labels and annotations.
+// MetadataTemplate has additional labels and annotations of a generated object.
 type MetadataTemplate struct {
 	// Labels added to the object. Those that start with strimzi.io/ are refused.
 	// +optional
@@ -17,14 +17,14 @@ type MetadataTemplate struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// ResourceTemplate is what a generated object of a kind without settings of its own carries.
+// ResourceTemplate customizes a generated object that has no other settings.
 type ResourceTemplate struct {
 	// Labels and annotations.
 	// +optional
 	Metadata *MetadataTemplate `json:"metadata,omitempty"`
 }
 
-// InternalServiceTemplate is what a Service inside of the Kubernetes cluster carries.
+// InternalServiceTemplate customizes a Service inside the Kubernetes cluster.
 type InternalServiceTemplate struct {
 	// Labels and annotations.
 	// +optional
@@ -42,7 +42,7 @@ type InternalServiceTemplate struct {
 	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
 }
 
-// PodDisruptionBudgetTemplate is what a PodDisruptionBudget carries.
+// PodDisruptionBudgetTemplate customizes a PodDisruptionBudget.
 type PodDisruptionBudgetTemplate struct {
 	// Labels and annotations.
 	// +optional
@@ -55,7 +55,7 @@ type PodDisruptionBudgetTemplate struct {
 	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
 }
 
-// DeploymentTemplate is what a Deployment carries.
+// DeploymentTemplate customizes a Deployment.
 type DeploymentTemplate struct {
 	// Labels and annotations.
 	// +optional
@@ -67,7 +67,7 @@ type DeploymentTemplate struct {
 	DeploymentStrategy appsv1.DeploymentStrategyType `json:"deploymentStrategy,omitempty"`
 }
 
-// ContainerTemplate is what a container carries.
+// ContainerTemplate customizes a container.
 type ContainerTemplate struct {
 	// Environment variables. Those that the operator sets itself are kept.
 	// +optional
@@ -114,7 +114,7 @@ type ContainerEnvVarSource struct {
 	ConfigMapKeyRef *corev1.ConfigMapKeySelector `json:"configMapKeyRef,omitempty"`
 }
 
-// PodTemplate is what a pod carries.
+// PodTemplate customizes a pod.
 type PodTemplate struct {
 	// Labels and annotations.
 	// +optional
@@ -244,7 +244,7 @@ type TemplatedVolume struct {
 	PersistentVolumeClaim *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim,omitempty"`
 }
 
-// KafkaNodePoolTemplate is what the objects generated for a pool carry. Each key that is given replaces that of the Kafka object.
+// KafkaNodePoolTemplate customizes the objects generated for a pool. Each key replaces that of the Kafka object.
 type KafkaNodePoolTemplate struct {
 	// The StrimziPodSet.
 	// +optional

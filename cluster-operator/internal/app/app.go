@@ -40,9 +40,9 @@ const name = "strimzi-cluster-operator"
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
 	if err := awaitKinds(ctx, config, o, log); ctx.Err() != nil {
-		return nil // it is told to stop
+		return nil // the process was asked to stop
 	} else if err != nil {
-		return fmt.Errorf("wait for the kinds that are watched: %w", err)
+		return fmt.Errorf("wait for the watched kinds: %w", err)
 	}
 	scheme := Scheme()
 	mgr, _, err := manager.New(config, manager.Options{
@@ -58,7 +58,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	log.Info("Starting the cluster-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(), "versions", o.Images,
 		"interval", o.Interval.String(), "build", build.Current().String())
 	if err := mgr.Start(ctx); err != nil {
-		return fmt.Errorf("the manager ended: %w", err)
+		return fmt.Errorf("run the manager: %w", err)
 	}
 	return nil
 }

@@ -63,7 +63,8 @@ func exporterImage(ctx context.Context, reader client.Reader, o options.Options,
 	key := client.ObjectKey{Namespace: o.OperatorNamespace, Name: identity()}
 	switch err := reader.Get(ctx, key, pod); {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		log.FromContext(ctx).Info("The operator's own image is not known: set STRIMZI_JMX_EXPORTER_IMAGE, or Kafkas have no metrics", "pod", key,
+		log.FromContext(ctx).Info("The operator does not know its own image: without STRIMZI_JMX_EXPORTER_IMAGE, Kafkas have no "+
+			"metrics", "pod", key,
 			"reason", err.Error())
 		return "", nil
 	case err != nil:
@@ -75,7 +76,7 @@ func exporterImage(ctx context.Context, reader client.Reader, o options.Options,
 // mainContainer is the annotation that names a pod's main container. Source: kubectl.
 const mainContainer = "kubectl.kubernetes.io/default-container"
 
-// imageOf returns the image of a pod's main container: others may put containers beside it.
+// imageOf returns the image of a pod's main container: injected sidecars may precede it.
 func imageOf(pod *corev1.Pod) string {
 	for _, c := range pod.Spec.Containers {
 		if c.Name == pod.Annotations[mainContainer] {

@@ -24,7 +24,7 @@ import (
 const kindsInterval = 5 * time.Second
 
 // awaitKinds waits until the API server serves the kinds that are watched, so that an operator that is installed before its
-// CustomResourceDefinitions does not end again and again. Meanwhile /healthy says yes and /ready says no, and what is missing.
+// CustomResourceDefinitions does not crash-loop. Until then /healthy succeeds and /ready fails with the missing kinds.
 func awaitKinds(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -39,7 +39,7 @@ func awaitKinds(ctx context.Context, config *rest.Config, o options.Options, log
 	if !meta.IsNoMatchError(missing) {
 		return missing
 	}
-	log.Error(missing, "Waiting for the kinds that are watched; nothing is done until they are served")
+	log.Error(missing, "Waiting until the API server serves all watched kinds")
 	stop, err := answerProbes(ctx, o.HTTP.Address, func(context.Context) error { return served(mapper, kinds) })
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func (s *spare) Start(ctx context.Context) error {
 	return nil
 }
 
-// NewKey hands out a key that nobody else gets: one in stock, or a new one if there is none.
+// NewKey returns a key that no other caller gets: one in stock, or else a new one.
 func (s *spare) NewKey(use pki.Use) (crypto.Signer, error) {
 	if use == pki.ForCA {
 		select {

@@ -1,5 +1,5 @@
-// Package apply writes the objects of a Kafka into a Kubernetes cluster, and only those that are provably its own: an object of a wanted
-// name that belongs to somebody else is refused and left as it is.
+// Package apply writes the objects of a Kafka into a Kubernetes cluster, and only those that are provably its own: an object with a desired
+// name that belongs to another owner is rejected and not changed.
 package apply
 
 import (
@@ -33,21 +33,20 @@ const FieldManager = model.ManagedBy
 // AnnotationApplied is a hash of what was last applied to an object, so that a field that is not wanted any more is noticed.
 const AnnotationApplied = "kafka-operators.io/applied"
 
-// Outcome is what became of an object.
+// Outcome is the result of writing an object.
 type Outcome string
 
-// What becomes of objects.
+// The outcomes.
 const (
 	Unchanged Outcome = "Unchanged"
 	Created   Outcome = "Created"
 	Changed   Outcome = "Changed"
 	Deleted   Outcome = "Deleted"
-	// Left is what is not wanted any more, and carries no mark of its own name: an earlier version of the operator made it, or somebody
-	// copied that.
+	// Left is an obsolete object without the mark of its own name: an earlier version of the operator created it, or somebody copied it.
 	Left Outcome = "Left"
 )
 
-// ForeignError means that an object of a wanted name belongs to somebody else.
+// ForeignError means that an object with a desired name belongs to another owner.
 type ForeignError struct {
 	Kind, Namespace, Name string
 	// Why describes what shows that it is not the Kafka's.
@@ -56,7 +55,8 @@ type ForeignError struct {
 
 // Error names the object that is in the way, and what the user can do about it.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): it is left as it is. Delete or rename it, or rename the Kafka",
+	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): the operator does not change it. Delete or rename it, or "+
+		"rename the Kafka",
 		e.Kind, e.Namespace, e.Name, e.Why)
 }
 
@@ -69,8 +69,8 @@ type Applier struct {
 	UID   types.UID
 	// ClusterID is the id of the Kafka cluster, by which volumes are known that outlived their Kafka object.
 	ClusterID string
-	// Owner marks what is written, and tells what may be, in a Kubernetes cluster that other central ones may write to as well. UID is that of
-	// the anchor there then. Nil in the Kubernetes cluster of the Kafka object, where its uid tells enough.
+	// Owner marks written objects, and decides which may be written, in a Kubernetes cluster that other central clusters may also write to.
+	// UID is then that of the anchor there. Nil in the Kubernetes cluster of the Kafka object, where its uid is sufficient.
 	Owner *ownership.Owner
 }
 
@@ -90,7 +90,7 @@ func (a *Applier) Owns(o client.Object) string {
 			return ""
 		}
 		if ref.Kind == "Kafka" && ref.Name == a.Kafka {
-			return "it belongs to an earlier Kafka of this name, and goes with it"
+			return "it belongs to an earlier Kafka of this name, and is deleted with it"
 		}
 	}
 	if len(o.GetOwnerReferences()) == 0 && a.survives(o) {
@@ -105,14 +105,14 @@ func (a *Applier) is(o client.Object, what func(metav1.Object, string) bool) boo
 	return err == nil && what(o, gvk.Kind)
 }
 
-// decide says what may be done with an object in a Kubernetes cluster that others may write to.
+// decide decides what may be done with an object in a Kubernetes cluster that others may write to.
 func (a *Applier) decide(o client.Object) ownership.Decision {
 	gvk, err := apiutil.GVKForObject(o, a.Client.Scheme())
 	if err != nil {
 		return ownership.Unowned // its own mark can't be read
 	}
 	live := ownership.Read(o, gvk.Kind)
-	live.Terminating = false // such an object is waited for, whoever's it is
+	live.Terminating = false // wait for such an object, whoever owns it
 	proven := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return a.UID != "" && ref.UID == a.UID })
 	return ownership.Decide(&live, *a.Owner, ownership.Facts{Proven: proven})
 }
@@ -123,7 +123,7 @@ func why(d ownership.Decision, o client.Object) string {
 	case ownership.Foreign:
 		return "its owner is " + o.GetAnnotations()[ownership.MarkID]
 	case ownership.Fenced:
-		return "another central cluster has taken it over"
+		return "another central cluster took it over"
 	case ownership.Copied:
 		return copied(o)
 	}
@@ -158,7 +158,7 @@ func (a *Applier) survives(o client.Object) bool {
 	return false
 }
 
-// Apply makes a live object as it is wanted. Live is what a cache holds, nil if nothing: without a difference nothing is asked or written.
+// Apply updates a live object to the desired state. live is the cached object, or nil: without a difference, Apply sends no request.
 func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcome, error) {
 	u, err := toUnstructured(wanted)
 	if err != nil {
@@ -182,7 +182,7 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	return a.change(ctx, u, live)
 }
 
-// Differs returns the path of the first field in which a live object is not as it is wanted, or "".
+// Differs returns the path of the first field in which a live object differs from the desired one, or "".
 func differs(u *unstructured.Unstructured, live client.Object) (string, error) {
 	l, err := toUnstructured(live)
 	if err != nil {
@@ -220,8 +220,8 @@ func mark(u *unstructured.Unstructured) error {
 // leave the fields with an owner of its own, which no later apply could take away again.
 const noVersion = "9223372036854775807"
 
-// create makes an object that the cache does not know. The API server is asked whether it exists nevertheless: without the Kafka's label,
-// say.
+// create creates an object that is not in the cache. It first asks the API server whether the object exists anyway, for example without the
+// Kafka's label.
 func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, wanted client.Object) (Outcome, error) {
 	live, ok := wanted.DeepCopyObject().(client.Object)
 	if !ok {
@@ -231,7 +231,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	case err == nil && u.GetKind() == "StrimziPodSet" && live.GetLabels()[v1.LabelCluster] == a.Kafka && a.Owns(live) == "":
 		// The cache is behind. Which nodes are wanted was decided without those that it lists.
 		return "", apierrors.NewConflict(schema.GroupResource{Group: u.GroupVersionKind().Group, Resource: "strimzipodsets"}, u.GetName(),
-			errors.New("it was made since it was looked for"))
+			errors.New("it was created in the meantime"))
 	case err == nil:
 		return a.change(ctx, u, live)
 	case !apierrors.IsNotFound(err):
@@ -244,7 +244,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	return Created, nil
 }
 
-// change applies to exactly the object that was judged: the API server refuses if it was made again or changed since.
+// change applies to exactly the checked object: the API server rejects the request if the object was recreated or changed since.
 func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
 	if why := a.Owns(live); why != "" {
 		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why}
@@ -265,7 +265,7 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 	return Changed, nil
 }
 
-// keepImmutable leaves what can't be changed on a claim as it is.
+// keepImmutable keeps the immutable fields of a claim.
 func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	claim, ok := live.(*corev1.PersistentVolumeClaim)
 	if !ok {
@@ -297,7 +297,7 @@ func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 }
 
 // claim marks an object of an earlier holder as the owner's, and changes nothing else: it is deleted later, when it is known to carry the
-// marks. One that was not made as what it is stays as it is.
+// marks. It does not change an object without the mark of its own name.
 func (a *Applier) claim(ctx context.Context, live client.Object) (Outcome, error) {
 	if !a.is(live, ownership.Original) {
 		return Unchanged, nil
@@ -318,8 +318,8 @@ func (a *Applier) claim(ctx context.Context, live client.Object) (Outcome, error
 	return Changed, nil
 }
 
-// Delete deletes an object that is not wanted any more, if it is the Kafka's and still the one that was judged. Labels and owner references
-// do not prove that: a copy has them, too, which users make to keep something. So it needs the mark of its own name.
+// Delete deletes an obsolete object, if it belongs to the Kafka and has not been replaced since the check. Labels and owner references do
+// not prove ownership, because a copy that a user made has them too. So the object needs the mark of its own name.
 func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, error) {
 	if a.Owns(live) != "" || live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil

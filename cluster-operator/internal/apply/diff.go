@@ -11,8 +11,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// drifts returns whether a field is wanted that the live object does not have, and the path of the first one. What others added is not
-// looked at, unless it is in a list that is wanted as a whole. Paths are put together only where something differs: hardly anything does.
+// drifts returns whether a field is wanted that the live object does not have, and the path of the first one. It ignores additions of
+// others, except in an atomic list. It builds paths only for differences, which are rare.
 func drifts(wanted, live any) (path string, differs bool) {
 	switch w := wanted.(type) {
 	case map[string]any:
@@ -93,7 +93,7 @@ func equal(a, b any) bool {
 	return errA == nil && errB == nil && p.Cmp(q) == 0
 }
 
-// isZero reports whether a value says as much as its absence: the API server drops empty texts, false and zero of optional fields.
+// isZero reports whether a value is equivalent to its absence: the API server drops empty strings, false and zero of optional fields.
 func isZero(v any) bool {
 	return v == "" || v == false || v == int64(0) || v == float64(0)
 }

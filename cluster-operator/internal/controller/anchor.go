@@ -54,11 +54,11 @@ func anchorOwner(anchor *corev1.ConfigMap) metav1.OwnerReference {
 		BlockOwnerDeletion: new(false)}
 }
 
-// holder is what speaks for a Kafka's owner.
+// holder identifies the Kafka object that acts for an owner.
 func (r *Reconciler) holder(kafka *v1.Kafka) (ownership.Holder, error) {
 	home := r.Stretching.home()
 	if home == nil || home.Status().Identity == "" {
-		return ownership.Holder{}, fmt.Errorf("the uid of namespace %s, by which this Kubernetes cluster is known to others, was not read yet",
+		return ownership.Holder{}, fmt.Errorf("the uid of namespace %s, which identifies this Kubernetes cluster, was not read yet",
 			clusters.IdentityNamespace)
 	}
 	return ownership.Holder{Central: r.Stretching.Central, Cluster: home.Status().Identity, Object: kafka.UID}, nil
@@ -74,8 +74,8 @@ func former(anchor *corev1.ConfigMap, now ownership.Holder) []ownership.Holder {
 	return []ownership.Holder{h}
 }
 
-// findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: the annotations say so, else the
-// anchors that are there. It fails if somebody else owns one of these.
+// findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: from the annotations, else from the
+// existing anchors. It fails if another Kafka owns one of these.
 func (p *pass) findOwner(sites []*site) error {
 	holder, err := p.holder(p.kafka)
 	if err != nil {
@@ -111,16 +111,16 @@ func (p *pass) findOwner(sites []*site) error {
 	return nil
 }
 
-// checkHome fails if this Kubernetes cluster holds nodes of a Kafka of this name that another one is the central cluster of: a Kafka made
-// here would be a second one, with an id and keys of its own.
+// checkHome fails if this Kubernetes cluster has nodes of a Kafka of this name with another central cluster: a Kafka created here would be
+// a second one, with its own id and keys.
 func (p *pass) checkHome() error {
 	a := p.home().facts.ConfigMap(model.AnchorName(p.kafka.Name))
 	if a == nil || a.Data[anchorHolder] == "" {
 		return nil
 	}
 	return stalled("OwnershipConflict", "this Kubernetes cluster holds nodes of a Kafka %s/%s whose central cluster is '%s' (ConfigMap %s, "+
-		"holder %q): nothing is changed. Rename this Kafka. If it is to take the place of the other one, whose central cluster is lost: that "+
-		"is not supported yet, and nothing there may be deleted, since the data is in it", p.kafka.Namespace, p.kafka.Name,
+		"holder %q): the operator changes nothing. Rename this Kafka. It can't replace the other one yet, even if the central cluster of "+
+		"that is lost: delete nothing there, the data is in it", p.kafka.Namespace, p.kafka.Name,
 		a.Data[model.AnchorCentral], a.Name, a.Data[anchorHolder])
 }
 
@@ -155,22 +155,24 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	decision := ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)})
 	switch {
 	case decision == ownership.Wait:
-		return &Failure{Problem: problemf("AnchorTerminating", "ConfigMap %s/%s in cluster '%s' is being deleted: what it owned is gone first",
+		return &Failure{Problem: problemf("AnchorTerminating", "ConfigMap %s/%s in cluster '%s' is being deleted: the objects that it owned "+
+			"must be gone first",
 			s.anchor.Namespace, s.anchor.Name, s.cluster), Err: fmt.Errorf("anchor in cluster %s is being deleted", s.cluster)}
 	case decision == ownership.Fenced:
 		return stalled(reasonFenced,
-			"Kafka %s/%s is managed by another central cluster now (holder %s in ConfigMap %s of cluster '%s'): nothing is changed anywhere",
+			"Kafka %s/%s is now managed by another central cluster (holder %s in ConfigMap %s of cluster '%s'): the operator changes nothing",
 			p.kafka.Namespace, p.kafka.Name, s.anchor.Data[anchorHolder], s.anchor.Name, s.cluster)
 	case !decision.Writes() && len(former(s.anchor, holder)) > 0:
 		return stalled("OwnershipConflict",
-			"cluster '%s' holds what an earlier Kafka %s/%s left (ConfigMap %s, holder %q): nothing is changed anywhere. "+
-				"If nobody needs its data there any more, delete that ConfigMap: what it owns goes with it, volumes with deleteClaim: true as well",
+			"cluster '%s' has objects of an earlier Kafka %s/%s (ConfigMap %s, holder %q): the operator changes nothing. "+
+				"If nobody needs its data any more, delete that ConfigMap: the objects that it owns are deleted too, and volumes with "+
+				"deleteClaim: true",
 			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
 	case !decision.Writes():
 		return stalled("OwnershipConflict",
-			"cluster '%s' holds a Kafka %s/%s that is not this one (ConfigMap %s, holder %q): nothing is changed anywhere. "+
-				"Rename this Kafka. If it is to take the place of the other one, whose central cluster is lost: that is not supported yet, and "+
-				"nothing there may be deleted, since the data is in it", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name,
+			"cluster '%s' has another Kafka %s/%s (ConfigMap %s, holder %q): the operator changes nothing. "+
+				"Rename this Kafka. It can't replace the other one yet, even if the central cluster of that is lost: "+
+				"delete nothing there, the data is in it", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name,
 			s.anchor.Data[anchorHolder])
 	}
 	return nil
@@ -187,8 +189,8 @@ func (p *pass) confirm(ctx context.Context, s *site) error {
 		return err
 	}
 	if live == nil || live.UID != s.anchor.UID {
-		return fmt.Errorf("ConfigMap %s/%s in cluster '%s' was deleted or made again, and its watch has not reported that yet: "+
-			"nothing is written there until it does",
+		return fmt.Errorf("ConfigMap %s/%s in cluster '%s' was deleted or recreated, but its watch has not reported that yet: "+
+			"the operator writes nothing there until it does",
 			s.anchor.Namespace, s.anchor.Name, s.cluster)
 	}
 	s.anchor, s.confirmed = live, true
@@ -203,7 +205,8 @@ func (s *site) checkPlace() error {
 	if s.anchor == nil || s.anchor.Data[anchorCluster] == "" || s.anchor.Data[anchorCluster] == s.cluster {
 		return nil
 	}
-	return fmt.Errorf("its credentials lead to cluster '%s', as ConfigMap %s there says: correct its kubeconfig", s.anchor.Data[anchorCluster],
+	return fmt.Errorf("its credentials lead to cluster '%s' according to ConfigMap %s there: correct its kubeconfig",
+		s.anchor.Data[anchorCluster],
 		s.anchor.Name)
 }
 

@@ -35,8 +35,8 @@ func (p *pass) entityOperator(ctx context.Context) error {
 	return nil
 }
 
-// brokers finishes what only Kafka knows of, once all nodes are ready and up to date: brokers that left are unregistered, and the metadata
-// version follows the version of Kafka. A failure is a warning: the nodes are as they should be.
+// brokers updates Kafka's own metadata once all nodes are ready and up to date: it unregisters removed brokers, and updates the metadata
+// version to the version of Kafka. A failure is only a warning, because the nodes are up to date.
 func (p *pass) brokers(ctx context.Context) error {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	if !status.NodesConverged(p.status) || len(p.away) > 0 {
@@ -71,7 +71,7 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	// What the caches hold may be old: a broker that was just added is fenced, too.
 	if err := p.Live.List(ctx, &pools, client.InNamespace(p.kafka.Namespace),
 		client.MatchingLabels{v1.LabelCluster: p.kafka.Name}); err != nil {
-		p.warn("UnregistrationFailed", fmt.Sprintf("Brokers that left are still registered: list KafkaNodePools: %v", err))
+		p.warn("UnregistrationFailed", fmt.Sprintf("Removed brokers are still registered: list KafkaNodePools: %v", err))
 		return
 	}
 	for _, b := range left {
@@ -83,15 +83,15 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 				why += fmt.Sprintf(" (%v)", unknown)
 			}
 			p.requeueAfter(time.Minute) // nothing reports that it is empty now
-			p.warn("UnregistrationWaits", fmt.Sprintf("Broker %d left and is still registered: %s", b.ID, why))
+			p.warn("UnregistrationWaits", fmt.Sprintf("Removed broker %d is still registered: %s", b.ID, why))
 			continue
 		}
-		p.log.Info("Unregistering a broker that left", "broker", b.ID)
+		p.log.Info("Unregistering a removed broker", "broker", b.ID)
 		if err := p.Kafka.Unregister(ctx, to, b.ID); err != nil {
-			p.warn("UnregistrationFailed", fmt.Sprintf("Broker %d left and is still registered: %v", b.ID, err))
+			p.warn("UnregistrationFailed", fmt.Sprintf("Removed broker %d is still registered: %v", b.ID, err))
 			continue
 		}
-		p.Events.Normal(p.kafka, "Unregistered", "Unregister", fmt.Sprintf("Unregistered broker %d, which left", b.ID))
+		p.Events.Normal(p.kafka, "Unregistered", "Unregister", fmt.Sprintf("Unregistered the removed broker %d", b.ID))
 	}
 }
 
@@ -111,22 +111,23 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	}
 	if pod := p.olderThan(wanted); pod != nil && wanted > current {
 		p.warn("MetadataUpdateWaits", fmt.Sprintf("The metadata version stays %s: pod %s runs Kafka %q, which can't read %s. "+
-			"If its KafkaNodePool is gone, create it again, so that the pod is upgraded, or move its replicas to other brokers, so that it can go",
+			"If its KafkaNodePool was deleted, recreate it so that the pod is upgraded, or move its replicas to other brokers so that it can "+
+			"be removed",
 			current, pod.Name, pod.Annotations[v1.AnnotationKafkaVersion], wanted))
 		return nil
 	}
-	p.log.Info("Moving the metadata version", "from", current.String(), "to", wanted.String())
+	p.log.Info("Updating the metadata version", "from", current.String(), "to", wanted.String())
 	if err := p.Kafka.MoveMetadataVersion(ctx, to, int16(wanted), wanted < current); err != nil {
 		p.warn("MetadataUpdateFailed", fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
 		return nil
 	}
-	p.Events.Normal(p.kafka, "MetadataVersionMoved", "Update", fmt.Sprintf("Moved the metadata version from %s to %s", current, wanted))
+	p.Events.Normal(p.kafka, "MetadataVersionMoved", "Update", fmt.Sprintf("Updated the metadata version from %s to %s", current, wanted))
 	p.status.MetadataVersion = wanted.String()
 	return nil
 }
 
-// olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version nobody knows; nil if there is none.
-// Nodes of a removed KafkaNodePool stay as they are, also when the others are upgraded.
+// olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version is unknown; nil if there is none. Nodes
+// of a removed KafkaNodePool stay unchanged when the others are upgraded.
 func (p *pass) olderThan(metadata kafka.MetadataVersion) *corev1.Pod {
 	pods := p.nodePods()
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool {

@@ -70,7 +70,7 @@ func (p *pass) writeLeaves(ctx context.Context, plan pki.Result) error {
 	return nil
 }
 
-// keepSecrets remembers the Secrets as they are now, for the copies in other Kubernetes clusters. CAs of the user's are not in the plan.
+// keepSecrets stores the current Secrets, for their copies in other Kubernetes clusters. CAs that the user supplies are not in the plan.
 func (p *pass) keepSecrets(plan pki.Result) {
 	p.secrets = map[string]*corev1.Secret{}
 	for key, o := range p.home().facts.Objects {
@@ -118,7 +118,7 @@ func (p *pass) pkiNodes() []pki.Node {
 	return nodes
 }
 
-// pkiInput is what the certificates of these nodes are decided by.
+// pkiInput returns the input of the decision about the certificates of these nodes.
 func (p *pass) pkiInput(ctx context.Context, nodes []pki.Node) pki.Input {
 	s := p.kafka.Spec
 	in := pki.Input{
@@ -144,7 +144,8 @@ func (p *pass) pkiInput(ctx context.Context, nodes []pki.Node) pki.Input {
 	return in
 }
 
-// secret is what is known about a Secret. One that the cache does not hold may lack the Kafka's label: the API server is asked.
+// secret returns the observed state of a Secret. If the cache does not have it, it may lack the Kafka's label, so secret reads it from the
+// API server.
 func (p *pass) secret(ctx context.Context, name string) pki.Fact {
 	if s := p.home().facts.Secret(name); s != nil {
 		return pki.Found(s)

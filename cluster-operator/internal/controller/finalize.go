@@ -27,11 +27,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// awayDelay is how long a deletion waits before it looks again for a Kubernetes cluster that is away. Its return wakes the Kafka at once.
+// awayDelay is after how long a deletion is requeued while a Kubernetes cluster is away. When the cluster returns, the Kafka is requeued
+// immediately.
 const awayDelay = 30 * time.Second
 
-// finalize deletes what a stretched Kafka that is being deleted has in other Kubernetes clusters, and then lets it go. While one of them is
-// away, the Kafka object stays, and its status says why.
+// finalize deletes the objects of a deleted stretched Kafka in other Kubernetes clusters, and then removes its finalizer. While one of them
+// is away, the Kafka object stays, and its status has the reason.
 func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch) {
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
@@ -39,7 +40,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
 	err := p.finalize(ctx)
 	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonFenced {
-		p.log.Info("The Kafka is deleted here, and what it had elsewhere stays: another central cluster manages that now")
+		p.log.Info("Deleting the Kafka here, but not its objects elsewhere: another central cluster manages these now")
 		err = nil
 	}
 	if err == nil {
@@ -49,8 +50,8 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled {
-		failure.Message += fmt.Sprintf(". To delete the Kafka here and leave everything in other Kubernetes clusters as it is, take the "+
-			"finalizer %s off it", v1.FinalizerStretch)
+		failure.Message += fmt.Sprintf(". To delete the Kafka here and keep everything in other Kubernetes clusters, remove the "+
+			"finalizer %s from it", v1.FinalizerStretch)
 	}
 	_, retry := p.conclude(err)
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
@@ -85,8 +86,8 @@ func (p *pass) finalize(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
 		problem := p.away[id].Problem
-		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To leave them there, take the "+
-			"finalizer %s off the Kafka",
+		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To keep them there, remove the "+
+			"finalizer %s from the Kafka",
 			id, problem.Message, v1.FinalizerStretch)
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
 	}
@@ -118,8 +119,8 @@ func (o *orphans) forget(name types.NamespacedName) {
 	delete(o.since, name)
 }
 
-// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, or it is somebody else's, or
-// nobody knows.
+// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, it belongs to another Kafka,
+// or it is unknown.
 func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
 	if m.Home() || m.Status().State != clusters.Connected {
 		return nil, nil
@@ -130,7 +131,7 @@ func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedNa
 	}
 	holder, err := ownership.ParseHolder(left.Data[anchorHolder])
 	if err != nil || holder.Central != r.Stretching.Central || holder.Cluster != r.Stretching.home().Status().Identity {
-		return nil, nil // it is somebody else's
+		return nil, nil // it belongs to another Kafka
 	}
 	return left, nil
 }
@@ -144,7 +145,7 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 	}
 	if err := r.Live.Get(ctx, name, &v1.Kafka{}); !apierrors.IsNotFound(err) {
 		r.orphans.forget(name)
-		return 0, err // it exists, and this operator does not look after it; or nobody knows
+		return 0, err // it exists but this operator does not watch it, or that is unknown
 	}
 	found := false
 	for _, m := range r.Stretching.Members() {
@@ -164,7 +165,7 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 		if err != nil {
 			return awayDelay, err
 		}
-		log.FromContext(ctx).Info("Deleting what a Kafka left whose object is gone", "cluster", m.ID(), "configMap", left.Name)
+		log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", left.Name)
 		err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {

@@ -69,7 +69,7 @@ func (h *history) runPods(s *apiServer, percent int) {
 		set.Status = status
 		h.must(k8s.Status().Update(h.t.Context(), set))
 	}
-	maps.DeleteFunc(h.logs, func(pod, _ string) bool { return !listed[pod] }) // it left, or begins anew
+	maps.DeleteFunc(h.logs, func(pod, _ string) bool { return !listed[pod] }) // it left, or starts over
 	for _, key := range sortedKeys(s.objects) {
 		if key.Kind == "Pod" && !listed[key.Name] && h.foreign[s][key] == nil && h.rand.Intn(100) < percent {
 			s.remove(key)

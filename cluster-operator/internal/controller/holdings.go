@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// holdings asks Kafka what brokers hold that are to leave, or to be brokers no more, those included that are blocked; nil if it does not
-// answer.
+// holdings asks Kafka which partitions the brokers have that should be removed or lose the broker role, including blocked ones; nil if
+// Kafka does not answer.
 func (p *pass) holdings(ctx context.Context, leave []int32) (*topology.Holdings, error) {
 	leave = slices.Sorted(slices.Values(slices.Concat(leave, p.blockedBrokers())))
 	leave = slices.Compact(leave)
@@ -80,13 +80,13 @@ func unlisted(brokers []int32, h *topology.Holdings) []int32 {
 	return slices.DeleteFunc(slices.Clone(brokers), func(id int32) bool { return h.Replicas[id] > 0 })
 }
 
-// store notes what a broker reported of its log directories. Of one that failed, nobody knows what it holds.
+// store records what a broker reported about its log directories. The contents of a failed directory are unknown.
 func store(h *topology.Holdings, id int32, dirs []kafka.LogDir) {
 	n := 0
 	for _, dir := range dirs {
 		n += dir.Replicas
 		if dir.Failed {
-			h.Silent[id] = "log directory " + dir.Path + " is out of service"
+			h.Silent[id] = "log directory " + dir.Path + " is offline"
 		}
 	}
 	if h.Silent[id] == "" || n > 0 {
@@ -122,7 +122,7 @@ func hidden(ctx context.Context, admin Admin, on map[int32][]string, listed map[
 // atOnceAsked limits how many brokers are asked concurrently.
 const atOnceAsked = 32
 
-// askEach asks brokers all at once, and returns their answers, and why the others did not answer.
+// askEach asks brokers concurrently, and returns their answers, and the errors of the others.
 func askEach[T any](ctx context.Context, brokers []int32, question func(context.Context, int32) (T, error)) (answers map[int32]T,
 	failures map[int32]string) {
 	answers, failures = map[int32]T{}, map[int32]string{}

@@ -23,7 +23,7 @@ type Connection struct {
 	Config    kafka.Config
 }
 
-// Found is what brokers know of their cluster.
+// Found is the state of a cluster as its brokers report it.
 type Found struct {
 	// Brokers are the registered brokers, those that are fenced included where Kafka lists them.
 	Brokers         []kafka.Node
@@ -71,7 +71,7 @@ func (p *pass) connection() Connection {
 	return c
 }
 
-// Admin is what is asked of brokers.
+// Admin are the requests to brokers.
 type Admin interface {
 	DescribeCluster(ctx context.Context) (kafka.Cluster, error)
 	ListTopics(ctx context.Context) ([]kafka.Topic, error)
@@ -149,9 +149,9 @@ func (c *Clients) cluster(ctx context.Context, to Connection) (Admin, kafka.Clus
 	return admin, cluster, err
 }
 
-// Inspect asks for the registered brokers and the metadata version. To wait for brokers that do not answer would hold a worker that other
-// Kafkas need: after two seconds the pass goes on without, and the next one takes the answer. Brokers that did not answer at all are left
-// alone for a while.
+// Inspect asks for the registered brokers and the metadata version. Waiting for brokers that do not answer would occupy a worker that other
+// Kafkas need: after two seconds the pass continues without the answer, and the next pass uses it. Brokers that did not answer at all are
+// not asked again for a while.
 func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
 	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
 		return Found{}, err
@@ -162,7 +162,7 @@ func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
 		found, err := c.silent.take(to.Kafka, q)
 		return found, c.silent.note(to.Kafka, err, c.Now())
 	case <-ctx.Done():
-		return Found{}, ctx.Err() // this program ends, which says nothing of the brokers
+		return Found{}, ctx.Err() // the operator is stopping: this is no evidence about the brokers
 	case <-c.After(patience):
 		err := c.silent.last(to.Kafka)
 		if err == nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// traces are what nodes in other Kubernetes clusters leave behind when the Kafka object does not say that it is stretched: its annotation
-// and its finalizer were taken off at once, or it was deleted and made again without them.
+// traces are signs of nodes in other Kubernetes clusters while the Kafka object is not marked as stretched: somebody removed both its
+// annotation and its finalizer, or deleted it and recreated it without them.
 type traces struct {
 	// kafka is the object that there is now. accepted reports that an earlier pass found it in one Kubernetes cluster.
 	kafka    types.UID
@@ -34,7 +34,7 @@ type traces struct {
 	unread []string
 }
 
-// whose says whose nodes there are in other Kubernetes clusters.
+// whose tells to which Kafka the nodes in other Kubernetes clusters belong.
 type whose int
 
 const (
@@ -42,13 +42,13 @@ const (
 	nobodys whose = iota
 	// itsOwn: they are the Kafka's.
 	itsOwn
-	// anEarlier: they are those of an earlier Kafka object of the same name.
+	// anEarlier: they belong to an earlier Kafka object of the same name.
 	anEarlier
 	// notKnown: a Kubernetes cluster that may have some can't be read.
 	notKnown
 )
 
-// judge says whose nodes there are, and in which Kubernetes clusters.
+// judge decides to which Kafka the nodes belong, and returns their Kubernetes clusters.
 func (t traces) judge() (whose, []string) {
 	own, earlier := map[string]bool{}, map[string]bool{}
 	note := func(cluster string, of types.UID) {
@@ -75,8 +75,8 @@ func (t traces) judge() (whose, []string) {
 	return nobodys, nil
 }
 
-// findLeft looks for what a Kafka has in other Kubernetes clusters that does not say so. If there is something, the pass is that of a
-// stretched Kafka which is to be in one Kubernetes cluster again; what an earlier Kafka left makes it fail.
+// findLeft looks for objects in other Kubernetes clusters of a Kafka that is not marked as stretched. If there are some, the pass treats
+// the Kafka as a stretched one that should return to one Kubernetes cluster; objects of an earlier Kafka make it fail.
 func (p *pass) findLeft(ctx context.Context) error {
 	t, unread, err := p.traces(ctx)
 	if err != nil {
@@ -88,13 +88,14 @@ func (p *pass) findLeft(ctx context.Context) error {
 	case anEarlier:
 		return stalled("OwnershipConflict",
 			"an earlier Kafka %s/%s was stretched over several Kubernetes clusters, and left nodes or volumes in %s (ConfigMap %s there, "+
-				"and %s here as long as it exists): nothing is made or changed. To go on with what is there, annotate this Kafka %s: \"true\" and its "+
-				"KafkaNodePools with %s. If nobody needs its data there any more, delete these ConfigMaps: what they own goes with them, volumes "+
-				"with deleteClaim: true as well", p.kafka.Namespace, p.kafka.Name, quoted(in), model.AnchorName(p.kafka.Name),
+				"and %s here, if it still exists): the operator changes nothing. To continue with its nodes, annotate this Kafka %s: \"true\" and its "+
+				"KafkaNodePools with %s. If nobody needs its data any more, delete these ConfigMaps: the objects that they own are deleted too, "+
+				"and volumes "+
+				"with deleteClaim: true", p.kafka.Namespace, p.kafka.Name, quoted(in), model.AnchorName(p.kafka.Name),
 			model.RecordName(p.kafka.Name), v1.AnnotationStretch, v1.AnnotationTargetCluster)
 	case notKnown:
 		problem := unread[in[0]]
-		problem.Message = fmt.Sprintf("Nothing is made before it is known whether an earlier Kafka %s/%s left nodes in %s. %s",
+		problem.Message = fmt.Sprintf("The operator creates nothing until it knows whether an earlier Kafka %s/%s left nodes in %s. %s",
 			p.kafka.Namespace, p.kafka.Name, quoted(in), problem.Message)
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", in[0])}
 	}
@@ -104,7 +105,7 @@ func (p *pass) findLeft(ctx context.Context) error {
 // tracesTimeout is how long a Kafka that is in one Kubernetes cluster waits for the others.
 const tracesTimeout = 5 * time.Second
 
-// traces reads what the record and the anchors tell. What is wrong with Kubernetes clusters that can't be read is in unread.
+// traces reads the traces from the record and the anchors. unread has the problems of Kubernetes clusters that can't be read.
 func (p *pass) traces(ctx context.Context) (t traces, unread map[string]status.Problem, err error) {
 	// The status names Kubernetes clusters until a pass has found that there is nothing in any of them.
 	t = traces{kafka: p.kafka.UID, anchors: map[string]types.UID{},
@@ -168,11 +169,11 @@ func (p *pass) anchoredBy(ctx context.Context, m Member, now ownership.Holder, a
 	if h, err := ownership.ParseHolder(found.Data[anchorHolder]); err == nil && h.Cluster == now.Cluster {
 		return h.Object, nil
 	}
-	return "", nil // it is somebody else's
+	return "", nil // it belongs to another Kafka
 }
 
-// keepLeft gives a Kafka with nodes in other Kubernetes clusters its finalizer and its owner's annotations again, whatever else is wrong
-// with it.
+// keepLeft restores the finalizer and the owner's annotations of a Kafka with nodes in other Kubernetes clusters, even if the Kafka is
+// invalid.
 func (p *pass) keepLeft(ctx context.Context) error {
 	if !p.forgotten {
 		return nil
@@ -197,7 +198,8 @@ func (p *pass) warnOfLeft() {
 		return
 	}
 	p.warn("NodesElsewhere", fmt.Sprintf("Kafka %s/%s is not annotated %s: \"true\" any more, and has nodes in %s. They belong to the Kafka "+
-		"cluster until they leave: delete their KafkaNodePools, and brokers go when they hold no partitions. Controllers can't leave. To keep "+
+		"cluster until they are removed: delete their KafkaNodePools, and brokers are removed once they hold no partitions. Controllers "+
+		"can't be. To keep "+
 		"the nodes, annotate the Kafka again, and its KafkaNodePools with %s", p.kafka.Namespace, p.kafka.Name, v1.AnnotationStretch,
 		quoted(slices.Sorted(maps.Keys(in))), v1.AnnotationTargetCluster))
 }

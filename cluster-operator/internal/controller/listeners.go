@@ -74,7 +74,7 @@ func (p *pass) serve(pairs map[string]pki.Pair) error {
 	for _, l := range p.custom {
 		pair, found := pairs[l.Name]
 		if !found { // the Secrets of nodes held one when the pass began
-			return fmt.Errorf("listener %s: no node holds a certificate of its user's any more, and Secret %s has none that can be served", l.Name,
+			return fmt.Errorf("listener %s: no node has a custom certificate any more, and Secret %s has no valid one", l.Name,
 				l.Secret)
 		}
 		if p.input.Certificates.ListenerHash == nil {

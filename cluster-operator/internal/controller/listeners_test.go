@@ -114,7 +114,7 @@ func TestWhatNoBrokerCanServeReachesNone(t *testing.T) {
 		message string
 	}{
 		"garbage": {
-			func(d map[string][]byte) { d["tls.crt"] = []byte("x") }, "listener tls: tls.crt in Secret own holds no certificate in PEM",
+			func(d map[string][]byte) { d["tls.crt"] = []byte("x") }, "listener tls: tls.crt in Secret own has no valid certificate in PEM",
 		},
 		"without key": {
 			func(d map[string][]byte) { delete(d, "tls.key") }, "Secret own does not contain custom certificate private key under the key",

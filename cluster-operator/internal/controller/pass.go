@@ -41,10 +41,10 @@ type pass struct {
 	listed []facts.ListedPod
 	input  model.Input
 
-	// What follows is for a Kafka that is stretched over several Kubernetes clusters.
-	// forgotten reports that it has nodes elsewhere though its object says nothing of them.
+	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
+	// them.
 	forgotten bool
-	// away are those that can't be read or written now, by their ids, and remembered are the nodes that they were last known to have.
+	// away are the clusters that can't be read or written now, by id, and remembered are the nodes that they had when last read.
 	away       map[string]away
 	remembered []topology.Node
 	record     record
@@ -53,7 +53,8 @@ type pass struct {
 	planned bool
 	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
 	hold map[int32]string
-	// custom are the listeners with certificates of their users', and refused is what of these nodes do not get: they keep what they had.
+	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these: they keep their
+	// previous ones.
 	custom  []pki.Listener
 	refused []error
 	// plan is what is to become of certificates, and secrets holds the Secrets of the PKI in the home cluster, by name.
@@ -62,9 +63,9 @@ type pass struct {
 	// rendered is what nodes are made from, by Kubernetes cluster.
 	rendered map[*site]model.Result
 
-	// mu is held while what follows is changed: several Kubernetes clusters are worked on at once.
+	// mu guards the fields below: steps run in several Kubernetes clusters concurrently.
 	mu sync.Mutex
-	// status is filled in as facts become known, and next is when to look again, 0 for at the next interval.
+	// status is filled in as facts become known, and next is after how long to requeue, 0 for the next interval.
 	status status.Input
 	next   time.Duration
 	// figures are for the metrics.
@@ -109,7 +110,7 @@ func (p *pass) run(ctx context.Context) error {
 	return nil
 }
 
-// read reads what the Kafka has.
+// read reads the live objects of the Kafka.
 func (p *pass) read(ctx context.Context) error {
 	if err := p.readSites(ctx); err != nil {
 		return err
@@ -186,8 +187,8 @@ func (p *pass) ours(s *site, set client.Object) bool {
 	return ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven}).Writes()
 }
 
-// version is the Kafka version that the user wants. Where the user names none it stays as it is: a newer operator's default restarts
-// nothing.
+// version returns the desired version of Kafka. Without one in the spec, the current version stays: the default of a newer operator must
+// not restart nodes.
 func (p *pass) version() string {
 	if v := p.kafka.Spec.Kafka.Version; v != "" {
 		return v
@@ -303,7 +304,7 @@ func (p *pass) assign(ctx context.Context) error {
 	return nil
 }
 
-// blockedBrokers returns the brokers that stay as they are unless they hold nothing.
+// blockedBrokers returns the brokers that must not change unless they are empty.
 func (p *pass) blockedBrokers() []int32 {
 	var brokers []int32
 	for _, b := range p.input.Topology.Blocked {
@@ -328,14 +329,14 @@ func (p *pass) warnOfPlacement() {
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(in)) {
 		if left := len(controllers) - in[cluster]; left <= len(controllers)/2 {
-			p.warn("QuorumTopology", fmt.Sprintf("%d of %d controllers are in cluster '%s': without it the others are no majority, and Kafka "+
+			p.warn("QuorumTopology", fmt.Sprintf("%d of %d controllers are in cluster '%s': without it the others have no majority, and Kafka "+
 				"stops. Spread the controllers evenly over at least three clusters", in[cluster], len(controllers), p.clusterID(cluster)))
 		}
 	}
 	if rack := p.kafka.Spec.Kafka.Rack; rack != nil {
 		p.warn("StretchRack", fmt.Sprintf("Kafka spreads replicas over the values of %s (.spec.kafka.rack) and not over the Kubernetes "+
-			"clusters: where two of these have the same value, all replicas of a partition may be in one. Give each cluster values of its "+
-			"own, or leave out .spec.kafka.rack", rack.TopologyKey))
+			"clusters: if two clusters have the same value, all replicas of a partition may be in one cluster. Give each cluster its own "+
+			"values, or remove .spec.kafka.rack", rack.TopologyKey))
 	}
 }
 
@@ -349,14 +350,14 @@ func checkSize(pools []topology.PoolSpec) error {
 		all += int64(pool.Replicas)
 	}
 	if all > mostNodes {
-		return stalled("InvalidResourceException", "the KafkaNodePools ask for %d nodes, and a Kafka can have %d at most: "+
+		return stalled("InvalidResourceException", "the KafkaNodePools have %d replicas together, and a Kafka can have at most %d nodes: "+
 			"correct .spec.replicas", all, mostNodes)
 	}
 	return nil
 }
 
-// emptied returns the brokers that are to leave, or to be brokers no more, as soon as they hold nothing. A pool that was removed does not
-// count: that may be a mistake, and its brokers may be all that there are.
+// emptied returns the brokers that are removed, or lose the broker role, once they are empty. It skips removed pools: the removal may be a
+// mistake, and the pool may have all brokers of the cluster.
 func (p *pass) emptied() []int32 {
 	var brokers []int32
 	for _, t := range p.input.Topology.Pools {
@@ -413,7 +414,7 @@ func (p *pass) at(s *site) model.Input {
 	return in
 }
 
-// apply makes an object in a Kubernetes cluster as it is wanted, and keeps it.
+// apply applies a desired object in a Kubernetes cluster, and protects it from pruning.
 func (p *pass) apply(ctx context.Context, s *site, wanted client.Object) error {
 	_, err := p.applyOver(ctx, s, wanted, s.facts.Objects[facts.KeyOf(wanted)])
 	return err
@@ -424,7 +425,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
 	if s.owner.UID == "" {
-		return "", fmt.Errorf("%s %s is not made in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
+		return "", fmt.Errorf("%s %s can't be created in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
 	}
 	outcome, err := s.applier.Apply(ctx, wanted, live)
 	if foreign := (*apply.ForeignError)(nil); asForeign(err, &foreign) {

@@ -23,8 +23,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// peers has the network provider make nodes reachable from other Kubernetes clusters, and finds out where. A provider that fails leaves all
-// as it was.
+// peers has the network provider make nodes reachable from other Kubernetes clusters, and resolves their endpoints. If the provider fails,
+// nodes keep their endpoints.
 func (p *pass) peers(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
@@ -32,7 +32,7 @@ func (p *pass) peers(ctx context.Context) error {
 	request := p.request(ctx)
 	found, err := p.resolve(ctx, request)
 	if err != nil {
-		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, and nodes keep their addresses: %v",
+		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, so nodes keep their addresses: %v",
 			p.Stretching.ProviderName, err))
 		found = map[int32]model.Found{}
 	}
@@ -42,7 +42,7 @@ func (p *pass) peers(ctx context.Context) error {
 			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
 		f.Certified = p.certified(n, f.Endpoints)
 		if f.Waits == "" {
-			f.Waits = fmt.Sprintf("the address of node %d is not known", n.ID)
+			f.Waits = fmt.Sprintf("the address of node %d is unknown", n.ID)
 		}
 		found[n.ID] = f
 	}
@@ -93,7 +93,7 @@ func (p *pass) clusterOf(id string) string {
 	return id
 }
 
-// request is what the provider is asked.
+// request returns the request to the provider.
 func (p *pass) request(ctx context.Context) network.Request {
 	r := network.Request{
 		Namespace: p.kafka.Namespace, Kafka: p.kafka.Name, Service: model.BrokersService(p.kafka.Name), Known: network.Endpoints{},
@@ -148,7 +148,7 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	for _, s := range p.sites {
 		for _, o := range planned {
 			if o.Cluster == p.clusterID(s.cluster) && s.kept[facts.Key{Kind: o.Object.GetKind(), Name: o.Object.GetName()}] {
-				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator makes itself", o.Object.GetKind(),
+				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator creates itself", o.Object.GetKind(),
 					o.Object.GetName(), o.Cluster)
 			}
 		}
@@ -182,7 +182,7 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	return found, nil
 }
 
-// carryOut applies what the provider planned, and returns what it is to be told of.
+// carryOut applies the objects that the provider planned, and returns the live objects to show to it.
 func (p *pass) carryOut(ctx context.Context, planned []network.Object, info network.Info) (observed []network.Object, err error) {
 	err = p.eachHost(func(s *site) error {
 		seen, err := p.applyPlanned(ctx, s, planned)
@@ -248,7 +248,7 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 	return observed, nil
 }
 
-// observe reads what the provider needs to see in a Kubernetes cluster beside what it planned.
+// observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones.
 func (s *site) observe(ctx context.Context, id string, info network.Info) ([]network.Object, error) {
 	var observed []network.Object
 	for _, kind := range info.Observes {

@@ -16,8 +16,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// planned names an object that the network provider planned, of a kind that the operator itself does not make, such as a ServiceExport.
-// Objects of such kinds are not listed in each pass: the record says which ones there are.
+// planned names an object that the network provider planned, of a kind that the operator itself does not create, such as a ServiceExport.
+// The operator does not list such kinds in each pass: the record names the existing objects.
 type planned struct {
 	Cluster    string `json:"cluster,omitempty"`
 	APIVersion string `json:"apiVersion"`
@@ -50,8 +50,8 @@ func group(o planned) string {
 	return version.Group
 }
 
-// prunePlanned deletes what the provider planned in a Kubernetes cluster in an earlier pass and does not plan any more. What can't be told
-// from the API versions that are known of the cluster is left.
+// prunePlanned deletes the objects that the provider planned in a Kubernetes cluster in an earlier pass and no longer plans. It keeps
+// objects whose kind it can't map to an API version of the cluster.
 func (p *pass) prunePlanned(ctx context.Context, s *site) error {
 	if len(p.apiVersions(ctx, s.cluster)) == 0 {
 		return nil // the provider may have planned less for lack of them
@@ -59,7 +59,8 @@ func (p *pass) prunePlanned(ctx context.Context, s *site) error {
 	return p.deletePlanned(ctx, s, func(o planned) bool { return s.kept[o.key()] })
 }
 
-// deletePlanned deletes what the record says that the provider planned in a Kubernetes cluster, and forgets what is gone.
+// deletePlanned deletes the planned objects that the record lists for a Kubernetes cluster, and removes those that are gone from the
+// record.
 func (p *pass) deletePlanned(ctx context.Context, s *site, keep func(planned) bool) error {
 	p.mu.Lock() // other Kubernetes clusters are gone through at the same time
 	all := slices.Clone(p.record.Planned)
@@ -81,7 +82,7 @@ func (p *pass) deletePlanned(ctx context.Context, s *site, keep func(planned) bo
 	return nil
 }
 
-// deleteOnePlanned reports whether the object is gone, or somebody else's.
+// deleteOnePlanned reports whether the object is gone, or belongs to another owner.
 func (p *pass) deleteOnePlanned(ctx context.Context, s *site, o planned) (bool, error) {
 	live := &unstructured.Unstructured{}
 	live.SetAPIVersion(o.APIVersion)

@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// checkPods has the API server validate the pods that are to be made anew, one for each pool, in a dry run. A pod that it refuses would
-// be found out only once the roller has stopped the old one.
+// checkPods has the API server validate changed pods in a dry run, one for each pool. Otherwise, a rejected pod would be noticed only after
+// the roller has stopped the old one.
 func (p *pass) checkPods(ctx context.Context) error {
 	checked := map[string]bool{}
 	for _, s := range p.sites {
@@ -30,8 +30,8 @@ func (p *pass) checkPods(ctx context.Context) error {
 	return nil
 }
 
-// checkPod has the API server of the home cluster validate a pod. Only what is wrong with the pod itself counts: a quota or another
-// admission plugin may refuse a second pod beside the one that runs.
+// checkPod has the API server of the home cluster validate a pod. Only errors about the pod itself count: a quota or another admission
+// plugin may reject a second pod next to the running one.
 func (p *pass) checkPod(ctx context.Context, m model.Manifest) error {
 	pod := &corev1.Pod{}
 	if err := json.Unmarshal(m.Pod, pod); err != nil {
@@ -40,11 +40,11 @@ func (p *pass) checkPod(ctx context.Context, m model.Manifest) error {
 	pod.Namespace = p.kafka.Namespace
 	pod.Spec.ServiceAccountName = "" // it may not exist yet, and admission asks for it first
 	switch err := p.Live.Create(ctx, pod, client.DryRunAll); {
-	case apierrors.IsInvalid(err): // told before AlreadyExists
-		return stalled("PodInvalid", "Kubernetes would refuse pods of KafkaNodePool %s: %s. Its nodes stay as they are: correct the "+
+	case apierrors.IsInvalid(err): // checked before AlreadyExists
+		return stalled("PodInvalid", "Kubernetes would reject the pods of KafkaNodePool %s: %s. Its nodes stay unchanged: correct the "+
 			"KafkaNodePool or the Kafka", m.Node.Pool, err)
 	case err != nil && !apierrors.IsAlreadyExists(err):
-		p.log.V(1).Info("Pods were not validated", "pool", m.Node.Pool, "error", err.Error())
+		p.log.V(1).Info("Failed to validate pods", "pool", m.Node.Pool, "error", err.Error())
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (p *pass) writePools(ctx context.Context) error {
 		if equality.Semantic.DeepEqual(pool.Status, wanted) {
 			continue
 		}
-		// With the nodes goes what is known of them, so that most passes write once. That they are ready is not known before the end.
+		// With the nodes goes what is known of them, so that most passes write once. That they are ready is unknown before the end.
 		noted := pool.DeepCopy()
 		noted.Status = wanted
 		if now := status.Pool(p.status, noted, p.lost(pool)); !status.PoolReady(now) {
@@ -80,8 +80,8 @@ func (p *pass) writePool(ctx context.Context, pool *v1.KafkaNodePool, wanted v1.
 	return nil
 }
 
-// orphanPools has the pools of a Kafka that is gone say so: nobody looks at their nodes any more. A pool that was never looked at says so
-// already.
+// orphanPools reports in the status of pools that their Kafka is gone and that their nodes are no longer reconciled. Pools that were never
+// reconciled report it already.
 func (r *Reconciler) orphanPools(ctx context.Context, kafka types.NamespacedName) error {
 	pools, err := facts.ReadPools(ctx, r.Cache, kafka)
 	if err != nil {
@@ -98,12 +98,12 @@ func (r *Reconciler) orphanPools(ctx context.Context, kafka types.NamespacedName
 		return nil
 	}
 	if err := r.Live.Get(ctx, kafka, &v1.Kafka{}); !apierrors.IsNotFound(err) {
-		return err // it exists, and this operator does not look after it; or nobody knows
+		return err // it exists but this operator does not watch it, or that is unknown
 	}
 	return (&pass{Reconciler: r, pools: pools}).eachPool(ctx, wanted)
 }
 
-// lost is what is wrong with the Kubernetes cluster that the nodes of a pool are in; nil if nothing is.
+// lost returns the problem of the Kubernetes cluster with the nodes of a pool; nil if there is none.
 func (p *pass) lost(pool *v1.KafkaNodePool) *status.Problem {
 	if a, is := p.away[p.target(pool)]; is {
 		return &a.Problem

@@ -1,4 +1,5 @@
-// Package controller reconciles Kafka objects: it reads what there is, decides by the pure packages beside it, and writes what they want.
+// Package controller reconciles Kafka objects: it reads the live objects, lets the pure packages beside it decide, and writes their
+// results.
 package controller
 
 import (
@@ -65,7 +66,7 @@ type Reconciler struct {
 	Interval time.Duration
 	// AddressTimeout is how long the first nodes of a Kafka wait for the addresses of its listeners.
 	AddressTimeout time.Duration
-	// NewKey makes keys; nil stands for pki.GenerateKey.
+	// NewKey generates keys; nil means pki.GenerateKey.
 	NewKey func(pki.Use) (crypto.Signer, error)
 	// Now and Rand are the clock and the source of randomness.
 	Now  func() time.Time
@@ -163,7 +164,7 @@ func wasReady(kafka *v1.Kafka) bool {
 		func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue })
 }
 
-// figuresOf returns what the objects of a Kafka tell by themselves, whatever becomes of its pass.
+// figuresOf returns the metrics that follow from the objects of a Kafka, independent of the result of its pass.
 func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 	name := kafka.Name
 	figures := metrics.Kafka{
@@ -197,7 +198,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 		return reconcile.Result{}, err
 	}
 	if unread != nil {
-		p.log.Info("Nodes are not held in a Kubernetes cluster that could not be read", "error", unread.Error())
+		p.log.Info("Failed to hold nodes in an unreadable Kubernetes cluster", "error", unread.Error())
 	}
 	if unread != nil || len(p.away) > 0 {
 		return reconcile.Result{RequeueAfter: pausedRetry}, nil
@@ -256,10 +257,10 @@ func (r *Reconciler) writeStatus(ctx context.Context, kafka *v1.Kafka, wanted v1
 	return nil
 }
 
-// Failure is an error that is shown in the status under a reason of its own.
+// Failure is an error with its own reason in the status.
 type Failure struct {
 	status.Problem
-	// Err is what went wrong; nil if the user's objects are.
+	// Err is the cause; nil if the user's objects are invalid.
 	Err error
 }
 
@@ -274,12 +275,12 @@ func problemf(reason, format string, args ...any) status.Problem {
 	return status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// stalled is a failure that only a user can end.
+// stalled returns a Failure that only a user can fix.
 func stalled(reason, format string, args ...any) *Failure {
 	return &Failure{Problem: status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...), Stalled: true}}
 }
 
-// conclude fills in what the status is made from, and says when to look again, or that the pass is repeated with back-off.
+// conclude fills in the input of the status, and returns after how long to requeue, or an error to retry with back-off.
 func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	p.status.OperatorVersion = p.OperatorVersion

@@ -13,17 +13,17 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// record is what is known of the other Kubernetes clusters. It is written before anything is made there, and stands in for one that is
-// away.
+// record is the known state of the other Kubernetes clusters. It is written before the first object is created there, and replaces the live
+// state of a cluster that is away.
 type record struct {
-	// Clusters are those in which the Kafka has nodes, or volumes of nodes, by their ids.
+	// Clusters are the Kubernetes clusters with nodes of the Kafka, or volumes of nodes, by id.
 	Clusters map[string]recorded `json:"clusters"`
 	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
 	Peers    model.Peers `json:"peers"`
 	Provider string      `json:"provider"`
-	// Planned is what the provider planned of kinds that the operator itself does not make.
+	// Planned are the planned objects of kinds that the operator itself does not create.
 	Planned []planned `json:"planned,omitempty"`
-	// Owner and Epoch are those under which the Kafka owns objects there: the annotations of the Kafka object may be lost.
+	// Owner and Epoch are the identity under which the Kafka owns objects there, in case the annotations of the Kafka object are lost.
 	Owner string `json:"owner,omitempty"`
 	Epoch int64  `json:"epoch,omitempty"`
 	// Kafka is the uid of the Kafka object that this is the record of.
@@ -31,7 +31,7 @@ type record struct {
 }
 
 type recorded struct {
-	// Identity is the uid by which the Kubernetes cluster is known, whatever id users give it.
+	// Identity is the uid of the Kubernetes cluster, independent of the id that users give it.
 	Identity types.UID `json:"identity,omitempty"`
 
 	Nodes   []topology.Node   `json:"nodes"`
@@ -57,7 +57,7 @@ func (p *pass) readRecord() (record, error) {
 	}
 	if err := json.Unmarshal([]byte(c.Data[recordKey]), &r); err != nil {
 		return r, stalled("StretchRecordInvalid",
-			"ConfigMap %s/%s can't be read (%s): restore its %s, which says what the Kafka has in other Kubernetes clusters",
+			"ConfigMap %s/%s can't be read (%s): restore its %s, which lists what the Kafka has in other Kubernetes clusters",
 			p.kafka.Namespace, c.Name, err, recordKey)
 	}
 	return r, nil
@@ -103,8 +103,8 @@ func (p *pass) writeRecord(ctx context.Context) error {
 	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
 }
 
-// rememberEndpoints notes which addresses listeners have in each other Kubernetes cluster, and recalls those of clusters that are away:
-// clients may still reach these, and certificates stay as they are.
+// rememberEndpoints records the addresses of listeners in each remote Kubernetes cluster, and restores those of clusters that are away:
+// clients may still reach them, and certificates must not change.
 func (p *pass) rememberEndpoints(world model.World) {
 	for _, s := range p.sites {
 		r, known := p.record.Clusters[s.cluster]

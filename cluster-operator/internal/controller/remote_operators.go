@@ -31,7 +31,7 @@ func (r *Reconciler) remoteOperators(ctx context.Context) map[string]metrics.Rem
 	known := map[string]metrics.RemoteOperator{}
 	for _, b := range beats {
 		if b.err != nil {
-			continue // the status of the Kafkas with nodes there says why
+			continue // the status of the Kafkas with nodes there has the reason
 		}
 		operator := metrics.RemoteOperator{Running: b.value.Lives(r.Now())}
 		if operator.Running && b.value.Version != "" {

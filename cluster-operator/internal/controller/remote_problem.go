@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// remoteProblem tells users what keeps a Kubernetes cluster from being read or written.
+// remoteProblem describes to users why a Kubernetes cluster can't be read or written.
 func remoteProblem(cluster string, member clusters.Status, err error) status.Problem {
 	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
 		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
@@ -58,10 +58,10 @@ func lacksPodSets(member clusters.Status, err error) bool {
 		func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }
 
-// forbidden is how an API server says that an account lacks a right. Quotas and admission forbid in other words.
+// forbidden matches the error of an API server about a missing right. Errors of quotas and admission have other texts.
 var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
-// refusedThere tells what an API server refuses that answers: nil if it is something else that is wrong.
+// refusedThere describes a request that the API server rejected; nil for other errors.
 func refusedThere(cluster string, member clusters.Status, err error) *status.Problem {
 	unauthorized := apierrors.IsUnauthorized(err)
 	if unauthorized || member.State == clusters.Refused && member.Reason == clusters.ReasonCredentialsRefused {
@@ -69,13 +69,13 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		if !unauthorized {
 			why = cause(member, err)
 		}
-		return &status.Problem{Reason: "RemoteUnauthorized", Message: fmt.Sprintf("The API server of cluster '%s' refuses the credentials in "+
-			"Secret %s (%s): put a kubeconfig with new ones into it. It is taken up at once", cluster,
+		return &status.Problem{Reason: "RemoteUnauthorized", Message: fmt.Sprintf("The API server of cluster '%s' rejects the credentials in "+
+			"Secret %s (%s): put a kubeconfig with valid ones into it. The operator reloads it immediately", cluster,
 			cmp.Or(member.Secret, "that STRIMZI_REMOTE_KUBE_CONFIG names"), why)}
 	}
 	if missing := missingNamespace(err); missing != "" {
 		return &status.Problem{Reason: "RemoteNamespaceMissing", Message: fmt.Sprintf("Namespace %s does not exist in cluster '%s': create it "+
-			"there, a Kafka is in namespaces of the same name in all its clusters", missing, cluster)}
+			"there: a Kafka uses the same namespace in all of its clusters", missing, cluster)}
 	}
 	right := forbidden.FindStringSubmatch(err.Error())
 	if !apierrors.IsForbidden(err) || right == nil {
@@ -89,11 +89,11 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		where = "in namespace " + right[4]
 	}
 	return &status.Problem{Reason: "RemoteForbidden", Message: fmt.Sprintf("In cluster '%s', the operator may not %s %s %s: apply the "+
-		"current config/cluster-operator/remote there again, or give the account in the kubeconfig the rights that it gives", cluster,
+		"current config/cluster-operator/remote there again, or grant the account in the kubeconfig the same rights", cluster,
 		right[1], resource, where)}
 }
 
-// missingNamespace returns the namespace that is not there, as an API server says when it is to make an object in it; else "".
+// missingNamespace returns the namespace that does not exist, from the API server's error about a create in it; else "".
 func missingNamespace(err error) string {
 	answer, is := errors.AsType[*apierrors.StatusError](err)
 	if !is || !apierrors.IsNotFound(err) {

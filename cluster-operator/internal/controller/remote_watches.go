@@ -41,7 +41,7 @@ func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, se
 	}
 	wake := func(ctx context.Context) {
 		if err := r.wakeStretched(ctx, changes); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Stretched Kafkas can't be listed")
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to list stretched Kafkas")
 		}
 	}
 	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {

@@ -31,8 +31,8 @@ func (p *pass) renewDespite(ctx context.Context, err error) error {
 	case repeated(failed):
 		return failed
 	default:
-		p.log.Error(failed, "Certificates were not renewed")
-		p.warn("CertificatesNotRenewed", fmt.Sprintf("Certificates of nodes that run were not renewed: %s", failed))
+		p.log.Error(failed, "Failed to renew certificates")
+		p.warn("CertificatesNotRenewed", fmt.Sprintf("Certificates of running nodes were not renewed: %s", failed))
 		p.requeueAfter(renewRetry)
 	}
 	return err

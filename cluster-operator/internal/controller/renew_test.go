@@ -235,7 +235,7 @@ func (h *history) judgeExpiry() {
 		for _, pod := range listedBy(h.t, set) {
 			secret, ok := h.object(facts.Key{Kind: "Secret", Name: pod.Name}).(*corev1.Secret)
 			if !ok {
-				continue // none is made again for a Kafka that can't be reconciled
+				continue // none is recreated for a Kafka that can't be reconciled
 			}
 			cert, err := parse(secret)
 			h.must(err)

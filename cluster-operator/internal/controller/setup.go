@@ -62,7 +62,7 @@ func CacheOptions(podSetsOnly bool) cache.Options {
 	return cache.Options{ByObject: by}
 }
 
-// SetupWithManager watches Kafkas and everything that belongs to them. Whatever of it is changed or deleted by somebody wakes the Kafka.
+// SetupWithManager watches Kafkas and all objects that belong to them. A change or deletion of any of these requeues the Kafka.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects func(map[string]string) bool) (controller.Controller, error) {
 	selected := predicate.NewPredicateFuncs(func(o client.Object) bool { return selects == nil || selects(o.GetLabels()) })
 	b := ctrl.NewControllerManagedBy(mgr).Named("kafka").

@@ -33,7 +33,7 @@ type silences struct {
 	asked map[types.NamespacedName]*question
 }
 
-// question is what brokers are asked while their Kafka's pass goes on. Found and err are there when done is closed.
+// question is a request to brokers that runs beside the pass of their Kafka. found and err are set when done is closed.
 type question struct {
 	done  chan struct{}
 	found Found
@@ -85,15 +85,14 @@ func (s *silences) lasts(kafka types.NamespacedName, now time.Time) error {
 	return nil
 }
 
-// last returns what came of asking before, nil if nothing is known. It is told as long as there is nothing new, so that the status does
-// not change.
+// last returns the previous result, or nil. It stays until there is a new one, so that the status does not change.
 func (s *silences) last(kafka types.NamespacedName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.of[kafka].err
 }
 
-// note takes down what came of asking, and returns the error with the time to ask again.
+// note stores the result, and returns the error with the time of the next attempt.
 func (s *silences) note(kafka types.NamespacedName, err error, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,9 +38,9 @@ type site struct {
 	applier *apply.Applier
 	// owner owns what is made there, for Kubernetes' garbage collector.
 	owner metav1.OwnerReference
-	// observed is what the network provider is told of.
+	// observed are the objects that the network provider sees.
 	observed []network.Object
-	// kept are the objects that this pass wants there; what the Kafka owns beside them is not wanted any more.
+	// kept are the objects that this pass applied there; all other objects of the Kafka are obsolete.
 	kept map[facts.Key]bool
 }
 
@@ -57,8 +57,8 @@ func (p *pass) site(cluster string) *site {
 // home returns the Kubernetes cluster of the Kafka object.
 func (p *pass) home() *site { return p.sites[0] }
 
-// each carries out a step in the Kubernetes cluster of the Kafka object, and then in all others at once: a slow one holds up no other. One
-// that fails is left out of the rest of the pass, and the others go on; home must not fail.
+// each runs a step in the home cluster, and then in all other Kubernetes clusters concurrently, so that a slow one does not delay the
+// others. A cluster that fails is skipped for the rest of the pass; home must not fail.
 func (p *pass) each(do func(*site) error) error {
 	if err := do(p.home()); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (p *pass) each(do func(*site) error) error {
 	return nil
 }
 
-// atOnce calls do with the numbers below n at once, and waits until all calls have returned.
+// atOnce calls do concurrently with the numbers below n, and waits until all calls have returned.
 func (r *Reconciler) atOnce(n int, do func(i int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -95,14 +95,15 @@ func (r *Reconciler) atOnce(n int, do func(i int)) {
 	all.Wait()
 }
 
-// answer is what a Kubernetes cluster answered, or why it did not.
+// answer is the answer of a Kubernetes cluster, or its error.
 type answer[T any] struct {
 	member Member
 	value  T
 	err    error
 }
 
-// askRemotes asks all other Kubernetes clusters at once, so that a slow one holds up no other. The answers are in the order of the members.
+// askRemotes asks all remote Kubernetes clusters concurrently, so that a slow one does not delay the others. The answers are in the order
+// of the members.
 func askRemotes[T any](r *Reconciler, question func(Member) (T, error)) []answer[T] {
 	var answers []answer[T]
 	for _, m := range r.Stretching.Members() {
@@ -124,7 +125,7 @@ func (p *pass) eachHost(do func(*site) error) error {
 	})
 }
 
-// describeClusters tells the status which Kubernetes clusters the Kafka is in, and what is known of each.
+// describeClusters writes the Kubernetes clusters of the Kafka and their states into the status.
 func (p *pass) describeClusters() {
 	if p.Stretching == nil || p.kafka.Annotations[v1.AnnotationStretch] != "true" || p.sites == nil {
 		return
@@ -190,7 +191,7 @@ func (p *pass) pods() []*corev1.Pod {
 			pods = append(pods, pod)
 		}
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) // what is told of them stays the same
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) // their status stays the same
 	return pods
 }
 

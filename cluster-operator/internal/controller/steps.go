@@ -69,7 +69,7 @@ func (p *pass) services(ctx context.Context) error {
 	return nil
 }
 
-// world is what Kubernetes made of the Services.
+// world returns the addresses that Kubernetes assigned to the Services.
 func (p *pass) world(ctx context.Context) (model.World, error) {
 	world := model.World{
 		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
@@ -142,14 +142,14 @@ func (p *pass) nodes(ctx context.Context) error {
 	for _, node := range p.input.Topology.Nodes() {
 		why, held := p.input.Endpoints.Hold[node.ID]
 		if held && !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node.ID }) {
-			p.log.Info("Node is not started yet", "node", node.ID, "waitsFor", why)
+			p.log.Info("Delaying the start of a node", "node", node.ID, "waitsFor", why)
 			p.waits(node.Pool, "node %d (%s)", node.ID, why)
 		}
 	}
 	return p.finishRequests(ctx)
 }
 
-// live returns what nodes are made from at present, by the names of their pods.
+// live returns the current manifests of nodes, by pod name.
 func (p *pass) live() map[string]model.Live {
 	live := map[string]model.Live{}
 	for _, l := range p.listed {
@@ -218,7 +218,7 @@ func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) er
 	return nil
 }
 
-// leaving returns the brokers that run and are about to be stopped, except where the user lets them go whatever they hold.
+// leaving returns the running brokers that are about to be stopped, unless the user allows to remove them with their data.
 func (p *pass) leaving() []int32 {
 	if p.forced() {
 		return nil
@@ -243,13 +243,13 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 	for _, id := range leave {
 		if why := holdings.Holds(id); why != "" {
 			return &Failure{Err: err, Problem: status.Problem{Reason: "ScaleDownPreventionCheck",
-				Message: fmt.Sprintf("broker %d was empty when the pass began, and stays: %s", id, why)}}
+				Message: fmt.Sprintf("broker %d was empty when the reconciliation began, and is kept: %s", id, why)}}
 		}
 	}
 	return nil
 }
 
-// forced reports whether the user lets brokers go whatever they hold.
+// forced reports whether the user allows to remove brokers with their data.
 func (p *pass) forced() bool { return v1.IsTrue(p.kafka.Annotations, v1.AnnotationSkipScaleDownCheck) }
 
 // restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume
@@ -362,8 +362,8 @@ func (p *pass) reportLeft(s *site, key facts.Key, o client.Object) {
 	if _, reported := p.leftovers.LoadOrStore(o.GetUID(), true); reported {
 		return
 	}
-	note := fmt.Sprintf("%s %s is not wanted any more, and stays: it lacks the annotation %s of its own name, so that it may be a copy that "+
-		"somebody made, or is from before the operator was upgraded. Delete it if nobody needs it", key.Kind, key.Name, ownership.MarkSelf)
+	note := fmt.Sprintf("%s %s is no longer needed, but is kept: it lacks the annotation %s with its own name, so it may be a copy that "+
+		"somebody made, or be older than this version of the operator. Delete it if nobody needs it", key.Kind, key.Name, ownership.MarkSelf)
 	if s.cluster != topology.Home {
 		note = fmt.Sprintf("In Kubernetes cluster %s, %s", s.cluster, note)
 	}
@@ -417,7 +417,7 @@ func (p *pass) noPodUses(s *site, claim string) bool {
 			return false
 		}
 	}
-	for _, l := range p.listed { // a pod that is not there now is made again, as long as its set lists it
+	for _, l := range p.listed { // a missing pod is recreated as long as its set lists it
 		if mounts(l.Pod, claim) {
 			return false
 		}

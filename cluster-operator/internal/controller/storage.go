@@ -19,7 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// acceptStorage keeps the storage of pools as it is where a change would cost data.
+// acceptStorage keeps the current storage of pools if a change would lose data.
 func (p *pass) acceptStorage(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		pool := p.input.Pools[name]
@@ -54,8 +54,8 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 	return nil
 }
 
-// storageOf returns what the nodes of a StrimziPodSet are made with. If somebody removed the note of that, it is what the user wants, as
-// long as the nodes have those volumes.
+// storageOf returns the storage of the nodes of a StrimziPodSet. If somebody removed the annotation with it, it is the desired storage,
+// provided that the nodes have its volumes.
 func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.Storage, error) {
 	var noted v1.Storage
 	if json.Unmarshal([]byte(set.Annotations[v1.AnnotationStorage]), &noted) == nil && noted.Type != "" {
@@ -63,16 +63,16 @@ func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.
 	}
 	for _, l := range p.listed {
 		if l.Set.Name == set.Name && !model.HasVolumes(l.Pod, pool.Spec.Storage) {
-			return noted, stalled("KafkaStorage", "StrimziPodSet %s/%s lost its annotation %s, and pod %s has other volumes than "+
-				".spec.storage of KafkaNodePool %s: set .spec.storage to what the nodes were made with", set.Namespace, set.Name,
+			return noted, stalled("KafkaStorage", "StrimziPodSet %s/%s lost its annotation %s, and pod %s has volumes other than "+
+				".spec.storage of KafkaNodePool %s: set .spec.storage to the storage of the existing nodes", set.Namespace, set.Name,
 				v1.AnnotationStorage, l.Pod.Name, pool.Name)
 		}
 	}
 	return pool.Spec.Storage, nil
 }
 
-// volumesInUse returns which of the volumes that a pool is to lose stay for now: brokers hold replicas there, or may, or controllers their
-// metadata log. They get no new replicas meanwhile.
+// volumesInUse returns the removed volumes of a pool that must stay for now, because they have, or may have, replicas of brokers or the
+// metadata log of controllers. They get no new replicas until then.
 func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before v1.Storage) []int32 {
 	removed := model.RemovedVolumes(before, pool.Spec.Storage)
 	if len(removed) == 0 || p.forced() {
@@ -144,7 +144,7 @@ func (p *pass) current(l facts.ListedPod) bool {
 func (p *pass) volumeInUse(broker, volume int32, dirs []kafka.LogDir, known bool) string {
 	why := model.VolumeInUse(broker, volume, dirs, known, p.cordons())
 	if why == "" && p.kafka.Status.KafkaMetadataVersion == "" {
-		return "Kafka has not reported its metadata version, which says whether it can keep new replicas from a volume"
+		return "Kafka has not reported its metadata version, which decides whether it can keep new replicas off a volume"
 	}
 	return why
 }
@@ -182,7 +182,8 @@ func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 	return false
 }
 
-// warnOfDeletions says what to do instead of an annotation that is not carried out: to delete data without a look at its other replicas.
+// warnOfDeletions warns about an unsupported annotation, which deletes data without checking its other replicas, and suggests what to do
+// instead.
 func (p *pass) warnOfDeletions() {
 	for _, pod := range p.pods() {
 		if v1.IsTrue(pod.Annotations, v1.AnnotationDeletePodAndPVC) {

@@ -95,7 +95,7 @@ func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
 	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 1 holds 3 replicas of partitions: move them to other volumes or brokers first"))
 	w.brokers.dirs = reports(0, false)
 	w.reconcile()
-	w.Expect(w.conditions()).To(blockedBy("is empty, and still gets new replicas"))
+	w.Expect(w.conditions()).To(blockedBy("is empty, but may still get new replicas"))
 	w.brokers.err = errors.New("no broker answers")
 	w.reconcile()
 	w.brokers.err = nil

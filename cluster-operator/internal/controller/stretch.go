@@ -36,7 +36,7 @@ type Member interface {
 	Client() (client.Client, error)
 }
 
-// Stretching is what Kafkas need that are stretched over several Kubernetes clusters.
+// Stretching has the dependencies of stretched Kafkas.
 type Stretching struct {
 	// Central is the id of the Kubernetes cluster that the operator runs in.
 	Central string
@@ -47,7 +47,7 @@ type Stretching struct {
 	ProviderName string
 	// Namespace is the operators', here and in the other Kubernetes clusters.
 	Namespace string
-	// APIVersions returns what the API server of a member serves, nil if that is not known.
+	// APIVersions returns what the API server of a member serves, nil if that is unknown.
 	APIVersions func(ctx context.Context, m Member) []string
 }
 
@@ -106,10 +106,10 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	if p.Stretching == nil {
 		if p.forgotten || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) {
 			return stalled(validate.ReasonOperatorNotConfigured,
-				"Kafka %s/%s was stretched over several Kubernetes clusters, which this operator is not configured for: "+
+				"Kafka %s/%s was stretched over several Kubernetes clusters, for which this operator is not configured: "+
 					"nothing is changed", p.kafka.Namespace, p.kafka.Name)
 		}
-		return nil // validation says so
+		return nil // validation reports it
 	}
 	var err error
 	if p.record, err = p.readRecord(); err != nil {
@@ -164,7 +164,7 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	}
 	for id := range p.record.Clusters {
 		if concerned[id] {
-			p.lose(id, clusters.Status{}, errors.New("the cluster is not configured in STRIMZI_REMOTE_KUBE_CONFIG any more"))
+			p.lose(id, clusters.Status{}, errors.New("the cluster is no longer configured in STRIMZI_REMOTE_KUBE_CONFIG"))
 		}
 	}
 	return opened
@@ -209,7 +209,7 @@ func (p *pass) warnOfCredentials(m Member) {
 		case left <= 0:
 			end = "ended"
 		case left < lastCredentialsNotice:
-			end = "end within 24 hours,"
+			end = "expire within 24 hours,"
 		}
 		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' %s at %s: put a kubeconfig with new ones into its Secret",
 			m.ID(), end, at.UTC().Format(time.RFC3339)))
@@ -222,14 +222,14 @@ func (p *pass) warnOfCredentials(m Member) {
 	}
 }
 
-// open connects the pass to another Kubernetes cluster, and reads the anchor there, which says who may write.
+// open connects the pass to a remote Kubernetes cluster, and reads its anchor, which names the holder that may write.
 func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	c, err := m.Client()
 	if err != nil {
 		return nil, err
 	}
 	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
-		return nil, fmt.Errorf("its credentials lead to another Kubernetes cluster than the one with the nodes of this Kafka: the uid of its "+
+		return nil, fmt.Errorf("its credentials lead to a Kubernetes cluster other than that with the nodes of this Kafka: the uid of its "+
 			"namespace %s is %s, not %s",
 			clusters.IdentityNamespace, has, known)
 	}
@@ -288,7 +288,7 @@ var errVersions = errors.New("version mismatch")
 func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
-	p.log.Info("A Kubernetes cluster is left out", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
+	p.log.Info("Skipping a Kubernetes cluster", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
 }
 
 // drop leaves a Kubernetes cluster out of the rest of the pass.
@@ -298,8 +298,8 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// checkFirst refuses to go on without a record while a Kubernetes cluster is away: nobody knows whether it holds nodes, or a Kafka of this
-// name already.
+// checkFirst fails if there is no record while a Kubernetes cluster is away: that cluster may already have nodes, or another Kafka of this
+// name.
 func (p *pass) checkFirst() error {
 	if len(p.record.Clusters) > 0 {
 		return nil
@@ -316,8 +316,8 @@ func (p *pass) firstAway() error {
 	return nil
 }
 
-// claim takes possession of the other Kubernetes clusters before the first object is made there: the Kafka object gets its finalizer and
-// its owner's id, the record says what will be where, and each cluster gets its anchor.
+// claim claims the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id to the
+// Kafka object, writes the planned objects into the record, and creates the anchor in each cluster.
 func (p *pass) claim(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
@@ -327,7 +327,7 @@ func (p *pass) claim(ctx context.Context) error {
 	}
 	if p.record.Provider != "" && p.record.Provider != p.Stretching.ProviderName {
 		return stalled("ProviderChangeForbidden",
-			"the nodes of Kafka %s/%s are reached through the network provider %s, and the operator is configured for %s: "+
+			"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
 				"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
 	}
 	if err := p.writeOwner(ctx); err != nil {

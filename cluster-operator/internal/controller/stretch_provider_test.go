@@ -53,7 +53,7 @@ func TestAProviderThatLiesChangesNothing(t *testing.T) {
 		"a provider does not plan /v1, Kind=Secret": {plan: func(o []network.Object) []network.Object {
 			return append(o, planned("v1", "Secret", "my-cluster-cluster-ca-cert"))
 		}},
-		"which the operator makes itself": {plan: func(o []network.Object) []network.Object {
+		"which the operator creates itself": {plan: func(o []network.Object) []network.Object {
 			return append(o, planned("v1", "Service", "my-cluster-kafka-brokers"))
 		}},
 		"is not a DNS name or an IP address": {resolve: func(r network.Resolution) network.Resolution {

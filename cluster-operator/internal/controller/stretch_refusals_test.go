@@ -33,7 +33,7 @@ func (w *stretchedWorld) made() map[string]map[string]string {
 }
 
 // What stands in the way of a stretched Kafka as a whole: nothing is changed anywhere, the user reads why, and the Kafka goes on as soon as
-// it is out of the way.
+// it is gone.
 func TestWhatStopsAStretchedKafka(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
@@ -64,7 +64,7 @@ func TestWhatStopsAStretchedKafka(t *testing.T) {
 		{"an operator that is not configured for several Kubernetes clusters",
 			func() { w.r.Stretching = nil },
 			func() { w.r.Stretching = &honest },
-			"OperatorNotConfigured", "was stretched over several Kubernetes clusters, which this operator is not configured for"},
+			"OperatorNotConfigured", "was stretched over several Kubernetes clusters, for which this operator is not configured"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.configure("log.retention.hours", fmt.Sprint(len(c.name)))

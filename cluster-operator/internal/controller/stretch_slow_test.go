@@ -90,10 +90,10 @@ func TestAnAnchorThatChangedAfterItWasCachedIsSeenBeforeTheFirstWrite(t *testing
 			again := anchor.DeepCopy()
 			again.UID, again.ResourceVersion = "", ""
 			w.Expect(w.members["east"].Create(w.t.Context(), again)).To(Succeed())
-		}, "was deleted or made again"},
+		}, "was deleted or recreated"},
 		"gone": {func(w *stretchedWorld, anchor *corev1.ConfigMap) {
 			w.Expect(w.members["east"].Delete(w.t.Context(), anchor.DeepCopy())).To(Succeed())
-		}, "was deleted or made again"},
+		}, "was deleted or recreated"},
 		"another cluster's": {func(w *stretchedWorld, anchor *corev1.ConfigMap) {
 			other := anchor.DeepCopy()
 			other.Data[anchorCluster] = "north"
@@ -101,7 +101,7 @@ func TestAnAnchorThatChangedAfterItWasCachedIsSeenBeforeTheFirstWrite(t *testing
 		}, "its credentials lead to cluster 'north'"},
 		"followed": {func(w *stretchedWorld, _ *corev1.ConfigMap) {
 			w.follow("east")
-		}, "is managed by another central cluster now"},
+		}, "is now managed by another central cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newStretchedWorld(t)

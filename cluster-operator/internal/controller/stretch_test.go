@@ -414,10 +414,10 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 	w.pass()
 	w.Expect(w.kafka().Status.Conditions).
 		To(ContainElement(And(HaveField("Reason", "CredentialsExpire"), HaveField("Message", ContainSubstring("cluster 'east'")))))
-	w.members["east"].refused = "the Secret has changed, but the earlier credentials stay in use"
+	w.members["east"].refused = "the Secret has changed, but the previous credentials stay in use"
 	w.pass()
 	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "CredentialsRefused"),
-		HaveField("Message", "cluster 'east': the Secret has changed, but the earlier credentials stay in use"))))
+		HaveField("Message", "cluster 'east': the Secret has changed, but the previous credentials stay in use"))))
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
@@ -583,7 +583,7 @@ func TestNothingIsGeneratedWhereAKafkaOfTheSameNameHasNodes(t *testing.T) {
 			w.pass()
 			w.pass()
 			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict"),
-				HaveField("Message", ContainSubstring("nothing there may be deleted"))))
+				HaveField("Message", ContainSubstring("delete nothing there"))))
 			w.Expect(w.kafka().Status.ClusterID).To(BeEmpty())
 			for id, objects := range before {
 				if id != "central" {

@@ -257,5 +257,5 @@ func TestTheNoteOfAPodSetsStorageComesBack(t *testing.T) {
 
 	change(h, pool, "pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = v1.Storage{Type: v1.StorageEphemeral} })
 	lose()
-	g.Expect(h.kafka("my-cluster")).To(isReady("False", "KafkaStorage", "set .spec.storage to what the nodes were made with"))
+	g.Expect(h.kafka("my-cluster")).To(isReady("False", "KafkaStorage", "set .spec.storage to the storage of the existing nodes"))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
-// unknownFields remembers what was said about the fields of each Kafka and its pools that nobody knows, so that they are read once for each
-// generation: the cache holds Go types, which have lost such fields.
+// unknownFields caches the warnings about unknown fields of each Kafka and its pools, so that the raw objects are read once per generation:
+// the Go types in the cache have lost such fields.
 type unknownFields struct {
 	mu       sync.Mutex
 	reported map[types.NamespacedName]map[version][]validate.Problem

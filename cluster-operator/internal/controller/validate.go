@@ -16,7 +16,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
-// validate holds the user's objects against all rules. If one is broken, nothing is made or changed, and what runs goes on running.
+// validate checks the user's objects against all rules. If one is violated, the pass creates and changes nothing, and running nodes keep
+// running.
 func (p *pass) validate(ctx context.Context) error {
 	in := validate.Input{
 		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)),
@@ -92,7 +93,7 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 		}
 	}
 	if slices.ContainsFunc(r.Versions, func(v string) bool { return v != p.input.Version }) {
-		// What the status says may be old: versions change only with what the brokers report now.
+		// The status may be outdated: versions change only with what the brokers report now.
 		r.MetadataVersion = ""
 		found, err := p.Kafka.Inspect(ctx, p.connection())
 		if silent := (*SilentError)(nil); errors.As(err, &silent) {

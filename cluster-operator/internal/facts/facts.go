@@ -35,9 +35,9 @@ func (k Key) Compare(other Key) int {
 // KeyOf returns the key of an object whose kind is set.
 func KeyOf(o client.Object) Key { return Key{o.GetObjectKind().GroupVersionKind().Kind, o.GetName()} }
 
-// Cluster is what a Kafka has in one Kubernetes cluster.
+// Cluster has the objects of a Kafka in one Kubernetes cluster.
 type Cluster struct {
-	// Objects are all objects that carry the Kafka's label, whoever made them.
+	// Objects are all objects with the Kafka's label, whoever created them.
 	Objects map[Key]client.Object
 	// Pods are all pods that carry the Kafka's label, by name: also those that are no nodes.
 	Pods map[string]*corev1.Pod

@@ -1,4 +1,4 @@
-// Package heartbeat tells the central Kubernetes cluster that the operator of a remote one lives, and which version it is.
+// Package heartbeat shows the central Kubernetes cluster that the operator of a remote one is running, and its version.
 package heartbeat
 
 import (
@@ -51,7 +51,7 @@ func (a *Agent) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := a.renew(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "The Lease can't be renewed by which the central cluster knows that this operator lives", "lease",
+			log.FromContext(ctx).Error(err, "Failed to renew the Lease that shows the central cluster that this operator is running", "lease",
 				LeaseName)
 		}
 		select {
@@ -81,7 +81,7 @@ func (a *Agent) renew(ctx context.Context, now time.Time) error {
 	return a.Client.Create(ctx, lease)
 }
 
-// Beat is what a remote operator told last.
+// Beat is the last heartbeat of a remote operator.
 type Beat struct {
 	// Renewed is when it last did; zero if it never did.
 	Renewed time.Time
@@ -113,14 +113,15 @@ func (b Beat) Lives(now time.Time) bool { return now.Sub(b.Renewed) <= stale }
 func (b Beat) Problem(version string, now time.Time) (problem string, mismatch bool) {
 	switch {
 	case b.Renewed.IsZero():
-		return "no cluster-operator has been seen there: pods are made by one with STRIMZI_POD_SET_RECONCILIATION_ONLY=true " +
+		return "no cluster-operator has been seen there: run one with STRIMZI_POD_SET_RECONCILIATION_ONLY=true, which creates the pods " +
 			"(config/cluster-operator/overlays/remote)", false
 	case b.Contract != Contract:
-		return fmt.Sprintf("the cluster-operator there has version %s (contract %s), and this one has %s (contract %s): bring both to the same "+
+		return fmt.Sprintf("the cluster-operator there has version %s (contract %s), and this one has %s (contract %s): upgrade both to the "+
+			"same "+
 			"version",
 			b.Version, b.Contract, version, Contract), true
 	case !b.Lives(now):
-		return fmt.Sprintf("the cluster-operator there was last seen at %s: pods that end are not made again",
+		return fmt.Sprintf("the cluster-operator there was last seen at %s: terminated pods are not recreated",
 			b.Renewed.UTC().Format(time.RFC3339)), false
 	}
 	return "", false
@@ -131,6 +132,6 @@ func (b Beat) Skew(version string) string {
 	if b.Renewed.IsZero() || b.Contract != Contract || b.Version == version {
 		return ""
 	}
-	return fmt.Sprintf("the cluster-operator there has version %s, and this one has %s. They work together; bring both to the same version",
+	return fmt.Sprintf("the cluster-operator there has version %s, and this one has %s. They are compatible; upgrade both to the same version",
 		b.Version, version)
 }

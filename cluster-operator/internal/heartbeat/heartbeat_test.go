@@ -48,7 +48,7 @@ func TestTheCentralClusterKnowsWhetherARemoteOperatorLives(t *testing.T) {
 func TestVersionsThatDifferAreTold(t *testing.T) {
 	g := NewWithT(t)
 	b := Beat{Renewed: time.Unix(1, 0), Version: "1", Contract: Contract}
-	g.Expect(b.Skew("2")).To(HavePrefix("the cluster-operator there has version 1, and this one has 2. They work together"))
+	g.Expect(b.Skew("2")).To(HavePrefix("the cluster-operator there has version 1, and this one has 2. They are compatible"))
 	g.Expect(b.Skew("1")).To(BeEmpty())
 	b.Contract = "0"
 	g.Expect(b.Skew("2")).To(BeEmpty(), "that they don't work together is told")

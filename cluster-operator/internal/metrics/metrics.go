@@ -15,7 +15,7 @@ import (
 // kind is the value of Strimzi's kind label.
 const kind = "Kafka"
 
-// Kafka is what the figures show of one Kafka.
+// Kafka has the metrics of one Kafka.
 type Kafka struct {
 	// Paused and Ready are its state; Ready is that of its condition, and of no meaning while it is paused.
 	Paused, Ready bool
@@ -23,7 +23,7 @@ type Kafka struct {
 	Nodes, NotReady int
 	// Pending is how many nodes a newer operator would make differently, and does not.
 	Pending int
-	// ClusterCA and ClientsCA are when their certificates expire; zero if that is not known.
+	// ClusterCA and ClientsCA are when their certificates expire; zero if that is unknown.
 	ClusterCA, ClientsCA time.Time
 	// Listeners is when the certificates of their users' expire that nodes hold for listeners, by the listeners' names.
 	Listeners map[string]time.Time
@@ -58,7 +58,7 @@ var (
 	notReady = prometheus.NewDesc("kafka_operators_kafka_nodes_not_ready", "Number of nodes of the Kafka that are not ready",
 		[]string{"namespace", "name"}, nil)
 	pending = prometheus.NewDesc("kafka_operators_kafka_nodes_pending",
-		"Number of nodes that this version of the operator would make differently, once their user has a reason to restart them",
+		"Number of nodes that this version of the operator would render differently, at their next restart for another reason",
 		[]string{"namespace", "name"}, nil)
 )
 
@@ -76,7 +76,7 @@ func New(registry prometheus.Registerer, selector string) *Metrics {
 		failed: counter("strimzi_reconciliations_failed_total",
 			"Number of reconciliations done by the operator for individual resources which failed", perNamespace...),
 		periodical: counter("strimzi_reconciliations_periodical_total",
-			"Number of reconciliations of resources that were as they should be before", perNamespace...),
+			"Number of reconciliations of resources that were ready before", perNamespace...),
 		locked: counter("strimzi_reconciliations_locked_total",
 			"Always 0: reconciliations of a resource never wait for each other", perNamespace...),
 		slowest: slowest.New(perNamespace, time.Now),
@@ -147,7 +147,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for name, k := range m.kafkas {
 		all[name.Namespace]++
 		held[name.Namespace] += number(k.Paused)
-		if !k.Paused { // nobody looks whether it is as it should be
+		if !k.Paused { // a paused Kafka has no state
 			gauge(ready, float64(number(k.Ready)), name.Namespace, name.Name)
 		}
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)

@@ -34,13 +34,13 @@ strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace
 # HELP strimzi_reconciliations_failed_total Number of reconciliations done by the operator for individual resources which failed
 # TYPE strimzi_reconciliations_failed_total counter
 strimzi_reconciliations_failed_total{kind="Kafka",namespace="ns",selector="a=b"} 1
-# HELP strimzi_reconciliations_duration_seconds_max The longest pass of the last minutes
+# HELP strimzi_reconciliations_duration_seconds_max Duration of the longest reconciliation of the last minutes
 # TYPE strimzi_reconciliations_duration_seconds_max gauge
 strimzi_reconciliations_duration_seconds_max{kind="Kafka",namespace="ns",selector="a=b"} 2
 # HELP strimzi_reconciliations_locked_total Always 0: reconciliations of a resource never wait for each other
 # TYPE strimzi_reconciliations_locked_total counter
 strimzi_reconciliations_locked_total{kind="Kafka",namespace="ns",selector="a=b"} 0
-# HELP strimzi_reconciliations_periodical_total Number of reconciliations of resources that were as they should be before
+# HELP strimzi_reconciliations_periodical_total Number of reconciliations of resources that were ready before
 # TYPE strimzi_reconciliations_periodical_total counter
 strimzi_reconciliations_periodical_total{kind="Kafka",namespace="ns",selector="a=b"} 1
 # HELP strimzi_resources Number of custom resources the operator sees

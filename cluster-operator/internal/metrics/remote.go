@@ -6,19 +6,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RemoteOperator is what the figures show of the operator in a remote Kubernetes cluster.
+// RemoteOperator has the metrics of the operator in a remote Kubernetes cluster.
 type RemoteOperator struct {
 	// Running is whether it lives.
 	Running bool
-	// SameVersion is whether it has the version of this program; nil if that is not known.
+	// SameVersion is whether it has the version of this program; nil if that is unknown.
 	SameVersion *bool
 }
 
 var (
 	remoteRunning = prometheus.NewDesc("kafka_operators_remote_operator_running",
-		"1 if the operator in the remote Kubernetes cluster lives, else 0; absent if that is not known", []string{"cluster"}, nil)
+		"1 if the operator in the remote Kubernetes cluster is running, else 0; absent if unknown", []string{"cluster"}, nil)
 	remoteSameVersion = prometheus.NewDesc("kafka_operators_remote_operator_same_version",
-		"1 if the operator in the remote Kubernetes cluster has the version of this one, else 0; absent if that is not known",
+		"1 if the operator in the remote Kubernetes cluster has the same version as this one, else 0; absent if unknown",
 		[]string{"cluster"}, nil)
 )
 

@@ -1,5 +1,5 @@
-// Package misplaced tells users of objects that they made in a remote Kubernetes cluster of a stretched Kafka, and that only the operators
-// of the central one look after. Without it nothing would ever happen to such an object, and nobody would say so.
+// Package misplaced reports objects that users created in a remote Kubernetes cluster of a stretched Kafka although only the operators of
+// the central one reconcile them. Without it, such an object would be ignored silently.
 package misplaced
 
 import (
@@ -22,10 +22,10 @@ import (
 // Reason is that of Ready=False on a misplaced object. Source: docs/decisions/misplaced.md.
 const Reason = "RemoteClusterNotSupported"
 
-// patience is how old an object without conditions is when no other operator seems to look after it.
+// patience is the age at which an object without conditions counts as not reconciled by another operator.
 const patience = time.Minute
 
-// kinds are those of the group kafka.strimzi.io that are looked after in the central Kubernetes cluster alone.
+// kinds are the kinds of the group kafka.strimzi.io that are reconciled in the central Kubernetes cluster only.
 var kinds = []string{"Kafka", "KafkaNodePool", "KafkaConnect", "KafkaBridge", "KafkaMirrorMaker2"}
 
 // stretched holds the central clusters of the stretched Kafkas that have nodes here, by the names of the Kafkas.
@@ -88,8 +88,8 @@ func bootstrapServers(value any) (found []string) {
 	return found
 }
 
-// judge sets the conditions of an object as they are to be, and reports whether that changed something. Conditions of other operators are
-// left alone: they look after the object.
+// judge sets the conditions of an object, and reports whether that changed something. It does not change an object with conditions of
+// another operator, which reconciles it.
 func (s stretched) judge(o *unstructured.Unstructured, now time.Time) (changed bool) {
 	conditions, _, err := unstructured.NestedSlice(o.Object, "status", "conditions")
 	if err != nil {
@@ -109,7 +109,7 @@ func (s stretched) judge(o *unstructured.Unstructured, now time.Time) (changed b
 	case !belongs || !ours && now.Sub(o.GetCreationTimestamp().Time) < patience:
 		return false
 	}
-	message := fmt.Sprintf("Kafka %s is stretched over several Kubernetes clusters, and no operator looks after a %s in this one: "+
+	message := fmt.Sprintf("Kafka %s is stretched over several Kubernetes clusters, and no operator reconciles a %s in this one: "+
 		"create it in the central cluster '%s'", kafka, o.GetKind(), s[kafka])
 	if observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration"); ours && observed == o.GetGeneration() &&
 		conditions[0].(map[string]any)["message"] == message {

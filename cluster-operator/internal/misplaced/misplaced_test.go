@@ -113,7 +113,7 @@ func TestConfigMapsThatMakeNoKafkaStretched(t *testing.T) {
 
 // ours is the condition that was written an hour ago.
 const ours = `{type: Ready, status: "False", reason: RemoteClusterNotSupported, lastTransitionTime: "2026-11-23T11:00:00Z",
-	message: "Kafka ns/my-cluster is stretched over several Kubernetes clusters, and no operator looks after a Kafka in this one: ` +
+	message: "Kafka ns/my-cluster is stretched over several Kubernetes clusters, and no operator reconciles a Kafka in this one: ` +
 	`create it in the central cluster 'central'"}`
 
 func TestWhoIsTold(t *testing.T) {

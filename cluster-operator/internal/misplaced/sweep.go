@@ -21,14 +21,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// interval is how often all objects are looked at. There are few, if any, so that they are not watched.
+// interval is how often all objects are checked. There are few, if any, so they are not watched.
 const interval = time.Minute
 
-// Sweeper looks for misplaced objects, and writes so into their statuses. It is a Runnable for controller-runtime's manager.
+// Sweeper finds misplaced objects, and reports them in their statuses. It is a Runnable for controller-runtime's manager.
 type Sweeper struct {
 	// Client reads and writes past the cache.
 	Client client.Client
-	// Namespaces are those that are looked into.
+	// Namespaces are the namespaces to check.
 	Namespaces settings.Namespaces
 }
 
@@ -40,13 +40,13 @@ func (*Sweeper) NeedLeaderElection() bool { return true }
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas/status;kafkanodepools/status,verbs=patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkaconnects/status;kafkabridges/status;kafkamirrormaker2s/status,verbs=patch
 
-// Start looks at all objects again and again until ctx ends. What fails is logged, and done at the next interval.
+// Start checks all objects periodically until ctx ends. Errors are logged, and retried at the next interval.
 func (s *Sweeper) Start(ctx context.Context) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		if err := s.sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "Failed to report objects that belong in the central cluster, will try again")
+			log.FromContext(ctx).Error(err, "Failed to report objects that belong in the central cluster, retrying")
 		}
 		select {
 		case <-ctx.Done():
@@ -82,7 +82,7 @@ func (s *Sweeper) sweep(ctx context.Context, now time.Time) error {
 func (s *Sweeper) sweepKind(ctx context.Context, found stretched, namespace, kind string, now time.Time) error {
 	mapping, err := s.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: v1.GroupVersion.Group, Kind: kind})
 	if meta.IsNoMatchError(err) {
-		return nil // nobody can make one
+		return nil // no such object can exist
 	}
 	if err != nil {
 		return err
@@ -101,13 +101,13 @@ func (s *Sweeper) sweepKind(ctx context.Context, found stretched, namespace, kin
 		}
 		err := s.Client.Status().Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			continue // it changed, and is judged anew at the next interval
+			continue // it changed: check it again at the next interval
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("status of %s %s/%s: %w", kind, o.GetNamespace(), o.GetName(), err))
 			continue
 		}
-		log.FromContext(ctx).Info("Reported in the status of an object whether it belongs in the central cluster", "kind", kind,
+		log.FromContext(ctx).Info("Updated the status of an object that belongs, or no longer belongs, in the central cluster", "kind", kind,
 			"namespace", o.GetNamespace(), "name", o.GetName())
 	}
 	return errors.Join(failed...)

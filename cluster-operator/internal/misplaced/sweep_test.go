@@ -60,7 +60,7 @@ func TestASweepTellsUsersOfWhatTheyMadeHere(t *testing.T) {
 		g.Expect((&Sweeper{Client: c, Namespaces: chosen}).sweep(t.Context(), now)).To(Succeed())
 	}
 	g.Expect(ready("mine")).To(HaveValue(And(HaveField("Reason", Reason), HaveField("Message",
-		"Kafka ns/my-cluster is stretched over several Kubernetes clusters, and no operator looks after a KafkaNodePool in this one: "+
+		"Kafka ns/my-cluster is stretched over several Kubernetes clusters, and no operator reconciles a KafkaNodePool in this one: "+
 			"create it in the central cluster 'central'"))))
 	g.Expect(ready("another")).To(BeNil())
 

@@ -19,8 +19,8 @@ func (c *cluster) account() *corev1.ServiceAccount {
 	}
 }
 
-// disruptionBudget keeps evictions off all nodes at once. Restarts are the roller's, which asks Kafka first. Where a Kafka is stretched, no
-// Kubernetes cluster knows what is evicted in the others: none is, unless the user says how many may be in each.
+// disruptionBudget limits evictions of all nodes together. The roller restarts nodes, and asks Kafka first. For a stretched Kafka, no
+// Kubernetes cluster knows about evictions in the others: it allows none, unless the user sets how many each cluster may evict.
 func (c *cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
 	t := value(c.template().PodDisruptionBudget, v1.PodDisruptionBudgetTemplate{})
 	evictable := int32(1)

@@ -23,7 +23,7 @@ func EvaluatePort(template string, id int32) (int32, error) {
 	return int32(result), nil
 }
 
-// expression is what is left to read of one.
+// expression is the unparsed rest of an expression.
 type expression struct{ rest string }
 
 // maxDepth bounds parentheses.

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// World is what Kubernetes made of the Services, which addresses follow from.
+// World is the state of the Services and nodes that determines addresses.
 type World struct {
 	// Services are the live Services by the Kubernetes cluster that they are in and by name.
 	Services map[string]map[string]*corev1.Service
@@ -67,7 +67,7 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 				at[n.ID] = endpoint
 				continue
 			}
-			if !slices.Contains(world.Away, n.Cluster) { // which is told as such
+			if !slices.Contains(world.Away, n.Cluster) { // reported as such
 				e.Waiting[l.Name] = waiting
 			}
 			if before, known := world.known(l, c.podName(n)); known {

@@ -40,7 +40,7 @@ func (c *cluster) wantsExporter() bool {
 // exports reports whether nodes run the JMX exporter.
 func (c *cluster) exports() bool { return c.wantsExporter() && c.Settings.ExporterImage != "" }
 
-// exporterConfig is what the user says about metrics, in JSON. It is valid: package validate has seen it.
+// exporterConfig returns the user's metrics configuration as JSON. Package validate has checked it.
 func (c *cluster) exporterConfig() string {
 	text, err := yaml.YAMLToJSON([]byte(c.Metrics))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// forbiddenPrefixes are those of keys that the operator decides. Source: Strimzi's KafkaClusterSpec.FORBIDDEN_PREFIXES.
+// forbiddenPrefixes are the prefixes of keys that the operator sets. Source: Strimzi's KafkaClusterSpec.FORBIDDEN_PREFIXES.
 var forbiddenPrefixes = []string{
 	"listeners", "advertised.", "broker.", "listener.", "host.name", "port", "inter.broker.listener.name", "sasl.", "ssl.", "security.",
 	"password.",

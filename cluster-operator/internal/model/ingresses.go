@@ -14,7 +14,8 @@ import (
 // ingressPort is where clients reach what is behind an Ingress.
 const ingressPort = 443
 
-// passthrough makes controllers hand TLS connections to brokers as they are, told apart by the name in their handshake. Source: Strimzi.
+// passthrough makes ingress controllers pass TLS connections through to brokers, selected by the host name in the handshake. Source:
+// Strimzi.
 var passthrough = map[string]string{
 	"ingress.kubernetes.io/ssl-passthrough":        "true",
 	"nginx.ingress.kubernetes.io/ssl-passthrough":  "true",
@@ -72,8 +73,8 @@ func (c *cluster) ingress(service, host string, l v1.Listener) *networkingv1.Ing
 	return i
 }
 
-// ingressMeta is the metadata of an Ingress. What the user says of the listener wins over the template, and both over what passes TLS
-// through.
+// ingressMeta is the metadata of an Ingress. The listener's configuration takes precedence over the template, and both over the annotations
+// for TLS passthrough.
 func (c *cluster) ingressMeta(name string, labels map[string]string, t *v1.ResourceTemplate, ownLabels,
 	ownAnnotations map[string]string) metav1.ObjectMeta {
 	m := c.meta(name, labels, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// Input is what the wanted objects follow from.
+// Input determines the desired objects.
 type Input struct {
 	// Kafka is the user's object. Its uid owns what is made.
 	Kafka *v1.Kafka
@@ -23,7 +23,7 @@ type Input struct {
 	Sets map[string]*podset.StrimziPodSet
 	// Topology is which nodes there are.
 	Topology topology.Topology
-	// Cordon is what gets no new replicas.
+	// Cordon are the brokers and volumes that get no new replicas.
 	Cordon Cordon
 	// ClusterID is the Kafka cluster's id, which its volumes are formatted with.
 	ClusterID string
@@ -31,7 +31,7 @@ type Input struct {
 	Version, MetadataVersion string
 	// Endpoints are where nodes can be reached.
 	Endpoints Endpoints
-	// Certificates are what pods carry of the PKI.
+	// Certificates are the annotations of pods about the PKI.
 	Certificates Certificates
 	// Logging and Metrics hold the text of ConfigMaps that the Kafka object refers to; "" without a reference.
 	Logging, Metrics string

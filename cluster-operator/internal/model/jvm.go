@@ -79,7 +79,7 @@ func (c *cluster) resources(pool string) *corev1.ResourceRequirements {
 	return c.spec().Resources
 }
 
-// heap sizes the heap: as the user says, else half of the container's memory.
+// heap sizes the heap: the user's setting, else half of the container's memory.
 func heap(jvm v1.JvmOptions, resources *corev1.ResourceRequirements) string {
 	var options []string
 	if jvm.Xms != "" {

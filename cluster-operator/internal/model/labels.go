@@ -107,5 +107,5 @@ func Owner(kafka *v1.Kafka) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: podset.KindKafka, Name: kafka.Name, UID: kafka.UID}
 }
 
-// SecretLabels returns the labels of the Secrets of a Kafka, beside those that tell what is in them.
+// SecretLabels returns the labels of the Secrets of a Kafka, without those that describe their contents.
 func SecretLabels(in Input) map[string]string { return (&cluster{in}).kafkaLabels() }

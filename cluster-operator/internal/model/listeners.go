@@ -36,7 +36,7 @@ func (c *cluster) listenerConfig(p *properties, n topology.Node) {
 	p.set("listeners", strings.Join(binds, ","))
 	p.set("advertised.listeners", strings.Join(advertised, ","))
 	p.set("listener.security.protocol.map", strings.Join(protocols, ","))
-	// Each listener has mechanisms of its own.
+	// Each listener has its own mechanisms.
 	p.set("sasl.enabled.mechanisms", "")
 	p.set("ssl.endpoint.identification.algorithm", "HTTPS")
 }

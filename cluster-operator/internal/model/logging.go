@@ -9,7 +9,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// defaultLogging is what a node logs unless the user says otherwise, by the keys of log4j2's properties. Source: Strimzi's defaults for
+// defaultLogging is the default logging configuration of a node, in keys of log4j2's properties. Source: Strimzi's defaults for
 // Kafka.
 var defaultLogging = map[string]string{
 	"name":                               "KafkaConfig",

@@ -25,19 +25,19 @@ const (
 	// AnnotationInputs is a hash of what the user said that a manifest was made from. While it stays the same, the manifest does:
 	// see docs/decisions/upgrades-restart-nothing.md.
 	AnnotationInputs = "kafka-operators.io/inputs"
-	// AnnotationContent is a hash of a ConfigMap's data, by which an edit by somebody else is noticed.
+	// AnnotationContent is a hash of a ConfigMap's data, which detects edits by others.
 	AnnotationContent = "kafka-operators.io/content"
 	// AnnotationRestartedAt is when the user last asked for a restart of all nodes of a StrimziPodSet.
 	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
-	// AnnotationEndpoints is what a node advertises on each listener, in JSON: an address that Kubernetes does not show for a while stays in
-	// use.
+	// AnnotationEndpoints has the advertised address of a node on each listener, in JSON: an address stays in use while Kubernetes temporarily
+	// does not report it.
 	AnnotationEndpoints = "kafka-operators.io/endpoints"
 )
 
 //go:embed scripts
 var scripts embed.FS
 
-// Manifest is what one node is made from.
+// Manifest has the objects of one node.
 type Manifest struct {
 	// Node is the node.
 	Node topology.Node
@@ -45,19 +45,19 @@ type Manifest struct {
 	Pod json.RawMessage
 	// Config is its ConfigMap.
 	Config *corev1.ConfigMap
-	// Changed reports that the pod is made anew, and not kept as its StrimziPodSet lists it.
+	// Changed reports that the pod is rendered again, and not kept as its StrimziPodSet lists it.
 	Changed bool
 	// Pending are what this version of the operator would change, and does not, because the user changed nothing.
 	Pending []string
 }
 
-// Live is what a node is made from at present.
+// Live is the current manifest of a node.
 type Live struct {
 	// Pod is the pod as its StrimziPodSet lists it, in JSON; nil if no set lists it.
 	Pod json.RawMessage
 	// Config is its ConfigMap; nil if there is none.
 	Config *corev1.ConfigMap
-	// RestartedAt is the value of AnnotationRestartedAt that the pod is to have; "" if nobody asked for a restart.
+	// RestartedAt is the value of AnnotationRestartedAt that the pod should have; "" if no restart was requested.
 	RestartedAt string
 }
 
@@ -95,13 +95,13 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 	return m, err
 }
 
-// keepConfig reports whether a live ConfigMap was made from the same input as the wanted one, and nobody has edited it.
+// keepConfig reports whether a live ConfigMap was rendered from the same input as the desired one, and has not been edited.
 func keepConfig(live, wanted *corev1.ConfigMap) bool {
 	return live != nil && live.Annotations[AnnotationInputs] == wanted.Annotations[AnnotationInputs] &&
 		live.Annotations[AnnotationContent] == hashOf(live.Data)
 }
 
-// keep returns the live pod if it was made from the same input and nobody has edited it, else nil.
+// keep returns the live pod if it was rendered from the same input and has not been edited, else nil.
 func keep(live json.RawMessage, inputs string) *corev1.Pod {
 	if live == nil {
 		return nil
@@ -123,8 +123,8 @@ func revisionOf(pod *corev1.Pod) string {
 	return hash(jsonOf(pod))
 }
 
-// Recertify returns a pod, in JSON, with the annotations that pods have to carry of the PKI, by the pods' names, and with the revision that
-// follows from them. A pod that carries them already is returned as it is.
+// Recertify returns a pod, in JSON, with its annotations of the PKI, by pod name, and the resulting revision. It returns a pod that already
+// has them unchanged.
 func Recertify(raw json.RawMessage, annotations map[string]map[string]string) (json.RawMessage, error) {
 	pod := &corev1.Pod{}
 	if err := json.Unmarshal(raw, pod); err != nil {
@@ -270,7 +270,7 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n), cordoned})
 }
 
-// stretchInputs are what a node depends on beside voters if its Kafka is stretched.
+// stretchInputs are the inputs of a node of a stretched Kafka, in addition to voters.
 type stretchInputs struct {
 	// Cluster is the default of the rack.
 	Cluster string
@@ -290,7 +290,7 @@ func identity(n topology.Node) topology.Node {
 	return n
 }
 
-// advertised is what a node advertises to clients.
+// advertised are the addresses that a node advertises to clients.
 func (c *cluster) advertised(n topology.Node) map[string]Endpoint {
 	at := map[string]Endpoint{}
 	for _, l := range c.listeners(n) {
@@ -299,7 +299,7 @@ func (c *cluster) advertised(n topology.Node) map[string]Endpoint {
 	return at
 }
 
-// podListeners are the listeners without what only Services and network policies are made of.
+// podListeners are the listeners without the fields that only Services and network policies use.
 func (c *cluster) podListeners(n topology.Node) []v1.Listener {
 	var list []v1.Listener
 	for _, l := range c.listeners(n) {
@@ -333,7 +333,7 @@ func (c *cluster) userLabels(pool string) map[string]string {
 	return labels
 }
 
-// certificatesOf are those that concern one node.
+// certificatesOf returns the certificates of one node.
 func (c *cluster) certificatesOf(n topology.Node) Certificates {
 	own := Certificates{PodAnnotations: map[string]map[string]string{"": c.Certificates.PodAnnotations[c.podName(n)]}}
 	if n.Roles.Broker {

@@ -10,13 +10,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// Found is what is known of how a node can be reached from other Kubernetes clusters.
+// Found has the known endpoints of a node for other Kubernetes clusters.
 type Found struct {
-	// Endpoints are where its ports can be reached now; nil while that is not known.
+	// Endpoints are where its ports can be reached now; nil while that is unknown.
 	Endpoints map[string]Endpoint
 	// Names are further names of it, for its certificate.
 	Names []string
-	// Waits is what Endpoints wait for.
+	// Waits describes what Endpoints wait for.
 	Waits string
 	// Exists reports that the node runs, or is about to; such a node shows its certificate to others.
 	Exists bool
@@ -28,7 +28,7 @@ type Found struct {
 type Reach struct {
 	// Peers are the endpoints that nodes advertise.
 	Peers Peers
-	// Names are what certificates of nodes are for beside the hosts of Peers.
+	// Names are the names in certificates of nodes, in addition to the hosts of Peers.
 	Names map[int32][]string
 	// Waits lists what a change of Peers waits for, sorted.
 	Waits []string
@@ -36,11 +36,11 @@ type Reach struct {
 	Hold map[int32]string
 }
 
-// ResolvePeers decides which endpoints nodes advertise to each other. All changes are taken over at once, so that they cost each node one
-// restart, and only when every node that exists serves a certificate for its new endpoint: nodes that were restarted with new endpoints
-// would not trust it otherwise.
+// ResolvePeers decides which endpoints nodes advertise to each other. All changes apply together, so that each node restarts once, and only
+// after every existing node serves a certificate for its new endpoint: otherwise, nodes that restarted with new endpoints would not trust
+// it.
 //
-// A node whose endpoints are not known now keeps those in use.
+// A node whose endpoints are unknown keeps its current ones.
 func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map[int32]Found) Reach {
 	r := Reach{Peers: Peers{}, Names: map[int32][]string{}, Hold: map[int32]string{}}
 	wanted := Peers{}

@@ -220,7 +220,7 @@ func (c *cluster) podVolumes(n topology.Node, t v1.PodTemplate) []corev1.Volume 
 	return volumes
 }
 
-// additionalVolumes are those that the user's template adds to a pod.
+// additionalVolumes returns the volumes that the user's template adds to a pod.
 func additionalVolumes(t v1.PodTemplate) []corev1.Volume {
 	var volumes []corev1.Volume
 	for _, v := range t.Volumes {
@@ -283,8 +283,8 @@ func (c *cluster) podSecurity(t v1.PodTemplate) *corev1.PodSecurityContext {
 	return s
 }
 
-// containerSecurity is what the Pod Security Standard "restricted" asks of a container, if pods are kept to that, unless the template
-// decides. Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/.
+// containerSecurity returns the security context of a container: that of the template, else the one that the Pod Security Standard
+// "restricted" requires if the operator enforces it. Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/.
 func (c *cluster) containerSecurity(template *corev1.SecurityContext) *corev1.SecurityContext {
 	if template != nil || !c.Settings.Restricted {
 		return template
@@ -295,7 +295,7 @@ func (c *cluster) containerSecurity(template *corev1.SecurityContext) *corev1.Se
 	}
 }
 
-// affinity keeps brokers off Kubernetes nodes whose rack is not known.
+// affinity keeps brokers off Kubernetes nodes whose rack is unknown.
 func (c *cluster) affinity(n topology.Node, t v1.PodTemplate) *corev1.Affinity {
 	r := c.spec().Rack
 	if !n.Roles.Broker || r == nil || r.Type == v1.RackEnvironmentVariable {

@@ -11,8 +11,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// HoldPaused is the value of the annotation that keeps the roller off the nodes of a Kafka whose reconciliation is paused. The sets
-// themselves are not paused: a pod that ends is still made again.
+// HoldPaused is the value of the annotation that keeps the roller from restarting the nodes of a paused Kafka. The sets themselves are not
+// paused: terminated pods are still recreated.
 const HoldPaused = "reconciliation of the Kafka is paused"
 
 // podSet returns the StrimziPodSet of a pool. It belongs to the Kafka, not to the KafkaNodePool, so that a pool that is deleted by mistake

@@ -17,7 +17,7 @@ type Object interface {
 	runtime.Object
 }
 
-// Result is what a Kafka is made of in one Kubernetes cluster.
+// Result has the objects of a Kafka in one Kubernetes cluster.
 type Result struct {
 	// Objects are wanted before the nodes: Services are not among them, which come first of all (Services).
 	Objects []Object
@@ -27,7 +27,7 @@ type Result struct {
 	Manifests []Manifest
 }
 
-// Render makes the wanted objects of one Kubernetes cluster. Live is what nodes are made from at present, by pod name: a manifest changes
+// Render returns the desired objects of one Kubernetes cluster. live has the current manifests of nodes, by pod name: a manifest changes
 // only when the user's objects do.
 func Render(in Input, live map[string]Live) (Result, error) {
 	c := &cluster{in}
@@ -78,7 +78,7 @@ func Render(in Input, live map[string]Live) (Result, error) {
 	return r, nil
 }
 
-// manifests returns those of a pool. The nodes of a pool that is gone stay as they are, but for their certificates.
+// manifests returns the manifests of a pool. The nodes of a removed pool stay unchanged, except for their certificates.
 func (c *cluster) manifests(p topology.Pool, live map[string]Live) ([]Manifest, error) {
 	var list []Manifest
 	for _, n := range p.Nodes {

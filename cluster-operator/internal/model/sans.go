@@ -31,7 +31,7 @@ func SANs(in Input, n topology.Node) []string {
 				names = append(names, e.Host)
 			}
 		}
-		// The address of a Kubernetes node is known to the pod alone.
+		// Only the pod knows the address of its Kubernetes node.
 		if at := c.Endpoints.Listeners[l.Name][n.ID].Host; l.TLS && !strings.HasPrefix(at, "${") {
 			names = append(names, at)
 		}

@@ -47,7 +47,7 @@ func servicePort(name string, port int32) corev1.ServicePort {
 	return corev1.ServicePort{Name: name, Port: port, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
 }
 
-// internalPorts are those of listeners that have no Service of their own.
+// internalPorts are the ports of listeners without their own Service.
 func (c *cluster) internalPorts() []corev1.ServicePort {
 	var ports []corev1.ServicePort
 	for _, l := range c.spec().Listeners {
@@ -155,12 +155,12 @@ func (c *cluster) filled(templates map[string]string, n topology.Node) map[strin
 	return out
 }
 
-// fill replaces what stands for a node in a template.
+// fill replaces the placeholders for a node in a template.
 func (c *cluster) fill(template string, n topology.Node) string {
 	return strings.NewReplacer("{nodeId}", itoa(n.ID), "{nodePodName}", c.podName(n)).Replace(template)
 }
 
-// brokerOf returns what the user says of one broker on a listener.
+// brokerOf returns the user's configuration of one broker on a listener.
 func brokerOf(l v1.Listener, id int32) v1.ListenerBroker {
 	for _, b := range configuration(l).Brokers {
 		if b.Broker == id {
@@ -207,7 +207,7 @@ func setFamilies(s *corev1.ServiceSpec, policy corev1.IPFamilyPolicy, families [
 	s.IPFamilies = families
 }
 
-// copied returns a copy of a map that can be changed.
+// copied returns a modifiable copy of a map.
 func copied(m map[string]string) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, m)

@@ -69,15 +69,16 @@ func podSetSize(rest []byte, live *podset.StrimziPodSet) int {
 	return size
 }
 
-// tooLarge says what to do about a StrimziPodSet that is too large, nil if it is not.
+// tooLarge returns an error with a remedy if a StrimziPodSet is too large.
 func tooLarge(pool, set string, nodes, size int) error {
 	if size < maxPodSet {
 		return nil
 	}
 	do := fmt.Sprintf("split the KafkaNodePool into several, of up to %d nodes each", maxPodSet*nodes/size)
 	if size/nodes >= maxPodSet {
-		do = "one node alone is too large, so make the template of its pod smaller"
+		do = "a single node is too large: make the template of its pod smaller"
 	}
-	return fmt.Errorf("the StrimziPodSet %s of KafkaNodePool %s would have %d kB with its %d nodes, and Kubernetes stores none of much more "+
+	return fmt.Errorf("the StrimziPodSet %s of KafkaNodePool %s would have %d kB with its %d nodes, and Kubernetes stores no object of "+
+		"much more "+
 		"than %d kB: %s", set, pool, size/1000, nodes, maxPodSet/1000, do)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// AnnotationClusterID is the id of the Kafka cluster that a volume belongs to, on its PersistentVolumeClaim. A Kafka object that is made
-// again for volumes that were kept takes their id.
+// AnnotationClusterID is the id of the Kafka cluster that a volume belongs to, on its PersistentVolumeClaim. A recreated Kafka object takes
+// the id of its existing volumes.
 const AnnotationClusterID = "kafka-operators.io/cluster-id"
 
 // volume is one data volume of each node of a pool.

@@ -113,8 +113,8 @@ func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
 	return kept
 }
 
-// MetadataVolume returns the id of the volume that has a node's metadata log: the one that says so, else the one with the lowest id, of
-// those that outlive their pod if there are some.
+// MetadataVolume returns the id of the volume that has a node's metadata log: the one that is configured for it, else the one with the
+// lowest id, preferring volumes that outlive their pod.
 func MetadataVolume(s v1.Storage) int32 {
 	volumes := volumesOf(s)
 	if len(volumes) == 0 {
@@ -138,7 +138,7 @@ func MetadataVolume(s v1.Storage) int32 {
 func LogOnVolume(controller, volume int32, before, wanted v1.Storage, current bool) string {
 	switch {
 	case MetadataVolume(before) == volume:
-		return fmt.Sprintf("volume %d has the metadata log of controller %d, which moves to volume %d when the node is restarted", volume,
+		return fmt.Sprintf("volume %d has the metadata log of controller %d, which moves to volume %d at the node's next restart", volume,
 			controller, MetadataVolume(wanted))
 	case !current:
 		return fmt.Sprintf("volume %d may have the metadata log of controller %d, whose pod is not ready, or not restarted yet", volume,
@@ -151,9 +151,9 @@ func LogOnVolume(controller, volume int32, before, wanted v1.Storage, current bo
 // did, and cordons is whether its Kafka can keep new replicas out of a log directory: without that, a replica may be placed on the volume
 // until the broker is restarted.
 func VolumeInUse(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
-	const orForce = "or annotate the Kafka with " + v1.AnnotationSkipScaleDownCheck + ": \"true\" if its data may go"
+	const orForce = "or annotate the Kafka with " + v1.AnnotationSkipScaleDownCheck + ": \"true\" if its data may be lost"
 	if !known {
-		return fmt.Sprintf("it is unknown what volume %d of broker %d holds, because the broker did not answer", volume, broker)
+		return fmt.Sprintf("the contents of volume %d of broker %d are unknown, because the broker did not answer", volume, broker)
 	}
 	path := logDir(volumeName(volume, true), broker)
 	i := slices.IndexFunc(dirs, func(d kafka.LogDir) bool { return d.Path == path })
@@ -161,12 +161,12 @@ func VolumeInUse(broker, volume int32, dirs []kafka.LogDir, known, cordons bool)
 	case i < 0:
 		return ""
 	case dirs[i].Failed:
-		return fmt.Sprintf("volume %d of broker %d is out of service, and what it holds is unknown: repair it, %s", volume, broker, orForce)
+		return fmt.Sprintf("volume %d of broker %d is offline, and its contents are unknown: repair it, %s", volume, broker, orForce)
 	case dirs[i].Replicas > 0:
 		return fmt.Sprintf("volume %d of broker %d holds %d replicas of partitions: move them to other volumes or brokers first, %s",
 			volume, broker, dirs[i].Replicas, orForce)
 	case cordons && !dirs[i].Cordoned:
-		return fmt.Sprintf("volume %d of broker %d is empty, and still gets new replicas: it is being cordoned", volume, broker)
+		return fmt.Sprintf("volume %d of broker %d is empty, but may still get new replicas: it is being cordoned", volume, broker)
 	}
 	return ""
 }

@@ -119,9 +119,9 @@ func TestWhenAVolumeCanBeTakenFromABroker(t *testing.T) {
 	}{
 		"empty and cordoned":        {dir(kafka.LogDir{Cordoned: true}), true, true, ""},
 		"empty, cannot be cordoned": {dir(kafka.LogDir{}), true, false, ""},
-		"empty, not cordoned yet":   {dir(kafka.LogDir{}), true, true, "still gets new replicas"},
+		"empty, not cordoned yet":   {dir(kafka.LogDir{}), true, true, "may still get new replicas"},
 		"not empty":                 {dir(kafka.LogDir{Replicas: 2, Cordoned: true}), true, true, "holds 2 replicas of partitions: move them"},
-		"out of service":            {dir(kafka.LogDir{Failed: true}), true, false, "is out of service"},
+		"out of service":            {dir(kafka.LogDir{Failed: true}), true, false, "is offline"},
 		"the broker is silent":      {nil, false, true, "the broker did not answer"},
 		"the broker runs without":   {dir(kafka.LogDir{})[:1], true, true, ""},
 	} {

@@ -20,12 +20,12 @@ const (
 	ReplicationPortName = "tcp-replication"
 )
 
-// Stretch is what nodes depend on if the Kafka is stretched over several Kubernetes clusters.
+// Stretch has the inputs of nodes of a Kafka that is stretched over several Kubernetes clusters.
 type Stretch struct {
 	// Central is the id of the Kubernetes cluster of the Kafka object.
 	Central string
 	// Peers are where the ports of nodes can be reached from every Kubernetes cluster: what nodes advertise. Empty while addresses of the
-	// first nodes are not known.
+	// first nodes are unknown.
 	Peers Peers
 	// Names are further names and addresses of nodes, for their certificates: those that nodes will advertise as soon as their certificates
 	// fit.
@@ -142,7 +142,7 @@ func Anchor(in Input, data map[string]string) *corev1.ConfigMap {
 	return m
 }
 
-// RecordName names the ConfigMap, beside the Kafka object, that holds what is known of the other Kubernetes clusters.
+// RecordName names the ConfigMap, beside the Kafka object, that has the known state of the other Kubernetes clusters.
 func RecordName(kafka string) string { return kafka + "-kafka-stretch" }
 
 // Record returns that ConfigMap.

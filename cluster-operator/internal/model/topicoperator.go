@@ -19,7 +19,7 @@ import (
 // topicOperatorPort is where the topic operator serves its health and metrics.
 const topicOperatorPort = 8080
 
-// WantsTopicOperator reports whether a Kafka asks for a topic operator of its own.
+// WantsTopicOperator reports whether a Kafka has a topic operator in its spec.
 func WantsTopicOperator(kafka *v1.Kafka) bool {
 	return kafka.Spec != nil && kafka.Spec.EntityOperator != nil && kafka.Spec.EntityOperator.TopicOperator != nil
 }

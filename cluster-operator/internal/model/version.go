@@ -17,12 +17,12 @@ func MetadataVersionOf(version string) string {
 	return own.String()
 }
 
-// NewerVersion reports whether version a of Kafka is newer than b; versions that are not known are not.
+// NewerVersion reports whether version a of Kafka is newer than b; versions that are unknown are not.
 func NewerVersion(a, b string) bool {
 	return slices.Compare(numbers(a), numbers(b)) > 0
 }
 
-// numbers returns the numbers of a version, up to what is none.
+// numbers returns the leading numbers of a version.
 func numbers(version string) []int {
 	var list []int
 	for part := range strings.SplitSeq(version, ".") {

@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// name is Strimzi's for the operator. Leases and the user agent carry it.
+// name is Strimzi's name of the operator, used in Leases and the user agent.
 const name = "strimzi-cluster-operator"
 
 // Values of Options.ExporterImage that are no images.
@@ -71,7 +71,7 @@ type Options struct {
 	Log      logging.Options
 }
 
-// Stretch is what Kafkas need that are stretched over several Kubernetes clusters.
+// Stretch has the settings for stretched Kafkas.
 type Stretch struct {
 	// Central is the id of the Kubernetes cluster that the operator runs in, and Remotes are the others.
 	Central string
@@ -166,7 +166,7 @@ func images(text string) (map[string]string, error) {
 		all[version] = image
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no image is named: use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1")
+		return nil, fmt.Errorf("the image is missing: use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1")
 	}
 	return all, nil
 }

@@ -79,7 +79,7 @@ func TestPodSecurityProviders(t *testing.T) {
 		}
 	}
 	_, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": "com.example.Mine"})
-	if err == nil || !strings.Contains(err.Error(), "no such provider: com.example.Mine") {
+	if err == nil || !strings.Contains(err.Error(), "unknown provider: com.example.Mine") {
 		t.Error(err)
 	}
 }
@@ -119,7 +119,7 @@ func TestWrongRemoteClusters(t *testing.T) {
 	for text, want := range map[string]string{
 		"east.url":                                     "is not a setting",
 		"east=https://east":                            "is not a key",
-		"a.b.url=https://east":                         "an id has no dot",
+		"a.b.url=https://east":                         "where the id has no dot",
 		"east.url=east:6443":                           "start with https:",
 		"east.url=https://a\neast.url=https://b":       "set twice",
 		"east.token=x":                                 "is not a known field",

@@ -15,12 +15,12 @@ import (
 
 func (o *Options) table() settings.Table {
 	return settings.Table{
-		Program: "cluster-operator", Summary: "cluster-operator makes Kafka clusters from Kafka and KafkaNodePool objects.",
+		Program: "cluster-operator", Summary: "cluster-operator creates and manages the Kafka clusters of Kafka and KafkaNodePool objects.",
 		Hints: settings.CommonHints(),
 		Groups: []settings.Group{
 			{Title: "What is watched", Settings: o.scope()},
 			{Title: "Images", Settings: o.imageSettings()},
-			{Title: "What is made", Settings: o.made()},
+			{Title: "What is created", Settings: o.made()},
 			{Title: "Several Kubernetes clusters", Settings: o.stretch()},
 			{Title: "Time", Settings: o.times()},
 			{Title: "Replicas", Settings: election.Settings(&o.Election, name)},
@@ -33,11 +33,11 @@ func (o *Options) table() settings.Table {
 func (o *Options) scope() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_NAMESPACE", Default: "*", Parse: settings.Into(&o.Namespaces, settings.ParseNamespaces),
-			Doc: "The namespaces whose Kafka objects are reconciled: one, several with commas between, or `*` for all."},
+			Doc: "The namespaces whose Kafka objects are reconciled: one, a comma-separated list, or `*` for all."},
 		{Env: "STRIMZI_CUSTOM_RESOURCE_SELECTOR", DefaultDoc: "all", Parse: settings.Into(&o.Selector, settings.ParseSelector),
-			Doc: "Labels that a Kafka must carry, as `key=value` pairs with commas between."},
+			Doc: "Labels that a Kafka must have, as comma-separated `key=value` pairs."},
 		{Env: "STRIMZI_POD_SET_RECONCILIATION_ONLY", Default: "false", Boolean: true, Parse: settings.Into(&o.PodSetsOnly, settings.Bool),
-			Doc: "Whether only StrimziPodSets are reconciled: pods are made again, nothing else changes."},
+			Doc: "Whether to reconcile StrimziPodSets only: the operator recreates pods and changes nothing else."},
 	}
 }
 
@@ -45,46 +45,46 @@ func (o *Options) imageSettings() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_KAFKA_IMAGES", Default: "4.2.0=docker.io/apache/kafka:4.2.0 4.2.1=docker.io/apache/kafka:4.2.1 " +
 			"4.3.0=docker.io/apache/kafka:4.3.0 4.3.1=docker.io/apache/kafka:4.3.1", Parse: settings.Into(&o.Images, images),
-			Doc: "The supported versions of Kafka and their images, as `version=image` separated by white space. A Kafka that names no version " +
-				"starts with the newest. " +
-				"A changed image restarts no node by itself."},
+			Doc: "The supported versions of Kafka and their images, as whitespace-separated `version=image`. A Kafka without a version " +
+				"starts with the latest. " +
+				"A changed image alone does not restart nodes."},
 		{Env: "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", Default: "kafka-operators/topic-operator:latest",
 			Parse: settings.Into(&o.TopicOperatorImage, settings.Text),
-			Doc:   "The image of the topic operators that Kafkas ask for."},
+			Doc:   "The image of topic operators (`.spec.entityOperator.topicOperator`)."},
 		{Env: "STRIMZI_JMX_EXPORTER_IMAGE", Default: OwnImage, Added: true, Parse: settings.Into(&o.ExporterImage, settings.Text),
-			Doc: "The image that brings the JMX exporter to nodes of Kafkas with `metricsConfig`. `own` is the image of the operator's own " +
-				"pod; `none` leaves nodes without."},
+			Doc: "The image with the JMX exporter for nodes of Kafkas with `metricsConfig`. `own` is the image of the operator's own " +
+				"pod; `none` disables the exporter."},
 		{Env: "STRIMZI_IMAGE_PULL_POLICY", DefaultDoc: "Kubernetes'",
 			Parse: settings.Into(&o.PullPolicy, settings.Choice("pull policy", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)),
 			Doc:   "The pull policy of all containers."},
 		{Env: "STRIMZI_IMAGE_PULL_SECRETS", DefaultDoc: "none", Parse: settings.Into(&o.PullSecrets, list),
-			Doc: "The Secrets for pulling images, with commas between, of pods whose template names none."},
+			Doc: "The image pull Secrets, separated by commas, of pods whose template has none."},
 	}
 }
 
 func (o *Options) made() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_NETWORK_POLICY_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.NetworkPolicies, settings.Bool),
-			Doc: "Whether NetworkPolicies are made."},
+			Doc: "Whether to create NetworkPolicies."},
 		{Env: "STRIMZI_POD_DISRUPTION_BUDGET_GENERATION", Default: "true", Boolean: true,
 			Parse: settings.Into(&o.DisruptionBudgets, settings.Bool),
-			Doc:   "Whether PodDisruptionBudgets are made."},
+			Doc:   "Whether to create PodDisruptionBudgets."},
 		{Env: "STRIMZI_POD_SECURITY_PROVIDER_CLASS", Default: "baseline", Parse: settings.Into(&o.Restricted, restricted),
-			Doc: "The Pod Security Standard that pods are kept to where their templates have no security contexts: `baseline` or `restricted`. " +
-				"A changed setting restarts no node by itself."},
+			Doc: "The Pod Security Standard that pods comply with where their templates have no security contexts: `baseline` or `restricted`. " +
+				"A changed setting alone does not restart nodes."},
 		{Env: "STRIMZI_PKCS12_KEYSTORE_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.PKCS12, settings.Bool),
-			Doc: "Whether the Secrets of CAs hold their certificates as PKCS #12 stores as well."},
+			Doc: "Whether the Secrets of CAs also contain their certificates as PKCS #12 stores."},
 		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: "own", Added: true, Parse: settings.Into(&o.RollerAccount, settings.Text),
 			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. `own` is `roller` in the operator's " +
-				"own namespace; `none` makes no Roles."},
+				"own namespace; `none` creates no Roles."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Text),
 			Doc: "The namespace of the operator's pods, for NetworkPolicies."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE_LABELS", DefaultDoc: "none", Parse: settings.Into(&o.OperatorLabels, settings.ParseSelector),
-			Doc: "The labels that select that namespace in NetworkPolicies, as `key=value` pairs with commas between. Without, any namespace is " +
-				"let in."},
+			Doc: "The labels that select that namespace in NetworkPolicies, as comma-separated `key=value` pairs. Without it, they admit any " +
+				"namespace."},
 		{Env: "STRIMZI_LABELS_EXCLUSION_PATTERN", Default: `^(app\.kubernetes\.io/.*|kustomize\.toolkit\.fluxcd\.io.*)`,
 			Parse: settings.Into(&o.ExcludedLabels, pattern),
-			Doc:   "A regular expression (RE2): labels of Kafka and KafkaNodePool objects that match are not copied to what is made."},
+			Doc:   "A regular expression (RE2): matching labels of Kafka and KafkaNodePool objects are not copied to the created objects."},
 		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, settings.Text),
 			Doc: "The DNS domain of the Kubernetes cluster."},
 	}
@@ -102,19 +102,22 @@ const (
 func (o *Options) stretch() []settings.Setting {
 	return []settings.Setting{
 		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Central, settings.Text),
-			Doc: "The id of the Kubernetes cluster that the operator runs in, by which pools name it. It is needed for Kafkas over several " +
-				"Kubernetes clusters, with the list of the others, the network provider, and where programs of providers are."},
+			Doc: "The id of the Kubernetes cluster that the operator runs in, which pools refer to. Required for Kafkas stretched over several " +
+				"Kubernetes clusters, as are the list of the others, the network provider, and the path of provider programs."},
 		{Env: envRemotes, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Remotes, clusters.ParseRemotes),
 			Doc: "The other Kubernetes clusters: a line `<id>.url=<address of the API server>` and a line `<id>.secret=<name>` for each. The " +
-				"Secret is in the operator's namespace and holds a kubeconfig under the key `kubeconfig`; a changed one is taken up at once."},
+				"Secret is in the operator's namespace and has a kubeconfig under the key `kubeconfig`; the operator reloads a changed one " +
+				"immediately."},
 		{Env: envRemotesFrom, DefaultDoc: "none", Added: true, Parse: settings.Into(&o.Stretch.RemotesFrom, settings.Text),
 			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the operator's namespace that holds the same text under the key " +
 				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
 		{Env: envProvider, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Provider, settings.Text),
-			Doc: "The network provider by which nodes reach each other: `nodeport`, `loadbalancer`, `mcs`, the name of a program's, or the Java " +
-				"class name that Strimzi's users give."},
+			Doc: "The network provider through which nodes reach each other: `nodeport`, `loadbalancer`, `mcs`, the name of a program, or the " +
+				"Java " +
+				"class name that Strimzi uses."},
 		{Env: envPath, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Path, settings.Text),
-			Doc: "Where programs of network providers are: files, and folders followed by `/*`, with colons between. It may name a folder that is " +
+			Doc: "The path of network provider programs: files, and directories followed by `/*`, separated by colons. It may contain a " +
+				"directory that is " +
 				"empty."},
 		{Env: "STRIMZI_STRETCH_NETWORK_CONFIG_MAP", DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Settings, settings.Text),
 			Doc: "A ConfigMap in the operator's namespace with the provider's settings. It is read when the operator starts."},
@@ -124,9 +127,10 @@ func (o *Options) stretch() []settings.Setting {
 func (o *Options) times() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS", Default: "120000", Parse: settings.Into(&o.Interval, settings.Millis(1)),
-			Doc: "How often each Kafka is reconciled without an event, in milliseconds. What somebody else changes or deletes is noticed at once."},
+			Doc: "How often each Kafka is reconciled without an event, in milliseconds. The operator reverts changes of others without waiting " +
+				"for it."},
 		{Env: "STRIMZI_OPERATION_TIMEOUT_MS", Default: "300000", Parse: settings.Into(&o.OperationTimeout, settings.Millis(1)),
-			Doc: "How long a new node waits for the address of a load balancer, in milliseconds. Then it starts without that listener, and gets " +
+			Doc: "How long a new node waits for the address of a load balancer, in milliseconds. It then starts without that listener, and gets " +
 				"it later."},
 		{Env: "STRIMZI_OPERATIONS_THREAD_POOL_SIZE", Default: "10", Parse: settings.Into(&o.Concurrency, settings.Positive),
 			Doc: "How many Kafkas are reconciled at the same time."},
@@ -137,8 +141,8 @@ func (o *Options) times() []settings.Setting {
 func withoutEffect() []settings.Setting {
 	var all []settings.Setting
 	for _, s := range [][2]string{
-		{"STRIMZI_DEFAULT_USER_OPERATOR_IMAGE", "There is no user operator."},
-		{"STRIMZI_DEFAULT_KAFKA_INIT_IMAGE", "Kafka's image formats the volumes; the exporter of metrics comes out of the operator's own image."},
+		{"STRIMZI_DEFAULT_USER_OPERATOR_IMAGE", "The user operator is not supported."},
+		{"STRIMZI_DEFAULT_KAFKA_INIT_IMAGE", "Kafka's image formats the volumes; the JMX exporter comes from the operator's own image."},
 		{"STRIMZI_DEFAULT_KAFKA_EXPORTER_IMAGE", "Kafka Exporter is not supported."},
 		{"STRIMZI_DEFAULT_CRUISE_CONTROL_IMAGE", "Cruise Control is not supported."},
 		{"STRIMZI_FEATURE_GATES", "There are no feature gates."},
@@ -164,7 +168,7 @@ func restricted(text string) (bool, error) {
 	case "restricted", classes + "RestrictedPodSecurityProvider":
 		return true, nil
 	}
-	return false, settings.Invalid("no such provider: "+text, "give baseline or restricted; classes of your own can't be loaded")
+	return false, settings.Invalid("unknown provider: "+text, "give baseline or restricted; custom classes are not supported")
 }
 
 func pattern(text string) (func(string) bool, error) {

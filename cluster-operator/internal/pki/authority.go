@@ -69,7 +69,7 @@ func (a *authority) cert() *x509.Certificate {
 	return a.chain[0]
 }
 
-// current is what signs once all trust it.
+// current is the certificate that signs once all nodes trust it.
 func (a *authority) current() pair { return pair{a.key, a.cert(), a.certGeneration} }
 
 // parseAuthority reads a CA's Secrets. The error is that they are unknown.
@@ -78,7 +78,7 @@ func parseAuthority(in *Input, k kind, config CAConfig) (*authority, error) {
 	for name, secret := range map[string]**corev1.Secret{k.keySecret: &a.keySecret, k.certSecret: &a.certSecret} {
 		fact := in.fact(name)
 		if fact.State == Unknown {
-			return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates",
+			return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s can't be read, so no certificate is changed",
 				in.Namespace, name), fact.Err}
 		}
 		*secret = fact.Secret
@@ -102,7 +102,7 @@ func (c CAConfig) withDefaults() CAConfig {
 	return c
 }
 
-// renewal is how long before they expire certificates are made again. It is shorter than their validity, so that a new one is not due at
+// renewal is how long before they expire certificates are recreated. It is shorter than their validity, so that a new one is not due at
 // once.
 func (c CAConfig) renewal() time.Duration {
 	if c.RenewalDays >= c.ValidityDays {
@@ -186,7 +186,7 @@ func (a *authority) keyOf(cert *x509.Certificate) crypto.Signer {
 	return nil
 }
 
-// retain keeps the current certificate beside the new one that follows, and its key if it is there.
+// retain keeps the current certificate, and its key if present, in addition to the new one.
 func (a *authority) retain() {
 	cert := a.cert()
 	if cert == nil {

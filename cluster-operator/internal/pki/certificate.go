@@ -23,7 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Use is what a key is for.
+// Use is the purpose of a key.
 type Use int
 
 // What a key is for.
@@ -155,11 +155,10 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// CAExpiry returns when the certificate of a CA expires, from the Secret of ClusterCACertSecret or ClientsCACertSecret; zero if nobody
-// knows.
+// CAExpiry returns when the certificate of a CA expires, from the Secret of ClusterCACertSecret or ClientsCACertSecret; zero if unknown.
 func CAExpiry(ca *corev1.Secret) time.Time { return expiry(ca, entryCert) }
 
-// expiry returns when the certificate in an entry of a Secret expires; zero if nobody knows.
+// expiry returns when the certificate in an entry of a Secret expires; zero if unknown.
 func expiry(secret *corev1.Secret, entry string) time.Time {
 	if secret == nil {
 		return time.Time{}

@@ -23,13 +23,14 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 		a.set(ReplaceKey, "the replacement of the key was interrupted")
 	case !sameKey(a.key.Public(), a.cert().PublicKey) && !replace:
 		return &Error{Reason: ReasonCAKeyMismatch, Message: fmt.Sprintf(
-			"%s: %s in Secret %s/%s does not belong to %s in Secret %s. Nothing is changed. Restore the two Secrets from one backup; or annotate "+
+			"%s: %s in Secret %s/%s does not match %s in Secret %s. The operator changes nothing. Restore both Secrets from one backup; or "+
+				"annotate "+
 				"Secret %s with %s=true "+
-				"to make a new key, for which nodes are restarted twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert,
+				"to create a new key, which restarts nodes twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert,
 			a.kind.certSecret,
 			a.kind.keySecret, AnnotationForceReplace)}
 	case w.phase(a) != Settled:
-		a.set(None, "a replacement of the key is going on")
+		a.set(None, "the key is being replaced")
 	default:
 		a.decideMaintenance(in, windows, replace)
 	}
@@ -40,14 +41,14 @@ func (a *authority) set(operation Operation, reason string) {
 	a.operation, a.reason = operation, reason
 }
 
-// decideMissingKey makes a CA only where nothing hangs on an earlier one.
+// decideMissingKey creates a CA only if nothing depends on an earlier one.
 func (a *authority) decideMissingKey(in *Input, w *world) error {
 	hanging, err := w.hanging(in, a)
 	if err != nil {
 		return err
 	}
 	if hanging == "" && a.keyErr == nil {
-		a.set(CreateCA, "there is none")
+		a.set(CreateCA, "it does not exist")
 		return nil
 	}
 	state := "holds no " + entryKey
@@ -57,7 +58,7 @@ func (a *authority) decideMissingKey(in *Input, w *world) error {
 		state = "holds an unreadable " + entryKey + " (" + a.keyErr.Error() + ")"
 	}
 	if hanging != "" {
-		state += ", while " + hanging + " still hangs on the key"
+		state += ", while " + hanging + " still depends on the key"
 	}
 	way := "annotate it with"
 	if a.keySecret == nil {
@@ -65,8 +66,8 @@ func (a *authority) decideMissingKey(in *Input, w *world) error {
 			in.Cluster)
 	}
 	return &Error{Reason: ReasonCAKeyLost, Message: fmt.Sprintf(
-		"%s: Secret %s/%s %s. No new key is made. Restore the Secret from a backup; or %s %s=true to make a new key, for which nodes are "+
-			"restarted twice",
+		"%s: Secret %s/%s %s. The operator creates no new key. Restore the Secret from a backup; or %s %s=true to create a new key, which "+
+			"restarts nodes twice",
 		a.kind.title, in.Namespace, a.kind.keySecret, state, way, AnnotationForceReplace)}
 }
 

@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// State is what is known about an object.
+// State tells whether an object exists, or that this is unknown.
 type State int
 
-// What is known about an object. Unknown is the zero value: what nobody looked for is not taken for absent.
+// The states of an object. Unknown is the zero value: an object that was not read does not count as absent.
 const (
 	Unknown State = iota
 	Absent
@@ -23,7 +23,7 @@ const (
 type Fact struct {
 	State  State
 	Secret *corev1.Secret // if Present
-	Err    error          // why Unknown, if somebody tried
+	Err    error          // why Unknown, if the read failed
 }
 
 // Found is the fact that a Secret exists.
@@ -35,15 +35,15 @@ func Missing() Fact { return Fact{State: Absent} }
 // Unread is the fact that a Secret could not be read.
 func Unread(err error) Fact { return Fact{State: Unknown, Err: err} }
 
-// CAConfig is what a user wants of a CA: spec.clusterCa or spec.clientsCa of a Kafka, with the defaults filled in.
+// CAConfig configures a CA: spec.clusterCa or spec.clientsCa of a Kafka, with defaults.
 type CAConfig struct {
 	// Generate is false if the user supplies the CA: then its Secrets are only read.
 	Generate bool
 	// OwnerReference makes the Kafka own the CA's Secrets, so that they go with it.
 	OwnerReference bool
-	// ValidityDays is how long new certificates are valid; 0 stands for 365.
+	// ValidityDays is how long new certificates are valid; 0 means 365.
 	ValidityDays int
-	// RenewalDays is how long before they expire certificates are made again; 0 stands for 30.
+	// RenewalDays is how long before they expire certificates are renewed; 0 means 30.
 	RenewalDays int
 	// ReplaceKey makes a CA that expires get a new key, and not only a new certificate of the same key.
 	ReplaceKey bool
@@ -58,7 +58,7 @@ type Node struct {
 	// Listeners reports whether the node serves Input.Listeners.
 	Listeners bool
 	// RenewOnly keeps the names that a certificate is for, and what else the Secret holds. A node without a certificate gets one for SANs;
-	// none if these are not known.
+	// none if these are unknown.
 	RenewOnly bool
 }
 
@@ -69,13 +69,13 @@ type Pod struct {
 	Annotations map[string]string
 }
 
-// Input is what Plan decides by.
+// Input is the input of Plan.
 type Input struct {
 	Namespace string
 	Cluster   string // name of the Kafka
 	// Owner is a reference to the Kafka for the Secrets that go with it; nil leaves them without an owner.
 	Owner *metav1.OwnerReference
-	// Labels are put on all Secrets, beside those that pki knows.
+	// Labels are added to all Secrets, in addition to those of pki.
 	Labels map[string]string
 
 	ClusterCA, ClientsCA CAConfig
@@ -86,7 +86,7 @@ type Input struct {
 	// TopicOperator asks for the certificate of a topic operator.
 	TopicOperator bool
 
-	// Listeners are those with certificates of their users'.
+	// Listeners are the listeners with certificates from users.
 	Listeners []Listener
 
 	// Secrets are facts by name. One that is not in the map is Unknown.
@@ -100,7 +100,7 @@ type Input struct {
 	Now time.Time
 	// Rand is the source of serial numbers and passwords.
 	Rand io.Reader
-	// NewKey makes keys; nil stands for GenerateKey.
+	// NewKey generates keys; nil means GenerateKey.
 	NewKey func(Use) (crypto.Signer, error)
 }
 

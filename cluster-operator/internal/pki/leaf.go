@@ -14,7 +14,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// leaf is a certificate that the cluster CA signs, in a Secret of its own.
+// leaf is a certificate that the cluster CA signs, in its own Secret.
 type leaf struct {
 	secretName string
 	entry      string // of the certificate, without .crt
@@ -31,7 +31,7 @@ type leaf struct {
 	cert    *x509.Certificate
 	chain   []*x509.Certificate // what follows the certificate
 
-	// signers is what was found about signatures of cert: each takes a tenth of a millisecond, and is asked for several times.
+	// signers caches the verified signatures of cert: each check takes a tenth of a millisecond, and is repeated several times.
 	signers map[*x509.Certificate]bool
 }
 
@@ -48,7 +48,7 @@ func (l *leaf) signedBy(ca *x509.Certificate) bool {
 	return by
 }
 
-// readLeaves reads the Secrets of all leaves that there should be. The error is that one is somebody else's.
+// readLeaves reads the Secrets of all leaves that there should be. The error is that one is another owner's.
 func readLeaves(in *Input) ([]*leaf, error) {
 	leaves := []*leaf{{
 		secretName: OperatorSecret(in.Cluster), entry: entryOperator, commonName: "cluster-operator",
@@ -123,9 +123,9 @@ func (l *leaf) generation() (int, bool) {
 // issuer signs leaves in one pass.
 type issuer struct {
 	signer pair
-	// accepted are CAs whose leaves are left alone, beside the signer: all nodes that matter trust them.
+	// accepted are the CAs, in addition to the signer, whose leaves are kept: all relevant nodes trust them.
 	accepted []*x509.Certificate
-	// frozen keeps what is accepted, whatever else is wrong with it: nodes would not trust a new one.
+	// frozen keeps an accepted leaf even if it has other defects: nodes would not trust a new one.
 	frozen  bool
 	config  CAConfig
 	windows schedule
@@ -137,11 +137,11 @@ func (i issuer) flaw(l *leaf, now time.Time) string {
 	case l.cert == nil:
 		return "the certificate is missing or unreadable"
 	case !i.accepts(l):
-		return "another certificate of the CA signs by now"
+		return "the CA has a new certificate"
 	case i.frozen:
 		return ""
 	case !slices.Equal(sansOf(l.cert), l.sans):
-		return "the names that it is for changed"
+		return "its DNS names or addresses changed"
 	case l.cert.Subject.CommonName != l.commonName:
 		return "its subject changed"
 	case now.After(l.due(i.config)) && i.windows.mayRenew(now, l.cert.NotAfter):
@@ -174,14 +174,14 @@ func (i issuer) desire(in *Input, l *leaf, r *Result) (Desired, error) {
 	if flaw != "" {
 		private, err := in.newKey(ForLeaf)
 		if err != nil {
-			return Desired{}, fmt.Errorf("make a key for Secret %s: %w", l.secretName, err)
+			return Desired{}, fmt.Errorf("generate a key for Secret %s: %w", l.secretName, err)
 		}
 		if l.cert, err = makeLeaf(in, l.commonName, l.sans, private.Public(), i.signer, days(i.config.ValidityDays)); err != nil {
-			return Desired{}, fmt.Errorf("make a certificate for Secret %s: %w", l.secretName, err)
+			return Desired{}, fmt.Errorf("create a certificate for Secret %s: %w", l.secretName, err)
 		}
 		l.chain, l.signers = []*x509.Certificate{i.signer.cert}, nil
 		if secret.Data[key], err = encodeKey(private); err != nil {
-			return Desired{}, fmt.Errorf("write a key for Secret %s: %w", l.secretName, err)
+			return Desired{}, fmt.Errorf("encode a key for Secret %s: %w", l.secretName, err)
 		}
 		secret.Data[cert] = encodeCerts(l.cert, i.signer.cert)
 		generation, known = i.signer.generation, true

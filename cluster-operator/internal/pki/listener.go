@@ -20,7 +20,7 @@ type Listener struct {
 	Secret string
 	// CertEntry and KeyEntry are where the Secrets of nodes hold the pair.
 	CertEntry, KeyEntry string
-	// Wanted is what the user's Secret holds; nil if it has no pair that can be served, or could not be read.
+	// Wanted is the pair in the user's Secret; nil if it has no valid one, or could not be read.
 	Wanted *Pair
 }
 
@@ -48,7 +48,7 @@ func (p Pair) leaf() *x509.Certificate {
 	return chain[0]
 }
 
-// choice is what nodes serve on a listener.
+// choice is the pair that nodes serve on a listener.
 type choice struct {
 	pair Pair
 	cert *x509.Certificate // nil if the pair can't be served
@@ -99,7 +99,7 @@ func (r *Result) serve(in *Input, w *world, windows schedule) {
 		}
 		r.Listeners[l.Name] = c.pair
 		if changes := func(p Pair) bool { return !bytes.Equal(p.Certificate, c.pair.Certificate) }; slices.ContainsFunc(held, changes) {
-			r.Decisions = append(r.Decisions, Decision{l.Secret, "serve its certificate on listener " + l.Name, "nodes hold another one"})
+			r.Decisions = append(r.Decisions, Decision{l.Secret, "serve its certificate on listener " + l.Name, "nodes serve another one"})
 		}
 		files[l.CertEntry], files[l.KeyEntry] = c.pair.Certificate, c.pair.Key
 		r.Problems = append(r.Problems, c.warn(l, in.Now)...)
@@ -132,7 +132,7 @@ func (c choice) warn(l Listener, now time.Time) []Problem {
 	switch left := c.cert.NotAfter.Sub(now); {
 	case c.postponed:
 		return []Problem{{ReasonPostponed, fmt.Sprintf("listener %s: the new certificate in Secret %s waits for the next maintenance "+
-			"window, since nodes are restarted for it; the one that nodes serve expires at %s", l.Name, l.Secret, expires)}}
+			"window, since it restarts nodes; the certificate in use expires at %s", l.Name, l.Secret, expires)}}
 	case left <= 0:
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expired at %s: replace it in Secret %s", l.Name,
 			expires, l.Secret)}}
@@ -143,7 +143,7 @@ func (c choice) warn(l Listener, now time.Time) []Problem {
 	return nil
 }
 
-// Expiry returns when the first certificate expires that Secrets of nodes hold for the listener; zero if nobody knows.
+// Expiry returns when the first of the listener's certificates in Secrets of nodes expires; zero if unknown.
 func (l Listener) Expiry(secrets []*corev1.Secret) (first time.Time) {
 	for _, secret := range secrets {
 		if at := expiry(secret, l.CertEntry); !at.IsZero() && (first.IsZero() || at.Before(first)) {

@@ -16,8 +16,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// settleGenerations gives a CA the generations that its Secrets do not say: those that the nodes know, or the next ones where nodes may
-// hang on another key.
+// settleGenerations sets the generations of a CA that its Secrets lack: those that the nodes have, or the next ones if nodes may depend on
+// another key.
 func (a *authority) settleGenerations(w *world) {
 	keys, certs := w.seenKey(a), w.seenCert(a)
 	if !a.hasKeyGeneration {
@@ -93,7 +93,7 @@ func (a *authority) subject(w *world) ([]byte, error) {
 func (a *authority) replaceKey(in *Input, keyGeneration, certGeneration int) error {
 	key, err := in.newKey(ForCA)
 	if err != nil {
-		return fmt.Errorf("make a key for the %s: %w", a.kind.title, err)
+		return fmt.Errorf("generate a key for the %s: %w", a.kind.title, err)
 	}
 	a.key, a.keyGeneration = key, keyGeneration
 	return a.newCert(in, nil, certGeneration)
@@ -106,13 +106,13 @@ func (a *authority) newCert(in *Input, w *world, generation int) error {
 	}
 	cert, err := makeCA(in, subject, a.key, days(a.config.ValidityDays))
 	if err != nil {
-		return fmt.Errorf("make a certificate for the %s: %w", a.kind.title, err)
+		return fmt.Errorf("create a certificate for the %s: %w", a.kind.title, err)
 	}
 	a.chain, a.certGeneration = []*x509.Certificate{cert}, generation
 	return nil
 }
 
-// adopt takes certificates of keys that nodes hang on, and that the CA's own Secrets lost, into them: clients need them too.
+// adopt restores certificates of keys that nodes depend on into the CA's Secrets if they are missing there: clients need them too.
 func (a *authority) adopt(former []*x509.Certificate) {
 	for _, cert := range former {
 		if !hasKey(a.trusted(), cert) {
@@ -121,7 +121,7 @@ func (a *authority) adopt(former []*x509.Certificate) {
 	}
 }
 
-// cleanUp drops what was kept of earlier keys, once nothing hangs on it.
+// cleanUp drops earlier keys and certificates once nothing depends on them.
 func (a *authority) cleanUp(in *Input, settled bool) {
 	for name, cert := range a.old {
 		replaced := settled && a.kind.subject == clusterSubject && !sameKey(cert.PublicKey, a.cert().PublicKey)
@@ -146,13 +146,13 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 	keys := base(in, a.kind.keySecret, a.keySecret, c, a.config.OwnerReference)
 	text, err := encodeKey(a.key)
 	if err != nil {
-		return nil, fmt.Errorf("write the key of the %s: %w", a.kind.title, err)
+		return nil, fmt.Errorf("encode the key of the %s: %w", a.kind.title, err)
 	}
 	if existing, err := parseKey(keys.Data[entryKey]); err != nil || !sameKey(existing.Public(), a.key.Public()) {
 		keys.Data[entryKey] = text
 	}
 	if err := putKeys(keys.Data, a.oldKeys); err != nil {
-		return nil, fmt.Errorf("write an old key of the %s: %w", a.kind.title, err)
+		return nil, fmt.Errorf("encode an old key of the %s: %w", a.kind.title, err)
 	}
 	keys.Annotations[AnnotationCAKeyGeneration] = strconv.Itoa(a.keyGeneration)
 	a.annotateDistrust(keys.Annotations, settled)
@@ -160,7 +160,7 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 	certs := base(in, a.kind.certSecret, a.certSecret, c, a.config.OwnerReference)
 	changed := a.putCerts(certs.Data)
 	if err := putStore(in, certs.Data, changed); err != nil {
-		return nil, fmt.Errorf("write the PKCS #12 store of the %s: %w", a.kind.title, err)
+		return nil, fmt.Errorf("encode the PKCS #12 store of the %s: %w", a.kind.title, err)
 	}
 	certs.Annotations[AnnotationCACertGeneration] = strconv.Itoa(a.certGeneration)
 	if a.operation == RenewCert || a.operation == ReplaceKey {
@@ -232,7 +232,7 @@ func (a *authority) putCerts(data map[string][]byte) bool {
 	return changed
 }
 
-// warn tells of a CA that expires soon though it should not, or that nobody renews.
+// warn reports a CA that expires soon because of a problem, or because the user has to renew it.
 func (a *authority) warn(now time.Time) []Problem {
 	left := a.cert().NotAfter.Sub(now)
 	switch {

@@ -44,8 +44,9 @@ type PairError struct {
 // Error implements error.
 func (e *PairError) Error() string { return e.Message }
 
-// convert is what makes a key one that Kafka reads.
-const convert = "convert it by openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with cert-manager, set privateKey.encoding to PKCS8)"
+// convert describes how to convert a key into a format that Kafka reads.
+const convert = "convert it with openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with cert-manager, set privateKey.encoding " +
+	"to PKCS8)"
 
 // Check returns why Kafka can't load a pair, or why clients can't trust it at that time; nil if both can.
 //
@@ -64,7 +65,7 @@ func (p Pair) Check(now time.Time) *PairError {
 	leaf := chain[0]
 	switch {
 	case !sameKey(key.Public(), leaf.PublicKey):
-		return &PairError{KeyMismatch, "is not the key of the first certificate: put the certificate and the key of one request there", true}
+		return &PairError{KeyMismatch, "is not the key of the first certificate: use a certificate and its own key", true}
 	case now.After(leaf.NotAfter):
 		return &PairError{Expired, "expired at " + leaf.NotAfter.Format(time.RFC3339) + ": renew it", false}
 	case leaf.NotBefore.After(now.Add(clockSkew)):
@@ -79,7 +80,7 @@ func (p Pair) chain() ([]*x509.Certificate, *PairError) {
 	}
 	blocks, ok := pemBlocks(p.Certificate, "CERTIFICATE")
 	if !ok {
-		return nil, flawed(CertificateUnreadable, "holds no certificate in PEM, or one that is damaged")
+		return nil, flawed(CertificateUnreadable, "has no valid certificate in PEM")
 	}
 	var chain []*x509.Certificate
 	for i, block := range blocks {
@@ -89,10 +90,10 @@ func (p Pair) chain() ([]*x509.Certificate, *PairError) {
 		}
 		switch {
 		case slices.ContainsFunc(chain, cert.Equal):
-			return nil, flawed(ChainBroken, "holds certificate %d (%s) twice, which Kafka refuses", i+1, cert.Subject)
+			return nil, flawed(ChainBroken, "has certificate %d (%s) twice, which Kafka rejects", i+1, cert.Subject)
 		case i > 0 && !strings.EqualFold(chain[i-1].Issuer.String(), cert.Subject.String()):
-			return nil, flawed(ChainBroken, "has a chain that Kafka refuses: certificate %d was issued by %q, and the next one is that of %q. "+
-				"Put the listener's certificate first, and after each one its issuer's", i, chain[i-1].Issuer, cert.Subject)
+			return nil, flawed(ChainBroken, "has a chain that Kafka rejects: certificate %d was issued by %q, but the next one is that of %q. "+
+				"Put the listener's certificate first, followed by those of its issuers in order", i, chain[i-1].Issuer, cert.Subject)
 		}
 		chain = append(chain, cert)
 	}
@@ -106,18 +107,18 @@ func (p Pair) key() (crypto.Signer, *PairError) {
 	blocks, ok := pemBlocks(p.Key, "PRIVATE KEY")
 	switch {
 	case !ok:
-		return nil, flawed(KeyUnreadable, "holds no private key in PEM, or one that is damaged")
+		return nil, flawed(KeyUnreadable, "has no valid private key in PEM")
 	case len(blocks) > 1:
-		return nil, flawed(KeyUnreadable, "holds %d private keys: leave only that of the certificate", len(blocks))
+		return nil, flawed(KeyUnreadable, "has %d private keys: keep only that of the certificate", len(blocks))
 	}
 	switch kind := blocks[0].Type; kind {
 	case "PRIVATE KEY":
 	case "RSA PRIVATE KEY", "EC PRIVATE KEY":
-		return nil, flawed(KeyFormat, "holds a key in the format of OpenSSL (%s), and Kafka reads PKCS #8 only: "+convert, kind)
+		return nil, flawed(KeyFormat, "has a key in the format of OpenSSL (%s), but Kafka reads only PKCS #8: "+convert, kind)
 	case "ENCRYPTED PRIVATE KEY":
-		return nil, flawed(KeyFormat, "holds an encrypted key, and Kafka has no password for it: "+convert)
+		return nil, flawed(KeyFormat, "has an encrypted key, but Kafka has no password for it: "+convert)
 	default:
-		return nil, flawed(KeyFormat, "holds a key of a kind that Kafka does not read (%s): use RSA or EC in PKCS #8", kind)
+		return nil, flawed(KeyFormat, "has a key of an unsupported type (%s): use RSA or EC in PKCS #8", kind)
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(blocks[0].Bytes)
 	if err != nil {
@@ -129,10 +130,10 @@ func (p Pair) key() (crypto.Signer, *PairError) {
 	case *ecdsa.PrivateKey:
 		return key, nil
 	}
-	return nil, flawed(KeyFormat, "holds a key that Kafka does not read (%T): use RSA or EC", parsed)
+	return nil, flawed(KeyFormat, "has a key of an unsupported type (%T): use RSA or EC", parsed)
 }
 
-// boundary begins a block in PEM, whatever stands before and after it.
+// boundary matches the beginning of a PEM block anywhere in the text.
 var boundary = regexp.MustCompile(`-----BEGIN ([^\r\n]*)-----`)
 
 // pemBlocks returns the blocks whose types end like this; false if there is none, or if one is damaged, which package pem would skip.

@@ -88,13 +88,13 @@ func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*a
 	}
 	if !config.Generate {
 		return nil, &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(
-			"%s: the key in Secret %s/%s was replaced, and its annotation %s was not raised. Raise it, and %s on Secret %s, so that nodes trust "+
-				"both keys before one is used",
+			"%s: the key in Secret %s/%s was replaced, but its annotation %s was not raised. Raise it, and %s on Secret %s, so that nodes trust "+
+				"both keys before the new one is used",
 			k.title, in.Namespace, k.keySecret, AnnotationCAKeyGeneration, AnnotationCACertGeneration, k.certSecret)}
 	}
 	a.keyGeneration = max(a.keyGeneration, w.seenKey(a)) + 1
 	a.certGeneration = max(a.certGeneration, w.seenCert(a)) + 1
-	a.set(ReplaceKey, "the Secrets hold another CA than the one that nodes hang on: somebody exchanged them")
+	a.set(ReplaceKey, "the Secrets have a CA other than the one that nodes depend on: somebody replaced them")
 	return a, nil
 }
 
@@ -142,7 +142,7 @@ func trustBundle(in *Input, cluster, clients *authority, trusted []*x509.Certifi
 	return desired(secret, existing)
 }
 
-// distribute lets the old key sign while some nodes trust no other. Without it, what is there stays as it is.
+// distribute lets the old key sign while some nodes trust no other. Without the old key, existing certificates stay.
 func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate, leaves []*leaf) {
 	i.accepted = append([]*x509.Certificate{a.cert()}, former...)
 	for _, cert := range slices.Backward(former) {
@@ -155,7 +155,7 @@ func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate,
 	for _, l := range leaves {
 		if flaw := i.flaw(l, time.Time{}); flaw != "" && !l.unknown {
 			r.Problems = append(r.Problems, Problem{ReasonOldKeyGone, fmt.Sprintf(
-				"Secret %s gets a certificate of the new CA (%s), which nodes trust only after they were restarted: the old CA's key is gone",
+				"Secret %s gets a certificate of the new CA (%s), which nodes trust only after their restart: the key of the old CA is lost",
 				l.secretName, flaw)})
 		}
 	}
@@ -195,14 +195,14 @@ func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *auth
 	return nil
 }
 
-// lookAt has somebody look again at t at the latest.
+// lookAt requests the next pass at t at the latest.
 func (r *Result) lookAt(t time.Time) {
 	if r.Next.IsZero() || t.Before(r.Next) {
 		r.Next = t
 	}
 }
 
-// waitFor has somebody look again when a window opens, or stops to count for what expires then.
+// waitFor requests the next pass when a window opens, or when it no longer counts for a certificate that expires then.
 func (r *Result) waitFor(windows schedule, now, notAfter time.Time) {
 	if next, ok := windows.next(now.Add(time.Second)); ok {
 		r.lookAt(next)

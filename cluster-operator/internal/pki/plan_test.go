@@ -127,7 +127,7 @@ func TestNothingToDo(t *testing.T) {
 	g.Expect(r.Decisions).To(BeEmpty())
 }
 
-// A key of a CA that is missing or unreadable is made again only where nothing hangs on it, or a user says so.
+// A key of a CA that is missing or unreadable is recreated only where nothing hangs on it, or a user says so.
 func TestLostKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lose    func(*sim)
@@ -150,13 +150,13 @@ func TestLostKey(t *testing.T) {
 		"all but a node's certificate": {func(s *sim) { keepOnly(s, "c-p-1") }, nil, ReasonCAKeyLost, "the certificate in Secret c-p-1"},
 		"all but the trust bundle":     {func(s *sim) { keepOnly(s, "c-trustbundle") }, nil, ReasonCAKeyLost, "Secret c-trustbundle"},
 		"all but the CA's certificate": {func(s *sim) { keepOnly(s, "c-cluster-ca-cert") }, nil, ReasonCAKeyLost, "Secret c-cluster-ca-cert"},
-		"all, and pods unknown":        {func(s *sim) { keepOnly(s, "") }, []string{"pods"}, ReasonUnknown, "some pods could not be read"},
-		"all, and one node unknown":    {func(s *sim) { keepOnly(s, "") }, []string{"c-p-1"}, ReasonUnknown, "Secret c-p-1 could not be read"},
-		"key unknown":                  {func(*sim) {}, []string{"c-cluster-ca"}, ReasonUnknown, "Secret kafka/c-cluster-ca could not be read"},
+		"all, and pods unknown":        {func(s *sim) { keepOnly(s, "") }, []string{"pods"}, ReasonUnknown, "it can't read some pods"},
+		"all, and one node unknown":    {func(s *sim) { keepOnly(s, "") }, []string{"c-p-1"}, ReasonUnknown, "it can't read Secret c-p-1"},
+		"key unknown":                  {func(*sim) {}, []string{"c-cluster-ca"}, ReasonUnknown, "Secret kafka/c-cluster-ca can't be read"},
 		"certificate unknown":          {func(*sim) {}, []string{"c-clients-ca-cert"}, ReasonUnknown, "timeout"},
 		"trust bundle unknown":         {func(*sim) {}, []string{"c-trustbundle"}, ReasonUnknown, "timeout"},
 		"key of another CA": {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = s.secrets["c-clients-ca"].Data["ca.key"] },
-			nil, ReasonCAKeyMismatch, "Restore the two Secrets from one backup"},
+			nil, ReasonCAKeyMismatch, "Restore both Secrets from one backup"},
 		"a Secret of somebody else": {func(s *sim) { s.secrets["c-cluster-ca"].Labels = nil }, nil, ReasonForeign,
 			"does not belong to Kafka c"},
 		"a node's name taken": {func(s *sim) { s.secrets["c-p-1"].Labels["strimzi.io/cluster"] = "d" }, nil, ReasonForeign,
@@ -352,7 +352,7 @@ func TestMaintenanceWindows(t *testing.T) {
 	g.Expect(s.last.ClusterCA).To(And(HaveField("Operation", RenewCert), HaveField("CertGeneration", 2)))
 }
 
-// Leaves that expire are made again with the CA untouched, and only those.
+// Leaves that expire are recreated with the CA untouched, and only those.
 func TestExpiringLeaf(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays = 1000 })
@@ -410,7 +410,7 @@ func TestRenewOnly(t *testing.T) {
 	}
 }
 
-// Certificates that are due as soon as they are made would restart nodes for ever.
+// Certificates that are due as soon as they are made would restart nodes forever.
 func TestRenewalAsLongAsValidity(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays, s.in.ClusterCA.RenewalDays = 30, 30 })
@@ -421,7 +421,7 @@ func TestRenewalAsLongAsValidity(t *testing.T) {
 	g.Expect(s.last.Decisions).To(BeEmpty())
 }
 
-// The store is made again when certificates change, with the password that clients know.
+// The store is recreated when certificates change, with the password that clients know.
 func TestStore(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.PKCS12 = true })

@@ -6,16 +6,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Change is what to do about a Secret.
+// Change is the write to a Secret.
 type Change string
 
 // What to do about a Secret.
 const (
-	// Keep: it is as it should be.
+	// Keep: the Secret is up to date.
 	Keep Change = "Keep"
-	// Create it; if it exists by now, look again.
+	// Create it; if it already exists, requeue.
 	Create Change = "Create"
-	// Update it, if it still has this resourceVersion and uid; else look again.
+	// Update it, if it still has this resourceVersion and uid; else requeue.
 	Update Change = "Update"
 )
 
@@ -25,7 +25,7 @@ type Desired struct {
 	Change Change
 }
 
-// Operation is what is done about a CA in one pass.
+// Operation is the change of a CA in one pass.
 type Operation string
 
 // What is done about a CA in one pass. Source: Strimzi, whose names these are.
@@ -38,10 +38,10 @@ const (
 	Supplied   Operation = "Supplied" // by the user
 )
 
-// Phase is how far the replacement of a CA's key is.
+// Phase is the progress of the replacement of a CA's key.
 type Phase string
 
-// How far the replacement of a CA's key is.
+// The phases of the replacement of a CA's key.
 const (
 	// Settled: no replacement is going on.
 	Settled Phase = "Settled"
@@ -86,21 +86,22 @@ type Decision struct {
 type Result struct {
 	// CAs are the Secrets of generated CAs. They stay in the central Kubernetes cluster.
 	CAs []Desired
-	// TrustBundle is what nodes trust. Change is about the Secret that the facts hold; other Kubernetes clusters get the same content.
+	// TrustBundle has the certificates that nodes trust. Change applies to the Secret in the facts; other Kubernetes clusters get the same
+	// content.
 	TrustBundle Desired
 	// Leaves are the Secrets of nodes, of the operator and of the topic operator.
 	Leaves []Desired
 	// PodAnnotations are the annotations that each node's pod must carry, by the pod's name. A pod that carries others must be restarted.
 	PodAnnotations map[string]map[string]string
 
-	// Listeners is what nodes serve on listeners with certificates of their users', by the listeners' names. One is missing for which there
-	// is nothing.
+	// Listeners are the certificates that nodes serve on listeners with certificates from users, by listener name. A listener without one is
+	// missing.
 	Listeners map[string]Pair
 
 	ClusterCA, ClientsCA CAState
 	Decisions            []Decision
 	Problems             []Problem
-	// Next is when to look again though nothing changed: a certificate is due, or a window opens. Zero if nothing is due.
+	// Next is when to requeue without an event: a certificate is due, or a window opens. Zero if nothing is due.
 	Next time.Time
 }
 
@@ -108,11 +109,11 @@ type Result struct {
 const (
 	// ReasonUnknown: a Secret could not be read. Trying again helps.
 	ReasonUnknown = "SecretUnknown"
-	// ReasonCAKeyLost: the key of a CA is missing or unreadable, and certificates hang on it.
+	// ReasonCAKeyLost: the key of a CA is missing or unreadable, and certificates depend on it.
 	ReasonCAKeyLost = "CAKeyLost"
 	// ReasonCAKeyMismatch: the key and the certificate of a CA do not belong together.
 	ReasonCAKeyMismatch = "CAKeyMismatch"
-	// ReasonForeign: a Secret of a name that is needed belongs to somebody else.
+	// ReasonForeign: a Secret with a required name belongs to another owner.
 	ReasonForeign = "SecretNotOurs"
 	// ReasonSuppliedCA: a CA that the user supplies is missing or invalid. Source: Strimzi, whose messages are kept.
 	ReasonSuppliedCA = "InvalidResourceException"

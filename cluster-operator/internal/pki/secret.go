@@ -15,14 +15,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
-// component is what a Secret belongs to, for its labels.
+// component is the component of a Secret, for its labels.
 type component struct{ name, kind string }
 
-// ours checks that a Secret of a name that we use is the Kafka cluster's. Nobody else's is ever written.
+// ours checks that a Secret with one of our names belongs to the Kafka cluster. Plan never writes another one.
 func ours(in *Input, secret *corev1.Secret) error {
 	if ownership.Copy(secret, "Secret") {
 		return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(
-			"Secret %s/%s is a copy of %s, by its annotation %s: it is left as it is. Delete or rename it, or take the annotation off it",
+			"Secret %s/%s is a copy of %s according to its annotation %s: the operator does not change it. Delete or rename it, or remove the "+
+				"annotation",
 			in.Namespace, secret.Name, secret.Annotations[ownership.MarkSelf], ownership.MarkSelf)}
 	}
 	if secret.Labels[kafka.LabelCluster] == in.Cluster && secret.Labels[core.LabelKind] == core.KindKafka {
@@ -30,7 +31,8 @@ func ours(in *Input, secret *corev1.Secret) error {
 	}
 	if other := secret.Labels[kafka.LabelCluster]; other != "" && other != in.Cluster {
 		return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(
-			"Secret %s/%s belongs to cluster %s, by its label %s, and not to Kafka %s: choose another name for this Kafka or for its KafkaNodePool",
+			"Secret %s/%s belongs to cluster %s according to its label %s, not to Kafka %s: choose another name for this Kafka or for its "+
+				"KafkaNodePool",
 			in.Namespace, secret.Name, other, kafka.LabelCluster, in.Cluster)}
 	}
 	return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(

@@ -10,7 +10,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// putStore writes the certificates of a CA as a PKCS #12 store that Java takes as a truststore. It is made again only if they changed: each
+// putStore writes the certificates of a CA as a PKCS #12 store that Java takes as a truststore. It is recreated only if they changed: each
 // encoding differs.
 func putStore(in *Input, data map[string][]byte, changed bool) error {
 	if !in.PKCS12 {

@@ -9,7 +9,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// world is what exists beside the CAs themselves.
+// world has the existing objects other than the CAs themselves.
 type world struct {
 	pods      []Pod
 	podsKnown bool
@@ -19,13 +19,13 @@ type world struct {
 	hasBundle bool
 }
 
-// newWorld reads what hangs on the CAs. The error is that a Secret is unknown, or is somebody else's.
+// newWorld collects the objects that depend on the CAs. It returns an error if a Secret is unknown, or belongs to another owner.
 func newWorld(in *Input) (*world, error) {
 	w := &world{pods: in.Pods, podsKnown: in.PodsKnown}
 	name := TrustBundleSecret(in.Cluster)
 	bundle := in.fact(name)
 	if bundle.State == Unknown {
-		return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s could not be read, so that nothing is decided about certificates",
+		return nil, &Error{ReasonUnknown, fmt.Sprintf("Secret %s/%s can't be read, so no certificate is changed",
 			in.Namespace, name), bundle.Err}
 	}
 	if bundle.State == Present {
@@ -33,7 +33,7 @@ func newWorld(in *Input) (*world, error) {
 			return nil, err
 		}
 		w.hasBundle = true
-		// What cannot be read was trusted by nobody: Kafka does not start with it.
+		// No node trusts an unreadable entry: Kafka does not start with it.
 		w.trusted, _ = parseCerts(bundle.Secret.Data[bundleCluster])
 	}
 	var err error
@@ -120,7 +120,7 @@ func hasKey(certs []*x509.Certificate, cert *x509.Certificate) bool {
 	return false
 }
 
-// phase is how far the replacement of the key is. The clients CA has none: nodes serve nothing that it signed.
+// phase returns the progress of the replacement of the key. The clients CA has none: nodes serve nothing that it signed.
 func (w *world) phase(a *authority) Phase {
 	switch {
 	case a.kind.subject != clusterSubject || len(w.former(a)) == 0:
@@ -133,8 +133,8 @@ func (w *world) phase(a *authority) Phase {
 	return Settled
 }
 
-// unexplained reports whether leaves hang on a CA that nodes trust and that the CA's Secrets do not know, though their generations say that
-// it is the current one: somebody exchanged the CA and left the generations alone.
+// unexplained reports whether leaves depend on a CA that nodes trust and that the CA's Secrets lack, although their generations are
+// current: somebody replaced the CA without raising the generations.
 func (w *world) unexplained(a *authority) bool {
 	for _, l := range w.leaves {
 		n, ok := l.generation()
@@ -150,11 +150,12 @@ func (w *world) unexplained(a *authority) bool {
 	return false
 }
 
-// hanging names what hangs on a CA whose key is missing; empty if it is known that nothing does.
+// hanging names an object that depends on a CA whose key is missing; empty if it is known that none does.
 func (w *world) hanging(in *Input, a *authority) (string, error) {
 	if !w.podsKnown {
 		return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
-			"%s: Secret %s/%s is missing, and no new key is made while some pods could not be read", a.kind.title, in.Namespace, a.kind.keySecret)}
+			"%s: Secret %s/%s is missing, and the operator creates no new key while it can't read some pods",
+			a.kind.title, in.Namespace, a.kind.keySecret)}
 	}
 	var found []string
 	if len(a.chain)+len(a.old) > 0 {
@@ -169,7 +170,8 @@ func (w *world) hanging(in *Input, a *authority) (string, error) {
 	for _, l := range w.leaves {
 		if l.unknown && a.kind.subject == clusterSubject {
 			return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
-				"%s: Secret %s/%s is missing, and no new key is made while Secret %s could not be read", a.kind.title, in.Namespace, a.kind.keySecret,
+				"%s: Secret %s/%s is missing, and the operator creates no new key while it can't read Secret %s",
+				a.kind.title, in.Namespace, a.kind.keySecret,
 				l.secretName)}
 		}
 		if l.cert != nil && a.kind.subject == clusterSubject {

@@ -1,4 +1,4 @@
-// Package placement says what pods need to know about the Kubernetes nodes that they run on: see docs/decisions/placement.md.
+// Package placement defines what pods need to know about the Kubernetes nodes that they run on: see docs/decisions/placement.md.
 package placement
 
 import (
@@ -19,7 +19,7 @@ const (
 	AnnotationAddress = "kafka-operators.io/node-address"
 )
 
-// Fact is what a pod needs to know about the Kubernetes node that it runs on.
+// Fact is a property of the Kubernetes node that a pod needs to know.
 type Fact struct {
 	// File is the file that Kafka reads it from.
 	File string

@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/nodeport"
 )
 
-// programPrefix is what the names of providers' programs begin with.
+// programPrefix is the prefix of the names of providers' programs.
 const programPrefix = "network-provider-"
 
 // builtIn are the providers that need no program.
@@ -54,7 +54,7 @@ type Options struct {
 	Stderr io.Writer
 }
 
-// Open returns the provider, and what ends it. A program comes before a built-in provider of the same name: whoever put it there means it.
+// Open returns the provider, and a function that closes it. A program takes precedence over a built-in provider of the same name.
 func Open(ctx context.Context, o Options) (network.Provider, func(), error) {
 	programs, err := find(o.Path)
 	if err != nil {
@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (network.Provider, func(), error) {
 			return nil, nil, fmt.Errorf("network provider %s: %w", name, err)
 		}
 	default:
-		return nil, nil, fmt.Errorf("there is no network provider %q: %s are built in, and %s in %s", o.Name,
+		return nil, nil, fmt.Errorf("unknown network provider %q: %s are built in, and %s in %s", o.Name,
 			strings.Join(slices.Sorted(maps.Keys(builtIn())), ", "), found(programs), o.Path)
 	}
 	about, err := provider.Info(ctx)

@@ -42,13 +42,13 @@ func TestWhatIsWrong(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"no such provider", Options{Name: "com.example.Mine", Path: "/nowhere/*"},
-			`there is no network provider "com.example.Mine": loadbalancer, mcs, nodeport are built in, and no program network-provider-... was ` +
+		{"unknown provider", Options{Name: "com.example.Mine", Path: "/nowhere/*"},
+			`unknown network provider "com.example.Mine": loadbalancer, mcs, nodeport are built in, and no program network-provider-... was ` +
 				`found in /nowhere/*`},
 		{"no such program", Options{Name: "b", Path: dir + "/*"}, "and the programs for a were found in"},
 		{"a program that is no provider", Options{Name: "a", Path: "/nowhere/*:" + dir + "/network-provider-a"},
-			"network-provider-a does not start"},
-		{"a wrong setting", Options{Name: "mcs", Settings: map[string]string{"x": "y"}}, "network provider mcs: setting x is not known"},
+			"network-provider-a: "},
+		{"a wrong setting", Options{Name: "mcs", Settings: map[string]string{"x": "y"}}, "network provider mcs: unknown setting x"},
 		{"a wrong path", Options{Name: "mcs", Path: "["}, `path "[" of network providers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

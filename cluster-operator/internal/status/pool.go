@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// PoolNodes returns the status of a KafkaNodePool with the nodes that it is to have. What it says of how they are stays.
+// PoolNodes returns the status of a KafkaNodePool with its desired nodes. Their states stay unchanged.
 func PoolNodes(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID string) v1.KafkaNodePoolStatus {
 	s := *pool.Status.DeepCopy()
 	s.ClusterID, s.NodeIDs, s.Roles = clusterID, nil, rolesOf(p, pool.Spec.Roles)
@@ -23,8 +23,8 @@ func PoolNodes(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID strin
 	return s
 }
 
-// Pool returns the status of a KafkaNodePool with what the pass found out about its nodes. Lost is what is wrong with the Kubernetes
-// cluster that they are in; nil if nothing is.
+// Pool returns the status of a KafkaNodePool with the observed states of its nodes. lost is the problem of their Kubernetes cluster; nil if
+// there is none.
 func Pool(in Input, pool *v1.KafkaNodePool, lost *Problem) v1.KafkaNodePoolStatus {
 	s := *pool.Status.DeepCopy()
 	s.ObservedGeneration = pool.Generation

@@ -18,7 +18,7 @@ import (
 
 // Problem is something that a user should know.
 type Problem struct {
-	// Reason is a word in CamelCase, and Message says what happened, to what, and what to do.
+	// Reason is a word in CamelCase, and Message describes what happened, to which object, and what to do.
 	Reason, Message string
 	// Pool names the KafkaNodePool that a warning is about; empty if it is about none, or several.
 	Pool string
@@ -26,17 +26,18 @@ type Problem struct {
 	Stalled bool
 }
 
-// Input is what a pass found and did.
+// Input is the result of a pass.
 type Input struct {
 	Kafka *v1.Kafka
 	// Failure ended the pass; nil if it went through.
 	Failure *Problem
-	// Warnings are shown beside Ready.
+	// Warnings are shown in addition to Ready.
 	Warnings []Problem
 	// Pending are nodes that this version of the operator would change, and does not: docs/decisions/upgrades-restart-nothing.md.
 	Pending []string
 
-	// The rest is what the pass learned; nil and empty where it did not come so far, and then the status stays as it was.
+	// The other fields are observations of the pass; the status keeps its previous value for those that are nil or empty because the pass
+	// ended early.
 	Topology *topology.Topology
 	Sets     []*podset.StrimziPodSet
 	// Changed names the StrimziPodSets that this pass changed, so that what Sets say of their nodes is over.
@@ -58,15 +59,15 @@ type Input struct {
 	Now                                       time.Time
 }
 
-// Wait is what keeps a node from being ready.
+// Wait is why a node is not ready.
 type Wait struct {
-	// Pool names the KafkaNodePool of the node; empty if it is not known.
+	// Pool names the KafkaNodePool of the node; empty if it is unknown.
 	Pool string
 	// Message names the node, its pod or its StrimziPodSet, and what that waits for.
 	Message string
 }
 
-// Conditions that a Kafka has beside Ready and Warning.
+// Conditions of a Kafka in addition to Ready and Warning.
 const (
 	// Stalled is True if nothing changes until a user does something, as kstatus has it.
 	Stalled = "Stalled"
@@ -97,8 +98,8 @@ func Of(in Input) v1.KafkaStatus {
 	if len(in.Pending) > 0 {
 		conditions = append(conditions, v1.Condition{Type: UpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
 			Message: fmt.Sprintf(
-				"this version of the operator would change %s; annotate the StrimziPodSets with strimzi.io/manual-rolling-update: \"true\" to apply "+
-					"that now",
+				"this version of the operator would change %s; to apply that now, annotate the StrimziPodSets with "+
+					"strimzi.io/manual-rolling-update: \"true\"",
 				strings.Join(in.Pending, ", "))})
 	}
 	conditions = append(conditions, warnings(in.Warnings)...)
@@ -201,7 +202,7 @@ func (in Input) planned(pool string) (nodes int) {
 	return nodes
 }
 
-// why says what the first pods of a pool wait for that are not ready, or of all pools if none is named.
+// why describes what the first unready pods of a pool wait for, or of all pools if pool is empty.
 func (in Input) why(pool string) string {
 	const most = 3
 	var all []string

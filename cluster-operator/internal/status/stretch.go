@@ -19,7 +19,7 @@ const (
 	Degraded = "Degraded"
 )
 
-// Stretch is what is known of the Kubernetes clusters of a Kafka.
+// Stretch is the observed state of the Kubernetes clusters of a Kafka.
 type Stretch struct {
 	// Provider is the network provider, and Central the id of the Kubernetes cluster of the Kafka object.
 	Provider, Central string
@@ -29,7 +29,7 @@ type Stretch struct {
 	Clusters []Cluster
 }
 
-// Cluster is what is known of one Kubernetes cluster.
+// Cluster is the observed state of one Kubernetes cluster.
 type Cluster struct {
 	// ID is the one by which users name it.
 	ID string
@@ -58,7 +58,7 @@ func (s *Stretch) ordered() []Cluster {
 	})
 }
 
-// lost are the clusters of which nothing can be said.
+// lost are the clusters whose state is unknown.
 func (s *Stretch) lost() []Cluster {
 	return slices.DeleteFunc(s.ordered(), func(c Cluster) bool { return c.Problem == nil })
 }
@@ -68,7 +68,7 @@ func describeLost(lost []Cluster) string {
 	for _, c := range lost {
 		text := c.Problem.Message
 		if len(c.Nodes) > 0 {
-			text += fmt.Sprintf(" Nothing is known of its nodes (%s), and nothing is changed there.", joined(c.Nodes))
+			text += fmt.Sprintf(" The state of its nodes (%s) is unknown, and the operator changes nothing there.", joined(c.Nodes))
 		}
 		all = append(all, text)
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Start starts an API server with its etcd, and with the CustomResourceDefinitions of this repository if crds says so. The programs are
+// Start starts an API server with its etcd, and with the CustomResourceDefinitions of this repository if crds is true. The programs are
 // those in KUBEBUILDER_ASSETS, else they are built.
 func Start(crds bool) (*envtest.Environment, error) {
 	_, file, _, _ := runtime.Caller(0)

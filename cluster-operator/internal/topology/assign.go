@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Input is what the nodes follow from.
+// Input determines the nodes.
 type Input struct {
-	// Namespace and Name are those of the Kafka object.
+	// Namespace and Name identify the Kafka object.
 	Namespace, Name string
 	// Pools are the KafkaNodePools that there are, in any order.
 	Pools []PoolSpec
@@ -18,16 +18,16 @@ type Input struct {
 	Running []Node
 	// Volumes are the PersistentVolumeClaims of nodes, including those of nodes that are gone.
 	Volumes []Volume
-	// Holdings are what brokers hold; nil while Kafka does not answer, and nobody knows.
+	// Holdings are the partitions of brokers; nil while Kafka does not answer.
 	Holdings *Holdings
-	// Force lets brokers go whatever they hold: annotation strimzi.io/skip-broker-scaledown-check.
+	// Force removes brokers even if they have partitions: annotation strimzi.io/skip-broker-scaledown-check.
 	Force bool
 	// Away are the ids of the Kubernetes clusters that can't be reached. Running and Volumes hold what was last known of them; nothing there
 	// changes, and no id is given that might belong to a volume there.
 	Away []string
 }
 
-// PoolSpec is what a user wants of one pool.
+// PoolSpec is the desired state of one pool.
 type PoolSpec struct {
 	// Name is that of the KafkaNodePool.
 	Name string
@@ -37,7 +37,7 @@ type PoolSpec struct {
 	Replicas int32
 	// Roles are the roles of these.
 	Roles Roles
-	// Known are the ids in the pool's status, which is lost when the object is made again.
+	// Known are the ids in the pool's status, which is lost when the object is recreated.
 	Known []int32
 	// NextIDs and RemoveIDs are the annotations strimzi.io/next-node-ids and strimzi.io/remove-node-ids as written.
 	NextIDs, RemoveIDs string
@@ -70,7 +70,7 @@ func Assign(in Input) (Topology, error) {
 	return a.result, nil
 }
 
-// untouched returns a pool as it was last known: its Kubernetes cluster can't be reached.
+// untouched returns the last known state of a pool whose Kubernetes cluster can't be reached.
 func (a *assignment) untouched(spec PoolSpec) Pool {
 	p := Pool{Name: spec.Name, Cluster: spec.Cluster}
 	for _, n := range a.Running {
@@ -82,7 +82,7 @@ func (a *assignment) untouched(spec PoolSpec) Pool {
 	if others := slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Roles != spec.Roles }); others ||
 		len(p.Nodes) != int(spec.Replicas) {
 		a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, Message: fmt.Sprintf(
-			"The change of KafkaNodePool %s waits: Kubernetes cluster %s can't be reached", spec.Name, spec.Cluster)})
+			"The change of KafkaNodePool %s is blocked: Kubernetes cluster %s can't be reached", spec.Name, spec.Cluster)})
 	}
 	return p
 }
@@ -116,9 +116,9 @@ func (a *assignment) claim() error {
 		if !taken {
 			a.owner[v.Node] = v.Pool
 		} else if _, runs := a.running[v.Node]; owner != v.Pool && !runs {
-			return fmt.Errorf("node ID %d is in the status of KafkaNodePool %s, where it does not run, and a volume of KafkaNodePool %s has it "+
-				"too: nobody knows which holds "+
-				"the node's data. Delete the PersistentVolumeClaims of %s-%s-%d if these are not needed; else make KafkaNodePool %s again",
+			return fmt.Errorf("node ID %d is in the status of KafkaNodePool %s, where it does not run, but a volume of KafkaNodePool %s has it "+
+				"too: it is unknown which has "+
+				"the node's data. Delete the PersistentVolumeClaims of %s-%s-%d if they are not needed; otherwise recreate KafkaNodePool %s",
 				v.Node, owner, v.Pool, a.Name, v.Pool, v.Node, owner)
 		}
 	}
@@ -165,9 +165,10 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 			if !found {
 				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name,
 					Message: fmt.Sprintf("Scale-up of KafkaNodePool %s is blocked: Kubernetes "+
-						"cluster %s can't be reached, and may hold volumes of nodes. Annotate the pool with strimzi.io/next-node-ids and ids that were "+
-						"never used "+
-						"to go on without it", spec.Name, strings.Join(a.Away, ", "))})
+						"cluster %s can't be reached, and may have volumes of nodes. To continue without it, annotate the pool with "+
+						"strimzi.io/next-node-ids and "+
+						"ids that "+
+						"were never used", spec.Name, strings.Join(a.Away, ", "))})
 				break
 			}
 			a.owner[id] = spec.Name
@@ -202,7 +203,7 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 }
 
 // newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free. While a
-// Kubernetes cluster is away, nobody knows which ids are free.
+// Kubernetes cluster is away, it is unknown which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]

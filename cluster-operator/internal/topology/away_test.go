@@ -25,13 +25,13 @@ func TestNothingChangesInAKubernetesClusterThatIsAway(t *testing.T) {
 			name:  "more and fewer nodes there",
 			pools: []PoolSpec{here, with(there, func(p *PoolSpec) { p.Replicas = 0 }), with(brokers, func(p *PoolSpec) { p.Replicas = 3 })},
 			nodes: []int32{0, 1, 2},
-			blocked: []string{"The change of KafkaNodePool brokers waits: Kubernetes cluster east can't be reached",
-				"The change of KafkaNodePool there waits: Kubernetes cluster east can't be reached"},
+			blocked: []string{"The change of KafkaNodePool brokers is blocked: Kubernetes cluster east can't be reached",
+				"The change of KafkaNodePool there is blocked: Kubernetes cluster east can't be reached"},
 		},
 		{
 			name: "other roles there", pools: []PoolSpec{here, with(there, func(p *PoolSpec) { p.Roles = Roles{Broker: true} }), brokers},
 			nodes:   []int32{0, 1, 2},
-			blocked: []string{"The change of KafkaNodePool there waits: Kubernetes cluster east can't be reached"},
+			blocked: []string{"The change of KafkaNodePool there is blocked: Kubernetes cluster east can't be reached"},
 		},
 		{
 			name: "its pools are deleted, and their brokers are empty", pools: []PoolSpec{here}, nodes: []int32{0, 1, 2},
@@ -41,9 +41,8 @@ func TestNothingChangesInAKubernetesClusterThatIsAway(t *testing.T) {
 		{
 			name:  "a new node elsewhere might get the id of a volume there",
 			pools: []PoolSpec{here, there, brokers, {Name: "more", Replicas: 2, Roles: Roles{Broker: true}}}, nodes: []int32{0, 1, 2},
-			blocked: []string{"Scale-up of KafkaNodePool more is blocked: Kubernetes cluster east can't be reached, and may hold volumes of " +
-				"nodes. " +
-				"Annotate the pool with strimzi.io/next-node-ids and ids that were never used to go on without it"},
+			blocked: []string{"Scale-up of KafkaNodePool more is blocked: Kubernetes cluster east can't be reached, and may have volumes of " +
+				"nodes. To continue without it, annotate the pool with strimzi.io/next-node-ids and ids that were never used"},
 		},
 		{
 			name:  "a new node elsewhere whose id the user names",

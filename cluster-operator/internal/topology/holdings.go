@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Holdings is what Kafka reports of the replicas that brokers hold. It lists only topics that the operator may describe, so that a broker
-// of which it lists none is asked for its log directories, which have them all.
+// Holdings are the replicas of brokers, as Kafka reports them. Kafka lists only topics that the operator may describe, so a broker without
+// any is asked for its log directories, which have all of them.
 type Holdings struct {
 	// Replicas maps brokers to how many replicas they have of partitions that the operator may describe. A broker that is missing has none of
 	// these.
@@ -31,7 +31,7 @@ func (h *Holdings) Holds(id int32) string {
 	if h == nil {
 		return fmt.Sprintf("it is unknown which partitions broker %d holds, because Kafka did not answer", id)
 	}
-	const orForce = "annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if their data may go"
+	const orForce = "annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if their data may be lost"
 	stored, reported := h.Stored[id]
 	replicas, hidden := max(stored, h.Replicas[id]), h.Hidden[id]
 	why, asked := h.Silent[id]
@@ -53,7 +53,7 @@ func (h *Holdings) Holds(id int32) string {
 	}
 	for _, other := range slices.Sorted(maps.Keys(h.Unheard)) {
 		return fmt.Sprintf("it is unknown which partitions broker %d holds, because it does not report its log directories (%s), nor does "+
-			"broker %d (%s), so that nobody knows whether the operator may describe all topics: have one of them answer, or %s", id, why, other,
+			"broker %d (%s), so it is unknown whether the operator may describe all topics: make one of them answer, or %s", id, why, other,
 			h.Unheard[other], orForce)
 	}
 	return ""

@@ -32,7 +32,7 @@ func TestWhatKeepsABroker(t *testing.T) {
 		"replicas of a hidden topic": {&Holdings{Replicas: none, Stored: three, Hidden: secret}, Equal("broker 2 holds 3 replicas of " +
 			"partitions, some of topics that the operator may not describe (secret): allow User:CN=cluster-operator,O=io.strimzi to describe all " +
 			"topics and move the replicas to other brokers first, or annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if " +
-			"their data may go")},
+			"their data may be lost")},
 		"more hidden topics than have room": {&Holdings{Stored: three, Hidden: map[int32][]string{2: {"a", "b", "c", "d", "e"}}},
 			ContainSubstring("(a, b, c and 2 more)")},
 		"nothing, as it reports, beside a broker with a hidden topic": {
@@ -46,7 +46,7 @@ func TestWhatKeepsABroker(t *testing.T) {
 			And(HavePrefix("it is unknown which partitions broker 2 holds, because it does not report its log directories (it is away), and "+
 				"broker 1 holds"), ContainSubstring("(secret)"))},
 		"a broker that is down, and one that stays": {&Holdings{Replicas: none, Silent: silent, Unheard: map[int32]string{1: "it is away, too"}},
-			ContainSubstring("(it is away), nor does broker 1 (it is away, too), so that nobody knows")},
+			ContainSubstring("(it is away), nor does broker 1 (it is away, too), so it is unknown")},
 		"a broker that answers while one that stays does not": {&Holdings{Stored: none, Unheard: map[int32]string{1: "it is away"}}, BeEmpty()},
 	} {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(c.holdings.Holds(2)).To(c.why) })

@@ -24,7 +24,7 @@ func (r Roles) String() string {
 	return strings.Join(roles, ",")
 }
 
-// Home stands for the Kubernetes cluster of the Kafka object.
+// Home is the Kubernetes cluster of the Kafka object.
 const Home = ""
 
 // Node is one Kafka node.
@@ -55,7 +55,7 @@ type Pool struct {
 
 // Topology is all nodes of one Kafka cluster.
 type Topology struct {
-	// Namespace and Name are those of the Kafka object.
+	// Namespace and Name identify the Kafka object.
 	Namespace, Name string
 	// Pools are sorted by name.
 	Pools []Pool
@@ -77,7 +77,7 @@ type Note struct {
 type Blocked struct {
 	// Pool names the pool that was changed.
 	Pool string
-	// Nodes are the nodes that stay as they are meanwhile.
+	// Nodes are the nodes that stay unchanged until then.
 	Nodes []int32
 	// Message describes what waits, for what, and what the user can do.
 	Message string

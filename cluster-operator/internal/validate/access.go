@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
-// Validity and renewal of certificates where the user says nothing. Source: Strimzi.
+// Defaults for the validity and renewal of certificates. Source: Strimzi.
 const (
 	defaultValidityDays = 365
 	defaultRenewalDays  = 30
@@ -30,7 +30,7 @@ func (f *findings) renewal(path string, ca *v1.CertificateAuthority) {
 	}
 	if renewal >= validity {
 		f.invalid("RenewalTooLong",
-			"%s.renewalDays is %d and validityDays is %d: a certificate would be due for renewal as soon as it is made. Use fewer renewalDays",
+			"%s.renewalDays is %d and validityDays is %d: a certificate would be due for renewal when it is issued. Use fewer renewalDays",
 			path, renewal, validity)
 	}
 }
@@ -44,8 +44,8 @@ func (f *findings) authorization() {
 	switch a.Type {
 	case v1.AuthorizationOPA, v1.AuthorizationKeycloak:
 		f.fail("AuthorizationRemoved", v1.ReasonUnsupportedField,
-			"authorization is of type %s, which v1 does not have and this operator does not support: "+
-				"use type custom, with an authorizerClass that is in the image or in a volume", a.Type)
+			"authorization is of type %s, which v1 does not define and this operator does not support: "+
+				"use type custom, with an authorizerClass from the image or a volume", a.Type)
 	case v1.AuthorizationCustom:
 		if a.AuthorizerClass == "" {
 			f.invalid("AuthorizerMissing", "authorization of type custom needs an authorizerClass")
@@ -53,7 +53,7 @@ func (f *findings) authorization() {
 	}
 	for _, user := range a.SuperUsers {
 		if user == "" || strings.ContainsAny(user, ";\n\r") {
-			f.invalid("SuperUser", "%q is no super user: give one principal to each item of superUsers, such as CN=admin", user)
+			f.invalid("SuperUser", "%q is not a super user: list one principal in each item of superUsers, such as CN=admin", user)
 		}
 	}
 }

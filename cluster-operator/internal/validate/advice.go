@@ -7,7 +7,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// internalTopics are the numbers of replicas of Kafka's own topics: what they are where nobody says.
+// internalTopics are the default replication factors of Kafka's internal topics.
 var internalTopics = []struct {
 	key      string
 	replicas int
@@ -32,7 +32,7 @@ func (f *findings) advice() {
 		if _, set := config[topic.key]; !set && brokers > 0 && brokers < topic.replicas {
 			f.warn("InternalTopicsWait", v1.ReasonInternalTopics,
 				"%s option is not configured. It defaults to %d, and this cluster has only %d Kafka broker(s), "+
-					"so that consumer groups or transactions wait for ever. You should configure this option in .spec.kafka.config.", topic.key,
+					"so consumer groups or transactions wait forever. You should configure this option in .spec.kafka.config.", topic.key,
 				topic.replicas, brokers)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// configKey is what keys of Kafka's configuration are made of. Anything else could say something else in a properties file.
+// configKey matches keys of Kafka's configuration. Other characters could have a meaning in a properties file.
 var configKey = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // ownAliases are the providers of configuration that the operator sets up.
@@ -35,7 +35,7 @@ func (f *findings) config() {
 		value, err := f.cluster().Config[key].Text()
 		switch {
 		case !configKey.MatchString(key):
-			f.configured("ConfigKey", "%q is no key of Kafka's configuration", key)
+			f.configured("ConfigKey", "%q is not a key of Kafka's configuration", key)
 		case err != nil:
 			f.configured("ConfigType", "%s has the value %s: %v", key, f.cluster().Config[key], err)
 		case key == "config.providers":
@@ -48,7 +48,7 @@ func (f *findings) config() {
 	}
 }
 
-// configured is invalid for what is wrong with the configuration, in the words in which Strimzi puts all that is.
+// configured is invalid with Strimzi's text for all errors of the configuration.
 func (f *findings) configured(code Code, format string, args ...any) {
 	f.invalid(code, "Kafka %s has invalid spec.kafka.config: %s", f.key(), fmt.Sprintf(format, args...))
 }
@@ -56,7 +56,7 @@ func (f *findings) configured(code Code, format string, args ...any) {
 func (f *findings) values(table *configdef.Table, key, value string) {
 	defined, known := table.Key(key)
 	if !known {
-		return // of a plugin, and maybe a mistake, which a node says in its log
+		return // of a plugin, or a mistake, which a node logs
 	}
 	for _, wrong := range defined.Check(value) {
 		f.configured("ConfigValue", "%s %s", key, wrong)

@@ -49,8 +49,8 @@ func TestWrongConfig(t *testing.T) {
 		{name: "a map", changes: configured(`num.partitions: {a: 1}`), code: "ConfigType",
 			message: badConfig(`num.partitions has the value {"a":1}: only strings, numbers, booleans and lists of these have a text form`)},
 		{name: "a key of two lines", changes: configured(`"num.partitions=1\nauto.create.topics.enable": 1`), code: "ConfigKey",
-			message: badConfig(`"num.partitions=1\nauto.create.topics.enable" is no key of Kafka's configuration`)},
-		{name: "an empty key", changes: configured(`"": 1`), code: "ConfigKey", message: badConfig(`"" is no key of Kafka's configuration`)},
+			message: badConfig(`"num.partitions=1\nauto.create.topics.enable" is not a key of Kafka's configuration`)},
+		{name: "an empty key", changes: configured(`"": 1`), code: "ConfigKey", message: badConfig(`"" is not a key of Kafka's configuration`)},
 		{name: "config.providers: our alias", changes: configured(`config.providers: "env,strimzienv"`), code: "ConfigProvider",
 			reason: invalidConfiguration,
 			message: "config.provider strimzienv not permitted as it reserved for Strimzi. Not permitted aliases: [strimzienv, strimzifile, " +

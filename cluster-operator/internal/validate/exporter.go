@@ -17,10 +17,10 @@ func (f *findings) exports() bool {
 	return m != nil && m.Type == v1.MetricsJMXPrometheusExporter && f.Exporter
 }
 
-// withoutExporter is what a user can do who wants metrics and gets none.
+// withoutExporter is the advice for users who request metrics while the operator has no exporter.
 func (f *findings) withoutExporter() string {
 	if !f.Exporter {
-		return "the operator knows no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"
+		return "the operator has no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"
 	}
 	return "use type jmxPrometheusExporter"
 }
@@ -64,7 +64,7 @@ func checkExporter(text string) error {
 	case c == nil:
 		return errors.New("it is empty: {} exposes all metrics")
 	case c.HostPort != nil || c.JmxURL != nil:
-		return errors.New("hostPort and jmxUrl are not for an exporter inside of Kafka: remove them")
+		return errors.New("hostPort and jmxUrl do not apply to an exporter inside Kafka: remove them")
 	}
 	for i, r := range c.Rules {
 		if err := r.check(); err != nil {

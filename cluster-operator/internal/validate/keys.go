@@ -76,7 +76,7 @@ func (f *findings) loggers() {
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.Loggers)) {
 		f.ignored(unsupportedField{"spec.kafka.logging.loggers." + key, strings.HasPrefix(key, "log4j.") || key == "kafka.root.logger.level",
-			"Kafka logs by log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"})
+			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"})
 	}
 }
 
@@ -93,7 +93,7 @@ func (f *findings) listenerConfig(path string, l v1.Listener) {
 		_, err := a.ListenerConfig[key].Text()
 		switch {
 		case !configKey.MatchString(key):
-			f.listener("ListenerConfigKey", "%q in the listenerConfig of listener %s is no key of Kafka's configuration", key, l.Name)
+			f.listener("ListenerConfigKey", "%q in the listenerConfig of listener %s is not a key of Kafka's configuration", key, l.Name)
 		case err != nil:
 			f.listener("ListenerConfigType", "%s in the listenerConfig of listener %s has the value %s: %v", key, l.Name,
 				a.ListenerConfig[key], err)

@@ -62,7 +62,7 @@ func TestKeysWithoutEffectAreNamed(t *testing.T) {
 
 		field(kafka(`logging: {type: inline, loggers: {log4j.logger.kafka: WARN, logger.kafka.level: WARN}}`),
 			"spec.kafka.logging.loggers.log4j.logger.kafka",
-			"Kafka logs by log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"),
+			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"),
 
 		field(listener(`authentication: {type: tls, listenerConfig: {connections.max.reauth.ms: 1}}`),
 			"spec.kafka.listeners[0].authentication.listenerConfig", "it is for authentication of type custom"),
@@ -86,7 +86,7 @@ func TestWrongListenerConfig(t *testing.T) {
 	}
 	expectErrors(t, []wrong{
 		{name: "a key of two lines", changes: listener(`"a=1\nsuper.users": User:a`), code: "ListenerConfigKey",
-			message: `Listener configuration is not valid: ["a=1\nsuper.users" in the listenerConfig of listener tls is no key of Kafka's ` +
+			message: `Listener configuration is not valid: ["a=1\nsuper.users" in the listenerConfig of listener tls is not a key of Kafka's ` +
 				`configuration]`},
 		{name: "a map", changes: listener(`ssl.client.auth: {a: 1}`), code: "ListenerConfigType",
 			message: `Listener configuration is not valid: [ssl.client.auth in the listenerConfig of listener tls has the value {"a":1}: only ` +

@@ -11,7 +11,7 @@ type field struct {
 	name string
 	// set reports whether a listener has it.
 	set func(c v1.ListenerConfiguration) bool
-	// types are those that can have it, and because is what is said to the others.
+	// types are the listener types that can have it, and because is the message for the others.
 	types   []v1.ListenerType
 	because string
 }

@@ -13,7 +13,7 @@ import (
 
 var listenerName = regexp.MustCompile(`^[a-z0-9]{1,11}$`)
 
-// lowestPort is the first that listeners can have, and reservedPorts are those of metrics and of JMX. Source: Strimzi.
+// lowestPort is the lowest port of a listener, and reservedPorts are the ports of metrics and JMX. Source: Strimzi.
 const lowestPort = 9092
 
 var reservedPorts = []int32{9404, 9999}
@@ -62,7 +62,7 @@ func (f *findings) listener(code Code, format string, args ...any) {
 	f.invalid(code, "Listener configuration is not valid: [%s]", fmt.Sprintf(format, args...))
 }
 
-// passedThrough are the types whose clients are told apart by the name in their TLS handshake.
+// passedThrough are the types that route clients by the host name in their TLS handshake.
 var passedThrough = []v1.ListenerType{v1.ListenerRoute, v1.ListenerIngress, v1.ListenerTLSRoute}
 
 func (f *findings) listenerTLS(l v1.Listener) {
@@ -86,12 +86,12 @@ func (f *findings) listenerTLS(l v1.Listener) {
 func (f *findings) authentication(l v1.Listener) {
 	if a := l.Authentication; a != nil && a.Type == v1.AuthenticationOAuth {
 		f.fail("OAuth", v1.ReasonUnsupportedField,
-			"listener %s has authentication of type oauth, which v1 does not have and this operator does not support: "+
-				"use type custom, with what clients' tokens need in listenerConfig", l.Name)
+			"listener %s has authentication of type oauth, which v1 does not define and this operator does not support: "+
+				"use type custom, with the settings for clients' tokens in listenerConfig", l.Name)
 	}
 }
 
-// hosts checks that listeners behind something that tells clients apart by names have names.
+// hosts checks that listeners that are routed by host name have host names.
 func (f *findings) hosts(l v1.Listener) {
 	based := map[v1.ListenerType]string{v1.ListenerIngress: "Ingress", v1.ListenerTLSRoute: "TLSRoute"}[l.Type]
 	if based == "" {
@@ -148,7 +148,7 @@ func (f *findings) certificateIn(l v1.Listener, own v1.CertAndKeySecret, data ma
 		p := Problem{Code: code, Reason: v1.ReasonInvalidResource,
 			Message: fmt.Sprintf("Failed to process Secrets with custom certificates: [%s]", fmt.Sprintf(format, args...))}
 		if f.Held[l.Name] {
-			p.Message += ". Nodes keep the certificate that they have for listener " + l.Name
+			p.Message += ". Nodes keep their current certificate for listener " + l.Name
 			f.Refused = append(f.Refused, p)
 			return
 		}

@@ -38,27 +38,28 @@ func TestWrongListeners(t *testing.T) {
 		{name: "port of JMX", changes: listening(`{name: a, port: 9999, type: internal, tls: false}`), code: "ListenerPort",
 			message: badListener("port 9999 is forbidden and cannot be used")},
 		{name: "port named as that of controllers", changes: listening(`{name: ctrlplane, port: 9092, type: internal, tls: false}`),
-			code: "ListenerPortName", message: badListener("listener ctrlplane cannot be used, because its port would be called tcp-ctrlplane " +
-				"as the port of controllers is: choose another name")},
+			code: "ListenerPortName", message: badListener("listener ctrlplane cannot be used, because its port would have the name " +
+				"tcp-ctrlplane, " +
+				"as the port of controllers has: choose another name")},
 		{name: "port named as that of replication", changes: listening(`{name: replication, port: 9092, type: internal, tls: false}`),
-			code: "ListenerPortName", message: badListener("listener replication cannot be used, because its port would be called " +
-				"tcp-replication as the port of replication is: choose another name")},
+			code: "ListenerPortName", message: badListener("listener replication cannot be used, because its port would have the name " +
+				"tcp-replication, as the port of replication has: choose another name")},
 		{name: "port named as that of metrics", changes: strings.Replace(
 			listening(`{name: prometheus, port: 9092, type: internal, tls: false}`), "listeners:", `metricsConfig: {type: `+
 				`jmxPrometheusExporter, valueFrom: {configMapKeyRef: {name: m, key: k}}}, listeners:`, 1),
-			code: "ListenerPortName", message: badListener("listener prometheus cannot be used, because its port would be called " +
-				"tcp-prometheus as the port of metrics is: choose another name")},
+			code: "ListenerPortName", message: badListener("listener prometheus cannot be used, because its port would have the name " +
+				"tcp-prometheus, as the port of metrics has: choose another name")},
 		{name: "port named as that of another listener", changes: listening(`{name: plain, port: 9092, type: internal, tls: false}`,
 			`{name: clients, port: 9094, type: internal, tls: false}`),
-			code: "ListenerPortName", message: badListener("listener clients cannot be used, because its port would be called tcp-clients " +
-				"as listener plain is: choose another name")},
+			code: "ListenerPortName", message: badListener("listener clients cannot be used, because its port would have the name tcp-clients, " +
+				"as listener plain has: choose another name")},
 		{name: "node port of two brokers", changes: listening(`{name: a, port: 9094, type: nodeport, tls: false, configuration: {brokers: ` +
 			`[{broker: 0, nodePort: 31000}, {broker: 1, nodePort: 31000}]}}`), code: "NodePortTwice",
-			message: badListener("node port 31000 is asked for by broker 0 of listener a and by broker 1 of listener a")},
+			message: badListener("node port 31000 is requested by broker 0 of listener a and by broker 1 of listener a")},
 		{name: "node port of two listeners", changes: listening(`{name: a, port: 9094, type: nodeport, tls: false, configuration: {bootstrap: `+
 			`{nodePort: 31000}}}`, `{name: b, port: 9095, type: loadbalancer, tls: false, configuration: {bootstrap: {nodePort: 31000}}}`),
 			code:    "NodePortTwice",
-			message: badListener("node port 31000 is asked for by the bootstrap of listener a and by the bootstrap of listener b")},
+			message: badListener("node port 31000 is requested by the bootstrap of listener a and by the bootstrap of listener b")},
 		{name: "port too high", changes: listening(`{name: a, port: 70000, type: internal, tls: false}`), code: "ListenerPort",
 			message: badListener("port 70000 is forbidden and cannot be used")},
 		{name: "auth tls, tls false", changes: listening(`{name: a, port: 9092, type: internal, tls: false, authentication: {type: tls}}`),
@@ -82,8 +83,8 @@ func TestWrongListeners(t *testing.T) {
 			code: "CertificateIncomplete", message: badListener("listener 'a' cannot have an empty certificate in the brokerCertChainAndKey")},
 		{name: "oauth", changes: listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: oauth, clientId: a}}`),
 			code: "OAuth", reason: "UnsupportedField",
-			message: "listener a has authentication of type oauth, which v1 does not have and this operator does not support: use type custom, " +
-				"with what clients' tokens need in listenerConfig"},
+			message: "listener a has authentication of type oauth, which v1 does not define and this operator does not support: use type custom, " +
+				"with the settings for clients' tokens in listenerConfig"},
 	})
 }
 
@@ -172,15 +173,14 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 			message: "Failed to process Secrets with custom certificates: [Secret s does not contain custom certificate private key under the key " +
 				"tls.key.]"},
 		{name: "garbage", changes: own, facts: secret("tls.crt", "tls.key"), code: "CertificateUnreadable",
-			message: "Failed to process Secrets with custom certificates: [listener a: tls.crt in Secret s holds no certificate in PEM, or one " +
-				"that is damaged]"},
+			message: "Failed to process Secrets with custom certificates: [listener a: tls.crt in Secret s has no valid certificate in PEM]"},
 		{name: "a key in another format", changes: own, code: "CertificateKeyFormat",
 			facts: func(in *Input) {
 				in.Secrets = map[string]map[string][]byte{"s": {"tls.crt": []byte(certificateOfAListener),
 					"tls.key": []byte("-----BEGIN RSA PRIVATE KEY-----\neA==\n-----END RSA PRIVATE KEY-----\n")}}
 			},
-			message: "Failed to process Secrets with custom certificates: [listener a: tls.key in Secret s holds a key in the format of OpenSSL " +
-				"(RSA PRIVATE KEY), and Kafka reads PKCS #8 only: convert it by openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with " +
+			message: "Failed to process Secrets with custom certificates: [listener a: tls.key in Secret s has a key in the format of OpenSSL " +
+				"(RSA PRIVATE KEY), but Kafka reads only PKCS #8: convert it with openssl pkcs8 -topk8 -nocrypt -in old.key -out new.key (with " +
 				"cert-manager, set privateKey.encoding to PKCS8)]"},
 	})
 	g := NewWithT(t)
@@ -188,8 +188,8 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 	secret()(&held)
 	held.Held = map[string]bool{"a": true}
 	g.Expect(Validate(held)).To(Equal(Result{Refused: []Problem{{Code: "CertificateSecretMissing", Reason: invalidResource,
-		Message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]. Nodes keep the " +
-			"certificate that they have for listener a"}}}))
+		Message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]. Nodes keep their " +
+			"current certificate for listener a"}}}))
 	unread := input(t, own)
 	g.Expect(Validate(unread)).To(Equal(Result{}), "a Secret that was not read is not judged")
 }

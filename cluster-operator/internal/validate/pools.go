@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// dnsLabel is what names of Services and hosts are made of.
+// dnsLabel matches names of Services and hosts.
 var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // maxLabel is how long the name of a host, or the value of a label, can be.
@@ -34,7 +34,7 @@ func (f *findings) names() {
 				"The name of KafkaNodePool %s/%s is part of the names of hosts: use lower-case letters, digits and '-' only, without dots",
 				p.Namespace, p.Name)
 		}
-		// Ids have up to 10 digits, and most have few: what will not do for three is refused.
+		// Ids have up to 10 digits, but mostly few: a name that is too long for three digits is rejected.
 		if pod := fmt.Sprintf("%s-%s-100", f.Kafka.Name, p.Name); len(pod) > maxLabel {
 			f.invalid("NameTooLong",
 				"The names of the pods of KafkaNodePool %s would have %d characters (%s), and hosts can have %d: use a shorter name for the Kafka or "+

@@ -16,7 +16,7 @@ func (f *findings) portNames() {
 	for _, l := range f.cluster().Listeners {
 		name := model.PortName(l)
 		if user, taken := users[name]; taken && user != "listener "+l.Name { // a name that is there twice is reported as such
-			f.listener("ListenerPortName", "listener %s cannot be used, because its port would be called %s as %s is: choose another name",
+			f.listener("ListenerPortName", "listener %s cannot be used, because its port would have the name %s, as %s has: choose another name",
 				l.Name, name, user)
 			continue
 		}
@@ -32,7 +32,7 @@ func (f *findings) nodePorts() {
 			return
 		}
 		if other, taken := users[*port]; taken {
-			f.listener("NodePortTwice", "node port %d is asked for by %s and by %s", *port, other, user)
+			f.listener("NodePortTwice", "node port %d is requested by %s and by %s", *port, other, user)
 			return
 		}
 		users[*port] = user

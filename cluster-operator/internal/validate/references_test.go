@@ -36,7 +36,7 @@ func TestWrongMetrics(t *testing.T) {
 		rules("an expression of Java that is none", `rules: [{pattern: "a("}]`, "rule 1: invalid regex a(, missing closing )"),
 		rules("a name without a pattern", "rules: [{pattern: a}, {name: b}]", "rule 2: a name needs a pattern"),
 		rules("help without a name", "rules: [{pattern: a, help: b}]", "rule 1: help and labels need a name"),
-		rules("another JVM", `hostPort: "a:1"`, "hostPort and jmxUrl are not for an exporter inside of Kafka: remove them"),
+		rules("another JVM", `hostPort: "a:1"`, "hostPort and jmxUrl do not apply to an exporter inside Kafka: remove them"),
 		{name: "allowList []", changes: `kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter, values: {allowList: []}}}}}`,
 			code:    "MetricsAllowList",
 			message: "Metrics configuration is invalid: [Allowlist should contain at least one element]"},
@@ -65,8 +65,8 @@ func TestWrongAccess(t *testing.T) {
 	authorization := func(name, yaml string, code Code, reason, message string) wrong {
 		return wrong{name: name, changes: `kafka: {spec: {kafka: {authorization: ` + yaml + `}}}`, code: code, reason: reason, message: message}
 	}
-	const removed = ", which v1 does not have and this operator does not support: use type custom, with an authorizerClass that is in the " +
-		"image or in a volume"
+	const removed = ", which v1 does not define and this operator does not support: use type custom, with an authorizerClass from the " +
+		"image or a volume"
 	expectErrors(t, []wrong{
 		authorization("opa", `{type: opa, url: "http://opa"}`, "AuthorizationRemoved", "UnsupportedField",
 			"authorization is of type opa"+removed),
@@ -75,16 +75,16 @@ func TestWrongAccess(t *testing.T) {
 		authorization("custom without a class", `{type: custom}`, "AuthorizerMissing", "",
 			"authorization of type custom needs an authorizerClass"),
 		authorization("two super users in one", `{type: simple, superUsers: ["CN=a;User:CN=b"]}`, "SuperUser", "",
-			`"CN=a;User:CN=b" is no super user: give one principal to each item of superUsers, such as CN=admin`),
+			`"CN=a;User:CN=b" is not a super user: list one principal in each item of superUsers, such as CN=admin`),
 		authorization("an empty super user", `{type: simple, superUsers: [""]}`, "SuperUser", "",
-			`"" is no super user: give one principal to each item of superUsers, such as CN=admin`),
+			`"" is not a super user: list one principal in each item of superUsers, such as CN=admin`),
 		{name: "renewal as long as the validity", changes: `kafka: {spec: {clusterCa: {validityDays: 30}}}`, code: "RenewalTooLong",
-			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal as soon as it is made. Use " +
+			message: ".spec.clusterCa.renewalDays is 30 and validityDays is 30: a certificate would be due for renewal when it is issued. Use " +
 				"fewer renewalDays"},
 		{name: "a validity of more than 292 years", changes: `kafka: {spec: {clientsCa: {validityDays: 200000}}}`, code: "ValidityTooLong",
 			message: ".spec.clientsCa.validityDays is 200000: a certificate is valid for 106751 days at most"},
 		{name: "renewal longer than the validity", changes: `kafka: {spec: {clientsCa: {renewalDays: 400}}}`, code: "RenewalTooLong",
-			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal as soon as it is made. " +
+			message: ".spec.clientsCa.renewalDays is 400 and validityDays is 365: a certificate would be due for renewal when it is issued. " +
 				"Use fewer renewalDays"},
 	})
 	in := input(t, `kafka: {spec: {clusterCa: {generateCertificateAuthority: false, renewalDays: 400}}}`)

@@ -6,7 +6,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// volumes are those of a storage: that of jbod, or the one that the storage is.
+// volumes returns the volumes of a storage: those of jbod, or the single one.
 func volumes(s v1.Storage) []v1.StorageVolume {
 	if s.Type == v1.StorageJBOD {
 		return s.Volumes
@@ -32,14 +32,15 @@ func (f *findings) storages() {
 				shared++
 			}
 			if s.Type == v1.StorageJBOD && v.ID != nil && ids[*v.ID] {
-				f.invalid("VolumeIDTwice", "The volume with id %d is in the storage of KafkaNodePool %s twice: each volume needs an id of its own",
+				f.invalid("VolumeIDTwice", "The volume with id %d is in the storage of KafkaNodePool %s twice: each volume needs its own id",
 					*v.ID, p.Name)
 			}
 			ids[or(v.ID, -1)] = true
 		}
 		if shared > 1 {
 			f.invalid("MetadataShared",
-				"%d volumes of KafkaNodePool %s have kraftMetadata: shared, and the metadata log is in one: keep it on one volume", shared, p.Name)
+				"%d volumes of KafkaNodePool %s have kraftMetadata: shared, but only one can have the metadata log: set it on one "+
+					"volume", shared, p.Name)
 		}
 	}
 }
@@ -58,7 +59,7 @@ func (f *findings) volume(pool string, jbod bool, v v1.StorageVolume) {
 	}
 }
 
-// number is what a size begins with.
+// number matches the beginning of a size.
 var number = regexp.MustCompile(`^[0-9.]*`)
 
 func (f *findings) size(pool, field, text string) {
@@ -71,7 +72,7 @@ func (f *findings) size(pool, field, text string) {
 	case err != nil && suffix != "":
 		f.invalid("SizeInvalid", "Invalid memory suffix: %s (%s %s in the storage of KafkaNodePool %s)", suffix, field, text, pool)
 	case err != nil:
-		f.invalid("SizeInvalid", "%s %s in the storage of KafkaNodePool %s is no size: write it as 100Gi", field, text, pool)
+		f.invalid("SizeInvalid", "%s %s in the storage of KafkaNodePool %s is not a size: use a value such as 100Gi", field, text, pool)
 	case q.Sign() <= 0:
 		f.invalid("SizeInvalid", "%s %s in the storage of KafkaNodePool %s must be > zero", field, text, pool)
 	}

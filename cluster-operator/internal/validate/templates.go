@@ -59,7 +59,7 @@ type templatePart struct {
 	pool     *v1.KafkaNodePool
 }
 
-// metadata looks for labels and annotations that are not for users to set, in all parts of a template.
+// metadata finds labels and annotations that users must not set, in all parts of a template.
 func (f *findings) metadata(at templatePart, t reflect.Value) {
 	if t.Kind() != reflect.Pointer || t.IsNil() {
 		return

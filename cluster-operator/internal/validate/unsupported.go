@@ -13,7 +13,7 @@ const noInitContainer = "nodes have an init container only for metricsConfig of 
 type unsupportedField struct {
 	path string
 	set  bool
-	// instead is what the user can do, or what happens.
+	// instead is the alternative for the user, or the effect.
 	instead string
 }
 
@@ -25,8 +25,8 @@ func (f *findings) unsupported() {
 	if e := f.Kafka.Spec.EntityOperator; e != nil && e.TopicOperator != nil {
 		if watched := e.TopicOperator.WatchedNamespace; watched != "" && watched != f.Kafka.Namespace {
 			f.warn("WatchedNamespace", v1.ReasonUnsupportedField,
-				"The topic operator of Kafka(%s) gets no rights in the namespace %s, which it is to watch: make a Role like "+
-					"%[3]s-entity-operator there, and a RoleBinding of it for the ServiceAccount %[3]s-entity-operator of namespace %s",
+				"The topic operator of Kafka(%s) has no rights in the namespace %s, which it should watch: create a Role like "+
+					"%[3]s-entity-operator there, and a RoleBinding of it to the ServiceAccount %[3]s-entity-operator of namespace %s",
 				f.key(), watched, f.Kafka.Name, f.Kafka.Namespace)
 		}
 	}
@@ -37,7 +37,7 @@ func (f *findings) unsupported() {
 		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
 		for _, field := range []unsupportedField{
 			{"spec.template.initContainer", t.InitContainer != nil && !f.exports(), noInitContainer},
-			{"spec.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
+			{"spec.template.perPodRoute", t.PerPodRoute != nil, "the operator creates no Routes"},
 		} {
 			f.ignoredIn(p, field)
 		}
@@ -70,23 +70,23 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 	et := or(e.Template, v1.EntityOperatorTemplate{})
 	pod := or(et.Pod, v1.PodTemplate{})
 	return []unsupportedField{
-		{"spec.cruiseControl", spec.CruiseControl != nil, "no Cruise Control is run"},
-		{"spec.kafkaExporter", spec.KafkaExporter != nil, "no Kafka Exporter is run"},
+		{"spec.cruiseControl", spec.CruiseControl != nil, "the operator does not run Cruise Control"},
+		{"spec.kafkaExporter", spec.KafkaExporter != nil, "the operator does not run Kafka Exporter"},
 		{"spec.kafka.tieredStorage", c.TieredStorage != nil,
 			"configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"},
 		{"spec.kafka.jmxOptions", c.JmxOptions != nil, "JMX is not opened"},
 		{"spec.kafka.metricsConfig", c.MetricsConfig != nil && !f.exports(), f.withoutExporter()},
-		{"spec.kafka.quotas", c.Quotas != nil, "set quotas by Kafka's own tools"},
+		{"spec.kafka.quotas", c.Quotas != nil, "set quotas with Kafka's own tools"},
 		{"spec.kafka.brokerRackInitImage", c.BrokerRackInitImage != "", "the operator looks up the racks"},
 		{"spec.kafka.template.initContainer", t.InitContainer != nil && !f.exports(), noInitContainer},
-		{"spec.kafka.template.externalBootstrapRoute", t.ExternalBootstrapRoute != nil, "no Routes are made"},
-		{"spec.kafka.template.perPodRoute", t.PerPodRoute != nil, "no Routes are made"},
+		{"spec.kafka.template.externalBootstrapRoute", t.ExternalBootstrapRoute != nil, "the operator creates no Routes"},
+		{"spec.kafka.template.perPodRoute", t.PerPodRoute != nil, "the operator creates no Routes"},
 		{"spec.kafka.template.jmxSecret", t.JmxSecret != nil, "JMX is not opened"},
-		{"spec.kafka.template.clusterRoleBinding", t.ClusterRoleBinding != nil, "nodes need no rights in the whole Kubernetes cluster"},
-		{"spec.kafka.template.clusterCaCert", t.ClusterCaCert != nil, "the Secret of the CA has no labels and annotations of users"},
+		{"spec.kafka.template.clusterRoleBinding", t.ClusterRoleBinding != nil, "nodes need no cluster-wide rights"},
+		{"spec.kafka.template.clusterCaCert", t.ClusterCaCert != nil, "custom labels and annotations of the CA's Secret are not supported"},
 		{"spec.kafka.authorization.supportsAdminApi", or(c.Authorization, v1.Authorization{}).SupportsAdminAPI != nil,
-			"ACLs are not written by this operator"},
-		{"spec.entityOperator.userOperator", e.UserOperator != nil, "no user operator is run"},
+			"the operator does not manage ACLs"},
+		{"spec.entityOperator.userOperator", e.UserOperator != nil, "the operator does not run a user operator"},
 		{"spec.entityOperator.topicOperator.logging", to.Logging != nil,
 			"set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"},
 		{"spec.entityOperator.topicOperator.jvmOptions", to.JvmOptions != nil, "the topic operator is not written in Java"},
@@ -94,8 +94,8 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 			"the old pod of the topic operator always ends before a new one starts"},
 		{"spec.entityOperator.template.pod.tmpDirSizeLimit", pod.TmpDirSizeLimit != "", "the topic operator has no such volume"},
 		{"spec.entityOperator.template.pod.templatedVolumes", len(pod.TemplatedVolumes) > 0, "use .spec.entityOperator.template.pod.volumes"},
-		{"spec.entityOperator.template.userOperatorContainer", et.UserOperatorContainer != nil, "no user operator is run"},
-		{"spec.entityOperator.template.userOperatorRoleBinding", et.UserOperatorRoleBinding != nil, "no user operator is run"},
+		{"spec.entityOperator.template.userOperatorContainer", et.UserOperatorContainer != nil, "the operator does not run a user operator"},
+		{"spec.entityOperator.template.userOperatorRoleBinding", et.UserOperatorRoleBinding != nil, "the operator does not run a user operator"},
 		{"spec.entityOperator.template.tlsSidecarContainer", et.TLSSidecarContainer != nil, "there is no sidecar"},
 		{"metadata.annotations." + v1.AnnotationInPlaceResizing, f.Kafka.Annotations[v1.AnnotationInPlaceResizing] != "",
 			"changed resources restart nodes"},
@@ -120,7 +120,7 @@ func (f *findings) unsupportedListener(i int, l v1.Listener) {
 	if a := l.Authentication; a != nil && len(a.Secrets) > 0 {
 		f.ignored(unsupportedField{
 			fmt.Sprintf("spec.kafka.listeners[%d].authentication.secrets", i), true,
-			"mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts",
+			"mount the Secrets with template.pod.volumes and template.kafkaContainer.volumeMounts",
 		})
 	}
 }

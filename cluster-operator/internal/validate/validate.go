@@ -10,7 +10,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// Input is what is validated, and the facts that it is held against.
+// Input has the objects to validate, and the facts to check them against.
 type Input struct {
 	// Kafka is the user's object.
 	Kafka *v1.Kafka
@@ -21,7 +21,7 @@ type Input struct {
 	// none.
 	Versions []string
 	Version  string
-	// Running is what runs now; nil if nothing does.
+	// Running is the running Kafka; nil if there is none.
 	Running *Running
 	// Clusters are the Kubernetes clusters that pools can be put in; nil if the operator knows only the one that it runs in.
 	Clusters *Clusters
@@ -31,7 +31,7 @@ type Input struct {
 	// Exporter: the operator can give nodes the JMX exporter.
 	Exporter bool
 
-	// Brokers are the ids of the brokers; nil as long as they are not known.
+	// Brokers are the ids of the brokers; nil as long as they are unknown.
 	Brokers []int32
 
 	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here
@@ -46,13 +46,13 @@ type Input struct {
 	Now time.Time
 }
 
-// Running is what runs now.
+// Running is the running Kafka.
 type Running struct {
-	// Versions are those of Kafka that pods run, by their annotation strimzi.io/kafka-version.
+	// Versions are the Kafka versions of pods, from their annotation strimzi.io/kafka-version.
 	Versions []string
 	// Unannotated: there are pods without that annotation.
 	Unannotated bool
-	// MetadataVersion is that of the cluster; empty if it is not known.
+	// MetadataVersion is that of the cluster; empty if it is unknown.
 	MetadataVersion string
 }
 
@@ -62,7 +62,7 @@ type Code string
 // Problem is one finding.
 type Problem struct {
 	Code Code
-	// Reason and Message are those of the condition.
+	// Reason and Message are the reason and message of the condition.
 	Reason, Message string
 	// Pool names the KafkaNodePool that a warning is about; empty if it is about none, or several.
 	Pool string
@@ -72,9 +72,9 @@ type Problem struct {
 type Result struct {
 	// Errors forbid to make or change anything.
 	Errors []Problem
-	// Refused is what nodes do not get, while they keep what they had and everything else is done.
+	// Refused are problems that affect a single setting: nodes keep their previous one, and everything else proceeds.
 	Refused []Problem
-	// Warnings are reported beside Ready.
+	// Warnings are reported in addition to Ready.
 	Warnings []Problem
 }
 
@@ -118,7 +118,7 @@ func (f *findings) fail(code Code, reason, format string, args ...any) {
 	f.Errors = append(f.Errors, Problem{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)})
 }
 
-// invalid is fail for what can't be as it is, which most errors are about.
+// invalid is fail with the reason of most errors, an invalid resource.
 func (f *findings) invalid(code Code, format string, args ...any) {
 	f.fail(code, v1.ReasonInvalidResource, format, args...)
 }
@@ -149,7 +149,7 @@ func (f *findings) count(role v1.ProcessRole) int {
 	return n
 }
 
-// or is what a pointer points to, or what is meant without one.
+// or returns the value of a pointer, or a default.
 func or[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise

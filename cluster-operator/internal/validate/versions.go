@@ -68,8 +68,8 @@ func (f *findings) versionChange(version string) {
 	switch {
 	case err != nil && below(version, highest):
 		f.fail("DowngradeOfUnknownMetadata", v1.ReasonKafkaUpgrade,
-			"The current metadata version is not known (%q), so that Kafka can't be taken back from %s to %s. "+
-				"It is read from the brokers: see that they can be reached", f.Running.MetadataVersion, highest, version)
+			"The current metadata version is unknown (%q), so Kafka can't be downgraded from %s to %s. "+
+				"The operator reads it from the brokers: make sure that it can reach them", f.Running.MetadataVersion, highest, version)
 	case err != nil:
 	case compareVersions(highest, version) > 0 && above(current, version):
 		f.fail("DowngradeBelowMetadata", v1.ReasonKafkaUpgrade,
@@ -94,7 +94,7 @@ func above(metadata kafka.MetadataVersion, version string) bool {
 	return err == nil && metadata > own
 }
 
-// metadataWanted is the metadata version that the cluster has or is to have; false if nobody says.
+// metadataWanted returns the current or desired metadata version of the cluster; false if there is none.
 func (f *findings) metadataWanted() (kafka.MetadataVersion, bool) {
 	text := f.cluster().MetadataVersion
 	if text == "" && f.Running != nil {

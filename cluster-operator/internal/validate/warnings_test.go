@@ -55,7 +55,7 @@ func TestAdvice(t *testing.T) {
 kafka: {spec: {kafka: {config: {default.replication.factor: 2, transaction.state.log.replication.factor: 2}}}}
 pools: {broker: {spec: {replicas: 2}}}`, code: "InternalTopicsWait", reason: "KafkaInternalTopicReplication",
 			message: "offsets.topic.replication.factor option is not configured. It defaults to 3, and this cluster has only 2 Kafka broker(s), " +
-				"so that consumer groups or transactions wait for ever. You should configure this option in .spec.kafka.config."},
+				"so consumer groups or transactions wait forever. You should configure this option in .spec.kafka.config."},
 		{name: "ingress", changes: listening(`{name: a, port: 9094, type: ingress, tls: true, configuration: {bootstrap: {host: a}, ` +
 			`hostTemplate: "{nodeId}.b"}}`), code: "IngressDeprecated",
 			reason: "DeprecatedObjects", message: "ingress type listeners are deprecated."},
@@ -110,41 +110,45 @@ func TestUnsupportedFields(t *testing.T) {
 	}
 	entity := func(template string) string { return `kafka: {spec: {entityOperator: {template: {` + template + `}}}}` }
 	expectWarnings(t, []wrong{
-		field(`kafka: {spec: {cruiseControl: {}}}`, kafka, "spec.cruiseControl", "no Cruise Control is run"),
-		field(`kafka: {spec: {kafkaExporter: {groupRegex: ".*"}}}`, kafka, "spec.kafkaExporter", "no Kafka Exporter is run"),
+		field(`kafka: {spec: {cruiseControl: {}}}`, kafka, "spec.cruiseControl", "the operator does not run Cruise Control"),
+		field(`kafka: {spec: {kafkaExporter: {groupRegex: ".*"}}}`, kafka, "spec.kafkaExporter", "the operator does not run Kafka Exporter"),
 		field(`kafka: {spec: {kafka: {tieredStorage: {type: custom}}}}`, kafka, "spec.kafka.tieredStorage",
 			"configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"),
 		field(`kafka: {spec: {kafka: {jmxOptions: {}}}}`, kafka, "spec.kafka.jmxOptions", "JMX is not opened"),
 		field(`kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter}}}}`, kafka, "spec.kafka.metricsConfig",
-			"the operator knows no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"),
-		field(`kafka: {spec: {kafka: {quotas: {type: kafka}}}}`, kafka, "spec.kafka.quotas", "set quotas by Kafka's own tools"),
+			"the operator has no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"),
+		field(`kafka: {spec: {kafka: {quotas: {type: kafka}}}}`, kafka, "spec.kafka.quotas", "set quotas with Kafka's own tools"),
 		field(`kafka: {spec: {kafka: {brokerRackInitImage: a}}}`, kafka, "spec.kafka.brokerRackInitImage", "the operator looks up the racks"),
 		field(`kafka: {spec: {kafka: {template: {initContainer: {}}}}}`, kafka, "spec.kafka.template.initContainer",
 			"nodes have an init container only for metricsConfig of type jmxPrometheusExporter"),
 		field(`kafka: {spec: {kafka: {template: {externalBootstrapRoute: {}}}}}`, kafka, "spec.kafka.template.externalBootstrapRoute",
-			"no Routes are made"),
-		field(`kafka: {spec: {kafka: {template: {perPodRoute: {}}}}}`, kafka, "spec.kafka.template.perPodRoute", "no Routes are made"),
+			"the operator creates no Routes"),
+		field(`kafka: {spec: {kafka: {template: {perPodRoute: {}}}}}`, kafka, "spec.kafka.template.perPodRoute", "the operator creates no "+
+			"Routes"),
 		field(`kafka: {spec: {kafka: {template: {jmxSecret: {}}}}}`, kafka, "spec.kafka.template.jmxSecret", "JMX is not opened"),
 		field(`kafka: {spec: {kafka: {template: {clusterRoleBinding: {}}}}}`, kafka, "spec.kafka.template.clusterRoleBinding",
-			"nodes need no rights in the whole Kubernetes cluster"),
+			"nodes need no cluster-wide rights"),
 		field(`kafka: {spec: {kafka: {template: {clusterCaCert: {}}}}}`, kafka, "spec.kafka.template.clusterCaCert",
-			"the Secret of the CA has no labels and annotations of users"),
+			"custom labels and annotations of the CA's Secret are not supported"),
 		field(`kafka: {spec: {kafka: {authorization: {type: simple, supportsAdminApi: true}}}}`, kafka,
-			"spec.kafka.authorization.supportsAdminApi", "ACLs are not written by this operator"),
+			"spec.kafka.authorization.supportsAdminApi", "the operator does not manage ACLs"),
 		field(entity(`deployment: {deploymentStrategy: RollingUpdate}`), kafka, "spec.entityOperator.template.deployment.deploymentStrategy",
 			"the old pod of the topic operator always ends before a new one starts"),
 		field(entity(`pod: {tmpDirSizeLimit: 1Mi}`), kafka, "spec.entityOperator.template.pod.tmpDirSizeLimit",
 			"the topic operator has no such volume"),
 		field(entity(`pod: {templatedVolumes: [{name: a, secret: {secretName: a}}]}`), kafka,
 			"spec.entityOperator.template.pod.templatedVolumes", "use .spec.entityOperator.template.pod.volumes"),
-		field(entity(`userOperatorContainer: {}`), kafka, "spec.entityOperator.template.userOperatorContainer", "no user operator is run"),
-		field(entity(`userOperatorRoleBinding: {}`), kafka, "spec.entityOperator.template.userOperatorRoleBinding", "no user operator is run"),
+		field(entity(`userOperatorContainer: {}`), kafka, "spec.entityOperator.template.userOperatorContainer", "the operator does not run "+
+			"a user operator"),
+		field(entity(`userOperatorRoleBinding: {}`), kafka, "spec.entityOperator.template.userOperatorRoleBinding", "the operator does not "+
+			"run a user operator"),
 		field(entity(`tlsSidecarContainer: {}`), kafka, "spec.entityOperator.template.tlsSidecarContainer", "there is no sidecar"),
 		field(`kafka: {metadata: {annotations: {strimzi.io/in-place-resizing: "true"}}}`, kafka,
 			"metadata.annotations.strimzi.io/in-place-resizing", "changed resources restart nodes"),
 		field(`kafka: {metadata: {annotations: {strimzi.io/in-place-resizing-wait-for-deferred: "true"}}}`, kafka,
 			"metadata.annotations.strimzi.io/in-place-resizing-wait-for-deferred", "changed resources restart nodes"),
-		field(`kafka: {spec: {entityOperator: {userOperator: {}}}}`, kafka, "spec.entityOperator.userOperator", "no user operator is run"),
+		field(`kafka: {spec: {entityOperator: {userOperator: {}}}}`, kafka, "spec.entityOperator.userOperator", "the operator does not run "+
+			"a user operator"),
 		field(`kafka: {spec: {entityOperator: {topicOperator: {logging: {type: inline}}}}}`, kafka, "spec.entityOperator.topicOperator.logging",
 			"set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"),
 		field(`kafka: {spec: {entityOperator: {topicOperator: {jvmOptions: {}}}}}`, kafka, "spec.entityOperator.topicOperator.jvmOptions",
@@ -153,18 +157,19 @@ func TestUnsupportedFields(t *testing.T) {
 			"metadata.annotations.strimzi.io/internal-cluster-security", "nodes always use TLS among themselves"),
 		field(listening(`{name: a, port: 9092, type: internal, tls: true, authentication: {type: custom, sasl: true, secrets: [{secretName: s, `+
 			`key: k}]}}`), kafka,
-			"spec.kafka.listeners[0].authentication.secrets", "mount the Secrets by template.pod.volumes and template.kafkaContainer.volumeMounts"),
+			"spec.kafka.listeners[0].authentication.secrets", "mount the Secrets with template.pod.volumes and "+
+				"template.kafkaContainer.volumeMounts"),
 		field(`pools: {broker: {spec: {template: {initContainer: {}}}}}`, pool, "spec.template.initContainer",
 			"nodes have an init container only for metricsConfig of type jmxPrometheusExporter"),
-		field(`pools: {broker: {spec: {template: {perPodRoute: {}}}}}`, pool, "spec.template.perPodRoute", "no Routes are made"),
+		field(`pools: {broker: {spec: {template: {perPodRoute: {}}}}}`, pool, "spec.template.perPodRoute", "the operator creates no Routes"),
 	})
 }
 
 func TestAWatchedNamespaceNeedsRights(t *testing.T) {
 	expectWarnings(t, []wrong{{name: "another namespace", code: "WatchedNamespace", reason: "UnsupportedField",
 		changes: `kafka: {spec: {entityOperator: {topicOperator: {watchedNamespace: topics}}}}`,
-		message: "The topic operator of Kafka(ns/c) gets no rights in the namespace topics, which it is to watch: make a Role like " +
-			"c-entity-operator there, and a RoleBinding of it for the ServiceAccount c-entity-operator of namespace ns"}})
+		message: "The topic operator of Kafka(ns/c) has no rights in the namespace topics, which it should watch: create a Role like " +
+			"c-entity-operator there, and a RoleBinding of it to the ServiceAccount c-entity-operator of namespace ns"}})
 }
 
 func TestUnknownFields(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package conformance holds the tests that every network provider must pass. A provider's own tests call Run.
+// Package conformance has the tests that every network provider must pass. A provider's own tests call Run.
 package conformance
 
 import (
@@ -21,8 +21,8 @@ type Subject struct {
 	New func() (network.Provider, error)
 	// World returns the objects of the kinds in Info.Observes, which are there before anything is planned. Nil: none.
 	World func(clusters []network.Cluster) []network.Object
-	// Settle is what the controllers of Kubernetes do to a planned object until it works: give it addresses, ports, conditions. It must give
-	// the same object the same each time. Nil: nothing.
+	// Settle is what the controllers of Kubernetes do to a planned object until it is ready: they set addresses, ports, conditions. It must be
+	// deterministic. Nil changes nothing.
 	Settle func(o *network.Object)
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// Options say how a provider's program is run.
+// Options configure how to run a provider's program.
 type Options struct {
 	// Path is the path of the provider's executable.
 	Path string
@@ -28,7 +28,7 @@ type Options struct {
 	Deadline time.Duration
 	// Pause is how long a program that ended is left alone before it is started again. 0: one second.
 	Pause time.Duration
-	// Stderr gets what the program writes to its standard error. Nil: nobody does.
+	// Stderr receives the standard error of the program. Nil discards it.
 	Stderr io.Writer
 }
 
@@ -120,7 +120,7 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 		p.program.Kill()
 		p.conn = nil
 		if wait := p.options.Pause - time.Since(p.started); wait > 0 {
-			return nil, fmt.Errorf("network provider %s ended; it is started again in %s", filepath.Base(p.options.Path),
+			return nil, fmt.Errorf("network provider %s exited; restarting it in %s", filepath.Base(p.options.Path),
 				wait.Round(time.Millisecond))
 		}
 	}
@@ -133,7 +133,7 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	})
 	conn, err := dispense(p.program)
 	if err != nil {
-		return nil, fmt.Errorf("network provider %s does not start: %w", p.options.Path, err)
+		return nil, fmt.Errorf("start network provider %s: %w", p.options.Path, err)
 	}
 	if _, err := call[struct{}](ctx, conn, "Configure", p.options.Settings); err != nil {
 		return nil, p.explain("Configure", err)
@@ -153,7 +153,7 @@ func dispense(program *plugin.Client) (*grpc.ClientConn, error) {
 	}
 	conn, ok := raw.(*grpc.ClientConn)
 	if !ok {
-		return nil, fmt.Errorf("%T is no connection", raw)
+		return nil, fmt.Errorf("%T is not a connection", raw)
 	}
 	return conn, nil
 }

@@ -1,6 +1,6 @@
-// Package external runs network providers as programs of their own: a provider's main calls Serve, and the operator reaches it by Start.
+// Package external runs network providers as separate programs: a provider's main calls Serve, and the operator connects to it with Start.
 //
-// A crash of the program does not hurt the operator, which starts it again. The program is given no credentials and none of the operator's
+// A crash of the program does not affect the operator, which restarts it. The program is given no credentials and none of the operator's
 // environment. It shares the operator's container, so it can read what that container can: install only programs that you trust.
 //
 // The protocol is hashicorp/go-plugin's over gRPC. The service is kafkaoperators.network.v1.Provider with the methods Configure, Info, Plan

@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 func TestAProgramThatIsNoProviderIsRefused(t *testing.T) {
 	for _, path := range []string{"/bin/true", filepath.Join(programs, "missing")} {
 		_, err := external.Start(t.Context(), external.Options{Path: path})
-		if err == nil || !strings.Contains(err.Error(), "network provider "+path+" does not start") {
+		if err == nil || !strings.Contains(err.Error(), "start network provider "+path+":") {
 			t.Errorf("%s: got %v", path, err)
 		}
 	}

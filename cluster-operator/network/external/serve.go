@@ -11,8 +11,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// Serve serves a provider to the operator that started this program, and returns when the operator is done with it. A person who starts the
-// program is told that it is not for them.
+// Serve serves a provider to the operator that started this program, and returns when the operator disconnects. If a user starts the
+// program, it prints that it is a plugin.
 func Serve(factory network.Factory) {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: handshake(), Plugins: plugin.PluginSet{pluginName: &wire{factory: factory}},

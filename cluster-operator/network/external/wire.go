@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// The handshake tells a provider's program from any other. Its version is that of the protocol, not of package network.
+// The handshake identifies a provider's program. Its version is that of the protocol, not of package network.
 func handshake() plugin.HandshakeConfig {
 	return plugin.HandshakeConfig{ProtocolVersion: 1, MagicCookieKey: "KAFKA_OPERATORS_NETWORK_PROVIDER", MagicCookieValue: "plan and resolve"}
 }
@@ -23,7 +23,7 @@ const (
 	serviceName = "kafkaoperators.network.v1.Provider"
 )
 
-// resolveArguments are those of Resolve.
+// resolveArguments are the arguments of Resolve.
 type resolveArguments struct {
 	Request  network.Request
 	Observed []network.Object

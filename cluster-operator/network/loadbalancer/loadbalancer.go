@@ -1,4 +1,4 @@
-// Package loadbalancer makes each node reachable by a load balancer of its own.
+// Package loadbalancer makes each node reachable through its own load balancer.
 package loadbalancer
 
 import (
@@ -47,7 +47,7 @@ func New(settings map[string]string) (network.Provider, error) {
 				p.annotations[name] = strings.TrimSpace(text)
 			}
 		default:
-			return nil, fmt.Errorf("setting %s is not known: %s and %s are", key, SettingAnnotations, SettingClass)
+			return nil, fmt.Errorf("unknown setting %s: want %s or %s", key, SettingAnnotations, SettingClass)
 		}
 	}
 	return p, nil

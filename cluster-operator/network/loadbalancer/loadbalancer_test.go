@@ -103,7 +103,7 @@ func TestSettings(t *testing.T) {
 	}
 	for settings, want := range map[string]string{
 		"lbAnnotations": `setting lbAnnotations: "x" is not key=value`,
-		"kind":          "setting kind is not known: lbAnnotations and loadBalancerClass are",
+		"kind":          "unknown setting kind: want lbAnnotations or loadBalancerClass",
 	} {
 		if _, err := loadbalancer.New(map[string]string{settings: "x"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -31,7 +31,7 @@ const (
 	kind          = "ServiceExport"
 )
 
-// versions are those of the API that are used, the best first.
+// versions are the supported versions of the API, in order of preference.
 var versions = []string{group + "/v1beta1", group + "/v1alpha1"}
 
 // provider has no state but its settings.
@@ -54,7 +54,7 @@ func New(settings map[string]string) (network.Provider, error) {
 				return nil, fmt.Errorf("setting %s: %q is not supported: the namespace is the same in all clusters", key, value)
 			}
 		default:
-			return nil, fmt.Errorf("setting %s is not known: %s and %s are", key, SettingDomain, SettingSameness)
+			return nil, fmt.Errorf("unknown setting %s: want %s or %s", key, SettingDomain, SettingSameness)
 		}
 	}
 	return p, nil
@@ -74,7 +74,7 @@ func served(c network.Cluster) string {
 	return versions[i]
 }
 
-// Plan exports the headless Service of the nodes from each cluster, which gives each pod a name of its own.
+// Plan exports the headless Service of the nodes from each cluster, which gives each pod its own name.
 func (*provider) Plan(_ context.Context, r network.Request) ([]network.Object, error) {
 	var objects []network.Object
 	for _, c := range r.Clusters {

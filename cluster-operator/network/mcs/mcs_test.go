@@ -90,7 +90,7 @@ func TestWhatANodeWaitsFor(t *testing.T) {
 func TestSettings(t *testing.T) {
 	for key, want := range map[string]string{"clustersetDomain": `"a b" is not a DNS domain`,
 		"requireNamespaceSameness": "is not supported: the namespace is the same in all clusters",
-		"domain":                   "setting domain is not known: clustersetDomain and requireNamespaceSameness are"} {
+		"domain":                   "unknown setting domain: want clustersetDomain or requireNamespaceSameness"} {
 		if _, err := mcs.New(map[string]string{key: "a b"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

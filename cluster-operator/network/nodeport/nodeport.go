@@ -30,7 +30,7 @@ var controlPlane = []string{"node-role.kubernetes.io/control-plane", "node-role.
 
 // provider has no state but its settings.
 type provider struct {
-	// addresses are those that the user set, by the ids of clusters.
+	// addresses are the addresses that the user set, by cluster id.
 	addresses map[string]string
 }
 
@@ -41,7 +41,7 @@ func New(settings map[string]string) (network.Provider, error) {
 		cluster, ok := strings.CutPrefix(key, SettingAddress)
 		switch {
 		case !ok || cluster == "":
-			return nil, fmt.Errorf("setting %s is not known: %s<cluster id> is", key, SettingAddress)
+			return nil, fmt.Errorf("unknown setting %s: want %s<cluster id>", key, SettingAddress)
 		case net.ParseIP(value) == nil && len(validation.IsDNS1123Subdomain(value)) > 0:
 			return nil, fmt.Errorf("setting %s: %q is not a host name or an IP address", key, value)
 		}
@@ -58,7 +58,7 @@ func (*provider) Info(context.Context) (network.Info, error) {
 // serviceName is the name that Strimzi's provider for node ports uses.
 func serviceName(n network.Node) string { return n.Pod + "-nodeport" }
 
-// Plan returns a Service for each node. A Service that is made again asks for the node ports that the node advertises already.
+// Plan returns a Service for each node. A recreated Service requests the node ports that the node already advertises.
 func (*provider) Plan(_ context.Context, r network.Request) ([]network.Object, error) {
 	var objects []network.Object
 	for _, n := range r.Nodes {

@@ -152,8 +152,8 @@ func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for key, want := range map[string]string{
-		"nodeAddress.east": `"no host" is not a host name or an IP address`, "nodeAddress.": "is not known",
-		"address": "setting address is not known: nodeAddress.<cluster id> is",
+		"nodeAddress.east": `"no host" is not a host name or an IP address`, "nodeAddress.": "unknown setting",
+		"address": "unknown setting address: want nodeAddress.<cluster id>",
 	} {
 		if _, err := nodeport.New(map[string]string{key: "no host"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", key, err, want)

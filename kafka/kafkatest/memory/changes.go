@@ -14,7 +14,7 @@ var internalTopics = []string{"__consumer_offsets", "__transaction_state", "__sh
 
 // contradiction is the answer to one item that a batch names twice with different wishes.
 func contradiction() error {
-	return kafka.NewError(kafka.CodeInvalidRequest, "The batch names this item twice, with different wishes; none was carried out.")
+	return kafka.NewError(kafka.CodeInvalidRequest, "The batch contains this item twice, with different values; neither was executed.")
 }
 
 // unanimous returns the items in order, each key once, and the keys about which the batch contradicts itself.
@@ -176,7 +176,7 @@ func (c *Client) DeleteTopics(ctx context.Context, ids []kafka.TopicID) (map[kaf
 func (v *visit) delete(call Call, id kafka.TopicID) error {
 	cluster := v.cluster
 	if id.IsZero() {
-		return kafka.NewError(kafka.CodeInvalidRequest, "Topics are deleted by id, and this one is zero.")
+		return kafka.NewError(kafka.CodeInvalidRequest, "Topics are deleted by id, and this id is zero.")
 	}
 	if cluster.options.DeletionDisabled {
 		return kafka.NewError(kafka.CodeTopicDeletionDisabled, "")

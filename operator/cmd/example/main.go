@@ -74,7 +74,7 @@ func main() {
 		err = run(o)
 	}
 	if err != nil {
-		log.Error(err, "The operator stops")
+		log.Error(err, "Operator failed")
 		os.Exit(1)
 	}
 }

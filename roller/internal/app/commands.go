@@ -35,8 +35,7 @@ const (
 	ExitBlocked = 4 // there is something to do, and something else must change first
 )
 
-// Command runs the command that the options name. Commands log warnings and errors beside what they print. The warnings given are those
-// about the settings.
+// Command runs the command that the options name. Commands also log warnings and errors. The given warnings are about the settings.
 func Command(ctx context.Context, config *rest.Config, o options.Options, warnings []string) (exit int, err error) {
 	log := logging.New(os.Stderr, logging.Options{Level: slog.LevelWarn})
 	if o.Command == "run" {
@@ -158,9 +157,9 @@ func commandRoll(ctx context.Context, config *rest.Config, o options.Options, lo
 }
 
 // ErrNotConfirmed is the error of a roll that the user did not confirm.
-var ErrNotConfirmed = errors.New("nothing was done: the roll was not confirmed; --yes skips the question")
+var ErrNotConfirmed = errors.New("nothing was changed: the roll was not confirmed; --yes skips the question")
 
-// Roll shows the plan, asks confirm, restarts whatever should be restarted, and shows how it goes. A nil confirm agrees.
+// Roll prints the plan, calls confirm, restarts the nodes that need it, and prints the progress. A nil confirm agrees.
 func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int,
 	err error) {
 	r, err := commandRoll(ctx, config, o, log)
@@ -183,13 +182,13 @@ func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	}
 	if o.Limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.Limit, fmt.Errorf("not done within %s", o.Limit))
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Limit, fmt.Errorf("not finished within %s", o.Limit))
 		defer cancel()
 	}
 	return r.toItsEnd(ctx, out)
 }
 
-// toItsEnd rolls until all is done, or it can't go on.
+// toItsEnd rolls until all is done, or the roll can't continue.
 func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error) {
 	narrator := &narrator{out: out}
 	r.Reports = append(r.Reports, narrator)
@@ -219,7 +218,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 			}
 		}
 		if err != nil {
-			return ExitBlocked, fmt.Errorf("the roll did not end: %w; what was begun goes on when roll is called again", err)
+			return ExitBlocked, fmt.Errorf("the roll did not finish: %w; call roll again to continue", err)
 		}
 		return ExitBlocked, engine.ErrFailed
 	}
@@ -255,7 +254,7 @@ type narrator struct {
 	at   time.Time
 }
 
-// often is how often a person wants to hear how far replicas have caught up.
+// often is how often to report the progress of replicas that catch up.
 const often = 10 * time.Second
 
 // ReportLook implements engine.Reporter.

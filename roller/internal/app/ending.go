@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// ending finds the end of a roll that somebody waits for: all is done, or it can't go on.
+// ending detects the end of a roll: all is done, or it can't continue.
 type ending struct {
 	// patience is how long to wait for failed or stuck nodes to recover, and for unknown facts, before giving up.
 	patience time.Duration

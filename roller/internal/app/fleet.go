@@ -58,7 +58,7 @@ func (w *world) joinRemotes(ctx context.Context, config *rest.Config) error {
 	for _, start := range []func(context.Context) error{home.Start, set.Start} {
 		both.Go(func() {
 			if err := start(ctx); err != nil {
-				w.log.Error(err, "The connections to other Kubernetes clusters ended")
+				w.log.Error(err, "Connections to other Kubernetes clusters failed")
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func (l *logger) ReportLook(_ *roller.Snapshot, d roller.Decision, outcomes []ac
 		l.log.Info("Node", "node", a.Node, "pod", a.Name, "is", lines[a.Node], "detail", a.Detail, "why", why)
 	}
 	if d.Phase != l.phase {
-		l.log.Info("The roll is now in another phase", "phase", d.Phase, "before", l.phase)
+		l.log.Info("The roll entered another phase", "phase", d.Phase, "before", l.phase)
 	}
 	l.phase, l.lines = d.Phase, lines
 }

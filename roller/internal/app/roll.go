@@ -31,7 +31,7 @@ type roll struct {
 	ended func()
 }
 
-// newRoll puts it together. Nobody is asked anything yet.
+// newRoll wires it up. It sends no requests yet.
 func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter) *roll {
 	log := w.log.WithValues("namespace", cluster.Namespace, "cluster", cluster.Name)
 	kafka := w.options.Kafka

@@ -63,7 +63,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	err = mgr.Start(ctx)
 	r.Close(ctx)
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the manager ended: %w", err)
+		return fmt.Errorf("run the manager: %w", err)
 	}
 	return nil
 }

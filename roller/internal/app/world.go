@@ -95,7 +95,7 @@ func forCommands(ctx context.Context, config *rest.Config, o options.Options, lo
 	return w, w.joinRemotes(ctx, config)
 }
 
-// configFor is what all clients of an API server are made with.
+// configFor returns the configuration for all clients of an API server.
 func configFor(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS = name, -1 // the API server's priority and fairness limits requests, with better knowledge
@@ -112,7 +112,7 @@ func (w *world) find(id string) (place, error) {
 	return place{}, fmt.Errorf("no Kubernetes cluster %q is connected", cmp.Or(id, "home"))
 }
 
-// sources are the places, as they are read.
+// sources returns the readers of all places.
 func (w *world) sources() []observe.Source {
 	var sources []observe.Source
 	for _, p := range w.places() {

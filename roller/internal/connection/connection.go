@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// nodeTimeout is how long a single node of Kafka may take to answer: one that is being restarted must not hold up the look at the others.
+	// nodeTimeout is how long a single Kafka node may take to answer: a restarting node must not delay the observation of the others.
 	nodeTimeout = 3 * time.Second
 	// recheck is how old credentials may be before they are read again.
 	recheck = 30 * time.Second
@@ -45,7 +45,7 @@ type Connection struct {
 	problem     string
 }
 
-// target is what a client is made with.
+// target is the configuration of a client.
 type target struct {
 	protocol               credentials.SecurityProtocol
 	bootstrap, controllers []string
@@ -66,7 +66,7 @@ func (c *Connection) Connect(ctx context.Context, places []observe.Place, now ti
 		return nil, err
 	case err != nil && c.problem != err.Error():
 		c.problem = err.Error()
-		c.Log.Error(err, "Addresses or credentials for Kafka can't be used as they are now; the last good ones stay in force")
+		c.Log.Error(err, "Failed to apply the addresses or credentials for Kafka; the last valid ones stay in use")
 	case err == nil:
 		c.problem = ""
 	}
@@ -77,7 +77,7 @@ func (c *Connection) Connect(ctx context.Context, places []observe.Place, now ti
 	return k, nil
 }
 
-// Writers are those that change configurations; the second one is nil where the controllers can't be reached.
+// Writers returns the clients that change configurations; the second one is nil if the controllers can't be reached.
 func (c *Connection) Writers() (brokers, controllers kafka.ConfigWriter) {
 	if c.controllers != nil {
 		controllers = c.controllers
@@ -113,7 +113,7 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 	}
 	settings, material, err := c.credentials(ctx)
 	if err != nil {
-		return fmt.Errorf("the credentials for Kafka can't be read: %w", err)
+		return fmt.Errorf("read the credentials for Kafka: %w", err)
 	}
 	next.protocol, next.material = settings.Protocol, material
 	if c.brokers != nil && next.equal(c.inForce) {
@@ -124,7 +124,7 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 		return err
 	}
 	if c.inForce.bootstrap != nil && (next.protocol != c.inForce.protocol || next.material != c.inForce.material) {
-		c.Log.Info("The changed credentials for Kafka are in use")
+		c.Log.Info("Applied the changed credentials for Kafka")
 	}
 	c.inForce, c.read = next, now
 	return nil

@@ -27,8 +27,8 @@ func service(namespace, cluster string) string {
 	return cluster + "-kafka-brokers." + namespace + ".svc"
 }
 
-// bootstrap is where the brokers of a Kafka cluster are asked: the Service of those here, and those in other Kubernetes clusters where
-// their configuration says.
+// bootstrap returns the bootstrap addresses of a Kafka cluster: the Service of local brokers, and the addresses in the configuration of
+// those in other Kubernetes clusters.
 func bootstrap(namespace, cluster string, places []observe.Place) []string {
 	addresses := []string{net.JoinHostPort(service(namespace, cluster), brokersPort)}
 	for i := range places {
@@ -61,8 +61,8 @@ func advertised(place *observe.Place, pod *corev1.Pod, key string) string {
 	return ""
 }
 
-// controllers are the addresses of the controllers that the pod sets list. One in another Kubernetes cluster is where its configuration
-// says.
+// controllers are the addresses of the controllers that the pod sets list. The address of one in another Kubernetes cluster comes from its
+// configuration.
 func controllers(namespace, cluster string, places []observe.Place) []string {
 	var addresses []string
 	for i := range places {
@@ -77,7 +77,7 @@ func controllers(namespace, cluster string, places []observe.Place) []string {
 	return sorted(addresses)
 }
 
-// controller is the address of one; empty: it is no controller, or nobody says where it is.
+// controller returns the address of a controller; empty if the node is not one, or its address is unknown.
 func controller(namespace, cluster string, place *observe.Place, pod *corev1.Pod) string {
 	switch {
 	case pod.Labels[podset.LabelControllerRole] != "true":

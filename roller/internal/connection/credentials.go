@@ -14,8 +14,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
-// credentials are those of the moment. By convention the Secrets of the Kafka cluster win; only where neither of them exists, the settings
-// count.
+// credentials returns the current credentials. By convention the Secrets of the Kafka cluster take precedence; the settings apply only if
+// neither of them exists.
 func (c *Connection) credentials(ctx context.Context) (credentials.Settings, credentials.Material, error) {
 	if c.conventional() {
 		settings := tls(c.Namespace, c.Cluster)
@@ -32,8 +32,8 @@ func (c *Connection) credentials(ctx context.Context) (credentials.Settings, cre
 	return material(ctx, c.Secrets, c.Kafka)
 }
 
-// material reads the Secrets and files that the options name, and returns the settings with the password that is in a file. What is wrong
-// or missing is told all at once.
+// material reads the Secrets and files that the options name, and returns the settings with the password that is in a file. The error lists
+// everything that is wrong or missing.
 func material(ctx context.Context, secrets client.Reader, o options.KafkaOptions) (credentials.Settings, credentials.Material, error) {
 	var errs []error
 	file := func(name string) []byte {
@@ -69,7 +69,7 @@ func readSecrets(ctx context.Context, secrets client.Reader, settings credential
 		case err == nil:
 			entries[name] = secret.Data
 		case !apierrors.IsNotFound(err):
-			errs = append(errs, fmt.Errorf("reading Secret %s in namespace %s (get must be allowed): %w", name, settings.SecretNamespace, err))
+			errs = append(errs, fmt.Errorf("read Secret %s in namespace %s (get must be allowed): %w", name, settings.SecretNamespace, err))
 		}
 	}
 	return entries, errors.Join(errs...)

@@ -86,7 +86,7 @@ func TestCredentialsThatCannotBeRead(t *testing.T) {
 	_, _, err := material(t.Context(), fake.NewClientBuilder().Build(), o)
 	g.Expect(err).To(MatchError("Secret ca in namespace kafka with certificates was configured but is missing."))
 	_, _, err = material(t.Context(), fake.NewClientBuilder().WithObjects(client.Object(secretOf("ca", "ca.crt", "no PEM"))).Build(), o)
-	g.Expect(err).To(MatchError(ContainSubstring("entry ca.crt: it holds no certificate in PEM")))
+	g.Expect(err).To(MatchError(ContainSubstring("entry ca.crt: it has no certificate in PEM")))
 	o.TLS.TrustSecret, o.Files.CA = "", filepath.Join(t.TempDir(), "nowhere")
 	_, _, err = material(t.Context(), fake.NewClientBuilder().Build(), o)
 	g.Expect(err).To(MatchError(os.ErrNotExist))

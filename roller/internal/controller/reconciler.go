@@ -37,7 +37,7 @@ type Reconciler struct {
 	New func(cluster types.NamespacedName) Roll
 	// Named: the Kafka cluster was named to the roller, so that its sets need not be annotated (docs/decisions/who-rolls.md).
 	Named bool
-	// Interval is how often to look at a cluster where nothing seems to be to do, Deadline how long one look may take.
+	// Interval is how often to observe a cluster without pending work, Deadline how long one observation may take.
 	Interval, Deadline time.Duration
 	// Events makes Events in the Kubernetes cluster of that id; nil: it can't be reached.
 	Events func(place string) events.EventRecorder
@@ -49,7 +49,7 @@ type Reconciler struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Deadline, errors.New("the look took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Deadline, errors.New("the observation took too long"))
 	defer cancel()
 	key := request.NamespacedName
 	found, err := r.find(ctx, key)
@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: cmp.Or(d.Again, r.Interval)}, nil
 }
 
-// finding is what the pod sets of a Kafka cluster come to.
+// finding is the result of reading the pod sets of a Kafka cluster.
 type finding struct {
 	// gone: no set has nodes, in any Kubernetes cluster.
 	gone bool
@@ -82,8 +82,8 @@ type finding struct {
 	place string
 }
 
-// find reads the sets in all caches. Those of a Kubernetes cluster that can't be read are unknown: as long as there are others, their nodes
-// are looked at, and unknown ones are nobody's to restart.
+// find reads the sets in all caches. Sets in an unreadable Kubernetes cluster are unknown: if there are others, their nodes are still
+// observed, and the roller restarts no node of an unknown set.
 func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (finding, error) {
 	found := finding{gone: true}
 	for _, source := range r.Sources() {
@@ -142,13 +142,13 @@ func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, why stri
 	return news
 }
 
-// announce says once why a cluster is left alone.
+// announce reports once why a cluster is skipped.
 func (r *Reconciler) announce(ctx context.Context, key types.NamespacedName, f finding) {
-	logr.FromContextOrDiscard(ctx).Info("The Kafka cluster is left alone", "namespace", key.Namespace, "cluster", key.Name, "why", f.why)
+	logr.FromContextOrDiscard(ctx).Info("Skipping the Kafka cluster", "namespace", key.Namespace, "cluster", key.Name, "why", f.why)
 	if recorder := r.Events(f.place); recorder != nil {
 		set := f.set.DeepCopy()
 		set.APIVersion, set.Kind = podset.GroupVersion.String(), "StrimziPodSet"
-		recorder.Eventf(set, nil, corev1.EventTypeNormal, "LeftAlone", "Roll", "%s", "The roller leaves Kafka cluster "+key.Name+" alone: "+f.why)
+		recorder.Eventf(set, nil, corev1.EventTypeNormal, "LeftAlone", "Roll", "%s", "The roller skips Kafka cluster "+key.Name+": "+f.why)
 	}
 }
 

@@ -226,7 +226,7 @@ func TestWhoIsServed(t *testing.T) {
 		}
 		return notes
 	}
-	w.Eventually(alone).Should(ConsistOf("The roller leaves Kafka cluster mine alone: StrimziPodSet mine-kafka is not annotated with " +
+	w.Eventually(alone).Should(ConsistOf("The roller skips Kafka cluster mine: StrimziPodSet mine-kafka is not annotated with " +
 		"kafka-operators.io/rolled-by=roller, so that somebody else is taken to restart its pods"))
 	w.create(node("served", "mine-kafka-0", "mine"))
 	w.Consistently(func() int { return w.looked("mine") }, "1500ms").Should(BeZero())

@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// workers is how many Kafka clusters are looked at at the same time. One that hangs takes a worker for as long as a look may take, and no
-	// more than memory.
+	// workers is how many Kafka clusters are reconciled concurrently. A hanging one occupies a worker for at most the deadline of a look, and
+	// costs only memory.
 	workers = 200
 	// calm is how long after an event to look: a pod that starts changes several times a second.
 	calm = 500 * time.Millisecond
@@ -44,7 +44,7 @@ func NewWake(mgr manager.Manager) *Wake {
 	return &Wake{changes: make(chan event.GenericEvent), elected: mgr.Elected()}
 }
 
-// AddTo adds the controller to a manager. A cluster that was named is looked at whether or not it has pod sets.
+// AddTo adds the controller to a manager. A cluster given by name is reconciled even if it has no pod sets.
 func (r *Reconciler) AddTo(mgr manager.Manager, wake *Wake, named types.NamespacedName) error {
 	c, err := controller.New("roller", mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: workers,
@@ -86,13 +86,13 @@ func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInt
 	}
 }
 
-// kinds are those whose objects say how a Kafka cluster is, and what it should be.
+// kinds are the kinds of objects with the state of a Kafka cluster, actual or desired.
 func kinds() []client.Object {
 	return []client.Object{&podset.StrimziPodSet{}, &corev1.Pod{}, &corev1.ConfigMap{}}
 }
 
-// Follow wakes the reconciler for what changes in another Kubernetes cluster, until ctx ends. While this process does not lead there is
-// nobody to wake.
+// Follow requeues Kafka clusters on changes in another Kubernetes cluster, until ctx ends. While this process is not the leader it does
+// nothing.
 func (w *Wake) Follow(ctx context.Context, in cache.Cache) error {
 	tell := func(o any) {
 		select {
@@ -161,7 +161,7 @@ func soon() handler.EventHandler {
 	}
 }
 
-// relevant leaves out what the roller writes itself, and what whoever makes the pods reports.
+// relevant filters out the roller's own writes, and status updates by the creator of the pods.
 type relevant struct{}
 
 // Create implements predicate.Predicate.

@@ -17,8 +17,8 @@ type Reading struct {
 	Step func(s *roller.Snapshot) roller.Decision
 }
 
-// Decide decides on what was read first, in which some nodes were asked for everything, and as long as that is not enough for what is to be
-// done, on what is read again. It returns which nodes have been asked by then.
+// Decide decides on the first observation, in which some nodes were asked for all facts. While the decided actions need facts of further
+// nodes, it asks these and decides again. It returns the nodes that have been asked.
 func (r Reading) Decide(s *roller.Snapshot, asked []roller.NodeID) (*roller.Snapshot, roller.Decision, []roller.NodeID) {
 	d := r.Step(s)
 	var peers []roller.NodeID

@@ -51,7 +51,7 @@ type FailureReporter interface {
 	Failed(err error)
 }
 
-// ErrNoNodes is the error of a look at which no node was seen: there may be none, or the roller may not be allowed to list them.
+// ErrNoNodes is the error of a look that found no node: there may be none, or the roller may not be allowed to list them.
 var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
 
 // ErrHeld means that another roller works on the Kafka cluster.
@@ -61,7 +61,7 @@ var ErrHeld = errors.New("another roller works on this Kafka cluster")
 type Engine struct {
 	// Observe returns a fresh Snapshot. Nothing is done on any other.
 	Observe func(ctx context.Context) roller.Snapshot
-	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It is what shows whether anything should be done.
+	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It shows whether there is anything to do.
 	Glance func(ctx context.Context) roller.Snapshot
 	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones, as long as it
 	// rests on no others than the peers.
@@ -87,7 +87,7 @@ type Engine struct {
 	changing []roller.NodeID
 }
 
-// Look makes one step. Its error says that nothing could be decided, or that what was decided could not be stored; then nothing was done.
+// Look makes one step. It returns an error if it could not decide, or could not store its decision; then it has done nothing.
 func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
 	d, err := e.look(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	if d.Phase != roller.PhaseDone || e.holding {
 		switch err := e.Lock.Acquire(ctx); {
 		case errors.Is(err, ErrHeld):
-			return e.lookOn(s, progress, err), nil
+			return e.observeOnly(s, progress, err), nil
 		case err != nil:
 			return roller.Decision{}, err
 		}
@@ -127,8 +127,8 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	outcomes, after := e.carryOut(ctx, &s, &d, verified)
 	if len(d.Actions) > 0 {
 		if err := e.Journal.Save(ctx, after, status); err != nil {
-			// What was stored before says that all was begun, which is looked into before anything else is.
-			e.Log.Error(err, "What became of the last actions could not be stored")
+			// The journal already lists all actions as begun: the next look examines these first.
+			e.Log.Error(err, "Failed to store the outcome of the last actions")
 		}
 		d.Progress = after
 	}
@@ -144,8 +144,8 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	return d, nil
 }
 
-// lookOn shows how things are while somebody else works on them, or may. Nothing is stored or done.
-func (e *Engine) lookOn(s roller.Snapshot, progress roller.Progress, why error) roller.Decision {
+// observeOnly reports the state while another roller works on the cluster, or may. It stores and does nothing.
+func (e *Engine) observeOnly(s roller.Snapshot, progress roller.Progress, why error) roller.Decision {
 	e.holding, e.held = false, why
 	policy := e.Policy(s.At)
 	policy.Paused = why.Error()
@@ -169,7 +169,7 @@ func (e *Engine) release(ctx context.Context) {
 	}
 	e.holding = false
 	if err := e.Lock.Release(ctx); err != nil {
-		e.Log.Error(err, "The lease could not be given back; it expires by itself")
+		e.Log.Error(err, "Failed to release the lease; it expires by itself")
 	}
 }
 
@@ -203,7 +203,7 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 	return *s, d, asked
 }
 
-// first is what is read first, and the nodes that were asked for everything in it.
+// first is the first observation, and the nodes that were asked for all facts in it.
 func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked []roller.NodeID) {
 	switch {
 	case e.Glance == nil:
@@ -218,8 +218,8 @@ func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked []roller.N
 	return e.Glance(ctx), nil
 }
 
-// carryOut does what was decided, and takes back what is known not to have been done. What was not looked at again waits for the
-// next look.
+// carryOut carries out the decided actions, and undoes the records of those that are known to have failed. Actions that were not observed
+// again wait for the next look.
 func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome,
 	roller.Progress) {
 	progress := d.Progress
@@ -267,7 +267,7 @@ func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Acti
 	// By the clock on the wall: a machine that sleeps stops the other one.
 	now := e.now().Round(0)
 	if age := now.Sub(s.At.Round(0)); now.After(action.Until.Round(0)) || age < -roller.Freshness {
-		return fmt.Errorf("what was seen is %s old, and may have changed", age.Round(time.Millisecond))
+		return fmt.Errorf("the observed state is %s old, and may have changed", age.Round(time.Millisecond))
 	}
 	return nil
 }
@@ -279,8 +279,8 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Run looks again and again until done says so, ctx ends, or another roller works on the cluster. Between two looks it waits as long as the
-// decision says.
+// Run calls Look until done returns true, ctx ends, or another roller works on the cluster. It waits between two looks as the decision
+// requests.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause
@@ -291,7 +291,7 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			e.Log.Error(err, "Nothing could be decided; trying again", "in", pause.String())
+			e.Log.Error(err, "Failed to decide, retrying", "in", pause.String())
 			wait, pause = pause, min(2*pause, longestPause)
 		case e.held != nil:
 			return e.held
@@ -311,5 +311,5 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 	}
 }
 
-// ErrFailed is the error of a roll that can't go on.
-var ErrFailed = errors.New("the roll can't go on")
+// ErrFailed is the error of a roll that can't continue.
+var ErrFailed = errors.New("the roll can't continue")

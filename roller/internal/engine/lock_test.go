@@ -91,7 +91,7 @@ func TestARefusedDeletionKeepsNoOther(t *testing.T) {
 	}
 }
 
-// The lock is held from the first look that finds something to do to the last one, so that nobody else works in between.
+// The lock is held from the first look that finds something to do to the last one, so nobody else works in between.
 func TestTheLockIsGivenBackWhenAllIsDone(t *testing.T) {
 	b := newBench(t)
 	_, err := b.engine.Look(t.Context())

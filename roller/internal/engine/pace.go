@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// unready is how often to look while all nodes under way are not ready: whoever looks when a pod changes learns of it at once.
+	// unready is how often to look while all restarting nodes are unready: a caller that also looks on pod changes notices those immediately.
 	unready = 20 * time.Second
-	// slowest is how often to look at least while replicas catch up.
+	// slowest is the longest interval between looks while replicas catch up.
 	slowest = 10 * time.Second
 )
 
-// Pace is after how long to look again, for those who look when a pod changes: the time that the decision says, or longer where nothing
-// else is waited for than pods, or replicas whose rate says that they need a while.
+// Pace returns when to look again, for callers that also look on pod changes: after the time of the decision, or later if it only waits for
+// pods, or for replicas that need longer by their rate.
 func Pace(d roller.Decision, now time.Time) time.Duration {
 	if d.Phase != roller.PhaseRolling || len(d.Actions) > 0 || len(d.Progress.Restarts) == 0 {
 		return d.Again

@@ -19,13 +19,13 @@ const (
 	ConditionBlocked = "Blocked"
 )
 
-// Status is what people see of a roll in the journal.
+// Status is the human-readable state of a roll in the journal.
 type Status struct {
 	Conditions []v1.Condition `json:"conditions"`
 	Phase      roller.Phase   `json:"phase"`
 	// Expected is when all is likely to be rolled, to the minute; empty while nothing is under way, or if it is unknown.
 	Expected string `json:"expected,omitempty"`
-	// Nodes are those that need something, or are not ready, in short.
+	// Nodes summarizes the nodes that need something, or are not ready.
 	Nodes map[string]string `json:"nodes,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func Obstacle(a roller.Assessment) (roller.Block, bool) {
 	return a.Blocks[i], true
 }
 
-// summary is a decision in short. before is the last one, in JSON: its conditions keep their times as long as they are what they were.
+// summary summarizes a decision. before is the last summary, in JSON: unchanged conditions keep their times.
 func summary(d roller.Decision, now time.Time, before string) Status {
 	status := Status{Phase: d.Phase, Conditions: conditions(d)}
 	if !d.Expected.IsZero() {
@@ -71,7 +71,7 @@ func summary(d roller.Decision, now time.Time, before string) Status {
 	return status
 }
 
-// conditions are those of a decision, without their times.
+// conditions returns the conditions of a decision, without their times.
 func conditions(d roller.Decision) []v1.Condition {
 	ready := v1.Condition{Type: ConditionReady, Status: "True"}
 	if d.Phase != roller.PhaseDone {
@@ -112,7 +112,7 @@ func missing(d roller.Decision) string {
 	return fmt.Sprintf("of %d nodes %s", len(d.Nodes), strings.Join(parts, ", "))
 }
 
-// Line says in one line what a node needs and what keeps it; empty if it is ready and needs nothing. It does not say what changes from
+// Line describes in one line what a node needs and what blocks it; empty if it is ready and needs nothing. It omits what changes from
 // second to second.
 func Line(a roller.Assessment) string {
 	switch {

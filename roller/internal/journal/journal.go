@@ -1,4 +1,4 @@
-// Package journal keeps a roller's progress in a ConfigMap, so that another one goes on where the last one ended.
+// Package journal keeps a roller's progress in a ConfigMap, so that another one continues where the last one stopped.
 package journal
 
 import (
@@ -28,7 +28,7 @@ const (
 	statusKey      = "status"
 )
 
-// ErrNotOurs is the error for a ConfigMap of the journal's name that somebody else made.
+// ErrNotOurs is the error for a ConfigMap with the journal's name that no roller created.
 var ErrNotOurs = errors.New("it was not made by a roller")
 
 // Journal is the journal of one Kafka cluster.
@@ -46,7 +46,7 @@ func New(c client.Client, reader client.Reader, namespace, cluster string) *Jour
 	return &Journal{client: c, reader: reader, namespace: namespace, cluster: cluster}
 }
 
-// Name is that of the ConfigMap.
+// Name returns the name of the ConfigMap.
 func (j *Journal) Name() string { return j.cluster + "-roller" }
 
 // Load reads the journal: the progress, and who paused the roller, if anybody did. One that is not there is a beginning.
@@ -58,7 +58,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 		return roller.Progress{}, "", nil
 	}
 	if err != nil {
-		return roller.Progress{}, "", fmt.Errorf("the journal can't be read: %w", err)
+		return roller.Progress{}, "", fmt.Errorf("read the journal: %w", err)
 	}
 	if stored.Labels[labelManagedBy] != ManagedBy {
 		return roller.Progress{}, "", j.notOurs()
@@ -66,7 +66,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 	if text := stored.Data[progressKey]; text != "" {
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			return roller.Progress{}, "",
-				fmt.Errorf("the journal in ConfigMap %s/%s can't be understood (delete it to begin anew, when no node is being restarted): %w",
+				fmt.Errorf("decode the journal in ConfigMap %s/%s (to start over, delete it while no node is being restarted): %w",
 					j.namespace, j.Name(), err)
 		}
 	}
@@ -86,11 +86,11 @@ func (j *Journal) Status() string {
 }
 
 func (j *Journal) notOurs() error {
-	return fmt.Errorf("ConfigMap %s/%s is where the journal would be, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
+	return fmt.Errorf("ConfigMap %s/%s has the name of the journal, and is left alone: %w", j.namespace, j.Name(), ErrNotOurs)
 }
 
-// Save writes the progress, and what can be seen of it, if anything changed. It fails if somebody else wrote in between: then another
-// roller is at work, and nothing may be done on what this one knows.
+// Save writes the progress and its status, if anything changed. It fails if another client wrote in between: then another roller is active,
+// and this one must not act on its own state.
 func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error {
 	data := map[string]string{}
 	for key, value := range map[string]any{progressKey: p, statusKey: status} {
@@ -119,7 +119,7 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 		err = j.client.Update(ctx, next)
 	}
 	if err != nil {
-		return fmt.Errorf("the journal can't be written: %w", err)
+		return fmt.Errorf("write the journal: %w", err)
 	}
 	j.seen = next
 	return nil

@@ -129,7 +129,7 @@ func TestWhoReadBeforeAnotherWroteCannotWrite(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(there.Save(t.Context(), roller.Progress{}, "there, later")).To(Succeed())
 	err = here.Save(t.Context(), progress(), "here")
-	g.Expect(err).To(MatchError(ContainSubstring("the journal can't be written")))
+	g.Expect(err).To(MatchError(ContainSubstring("write the journal")))
 	g.Expect(apierrors.IsConflict(errors.Unwrap(err))).To(BeTrue())
 	g.Expect(d.stored(t).Data["status"]).To(Equal(`"there, later"`))
 }
@@ -162,11 +162,11 @@ func TestAJournalThatCannotBeReadIsNoBeginning(t *testing.T) {
 	g := NewWithT(t)
 	d := newDesk(configMap(ours, map[string]string{"progress": "{"}))
 	_, _, err := d.journal().Load(t.Context())
-	g.Expect(err).To(MatchError(ContainSubstring("the journal in ConfigMap kafka/my-cluster-roller can't be understood (delete it to begin " +
-		"anew")))
+	g.Expect(err).To(MatchError(ContainSubstring("decode the journal in ConfigMap kafka/my-cluster-roller (to start over, delete it " +
+		"while no node is being restarted)")))
 	d.get = errors.New("the API server is away")
 	_, _, err = d.journal().Load(t.Context())
-	g.Expect(err).To(MatchError("the journal can't be read: the API server is away"))
+	g.Expect(err).To(MatchError("read the journal: the API server is away"))
 }
 
 func TestWhoPausedTheRoller(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package lease keeps two rollers from working on one Kafka cluster: whoever works on it holds its Lease (docs/decisions/two-rollers.md).
+// Package lease keeps two rollers from working on one Kafka cluster: the active one holds its Lease (docs/decisions/two-rollers.md).
 package lease
 
 import (
@@ -26,7 +26,7 @@ type Lease struct {
 	// Client asks the API server, and no cache.
 	Client             client.Client
 	Namespace, Cluster string
-	// Identity tells this process from all others.
+	// Identity identifies this process.
 	Identity string
 	// Elected: the same Lease elects the leader among the replicas of a Deployment, so that it is not given back here.
 	Elected bool
@@ -49,7 +49,7 @@ func (e *HeldError) Error() string {
 // Is makes it an engine.ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == engine.ErrHeld }
 
-// Acquire takes the Lease, or renews it. It fails with a HeldError while somebody else has it.
+// Acquire acquires or renews the Lease. It fails with a HeldError while another process holds it.
 func (l *Lease) Acquire(ctx context.Context) error {
 	now := l.Now()
 	stored, err := l.get(ctx)
@@ -103,7 +103,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	nobody := ""
 	stored.Spec.HolderIdentity = &nobody
-	return l.wrap("given back", l.Client.Update(ctx, stored))
+	return l.wrap("released", l.Client.Update(ctx, stored))
 }
 
 func (l *Lease) get(ctx context.Context) (*coordinationv1.Lease, error) {

@@ -18,7 +18,7 @@ import (
 type Surroundings struct {
 	// Program is the path that the program was called by. As kubectl-roller it is a plugin of kubectl.
 	Program string
-	// Version is what --version prints.
+	// Version is the output of --version.
 	Version string
 	// Env looks up environment variables.
 	Env func(name string) (string, bool)
@@ -31,12 +31,12 @@ type Surroundings struct {
 }
 
 const (
-	long = `roller restarts the nodes of a Kafka cluster safely, as fast as that allows.
+	long = `roller restarts the nodes of a Kafka cluster as fast as is safe.
 
-Each flag with a variable in brackets can be set by that variable; the flag wins.
+A flag with a variable in brackets can also be set by that variable; the flag takes precedence.
 
-plan and explain end with 0 if there is nothing to do, 3 if there is, 4 if something is blocked, 1 for errors, 2 for a wrong command line.
-roll ends with 0 when all is done, and with 4 when it can't go on.`
+plan and explain exit with 0 if there is nothing to do, 3 if there is, 4 if something is blocked, 1 on errors, 2 on wrong usage.
+roll exits with 0 when all is done, and with 4 when it can't continue.`
 	examples = `  roller plan -n kafka --cluster my-cluster        # what would be restarted, and in which order
   roller explain NODE -n kafka --cluster my-cluster  # what one node waits for
   roller roll -n kafka --cluster my-cluster        # show the plan, ask, and do it`
@@ -49,10 +49,10 @@ type command struct {
 }
 
 var commands = []command{
-	{"plan", "Show what would be restarted, in which order and batches, and what is in the way", []string{"output"}},
+	{"plan", "Show which nodes would be restarted, in which order and batches, and what blocks others", []string{"output"}},
 	{"explain NODE", "Show all that is known of one node, by its id or its pod's name", []string{"output"}},
-	{"roll", "Restart what should be restarted, here and now, and show how it goes", []string{"limit", "yes"}},
-	{"run", "Run the Deployment: watch, and restart whatever should be restarted",
+	{"roll", "Restart all nodes that need it, and show the progress", []string{"limit", "yes"}},
+	{"run", "Run as a Deployment: watch, and restart nodes that need it",
 		[]string{"http-address", "pprof-bind-address", "leader-elect", "log-level", "log-format", "log-json"}},
 }
 
@@ -150,7 +150,7 @@ func (d *draft) subcommand(c command) *cobra.Command {
 				d.Node, args = args[0], args[1:]
 			}
 			if len(args) > 0 {
-				return fmt.Errorf("%q is not understood: flags begin with --, see --help", args[0])
+				return fmt.Errorf("unknown argument %q: flags begin with --, see --help", args[0])
 			}
 			return nil
 		},

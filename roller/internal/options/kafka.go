@@ -5,8 +5,8 @@ import (
 	shared "github.com/kafka-operators/kafka-operators/operator/credentials"
 )
 
-// KafkaOptions say how to reach Kafka: as all programs of this project are told, with Secrets, or with files, which win over them. Both are
-// read again when they change.
+// KafkaOptions configure the connection to Kafka: with Secrets, as in all programs of this project, or with files, which take precedence.
+// Both are reloaded when they change.
 type KafkaOptions struct {
 	credentials.Settings
 	Files shared.Files

@@ -20,7 +20,8 @@ import (
 // Options are all settings.
 type Options struct {
 	// Namespaces are those in which Kafka clusters are rolled. With Cluster there is one, which is Namespace: the nodes are its pods that are
-	// labelled strimzi.io/cluster=Cluster. Without, all Kafka clusters are served that are left to the roller (docs/decisions/who-rolls.md).
+	// labelled strimzi.io/cluster=Cluster. Without it, the roller serves all Kafka clusters that are assigned to it
+	// (docs/decisions/who-rolls.md).
 	Namespaces         settings.Namespaces
 	Namespace, Cluster string
 	// Home is the namespace of what belongs to the Deployment itself, and of the Secrets with kubeconfigs.
@@ -64,7 +65,7 @@ type Options struct {
 type draft struct {
 	Options
 	kafka *credentials.Settings
-	// skipHostnames and logJSON are flags beside settings of the same meaning.
+	// skipHostnames and logJSON are flags with the same effect as other settings.
 	skipHostnames, logJSON bool
 }
 
@@ -104,22 +105,22 @@ func (d *draft) complete(r *settings.Reading, contextNamespace func(kubeconfig, 
 func (d *draft) check(r *settings.Reading) {
 	all := d.Command == "run" && d.Cluster == ""
 	if d.Cluster == "" && d.Command != "run" {
-		r.Fail(envCluster, fmt.Errorf("the Kafka cluster is not named: set --cluster or %s", envCluster))
+		r.Fail(envCluster, fmt.Errorf("no Kafka cluster given: set --cluster or %s", envCluster))
 	}
 	switch chosen := d.Namespaces.String(); {
 	case !r.OK(envNamespace):
 	case chosen == "":
-		r.Fail(envNamespace, fmt.Errorf("the namespace is not named: set --namespace or %s", envNamespace))
+		r.Fail(envNamespace, fmt.Errorf("no namespace given: set --namespace or %s", envNamespace))
 	case !all && d.Namespace == "":
 		r.Reject(envNamespace, chosen, "more than one namespace", "name one: only run without --cluster takes several")
 	}
 	if all && len(d.Kafka.Bootstrap)+len(d.Controllers) > 0 {
-		r.Fail(envCluster, fmt.Errorf("addresses are given, but not whose they are: set --cluster or %s, or leave the addresses out", envCluster))
+		r.Fail(envCluster, fmt.Errorf("addresses are given without a Kafka cluster: set --cluster or %s, or remove the addresses", envCluster))
 	}
 	if len(d.Remotes) > 0 && d.RemotesFrom != "" {
 		r.Reject("STRIMZI_REMOTE_KUBE_CONFIG_MAP", d.RemotesFrom, "set beside STRIMZI_REMOTE_KUBE_CONFIG", "set one of the two")
 	}
 	if d.Command == "explain" && d.Node == "" {
-		r.Fail("NODE", errors.New("which node? roller explain NODE, by its id or its pod's name"))
+		r.Fail("NODE", errors.New("no node given: use roller explain NODE, with its id or the name of its pod"))
 	}
 }

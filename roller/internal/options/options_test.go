@@ -72,15 +72,15 @@ func TestWrongSettings(t *testing.T) {
 	}{
 		{[]string{"roll"}, "set --cluster or STRIMZI_CLUSTER_NAME"},
 		{[]string{"run"}, "set --namespace or STRIMZI_NAMESPACE"},
-		{[]string{"run", "--namespace=ns", "--bootstrap-servers=a:9092"}, "set --cluster or STRIMZI_CLUSTER_NAME, or leave the addresses out"},
+		{[]string{"run", "--namespace=ns", "--bootstrap-servers=a:9092"}, "set --cluster or STRIMZI_CLUSTER_NAME, or remove the addresses"},
 		{[]string{"run", "--namespace=a,b", "--cluster=my-cluster"},
 			`STRIMZI_NAMESPACE="a,b": more than one namespace; name one: only run without --cluster takes several`},
 		{[]string{"plan", "--namespace=*", "--cluster=my-cluster"}, `STRIMZI_NAMESPACE="*": more than one namespace`},
 		{[]string{"run", "--namespace=A"}, `--namespace="A": not the name of a namespace`},
 		{append([]string{"fly"}, where...), `unknown command "fly"`},
-		{append([]string{"explain"}, where...), "which node?"},
+		{append([]string{"explain"}, where...), "no node given"},
 		{append([]string{"plan", "--max-unavailable=0"}, where...), `--max-unavailable="0": Failed to parse`},
-		{append([]string{"plan", "--max-leader-share=1.5"}, where...), `--max-leader-share="1.5": not a share; use a number from 0 to 1`},
+		{append([]string{"plan", "--max-leader-share=1.5"}, where...), `--max-leader-share="1.5": not a fraction; use a number from 0 to 1`},
 		{append([]string{"plan", "--forbid=everything"}, where...), `--forbid="everything": unknown risk; use offline or unwritable`},
 		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `--maintenance-windows: the maintenance window "soon"`},
 		{append([]string{"plan", "-o=yaml"}, where...), `--output="yaml": unknown format; use table or json`},
@@ -88,7 +88,7 @@ func TestWrongSettings(t *testing.T) {
 		{append([]string{"plan", "--sasl-enabled", "--sasl-mechanism=PLAIN"}, where...), "SASL credentials are not set"},
 		{append([]string{"plan", "--tls-cert-file=x"}, where...), "STRIMZI_TLS_KEY_FILE is not set"},
 		{append([]string{"plan", "--patience=0s"}, where...), `--patience="0s": not more than 0`},
-		{append(append([]string{"plan"}, where...), "rest"), `"rest" is not understood`},
+		{append(append([]string{"plan"}, where...), "rest"), `unknown argument "rest"`},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), "/", "|"), func(t *testing.T) {
 			_, err := parse(nil, c.args...)
@@ -184,7 +184,7 @@ func TestFlagsOfOtherCommandsAreUnknown(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("unknown flag: --yes")))
 }
 
-// Everything that is wrong is told at once, and what nobody reads is named.
+// Everything that is wrong is reported at once, and what nobody reads is named.
 func TestAllErrorsAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	around := in(map[string]string{"STRIMZI_ROLLER_STALL": "soon", "STRIMZI_ROLLER_FORBID": "fun"}, io.Discard)
@@ -193,7 +193,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	for _, wrong := range []string{
 		`STRIMZI_ROLLER_STALL="soon": not a duration`, `STRIMZI_ROLLER_FORBID="fun": unknown risk`, `--interval="0s": not more than 0`,
 		"--remote-kube-config",
-		"the namespace is not named",
+		"no namespace given",
 	} {
 		g.Expect(err).To(MatchError(ContainSubstring(wrong)))
 	}

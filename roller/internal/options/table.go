@@ -25,7 +25,7 @@ func (d *draft) table() settings.Table {
 	groups := []settings.Group{{Title: "What is rolled", Settings: d.scope()}, {Title: "How it is rolled", Settings: d.policy()}}
 	groups = append(groups, d.kafkaGroups()...)
 	return settings.Table{
-		Program: "roller", Summary: "roller restarts the nodes of a Kafka cluster safely, as fast as that allows.",
+		Program: "roller", Summary: "roller restarts the nodes of a Kafka cluster as fast as is safe.",
 		Hints: settings.CommonHints(), LastFlagCounts: true,
 		Groups: append(groups,
 			settings.Group{Title: "Several Kubernetes clusters", Settings: d.stretch()},
@@ -39,14 +39,14 @@ func (d *draft) table() settings.Table {
 func (d *draft) scope() []settings.Setting {
 	return []settings.Setting{
 		{Env: envNamespace, DefaultDoc: "that of the context, for commands", Parse: settings.Into(&d.Namespaces, settings.ParseNamespaces),
-			Doc: "The namespace of the nodes' pods. `run` without a Kafka cluster takes several, with commas between, or `*` for all."},
+			Doc: "The namespace of the nodes' pods. `run` without a Kafka cluster accepts a comma-separated list, or `*` for all."},
 		{Env: envCluster, Flag: "cluster", DefaultDoc: "all, for run", Parse: settings.Into(&d.Cluster, settings.Text),
 			Doc: "The name of the Kafka cluster: the value of the label `strimzi.io/cluster`. Without, `run` serves all whose StrimziPodSets are " +
 				"annotated " +
 				"`kafka-operators.io/rolled-by=roller`."},
 		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Added: true, Flag: "maintenance-windows", DefaultDoc: "always",
 			Parse: settings.Into(&d.Windows, parseWindows),
-			Doc:   "Cron expressions (second to day of week, UTC), with `;` between. Outside of them nothing begins."},
+			Doc:   "Cron expressions (second to day of week, UTC), separated by `;`. Outside of these windows the roller starts nothing."},
 	}
 }
 
@@ -59,28 +59,28 @@ func (d *draft) policy() []settings.Setting {
 	all := []settings.Setting{
 		{Env: "STRIMZI_ROLLER_MAX_UNAVAILABLE", Default: strconv.Itoa(p.MaxUnavailable),
 			Parse: settings.Into(&p.MaxUnavailable, settings.Positive),
-			Doc:   "How many brokers may be away at once. Availability allows fewer where it must."},
+			Doc:   "How many brokers may be down at the same time. Fewer where availability requires it."},
 		{Env: "STRIMZI_ROLLER_MAX_PER_RACK", Default: "0", Parse: settings.Into(&p.MaxPerRack, count),
-			Doc: "How many of them may be of one rack. 0: any number."},
+			Doc: "How many of them may be in one rack. 0: no limit."},
 		{Env: "STRIMZI_ROLLER_MAX_LEADER_SHARE", Default: "0", Parse: settings.Into(&p.MaxLeaderShare, fraction),
-			Doc: "How large a share of all partitions they may lead, from 0 to 1. 0: any."},
+			Doc: "The share of all partitions that they may lead together, from 0 to 1. 0: no limit."},
 		{Env: "STRIMZI_ROLLER_FORBID", DefaultDoc: "nothing", Parse: settings.Into(&p.Forbid, risks),
-			Doc: "What a restart must not cause although it is safe: `offline`, `unwritable`, or both with a comma between."},
+			Doc: "What a restart must not cause, although no data is lost: `offline`, `unwritable`, or both, separated by a comma."},
 		{Env: "STRIMZI_ROLLER_PATIENCE", Default: p.Patience.String(), Parse: settings.Into(&p.Patience, settings.Duration(1)),
 			Doc: "How long the roller waits for a node that is not ready, or for a controller that can't be restarted, such as `5m`."},
 		{Env: "STRIMZI_ROLLER_SILENCE", Default: p.Silence.String(), Parse: settings.Into(&p.Silence, settings.Duration(1)),
-			Doc: "After how long without an answer a broker is restarted."},
+			Doc: "How long a broker may not answer before it is restarted."},
 		{Env: "STRIMZI_ROLLER_STALL", Default: p.Stall.String(), Parse: settings.Into(&p.Stall, settings.Duration(1)),
-			Doc: "How long replicas that are to catch up may make no progress before others go on."},
+			Doc: "How long replicas may catch up without progress before other nodes are restarted."},
 		{Env: "STRIMZI_ROLLER_SETTLE", Default: "0s", Parse: settings.Into(&p.Settle, settings.Duration(0)),
 			Doc: "How long the roller waits after a node is back."},
 		{Env: "STRIMZI_ROLLER_RESTARTS_ONLY", Default: "false", Boolean: true, Parse: settings.Into(&p.NoReconfiguration, settings.Bool),
-			Doc: "Whether configurations are left alone, and nodes are only restarted."},
+			Doc: "Whether to leave configurations unchanged and only restart nodes."},
 		{Env: "STRIMZI_ROLLER_ELECT_LEADERS", Default: "true", Boolean: true, Parse: settings.Into(&p.NoElections, not),
-			Doc: "Whether a restarted broker leads the partitions again of which it is the preferred leader, before the next one goes. It never " +
-				"does where its `auto.leader.rebalance.enable` is `false`. It needs the right to `Alter` the `Cluster`."},
+			Doc: "Whether to elect a restarted broker as the leader of the partitions that prefer it, before the next restart. It never " +
+				"does so where its `auto.leader.rebalance.enable` is `false`. It needs the right to `Alter` the `Cluster`."},
 		{Env: "STRIMZI_ROLLER_STUCK_AFTER", Default: "2m0s", Parse: settings.Into(&d.StuckAfter, settings.Duration(1)),
-			Doc: "How long a pod is unschedulable, or its container being created, before it counts as stuck."},
+			Doc: "How long a pod may be unschedulable, or its container be creating, before it counts as stuck."},
 	}
 	for i := range all {
 		all[i] = share(all[i])
@@ -91,7 +91,7 @@ func (d *draft) policy() []settings.Setting {
 // kafkaFlags are the flags that do not follow from the variables.
 var kafkaFlags = map[string]string{"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "bootstrap-servers", envControllers: "bootstrap-controllers"}
 
-// kafkaGroups are the settings that all programs have, and the roller's own beside them.
+// kafkaGroups are the settings of all programs, and the roller's own.
 func (d *draft) kafkaGroups() []settings.Group {
 	groups := d.kafka.Groups()
 	secrets := d.kafka.Namespace()
@@ -99,12 +99,12 @@ func (d *draft) kafkaGroups() []settings.Group {
 		"The namespace of all Secrets named below. Unset: that of each Kafka cluster's nodes."
 	groups[0].Settings = append(groups[0].Settings, secrets,
 		settings.Setting{Env: envControllers, DefaultDoc: "derived", Added: true, Parse: settings.Into(&d.Controllers, settings.Bootstrap),
-			Doc: "Addresses of controllers, as `host:port` with commas between. Unset: by the cluster's name, if those of the brokers are; else " +
+			Doc: "Addresses of controllers, as comma-separated `host:port`. Unset: by the cluster's name, if those of the brokers are; else " +
 				"the " +
 				"brokers are asked about the quorum."})
 	groups[1].Settings = append(groups[1].Settings,
 		settings.Setting{Flag: "tls", Default: "false", Boolean: true, Parse: settings.Into(&d.kafka.Encrypt, settings.Bool),
-			Doc: "Whether to encrypt where neither a certificate nor a protocol is given."},
+			Doc: "Whether to use TLS where neither a certificate nor a protocol is given."},
 		settings.Setting{Flag: "tls-skip-hostname-verification", Default: "false", Boolean: true,
 			Parse: settings.Into(&d.skipHostnames, settings.Bool),
 			Doc:   "The same as an empty `--ssl-endpoint-identification-algorithm`."})
@@ -140,9 +140,9 @@ func (d *draft) stretch() []settings.Setting {
 func (d *draft) times() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_ROLLER_INTERVAL", Flag: "interval", Default: "2m0s", Added: true, Parse: settings.Into(&d.Interval, settings.Duration(1)),
-			Doc: "How often the roller looks when nothing seems to be to do."},
+			Doc: "How often the roller observes the cluster while there is nothing to do."},
 		{Flag: "timeout", Default: "20s", Parse: settings.Into(&d.Timeout, settings.Duration(1)),
-			Doc: "How long Kubernetes, and Kafka, may take to answer."},
+			Doc: "The timeout of a request to Kubernetes or Kafka."},
 	}
 }
 
@@ -156,15 +156,15 @@ func (d *draft) deployment() []settings.Setting {
 func (d *draft) commands() []settings.Setting {
 	return []settings.Setting{
 		{Flag: "kubeconfig", DefaultDoc: "as kubectl", Parse: settings.Into(&d.Kubeconfig, settings.Text),
-			Doc: "The file with the Kubernetes cluster and how to log in there. Unset: `KUBECONFIG`, the pod's own cluster, or `~/.kube/config`."},
+			Doc: "The kubeconfig. Unset: `KUBECONFIG`, the pod's own cluster, or `~/.kube/config`."},
 		{Flag: "context", DefaultDoc: "the current one", Parse: settings.Into(&d.Context, settings.Text),
 			Doc: "The name of the context in the kubeconfig."},
 		{Flag: "output", Default: "table", Parse: settings.Into(&d.Output, settings.Choice("format", "table", "json")),
 			Doc: "The format of `plan` and `explain`: `table` or `json`."},
 		{Flag: "limit", Default: "0s", Parse: settings.Into(&d.Limit, settings.Duration(0)),
-			Doc: "After how long `roll` gives up. 0: never."},
+			Doc: "How long `roll` may take before it gives up. 0: forever."},
 		{Flag: "yes", Default: "false", Boolean: true, Parse: settings.Into(&d.Yes, settings.Bool),
-			Doc: "Whether `roll` restarts nodes without asking."},
+			Doc: "Whether `roll` restarts nodes without confirmation."},
 	}
 }
 
@@ -176,7 +176,7 @@ func count(text string) (int, error) {
 func fraction(text string) (float64, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(f >= 0 && f <= 1) {
-		return 0, settings.Invalid("not a share", "use a number from 0 to 1")
+		return 0, settings.Invalid("not a fraction", "use a number from 0 to 1")
 	}
 	return f, nil
 }

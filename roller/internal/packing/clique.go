@@ -44,7 +44,7 @@ func largestClique(of relation, not bool, items []int32, atLeast, enough int, st
 	return clique, s.done || s.steps > 0
 }
 
-// found handles a clique that nobody can be added to.
+// found handles a clique that can't be extended.
 func (s *cliqueSearch) found(floor int) {
 	if len(s.current) > max(floor, len(s.best)) {
 		s.best = append(s.best[:0], s.current...)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// ejector looks for a division into fewer batches where only pairs and the size of batches count. It takes one batch apart, and puts its
-// items into the others, each where the fewest have to leave for it; those have to find a place of their own, and must not come back soon
-// (Bloechliger and Zufferey's PartialCol, a tabu search).
+// ejector searches for a division into fewer batches if only pairs and the size of batches matter. It dissolves one batch, and moves each
+// of its items into the batch from which the fewest items must be ejected; those are placed next, and must not return soon (Bloechliger and
+// Zufferey's PartialCol, a tabu search).
 type ejector struct {
 	x *instance
 	k int

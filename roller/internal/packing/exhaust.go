@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// outcome is what a search that may give up found.
+// outcome is the result of a search that may give up.
 type outcome int
 
 const (

@@ -8,10 +8,10 @@ import (
 // MaxItems is how many items there may be. Memory grows with the square of their number: 32 MiB at the limit, 125 KiB for 1,000.
 const MaxItems = 1 << 14
 
-// DefaultSteps is how many steps Pack takes at most where Input.Steps says nothing.
+// DefaultSteps is the maximum number of steps of Pack if Input.Steps is 0.
 const DefaultSteps = 300_000_000
 
-// Input is what Pack is asked. The slices are read only, and may be used again once it has answered.
+// Input is the input of Pack. Pack does not change the slices, and the caller may reuse them after it returns.
 type Input struct {
 	// Items is how many there are. They are numbered from 0 in the order of preference: the lower, the earlier.
 	Items int
@@ -32,7 +32,7 @@ type Input struct {
 	MaxPerGroup int
 	// Weights has the weight of each item (how many partitions a broker leads), at least 0. Empty: nothing weighs anything.
 	Weights []int64
-	// MaxWeight is how heavy a batch of two or more items may be; 0: any weight. An item that is heavier than that is a batch of its own.
+	// MaxWeight is the maximum weight of a batch of two or more items; 0: no limit. A heavier item gets its own batch.
 	MaxWeight int64
 
 	// Steps is how many steps the search for fewer batches and for a better bound may take, after the first division is found; 0:
@@ -41,9 +41,9 @@ type Input struct {
 	Steps int64
 }
 
-// The errors of an Input, all wrapped in one that says where.
+// The errors of an Input, each wrapped in one with the position.
 var (
-	// ErrInput is what all of them are.
+	// ErrInput matches all of them.
 	ErrInput = errors.New("invalid input for packing")
 )
 
@@ -109,7 +109,7 @@ func (in *Input) group(i int32) int32 {
 	return in.Groups[i]
 }
 
-// weight is what the item weighs where that matters.
+// weight returns the weight of the item if MaxWeight is set, else 0.
 func (in *Input) weight(i int32) int64 {
 	if in.MaxWeight == 0 || len(in.Weights) == 0 {
 		return 0

@@ -110,11 +110,11 @@ func (s *solver) exhaustIfNear() {
 	if s.best.batches() != s.bound.Batches+1 {
 		return
 	}
-	s.findClique() // says more to people than that everything was tried
+	s.findClique() // more informative than an exhausted search
 	s.exhaust()
 }
 
-// findClique looks for items that are apart from each other.
+// findClique searches for items that must all be in different batches.
 func (s *solver) findClique() {
 	if !s.x.pairs {
 		return

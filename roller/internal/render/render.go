@@ -64,12 +64,12 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 	}
 	unknown(w, p, byID)
 	for _, d := range p.Disputes {
-		fmt.Fprintf(w, "\nThe nodes' configurations do not agree on %s, which is a setting of the whole cluster.\n", d.Key)
+		fmt.Fprintf(w, "\nThe nodes' configurations have different values for %s, which is a setting of the whole cluster.\n", d.Key)
 	}
 	rejected(w, p)
 	for _, a := range p.Nodes {
 		if len(a.Repeated) > 0 {
-			fmt.Fprintf(w, "\nNode %d was restarted for %s, and still shows it; it is not restarted for that again.\n", a.Node,
+			fmt.Fprintf(w, "\nNode %d was restarted for %s, but the reason persists; the roller does not restart it for that again.\n", a.Node,
 				roller.Reasons(a.Repeated))
 		}
 	}
@@ -94,7 +94,7 @@ func rejected(w io.Writer, p roller.Plan) {
 // unknown prints what may be needed besides.
 func unknown(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessment) {
 	for _, id := range p.Unknown {
-		fmt.Fprintf(w, "\nNode %d may need something, because this is not known: %s.\n", id, strings.Join(byID[id].Unknown, "; "))
+		fmt.Fprintf(w, "\nNode %d may need something, because this is unknown: %s.\n", id, strings.Join(byID[id].Unknown, "; "))
 	}
 	if p.Unread != "" {
 		fmt.Fprintf(w, "\nThere may be other nodes: %s.\n", p.Unread)
@@ -114,17 +114,18 @@ func summary(p roller.Plan) string {
 			}
 		}
 		if unwell+len(p.Unknown) == 0 && p.Unread == "" {
-			return fmt.Sprintf("Nothing to do: %d nodes are as they should be.", len(p.Nodes))
+			return fmt.Sprintf("Nothing to do: %d nodes are up to date.", len(p.Nodes))
 		}
-		return fmt.Sprintf("Nothing is known to be to be done. Of %d nodes %d are not ready, and %d are not known.", len(p.Nodes), unwell,
+		return fmt.Sprintf("Nothing to do as far as is known. Of %d nodes, %d are not ready, and the state of %d is unknown.",
+			len(p.Nodes), unwell,
 			len(p.Unknown))
 	}
-	text := fmt.Sprintf("%d of %d nodes are to be restarted, in %d batches", restarts, len(p.Nodes), len(p.Batches))
+	text := fmt.Sprintf("%d of %d nodes need a restart, in %d batches", restarts, len(p.Nodes), len(p.Batches))
 	if restarts > 0 {
 		text += fmt.Sprintf(" (at least %d are needed: %s)", p.Fewest, p.Proof)
 	}
 	if p.PredictedSeconds > 0 {
-		text += fmt.Sprintf(", which is likely to take about %s, as the last restarts did", rounded(p.PredictedSeconds))
+		text += fmt.Sprintf(", which takes about %s, judging by the last restarts", rounded(p.PredictedSeconds))
 	}
 	text += fmt.Sprintf("; %d reconfigured without a restart; %d blocked.", len(p.Reconfigurations), len(p.Blocked))
 	return text
@@ -148,7 +149,7 @@ func Node(w io.Writer, a roller.Assessment) {
 		fmt.Fprintf(w, "  because  %s\n", r)
 	}
 	for _, r := range a.Repeated {
-		fmt.Fprintf(w, "  done     %s: it was restarted for that already\n", r)
+		fmt.Fprintf(w, "  done     %s: already restarted for that\n", r)
 	}
 	for _, c := range a.Changes.Restart {
 		fmt.Fprintf(w, "  config   %s: %s -> %s, by a restart\n", c.Key, text(c.From), text(c.To))
@@ -172,7 +173,7 @@ func Node(w io.Writer, a roller.Assessment) {
 		fmt.Fprintf(w, "  forced   %s\n", a.Forced)
 	}
 	if a.Need != roller.NeedNothing && len(a.Blocks) == 0 {
-		fmt.Fprintln(w, "  nothing is in the way")
+		fmt.Fprintln(w, "  nothing blocks it")
 	}
 }
 

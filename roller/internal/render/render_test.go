@@ -35,7 +35,7 @@ func golden(t *testing.T, name string, text []byte) {
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // cluster is three controllers, one of which is held, and six brokers over three racks: one is stuck, one only wants another configuration,
-// one was restarted in vain, and one has a topic for itself.
+// one was restarted without success, and one has a topic for itself.
 func cluster() (*roller.Snapshot, roller.Progress) {
 	s := &roller.Snapshot{At: noon}
 	quorum := roller.Quorum{Leader: 1}
@@ -127,7 +127,7 @@ func TestAPlanOfNothing(t *testing.T) {
 	g.Expect(out.String()).To(Equal("Nothing to do: 2 nodes are as they should be.\n"))
 }
 
-// What is not known, and what is not ready, is not as it should be.
+// What is unknown, and what is not ready, is not as it should be.
 func TestAPlanOfUnknownNodes(t *testing.T) {
 	g := NewWithT(t)
 	s, _ := cluster()
@@ -135,7 +135,7 @@ func TestAPlanOfUnknownNodes(t *testing.T) {
 	for i := range s.Nodes {
 		s.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
 	}
-	s.Nodes[1].Config = roller.Unknown[brokerconfig.Config]("nobody asked the node")
+	s.Nodes[1].Config = roller.Unknown[brokerconfig.Config]("the node was not asked")
 	s.Nodes[2].Ready = roller.Known(false)
 	s.Unread = "cluster east can't be read"
 	var out bytes.Buffer

@@ -1,4 +1,4 @@
-// Package windows tells whether a maintenance window is open. Windows are cron expressions as users of Strimzi write them
+// Package windows decides whether a maintenance window is open. Windows are cron expressions as users of Strimzi write them
 // (maintenanceTimeWindows): Quartz's, with seconds first and an optional year last, by UTC. Each second that an expression names is in the
 // window.
 package windows
@@ -30,13 +30,13 @@ func Parse(expressions []string) (Windows, error) {
 			fields = fields[:6]
 		}
 		if len(fields) != 6 {
-			return Windows{}, fmt.Errorf("the maintenance window %q has %d fields, and not 6 (second, minute, hour, day of month, month, day of "+
+			return Windows{}, fmt.Errorf("the maintenance window %q has %d fields, not 6 (second, minute, hour, day of month, month, day of "+
 				"week) or 7 with * for the year", text, len(fields))
 		}
 		fields[5] = weekdays(fields[5])
 		schedule, err := parser.Parse(strings.Join(fields, " "))
 		if err != nil {
-			return Windows{}, fmt.Errorf("the maintenance window %q can't be understood: %w", text, err)
+			return Windows{}, fmt.Errorf("parse the maintenance window %q: %w", text, err)
 		}
 		w.texts = append(w.texts, text)
 		w.schedules = append(w.schedules, schedule)

@@ -60,7 +60,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return fmt.Errorf("start the manager: %w", err)
 	}
 	m := metrics.New(crmetrics.Registry, metricsOptions(o))
-	credentialsChanged := &news{}
+	credentialsChanged := &notifier{}
 	admin, err := connect(ctx, mgr, o, m, credentialsChanged, log)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	}
 	err = mgr.Start(ctx)
 	if err != nil {
-		err = fmt.Errorf("the manager ended: %w", err)
+		err = fmt.Errorf("run the manager: %w", err)
 	}
 	if ctx.Err() == nil {
 		return err // it ended by itself: another replica, or the next start, goes on
@@ -111,7 +111,7 @@ func newManager(config *rest.Config, o options.Options, log logr.Logger) (ctrl.M
 
 // connect makes the Kafka client, and keeps its credentials up to date. It does not ask Kafka anything: the operator starts, and waits,
 // while Kafka is away.
-func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *news,
+func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *notifier,
 	log logr.Logger) (*saramakafka.Admin, error) {
 	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -122,10 +122,10 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 	watcher := credentials.NewWatcher(clientset, o.Kafka, func(c kafka.Config) {
 		c.ObserveRequest = m.Requested
 		if err := admin.Reconfigure(c); err != nil {
-			slogger.Error("The changed Secrets for Kafka can't be used; the last good ones stay in force", "error", err)
+			slogger.Error("Failed to apply the changed Secrets for Kafka; the last valid ones stay in use", "error", err)
 			return
 		}
-		changed.tell()
+		changed.notify()
 	}, slogger)
 	c, err := watcher.Load(ctx)
 	if err != nil {
@@ -140,13 +140,13 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 
 // assemble puts the parts into the manager.
 func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o options.Options, m *metrics.Metrics, admin kafka.Admin,
-	credentialsChanged *news, log logr.Logger) error {
+	credentialsChanged *notifier, log logr.Logger) error {
 	recorder := events.New(eventSink(ctx, mgr, o, log), events.DefaultLimits, m.EventDropped)
 	if err := mgr.Add(recorder); err != nil {
 		return err
 	}
 	var reconciler *controller.Reconciler
-	again := func(which func(*v1.KafkaTopic) bool) { go lookAgain(ctx, reconciler, which, log) }
+	again := func(which func(*v1.KafkaTopic) bool) { go requeue(ctx, reconciler, which, log) }
 	armed := &protection{metrics: m}
 	guard := newGuard(admin, o, m, armed.clusterKnown, again, log)
 	credentialsChanged.set(func() {
@@ -194,7 +194,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 
 func eventSink(ctx context.Context, mgr ctrl.Manager, o options.Options, log logr.Logger) clientevents.EventRecorder {
 	if events.Denied(ctx, mgr.GetConfig(), o.Namespaces.Names) {
-		log.Info("Kubernetes Events are off: the operator has no right to create them (events.k8s.io, create)")
+		log.Info("Kubernetes Events are disabled: the operator is not allowed to create them (events.k8s.io, create)")
 		return events.Discard
 	}
 	return mgr.GetEventRecorder(name)

@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/controller"
 )
 
-// identify gives a replica that takes part in an election a name of its own.
+// identify gives a replica that takes part in an election its own name.
 func identify(o *election.Options) {
 	if !o.Enabled || o.Identity != "" {
 		return

@@ -67,9 +67,9 @@ func message(p *policy.Policy, namespace, topic string) string {
 	return ""
 }
 
-// lookAgain asks for passes because something outside of the objects has changed.
-func lookAgain(ctx context.Context, r *controller.Reconciler, which func(*v1.KafkaTopic) bool, log logr.Logger) {
-	if err := r.LookAgain(ctx, which); err != nil && !errors.Is(err, context.Canceled) {
-		log.Error(err, "The KafkaTopics are looked at again by the timer only")
+// requeue asks for passes because something outside of the objects has changed.
+func requeue(ctx context.Context, r *controller.Reconciler, which func(*v1.KafkaTopic) bool, log logr.Logger) {
+	if err := r.Requeue(ctx, which); err != nil && !errors.Is(err, context.Canceled) {
+		log.Error(err, "Failed to requeue the KafkaTopics; they are reconciled at the next interval")
 	}
 }

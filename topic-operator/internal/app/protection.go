@@ -18,7 +18,7 @@ import (
 // sooner.
 const schemaInterval = 10 * time.Second
 
-// protection shows whether clusters can be told apart: the id of the own one is known, and the API server keeps what is written about it.
+// protection tracks whether clusters can be distinguished: the id of the own one is known, and the API server stores it in statuses.
 type protection struct {
 	metrics *metrics.Metrics
 

@@ -37,11 +37,11 @@ func (r *review) Start(ctx context.Context) error {
 		case err == nil:
 			return nil
 		case !kafka.IsRetriable(err):
-			logging.Warn(r.log, "The configuration of the brokers could not be reviewed; set STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW=true if it is not "+
-				"meant to be", "error", err.Error())
+			logging.Warn(r.log, "Failed to review the configuration of the brokers; set STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW=true to skip the "+
+				"review", "error", err.Error())
 			return nil
 		}
-		logging.Warn(r.log, "Kafka does not answer yet, waiting for it", "error", err.Error(), "nextTry", wait.String())
+		logging.Warn(r.log, "Waiting for Kafka to answer", "error", err.Error(), "nextTry", wait.String())
 		select {
 		case <-ctx.Done():
 			return nil

@@ -227,4 +227,4 @@ func (b *Batcher[K, I, O]) carryOut(items []I) (results []Result[O], err error) 
 	return results, err
 }
 
-var errMiscounted = errors.New("a batch did not answer each of its items")
+var errMiscounted = errors.New("the batch did not return a result for each of its items")

@@ -23,6 +23,6 @@ func TestObjectsThatWaitAreLookedAtWhenTheLoginWorksAgain(t *testing.T) {
 	}
 	w.Expect(w.readyNames()).To(BeEmpty())
 	w.kafka.hook(nil)
-	w.Expect(w.r.LookAgain(t.Context(), func(kt *v1.KafkaTopic) bool { return !topic.IsReady(kt) })).To(Succeed())
+	w.Expect(w.r.Requeue(t.Context(), func(kt *v1.KafkaTopic) bool { return !topic.IsReady(kt) })).To(Succeed())
 	w.Eventually(w.readyNames).Should(Equal([]string{"a", "b"}))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// create creates the topic. If it exists after all, because a broker was behind or somebody was faster, it is decided again.
+// create creates the topic. If it already exists, because a broker was behind or another client was faster, the pass decides again.
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
 	if !ownership.HasFinalizer(p.kt) && r.memory.noted(r.memory.refused, p.kt.UID) {
@@ -51,7 +51,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	}
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
-	r.tellCreated(p, p.desired, made)
+	r.reportCreated(p, p.desired, made)
 	return withOutcome(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
 		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
@@ -68,7 +68,7 @@ func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdic
 	return v, nil
 }
 
-// lasts reports whether an error of Kafka stays until somebody helps.
+// lasts reports whether an error of Kafka persists until a user fixes its cause.
 func lasts(err error) bool {
 	class := kafka.ClassOf(err)
 	return definite(err) || class == kafka.ClassAuthentication || class == kafka.ClassDisabled
@@ -85,13 +85,13 @@ func definite(err error) bool {
 	return false
 }
 
-func (r *Reconciler) tellCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
+func (r *Reconciler) reportCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
 	shape := fmt.Sprintf("topic '%s' with %d partitions and replication factor %d", desired.Name, made.Partitions, made.ReplicationFactor)
 	if p.kt.Status.TopicID != "" {
-		logging.Warn(p.log, "Created again a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
+		logging.Warn(p.log, "Recreated a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
 			p.kt.Status.TopicID, "topicId", made.ID.String())
 		r.metrics.DriftReverted(p.key.Namespace)
-		r.events.Warning(reference(p.kt), "Recreated", "Create", "Created again, empty, "+shape+": it had been deleted outside of Kubernetes")
+		r.events.Warning(reference(p.kt), "Recreated", "Create", "Recreated, empty, "+shape+": it was deleted outside of Kubernetes")
 		return
 	}
 	p.log.Info("Created topic", "topic", desired.Name, "topicId", made.ID.String(), "partitions", made.Partitions)
@@ -177,8 +177,8 @@ func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone 
 	return v
 }
 
-// change makes the plan's changes. All are tried, so that a refused one holds no other up. altered tells whether the configuration is as
-// planned now.
+// change executes the plan's changes. It tries all of them, so that a rejected one does not block the others. altered reports whether the
+// configuration now matches the plan.
 func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered bool, errs []error) {
 	var done []string
 	if plan.Alter != nil {
@@ -201,24 +201,24 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 	}
 	if len(done) > 0 {
 		r.memory.wrote(p.key)
-		r.tellChanged(p, strings.Join(done, "; "))
+		r.reportChanged(p, strings.Join(done, "; "))
 	}
 	return altered, errs
 }
 
-func (r *Reconciler) tellChanged(p *pass, what string) {
+func (r *Reconciler) reportChanged(p *pass, what string) {
 	name := p.facts.Object.Topic()
 	if p.wasReady && !p.settling { // while settling, the difference may be one that we have just removed
 		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
 		r.metrics.DriftReverted(p.key.Namespace)
-		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; put back: "+what)
+		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; reverted: "+what)
 		return
 	}
 	p.log.Info("Changed topic", "topic", name, "what", what)
 	r.events.Normal(reference(p.kt), "Changed", "Update", "Topic '"+name+"': "+what)
 }
 
-// failed returns the verdict of a pass that Kafka's errors ended. If one of them passes by itself, the pass is repeated for its sake.
+// failed returns the verdict of a pass that failed with Kafka's errors. If one of them is temporary, the pass is retried.
 func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict {
 	err := errors.Join(errs...)
 	if as, ok := kafka.WrongCluster(err); ok {
@@ -228,7 +228,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	}
 	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
 	switch {
-	case p.facts.Object.Vanished: // nobody reads this but the log
+	case p.facts.Object.Vanished: // only the log contains this
 		o.Failure.Message = "Unable to delete topic '" + p.facts.Object.Topic() + "' from Kafka. " + o.Failure.Message
 	case p.deleting():
 		o.Failure.Message = "Deletion failed: " + o.Failure.Message
@@ -238,12 +238,12 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	v := withOutcome(o)
 	v.cause = causeOf(err)
 	v.retry = slices.ContainsFunc(errs, func(err error) bool {
-		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // it was there a moment ago; the next look makes it again
+		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // it was there a moment ago; the next look recreates it
 	})
 	return v
 }
 
-// reasonOf tells Kafka's errors from the operator's own.
+// reasonOf distinguishes Kafka's errors from the operator's own.
 func reasonOf(err error) string {
 	var e *kafka.Error
 	if errors.As(err, &e) || kafka.ClassOf(err) == kafka.ClassRetriable {

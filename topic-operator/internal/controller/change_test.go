@@ -12,10 +12,10 @@ import (
 
 const (
 	noDecrease      = "Decrease of spec.partitions is not supported by Kafka"
-	noRetargeting   = "Changing spec.topicName is not supported: this KafkaTopic stands for 'a'"
+	noRetargeting   = "Changing spec.topicName is not supported: this KafkaTopic manages 'a'"
 	noReplicasTo3   = "Changing spec.replicas is not supported by the operator: partitions [0, 1] have 2 replicas, not 3"
 	configWasTold   = "Normal Changed: Topic 'a': configuration changed: "
-	revertedWasTold = "Warning DriftReverted: Topic 'a' was changed outside of Kubernetes; put back: "
+	revertedWasTold = "Warning DriftReverted: Topic 'a' was changed outside of Kubernetes; reverted: "
 )
 
 // Strimzi: shouldUpdateTopicInKafkaWhen{String,Int,Long,Double,Boolean,List}ConfigChangedInKube,
@@ -187,7 +187,7 @@ func TestADeletedTopicIsMadeAgainAndItsLossIsTold(t *testing.T) {
 	w.Expect(id).NotTo(Equal(old))
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", id)))
 	w.Expect(w.sink.took()).
-		To(Equal([]string{"Warning Recreated: Created again, empty, topic 'a' with 2 partitions and replication factor 1: it had been deleted " +
+		To(Equal([]string{"Warning Recreated: Recreated, empty, topic 'a' with 2 partitions and replication factor 1: it was deleted " +
 			"outside of Kubernetes"}))
 	w.Expect(w.count("strimzi_drift_reverted_total")).To(BeEquivalentTo(1))
 	w.Expect(w.logged.took()).To(ConsistOf(ContainSubstring("level=WARN")))

@@ -17,8 +17,8 @@ import (
 
 // Claims finds the KafkaTopics that stand for a topic.
 type Claims interface {
-	// Of returns all KafkaTopics of the watched namespaces that stand for the topic, as the watches show them. They are shared: nobody may
-	// change them.
+	// Of returns all KafkaTopics of the watched namespaces that claim the topic, from the cache. They are shared: callers must not change
+	// them.
 	Of(ctx context.Context, topic string) ([]v1.KafkaTopic, error)
 	// Now is asked right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is none, and all that stand
 	// for the topic, as the API server has them: a watch may be behind, and those of several namespaces apart from each other.
@@ -44,7 +44,7 @@ func indexClaims(ctx context.Context, indexer client.FieldIndexer) error {
 // cachedClaims reads the index, and asks the API server.
 type cachedClaims struct {
 	cache, api client.Reader
-	// live asks the API server for the claimants of topics, for many changes at once.
+	// live lists the claimants of topics from the API server, with one request for many changes.
 	live *batch.Batcher[string, string, []v1.KafkaTopic]
 }
 

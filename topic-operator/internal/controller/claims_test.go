@@ -144,7 +144,7 @@ func TestObjectsAreLookedAtAgainWhenSomethingOutsideOfThemChanges(t *testing.T) 
 	w.Eventually(w.readyNames).Should(Equal([]string{"a", "b"}))
 	w.kafka.took()
 	forbid.Store(true)
-	w.Expect(w.r.LookAgain(t.Context(), func(kt *v1.KafkaTopic) bool { return kt.Name == "a" })).To(Succeed())
+	w.Expect(w.r.Requeue(t.Context(), func(kt *v1.KafkaTopic) bool { return kt.Name == "a" })).To(Succeed())
 	w.Eventually(w.conditions("a")).Should(haveConditions("Ready=False PolicyViolation: not yours"))
 	w.Expect(w.kafka.took()).To(BeEmpty())
 }

@@ -14,7 +14,7 @@ import (
 func (r *Reconciler) release(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	switch d.Note.Reason {
 	case "":
-		p.log.Info("The topic of a deleted KafkaTopic is gone already", "topic", d.Topic)
+		p.log.Info("The topic of the deleted KafkaTopic no longer exists", "topic", d.Topic)
 	case ownership.EventReleased:
 		p.log.Info(d.Note.Message)
 		r.events.Normal(reference(p.kt), d.Note.Reason, "Delete", d.Note.Message)
@@ -43,7 +43,7 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 		p.log.Info("Deleted topic", "topic", d.Topic, "topicId", d.ID.String())
 		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+d.Topic+"'")
 	case kafka.IsNotFound(err):
-		// The controller says that this very topic is gone, and the broker that showed it is behind.
+		// The controller reports that this topic is gone: the broker that described it is behind.
 		r.memory.topicDeleted(d.ID, false)
 		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: d.ID, Outdated: true}
 		return verdict{again: true}, nil

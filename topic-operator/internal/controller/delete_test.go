@@ -99,7 +99,7 @@ func TestWhatIsSaidOfAReleasedKafkaTopic(t *testing.T) {
 		event  string
 	}{
 		"its topic is gone": {func(w *world) { w.kafka.drop("t") },
-			`level=INFO msg="The topic of a deleted KafkaTopic is gone already" topic=t`, ""},
+			`level=INFO msg="The topic of the deleted KafkaTopic no longer exists" topic=t`, ""},
 		"it is unmanaged": {func(w *world) { w.update("a", managed(false)) },
 			`level=INFO msg="The KafkaTopic is not managed: topic 't' stays in Kafka"`,
 			"Normal Released: The KafkaTopic is not managed: topic 't' stays in Kafka"},
@@ -107,8 +107,8 @@ func TestWhatIsSaidOfAReleasedKafkaTopic(t *testing.T) {
 			`level=WARN msg="Topic 't' stays in Kafka: it is also managed by NS/b"`,
 			"Warning LeftToOthers: Topic 't' stays in Kafka: it is also managed by NS/b"},
 		"a policy keeps its topic": {func(*world) { forbidden = true },
-			`level=WARN msg="Topic 't' stays in Kafka: by the namespace policy it is not for namespace 'NS' to delete"`,
-			"Warning PolicyViolation: Topic 't' stays in Kafka: by the namespace policy it is not for namespace 'NS' to delete"},
+			`level=WARN msg="Topic 't' stays in Kafka: the namespace policy does not allow namespace 'NS' to delete"`,
+			"Warning PolicyViolation: Topic 't' stays in Kafka: the namespace policy does not allow namespace 'NS' to delete it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			forbidden = false

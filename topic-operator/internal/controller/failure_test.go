@@ -100,9 +100,9 @@ func TestAFinalFailureIsToldAtOnceOnATopicThatWasInOrder(t *testing.T) {
 func TestWhatIsNoAnswerOfKafkaIsAnInternalErrorAndTriedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
-	w.kafka.fails(describeCall, errors.New("a batch did not answer each of its items"))
+	w.kafka.fails(describeCall, errors.New("the batch did not return a result for each of its items"))
 	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
-	w.Expect(w.get("a")).To(failWith(v1.ReasonInternalError, "a batch did not answer each of its items"))
+	w.Expect(w.get("a")).To(failWith(v1.ReasonInternalError, "the batch did not return a result for each of its items"))
 	w.Expect(w.kafka.get("a")).To(BeNil(), "no answer is not the answer that there is no topic")
 }
 

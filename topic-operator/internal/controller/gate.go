@@ -24,16 +24,18 @@ type changed struct {
 }
 
 // Error implements error.
-func (*changed) Error() string { return "the KafkaTopic or its topic's claimants changed meanwhile" }
+func (*changed) Error() string {
+	return "the KafkaTopic or the claimants of its topic changed in the meantime"
+}
 
 // ErrNotLeader is the error of Options.Leads where another replica of the operator leads by now, or none.
-var ErrNotLeader = errors.New("another replica of the operator leads")
+var ErrNotLeader = errors.New("another replica of the operator is the leader")
 
-// withheld is the error of a change that was not made because nobody knows whether it is still allowed.
+// withheld is the error of a change that was not made because it is unknown whether it is still allowed.
 type withheld struct{ cause error }
 
 // Error implements error.
-func (w *withheld) Error() string { return "a change was not made: " + w.cause.Error() }
+func (w *withheld) Error() string { return "change not made: " + w.cause.Error() }
 
 // Unwrap returns why.
 func (w *withheld) Unwrap() error { return w.cause }
@@ -48,7 +50,7 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 	was.kt = p.kt.DeepCopy()
 	return func(call context.Context) error {
 		if ctx.Err() != nil {
-			return &withheld{ctx.Err()} // nobody waits for it, or the operator ends
+			return &withheld{ctx.Err()} // the caller gave up, or the operator stops
 		}
 		began := r.options.Now()
 		if err := r.options.Leads(call); err != nil {
@@ -68,8 +70,7 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 	}
 }
 
-// mayCreate is the check of a creation, which harms nobody's data: a write that was bound to the version of the object a moment ago proves
-// enough.
+// mayCreate checks a creation, which can't lose data: a recent write with the resourceVersion of the object is sufficient proof.
 func (r *Reconciler) mayCreate(ctx context.Context, p *pass, d ownership.Decision) executor.Check {
 	bound, check := p.bound, r.stillAllowed(ctx, p, d)
 	return func(call context.Context) error {
@@ -107,15 +108,15 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 // notMade deals with a change that the check stopped. ok is false if the error is another one.
 func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict, ok bool, _ error) {
 	var (
-		news    *changed
+		newer   *changed
 		unknown *withheld
 	)
 	switch {
-	case errors.As(err, &news):
-		v, err := r.renew(ctx, p, news)
+	case errors.As(err, &newer):
+		v, err := r.renew(ctx, p, newer)
 		return v, true, err
 	case errors.Is(err, ErrNotLeader):
-		logging.Warn(p.log, "Another replica of the operator leads: nothing is changed any more", "topic", p.facts.Object.Topic())
+		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
 		return verdict{soon: lastRetry}, true, nil
 	case errors.As(err, &unknown):
 		return verdict{}, true, unknown
@@ -124,18 +125,18 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 }
 
 // renew lets the pass begin again with what the API server has.
-func (r *Reconciler) renew(ctx context.Context, p *pass, news *changed) (verdict, error) {
-	p.log.Info("The KafkaTopic or its topic's claimants changed before Kafka was asked for a change: deciding again", "topic",
+func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdict, error) {
+	p.log.Info("The KafkaTopic or the claimants of its topic changed before the request to Kafka was sent: deciding again", "topic",
 		p.facts.Object.Topic())
 	switch {
-	case p.facts.Object.Vanished && news.object != nil, !p.facts.Object.Vanished && news.object == nil:
+	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
 		return verdict{done: true}, nil // there is another one of the name, or none any more: the watch shows it
-	case news.object != nil && news.object.UID != p.kt.UID:
+	case newer.object != nil && newer.object.UID != p.kt.UID:
 		return verdict{soon: firstRetry}, nil
-	case news.object != nil:
-		p.kt = news.object
+	case newer.object != nil:
+		p.kt = newer.object
 	}
-	if err := r.gather(ctx, p, news); err != nil {
+	if err := r.gather(ctx, p, newer); err != nil {
 		return verdict{}, err
 	}
 	return verdict{again: true}, nil

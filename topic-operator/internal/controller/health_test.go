@@ -23,7 +23,8 @@ func TestAPassThatHangsIsNotHealthy(t *testing.T) {
 	r.busy.start(types.NamespacedName{Namespace: "ns", Name: "other"}, now)
 	g.Expect(r.Healthy(t.Context())).To(Succeed(), "its context ended, and it may be about to return")
 	now = now.Add(time.Second)
-	g.Expect(r.Healthy(t.Context())).To(MatchError("the pass over KafkaTopic ns/slow has been running for 4m1s, and may take 2m0s"))
+	g.Expect(r.Healthy(t.Context())).To(MatchError("the reconciliation of KafkaTopic ns/slow has been running for 4m1s, and must not " +
+		"take longer than 2m0s"))
 	end()
 	g.Expect(r.Healthy(t.Context())).To(Succeed())
 }

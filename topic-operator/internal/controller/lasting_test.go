@@ -49,7 +49,7 @@ func TestATopicOfKafkasOwnKeepsItsSettingsAndSaysSo(t *testing.T) {
 	w.create("a", named("__consumer_offsets"), config("min.insync.replicas", `1`))
 	w.pass("a")
 	w.Expect(w.kafka.config("__consumer_offsets")).To(Equal(map[string]string{"cleanup.policy": "compact", "min.insync.replicas": "1"}))
-	const says = "Topic '__consumer_offsets' is Kafka's own, and keeps what Kafka set on it, although spec.config does not name it: " +
+	const says = "Topic '__consumer_offsets' is an internal topic of Kafka and keeps settings of Kafka that spec.config does not contain: " +
 		"cleanup.policy=compact"
 	w.Expect(w.get("a")).To(haveConditions("Ready=True", "Warning=True InvalidConfig: "+says))
 	w.Expect(w.sink.took()).To(ContainElement(ContainSubstring(says)))

@@ -15,14 +15,14 @@ import (
 const (
 	// settle is how long a broker's view may lag behind a write that was acknowledged. What is read within it proves nothing yet.
 	settle = 3 * time.Second
-	// firstRetry and lastRetry bound the back-off of a pass that failed for a passing reason.
+	// firstRetry and lastRetry bound the back-off of a pass after a temporary failure.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 15 * time.Second
-	// longMemory is how long what has no end of its own is remembered, so that what is remembered of objects that went does not pile up.
+	// longMemory is when entries without another expiry are dropped, so that entries of deleted objects don't accumulate.
 	longMemory = 24 * time.Hour
 )
 
-// memory is what a running operator remembers between passes. Losing it costs time, never correctness.
+// memory is the state that a running operator keeps between passes. Losing it costs time, never correctness.
 type memory struct {
 	now     func() time.Time
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]
@@ -41,9 +41,9 @@ type memory struct {
 	mismatches map[types.UID]mismatch
 	// disbelieved are the versions of objects that the cache may show less of than there is.
 	disbelieved map[types.UID]disbelief
-	// forsaken are the objects of which it was told that no operator selects them.
-	forsaken map[types.UID]time.Time
-	// unprotected are the namespaces that were told that the clusterId can't be stored.
+	// unselected are the objects that were reported as selected by no operator.
+	unselected map[types.UID]time.Time
+	// unprotected are the namespaces in which an Event reported that clusterId can't be stored.
 	unprotected map[string]bool
 	swept       time.Time
 }
@@ -52,7 +52,7 @@ type memory struct {
 type creation struct {
 	ownership.Creation
 	at time.Time
-	// stored: the object's status tells of it.
+	// stored: the object's status has it.
 	stored bool
 }
 
@@ -80,7 +80,7 @@ func newMemory(now func() time.Time) *memory {
 		mismatches: map[types.UID]mismatch{},
 
 		disbelieved: map[types.UID]disbelief{},
-		forsaken:    map[types.UID]time.Time{},
+		unselected:  map[types.UID]time.Time{},
 		unprotected: map[string]bool{},
 	}
 }
@@ -107,27 +107,27 @@ func (m *memory) believes(object types.UID, version string) bool {
 	return !ok || d.version != version
 }
 
-// forsakenNews reports whether it is news that no operator selects the object.
-func (m *memory) forsakenNews(object types.UID) bool {
+// noteUnselected records that no operator selects the object, and reports whether this is new.
+func (m *memory) noteUnselected(object types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
-	_, told := m.forsaken[object]
-	m.forsaken[object] = m.now()
-	return !told
+	_, known := m.unselected[object]
+	m.unselected[object] = m.now()
+	return !known
 }
 
-// unprotectedNews reports whether it is news to a namespace that the clusterId can't be stored.
-func (m *memory) unprotectedNews(namespace string, unstorable bool) bool {
+// noteUnprotected records whether the clusterId can be stored in a namespace, and reports whether it newly can't.
+func (m *memory) noteUnprotected(namespace string, unstorable bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	news := unstorable && !m.unprotected[namespace]
+	first := unstorable && !m.unprotected[namespace]
 	if unstorable {
 		m.unprotected[namespace] = true
 	} else {
 		delete(m.unprotected, namespace)
 	}
-	return news
+	return first
 }
 
 // wrote remembers that Kafka was just changed for the object.
@@ -214,8 +214,8 @@ func (m *memory) mismatched(object types.UID, generation int64, interval time.Du
 	return true, interval*time.Duration(1<<min(was.looks, longest)) - interval
 }
 
-// mismatchTold notes that the status says for this generation that the object belongs to another cluster.
-func (m *memory) mismatchTold(object types.UID, generation int64) {
+// noteMismatch notes that the status says for this generation that the object belongs to another cluster.
+func (m *memory) noteMismatch(object types.UID, generation int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
@@ -341,7 +341,7 @@ func (m *memory) sweep() {
 	maps.DeleteFunc(m.refused, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.moved, func(_ types.UID, since time.Time) bool { return now.Sub(since) >= longMemory })
 	maps.DeleteFunc(m.mismatches, func(_ types.UID, was mismatch) bool { return now.Sub(was.at) >= longMemory })
-	maps.DeleteFunc(m.forsaken, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
+	maps.DeleteFunc(m.unselected, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= longMemory })
 	maps.DeleteFunc(m.disbelieved, func(_ types.UID, d disbelief) bool { return now.Sub(d.at) >= longMemory })
 	maps.DeleteFunc(m.deleted, func(_ kafka.TopicID, gone deletion) bool { return now.Sub(gone.at) >= longMemory })
 }

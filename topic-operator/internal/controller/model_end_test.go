@@ -321,7 +321,7 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 		value, set := kt.Spec.Config[name]
 		leftover := !set && entry.Source == kafka.SourceTopic
 		switch {
-		case name == throttleKey && leftover: // somebody else's is left alone
+		case name == throttleKey && leftover: // another owner's is left alone
 			leftover = t.throttledBy == kt.UID && !w.unmanaged[kt.UID] && !w.restored[kt.UID]
 		case t.name == internalTopic:
 			leftover = false

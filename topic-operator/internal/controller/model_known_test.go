@@ -55,7 +55,7 @@ func checkKnown(t *testing.T, h modelHistory) {
 	}
 }
 
-// A random history found this. An object that was paused has no topicId. It is resumed, its topic is made again, and it is deleted before
+// A random history found this. An object that was paused has no topicId. It is resumed, its topic is recreated, and it is deleted before
 // the status knows the new topic, which somebody replaces at last. The operator told that the topic there is not the object's own, and did
 // not store which one is.
 var modelReplacedAfterAPause = []modelStep{
@@ -213,7 +213,7 @@ func TestAnObjectThatGoesWhileItIsReadTakesItsTopicAlong(t *testing.T) {
 	}})
 }
 
-// A random history found this. Without finalizers, an object goes that somebody else's finalizer held, while another one claims its topic.
+// A random history found this. Without finalizers, an object goes that another owner's finalizer held, while another one claims its topic.
 // The pass did not look for claimants, so that the check before the deletion stopped it each time, until the other one was unmanaged.
 func TestAnObjectThatWasHeldLeavesItsTopicToOthersWhenItGoes(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{

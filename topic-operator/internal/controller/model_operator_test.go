@@ -140,7 +140,7 @@ func (p *modelProcess) leads(context.Context) error {
 }
 
 // start starts a new process of the operator. Its cache is filled with the state after so many events. The one before ends, or, if the new
-// one usurps its place, was suspended and goes on with what it was at.
+// one usurps its place, was suspended and continues with what it was at.
 func (w *model) start(o *modelOperator, known int, usurps bool) {
 	o.starts++
 	p := &modelProcess{w: w, op: o, life: o.starts, events: known,

@@ -18,7 +18,7 @@ func (w *model) usurp(s modelStep) {
 	w.start(o, w.relist(o, s.arg), true)
 }
 
-// hold has somebody else's finalizer come or go.
+// hold has another owner's finalizer come or go.
 func (w *model) hold(s modelStep) {
 	w.user(s, "holds or lets go", func(kt *v1.KafkaTopic) {
 		rest := slices.DeleteFunc(slices.Clone(kt.Finalizers), func(f string) bool { return f == foreignFinalizer })

@@ -75,7 +75,7 @@ func modelOlder(a, b *v1.KafkaTopic) bool {
 	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
-// released reports whether the operator let an object go that somebody else's finalizer still holds.
+// released reports whether the operator let an object go that another owner's finalizer still holds.
 func (w *model) released(kt *v1.KafkaTopic) bool {
 	return w.config.finalizers && kt.DeletionTimestamp != nil && !modelHeld(kt)
 }

@@ -372,7 +372,7 @@ func (c *modelClaims) Of(_ context.Context, topic string) ([]v1.KafkaTopic, erro
 	return found, nil
 }
 
-// planted is a claimant as the operator sees it: one that was let go counts for ever, if that fault is planted.
+// planted is a claimant as the operator sees it: one that was let go counts forever, if that fault is planted.
 func (c *modelClaims) planted(kt v1.KafkaTopic) v1.KafkaTopic {
 	if c.p.w.config.plant == plantedReleased {
 		kt.DeletionTimestamp = nil

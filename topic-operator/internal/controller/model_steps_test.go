@@ -452,7 +452,7 @@ func (w *model) lead(o *modelOperator, to int) {
 // modelCluster is one of the two Kafka clusters.
 type modelCluster struct {
 	memory *kafkamemory.Cluster
-	// hand is somebody else's way to it.
+	// hand is another owner's way to it.
 	hand *kafkamemory.Client
 	down bool
 	// lagging since then: its brokers show an older state.

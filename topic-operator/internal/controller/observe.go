@@ -76,11 +76,11 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return v
 	}
-	// The status is somebody else's. Its operator will put it right again, so it is told once for each generation
+	// The status belongs to another operator, which will correct it. So it is reported once for each generation
 	// (docs/decisions/another-cluster.md).
 	v.outcome.ConditionsOnly = true
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
-		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was made in this cluster before that, and stays"
+		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was created in this cluster before that, and is kept"
 	}
 	if p.facts.Own.Answering != "" {
 		r.memory.forgetMismatch(p.kt.UID) // the status is about to say something else, whether the answer to its write arrives or not
@@ -91,8 +91,9 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	return v
 }
 
-// isReconciled reports whether a status tells of a reconciliation, successful or not. On an object of another cluster that told something
-// else before, it is the work of the operator that it belongs to. Anything else, such as a pause that is over, is nobody's last word.
+// isReconciled reports whether a status is the result of a reconciliation, successful or not. On an object of another cluster that told
+// something else before, it is the work of the operator that it belongs to. Anything else, such as a pause that is over, is nobody's last
+// word.
 func isReconciled(kt *v1.KafkaTopic) bool {
 	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady })
 }
@@ -109,10 +110,10 @@ func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim 
 	return c
 }
 
-// untold returns the claim of the topic that the operator made for the object, if the status does not know its id; else nil. It may know
-// the name: that of a paused object stays. What a user is told of a failure may rest on this topic, and has to hold when the operator,
-// which alone knows of it, ends: the fallback goes by name.
-func (r *Reconciler) untold(p *pass) *topic.Claim {
+// unreportedClaim returns the claim of the topic that the operator made for the object, if the status does not know its id; else nil. It
+// may know the name: that of a paused object stays. What a user is told of a failure may rest on this topic, and has to hold when the
+// operator, which alone knows of it, ends: the fallback goes by name.
+func (r *Reconciler) unreportedClaim(p *pass) *topic.Claim {
 	made := p.facts.Object.Made
 	if made == nil || p.kt.Status.TopicID != "" {
 		return nil
@@ -127,7 +128,7 @@ func (r *Reconciler) countRefusal(p *pass, v verdict) {
 		return
 	}
 	switch {
-	case v.forsaken:
+	case v.unselected:
 		r.metrics.Refused(p.key, v1.ReasonNotSelected, true)
 	case !v.retry:
 		r.metrics.Allowed(p.key)

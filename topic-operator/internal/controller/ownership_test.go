@@ -297,8 +297,8 @@ func TestThePolicyRefusesAViolatorAndNobodyElse(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "what a namespace may not manage it may not delete")
 	w.Expect(w.kafka.took()).To(BeEmpty())
 	w.Expect(w.sink.took()).
-		To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: by the namespace policy it is not for namespace '" +
-			w.ns + "' to delete"))
+		To(ContainElement("Warning PolicyViolation: Topic 'a' stays in Kafka: the namespace policy does not allow namespace '" +
+			w.ns + "' to delete it"))
 }
 
 func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
@@ -308,7 +308,7 @@ func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
 	w.pass("a")
 	w.pass("a")
 	w.Expect(w.get("a")).To(And(failWith(v1.ReasonNotSupported,
-		"Changing spec.topicName is not supported: this KafkaTopic stands for 'first'"),
+		"Changing spec.topicName is not supported: this KafkaTopic manages 'first'"),
 		claim("first", w.kafka.get("first").Topic.ID.String()), HaveField("Status.ClusterID", ownID)))
 	w.Expect(w.kafka.get("second")).To(BeNil())
 	w.delete("a")
@@ -417,7 +417,7 @@ func TestAnUnprotectedPassLeavesTheIDOfAClaimedTopic(t *testing.T) {
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "it proceeds")
 }
 
-// pausedThenMade leaves an object that was paused and resumed, whose topic was made again, and that is deleted before its status knows the
+// pausedThenMade leaves an object that was paused and resumed, whose topic was recreated, and that is deleted before its status knows the
 // id. It returns that id.
 func (w *world) pausedThenMade(name string) string {
 	w.t.Helper()

@@ -26,7 +26,7 @@ type reading struct {
 func (r *reading) claimants(ctx context.Context, namespaces, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
 	var cached v1.KafkaTopicList
 	if err := r.cache.List(ctx, &cached, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list the KafkaTopics that are known: %w", err)
+		return nil, fmt.Errorf("list the known KafkaTopics: %w", err)
 	}
 	r.known = make(map[types.NamespacedName]*v1.KafkaTopic, len(cached.Items))
 	for i := range cached.Items {

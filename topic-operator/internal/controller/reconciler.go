@@ -60,7 +60,7 @@ type Identity interface {
 // Schema tells what the API server keeps of a KafkaTopic: another CustomResourceDefinition than the operator's may drop what its promises
 // rest on. schema.Watcher implements it.
 type Schema interface {
-	// KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
+	// KeepsClusterID reports whether the API server keeps status.clusterId, as far as known.
 	KeepsClusterID() bool
 	// DroppedClusterID notes that the answer to a patch of a status lacked the clusterId.
 	DroppedClusterID()
@@ -112,7 +112,7 @@ type Reconciler struct {
 	// again takes the objects that have to be looked at again for a reason that lies outside of them.
 	again chan event.GenericEvent
 	// elected tells whether this operator is the one that acts, and no standby. A standby takes note of no deletion: by the time it is
-	// elected, the topic's name may be somebody else's.
+	// elected, the topic's name may be another owner's.
 	elected func() bool
 }
 
@@ -170,8 +170,8 @@ type verdict struct {
 	again bool
 	// done: the object is, or is about to be, gone; it is not looked at again.
 	done bool
-	// forsaken: the object is being deleted, and waits for an operator that there most likely is not.
-	forsaken bool
+	// unselected: the object is being deleted, and waits for an operator that there most likely is not.
+	unselected bool
 }
 
 // withOutcome is the verdict whose outcome is written to the status.
@@ -244,18 +244,18 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 	return verdict{}, fmt.Errorf("no decision about topic '%s' after %d attempts", p.facts.Object.Topic(), maxDecisions)
 }
 
-// gather collects what is known without asking Kafka for the topic. The claimants are those that news shows, if there are any.
-func (r *Reconciler) gather(ctx context.Context, p *pass, news *changed) error {
+// gather collects what is known without asking Kafka for the topic. The claimants are those of newer, if it is set.
+func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error {
 	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
 	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
 	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held && !o.Vanished {
 		return nil // nothing else matters
 	}
 	p.facts.Own = r.own(r.options.Identity.Own(ctx))
-	r.tellUnprotected(p)
+	r.reportUnprotected(p)
 	p.facts.Violation = r.violation(o.Key.Namespace, o.Topic())
-	if news != nil && news.topic == o.Topic() {
-		p.facts.Others = r.others(ctx, p, news.claimants)
+	if newer != nil && newer.topic == o.Topic() {
+		p.facts.Others = r.others(ctx, p, newer.claimants)
 		return nil
 	}
 	claimants, err := r.options.Claims.Of(ctx, o.Topic())
@@ -286,8 +286,8 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 	return others
 }
 
-// released reports whether the operator let an object go that somebody else's finalizer still holds: it can't act any more, and so claims
-// nothing.
+// released reports whether the operator released an object that another finalizer still keeps: such an object can't act any more, so it
+// claims nothing.
 func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }
@@ -324,7 +324,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 }
 
 // isNoise reports whether a passing failure should not reach the status yet: a topic that was in order most likely still is, and a
-// rolling restart of Kafka must not rewrite every status twice. A failure that outlasts an interval is told.
+// rolling restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
 	if !v.retry {
 		return false
@@ -342,7 +342,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
 		// Somebody wrote in between: what we know of the object is old. Look again when the watch has caught up, and less and less often while
 		// somebody keeps writing.
-		p.log.V(1).Info("The KafkaTopic was changed meanwhile, reconciling it again")
+		p.log.V(1).Info("The KafkaTopic changed in the meantime, requeueing it")
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key)}, nil
 	case stopping(ctx) && (err != nil || v.retry):
 		return reconcile.Result{}, nil
@@ -353,7 +353,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	case v.outcome != nil && v.outcome.State == topic.Failed:
 		reason = v.outcome.Failure.Reason
 	}
-	tellFailure(p, v)
+	reportFailure(p, v)
 	r.countRefusal(p, v)
 	r.metrics.Reconciled(metrics.Pass{Namespace: p.key.Namespace, Periodical: p.wasReady, Reason: reason, Took: r.options.Now().Sub(p.began)})
 	if err != nil {
@@ -379,15 +379,15 @@ func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	return reconcile.Result{RequeueAfter: wait, Priority: &low}
 }
 
-// tellFailure logs why a pass failed.
-func tellFailure(p *pass, v verdict) {
+// reportFailure logs why a pass failed.
+func reportFailure(p *pass, v verdict) {
 	if v.outcome == nil || v.outcome.State != topic.Failed {
 		return
 	}
 	why, name := v.outcome.Failure, p.facts.Object.Topic()
 	switch {
 	case v.retry:
-		logging.Warn(p.log, "Kafka could not be asked or did not answer, trying again", "topic", name, "error", why.Message, "cause", v.cause)
+		logging.Warn(p.log, "Kafka did not answer, retrying", "topic", name, "error", why.Message, "cause", v.cause)
 	case why.Advice != "":
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message, "wayOut", why.Advice)
 	default:

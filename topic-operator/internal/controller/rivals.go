@@ -53,7 +53,7 @@ func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {
 	}
 	claimants, err := r.options.Claims.Of(ctx, ownership.ClaimedName(kt))
 	if err != nil {
-		log.FromContext(ctx).Error(err, "The rivals of a KafkaTopic were not found; they are looked at by the timer", "KafkaTopic",
+		log.FromContext(ctx).Error(err, "Failed to requeue the rivals of a KafkaTopic; they are reconciled at the next interval", "KafkaTopic",
 			client.ObjectKeyFromObject(kt))
 		return
 	}
@@ -64,12 +64,12 @@ func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {
 	}
 }
 
-// LookAgain asks for a pass over each watched KafkaTopic that f picks out, for a reason that lies outside of them: a new namespace policy,
+// Requeue asks for a pass over each watched KafkaTopic that f picks out, for a reason that lies outside of them: a new namespace policy,
 // or a Kafka cluster that is back. It returns when all are queued, or ctx ends.
-func (r *Reconciler) LookAgain(ctx context.Context, f func(*v1.KafkaTopic) bool) error {
+func (r *Reconciler) Requeue(ctx context.Context, f func(*v1.KafkaTopic) bool) error {
 	var list v1.KafkaTopicList
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list the KafkaTopics to look at again: %w", err)
+		return fmt.Errorf("list the KafkaTopics to requeue: %w", err)
 	}
 	for i := range list.Items {
 		if !f(&list.Items[i]) {

@@ -41,12 +41,13 @@ func (r *Reconciler) noteDropped(p *pass, asked v1.KafkaTopicStatus) {
 	}
 }
 
-const unprotected = "The CustomResourceDefinition of KafkaTopics drops status.clusterId: KafkaTopics of another Kafka cluster can't be " +
-	"told from those of this one. Apply this operator's CustomResourceDefinition again"
+const unprotected = "The CustomResourceDefinition of KafkaTopics drops status.clusterId: KafkaTopics of another Kafka cluster can't " +
+	"be distinguished " +
+	"from those of this one. Apply this operator's CustomResourceDefinition again"
 
-// tellUnprotected makes an Event on one object of each namespace while the clusterId can't be stored.
-func (r *Reconciler) tellUnprotected(p *pass) {
-	if !r.memory.unprotectedNews(p.key.Namespace, p.facts.Own.Unstorable) {
+// reportUnprotected makes an Event on one object of each namespace while the clusterId can't be stored.
+func (r *Reconciler) reportUnprotected(p *pass) {
+	if !r.memory.noteUnprotected(p.key.Namespace, p.facts.Own.Unstorable) {
 		return
 	}
 	logging.Warn(p.log, unprotected)

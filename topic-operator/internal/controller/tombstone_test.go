@@ -133,7 +133,7 @@ func TestWithoutFinalizersAPassingFailureIsTriedAgain(t *testing.T) {
 	w.Expect(w.r.vanish.objects).To(BeEmpty())
 }
 
-// By the time a standby is elected, the name may be that of somebody else's topic.
+// By the time a standby is elected, the name may be that of another owner's topic.
 func TestWithoutFinalizersAStandbyTakesNoNoteOfDeletions(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a")

@@ -27,17 +27,18 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// passTimeout bounds one pass; a pass that hangs would keep its object from being looked at for ever.
+// passTimeout bounds one pass; a pass that hangs would keep its object from being looked at forever.
 const passTimeout = 2 * time.Minute
 
-// hungAfter is when a pass that is still running hangs for ever: its context ended long ago.
+// hungAfter is when a pass that is still running hangs forever: its context ended long ago.
 const hungAfter = 2 * passTimeout
 
 // Healthy returns an error if a pass hangs although its time is over. Only a restart helps then. It is a check of /healthy.
 func (r *Reconciler) Healthy(context.Context) error {
 	key, since := r.busy.oldest()
 	if took := r.options.Now().Sub(since); !since.IsZero() && took > hungAfter {
-		return fmt.Errorf("the pass over KafkaTopic %s has been running for %s, and may take %s", key, took.Round(time.Second), passTimeout)
+		return fmt.Errorf("the reconciliation of KafkaTopic %s has been running for %s, and must not take longer than %s",
+			key, took.Round(time.Second), passTimeout)
 	}
 	return nil
 }
@@ -94,8 +95,8 @@ func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// watched lets through the events that ask for a pass: not the operator's own writes, which change nothing that it acts on. It also
-// keeps the count of objects, since it sees every event.
+// watched passes the events that require a reconciliation, and filters out the operator's own writes, which change nothing that it acts on.
+// It also counts objects, because it sees every event.
 func (r *Reconciler) watched() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -116,7 +117,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 			if kt, ok := e.Object.(*v1.KafkaTopic); ok && r.takesTopicAlong(e, kt) && r.elected() && r.ownsTopicOf(kt) {
 				r.vanish.put(key, kt)
 			} else if ok && e.DeleteStateUnknown && !r.options.UseFinalizers && r.elected() && r.ownsTopicOf(kt) {
-				r.tellMissed(kt)
+				r.reportMissed(kt)
 			}
 			return true
 		},
@@ -124,9 +125,9 @@ func (r *Reconciler) watched() predicate.Predicate {
 	}
 }
 
-// tellMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
-func (r *Reconciler) tellMissed(kt *v1.KafkaTopic) {
-	const text = "The KafkaTopic went while the operator could not watch, and held no finalizer: its topic stays in Kafka"
+// reportMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
+func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
+	const text = "The KafkaTopic was deleted while the operator could not watch, and had no finalizer: its topic stays in Kafka"
 	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId",
 		kt.Status.TopicID, "clusterId", kt.Status.ClusterID)
 	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")

@@ -65,7 +65,7 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []
 // writeStatus writes the status if it changes, and tells of a change for the worse.
 func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) error {
 	if o.State == topic.Failed && o.Claimed == nil {
-		o.Claimed = r.untold(p)
+		o.Claimed = r.unreportedClaim(p)
 	}
 	after := topic.StatusAfter(p.kt, o, r.options.Now())
 	before := p.kt.Status
@@ -75,15 +75,15 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	}
 	r.noteDropped(p, after)
 	if o.ConditionsOnly && p.facts.Own.Answering == "" {
-		r.memory.mismatchTold(p.kt.UID, p.kt.Generation)
+		r.memory.noteMismatch(p.kt.UID, p.kt.Generation)
 	} else {
-		r.memory.forgetMismatch(p.kt.UID) // whatever was told is overwritten
+		r.memory.forgetMismatch(p.kt.UID) // the reported status was overwritten
 	}
-	// a paused object learns the name alone, one of another cluster learns nothing
+	// a paused object gets only the name, one of another cluster gets nothing
 	if o.Claimed != nil && after.TopicID == o.Claimed.ID.String() {
 		r.memory.claimStored(p.kt.UID)
 	}
-	r.tellTransition(p, ref, before, o)
+	r.reportTransition(p, ref, before, o)
 	return nil
 }
 
@@ -148,8 +148,8 @@ func (r *Reconciler) patchStatus(ctx context.Context, p *pass, kind types.PatchT
 	return err
 }
 
-// tellTransition makes an Event of a state that is new. Successes have told of themselves where they happened.
-func (r *Reconciler) tellTransition(p *pass, ref *corev1.ObjectReference, before v1.KafkaTopicStatus, o topic.Outcome) {
+// reportTransition records an Event for a new state. Successful changes have recorded their own Events.
+func (r *Reconciler) reportTransition(p *pass, ref *corev1.ObjectReference, before v1.KafkaTopicStatus, o topic.Outcome) {
 	switch {
 	case o.State == topic.Failed && !hasCondition(before, v1.ConditionReady, v1.ConditionFalse, o.Failure):
 		r.events.Warning(ref, o.Failure.Reason, "Reconcile", withAdvice(o.Failure))
@@ -163,11 +163,11 @@ func (r *Reconciler) tellTransition(p *pass, ref *corev1.ObjectReference, before
 	}
 	// In one Event: Kubernetes takes a second one of the same reason about the same version of an object for the first one again, whatever it
 	// says.
-	news := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
+	added := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
 		return hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w)
 	})
-	if len(news) > 0 {
-		all := joined(news)
+	if len(added) > 0 {
+		all := joined(added)
 		r.events.Warning(ref, all.Reason, "Reconcile", all.Message)
 	}
 }

@@ -52,8 +52,8 @@ type Guard struct {
 	options Options
 	// turn is held by whoever asks Kafka, so that many passes ask once.
 	turn chan struct{}
-	// news wakes Start up.
-	news chan struct{}
+	// wake wakes up Start.
+	wake chan struct{}
 
 	mu       sync.Mutex
 	own      ownership.Cluster
@@ -67,7 +67,7 @@ type Guard struct {
 func New(admin Admin, o Options) *Guard {
 	o.Armed(false)
 	o.Changed(false)
-	return &Guard{admin: admin, options: o, turn: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	return &Guard{admin: admin, options: o, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
 // Current returns what is known, without asking Kafka.
@@ -118,7 +118,7 @@ func (g *Guard) Answered(as string) {
 // Look has the guard ask Kafka at once who it is, such as with new credentials.
 func (g *Guard) Look() {
 	select {
-	case g.news <- struct{}{}:
+	case g.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
@@ -141,7 +141,7 @@ func (g *Guard) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
-		case <-g.news:
+		case <-g.wake:
 			timer.Stop()
 		case <-timer.C:
 		}
@@ -172,7 +172,7 @@ func (g *Guard) ask(ctx context.Context) {
 	defer cancel()
 	cluster, err := g.admin.DescribeCluster(call)
 	if err == nil && cluster.ID == "" {
-		err = errors.New("the broker reported no cluster id")
+		err = errors.New("the broker did not report a cluster id")
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -208,7 +208,7 @@ func (g *Guard) learned(id string) {
 	switch {
 	case g.own.ID == "":
 		if err := g.admin.Pin(id); err != nil {
-			log.Error(err, "The Kafka client could not be bound to its cluster; protection stays disabled", "clusterId", id)
+			log.Error(err, "Failed to bind the Kafka client to its cluster; protection stays disabled", "clusterId", id)
 			return
 		}
 		g.own.ID = id

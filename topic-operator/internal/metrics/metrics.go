@@ -84,34 +84,34 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 	m := &Metrics{
 		namespaces:      newNamespaces(o.Namespaces),
 		selector:        o.Selector,
-		reconciliations: counter("strimzi_reconciliations_total", "Passes over a resource", common...),
-		successful:      counter("strimzi_reconciliations_successful_total", "Passes that ended as the resource wants it", common...),
-		failed:          counter("strimzi_reconciliations_failed_total", "Passes that did not", common...),
-		locked: counter("strimzi_reconciliations_locked_total", "Events that arrived while a pass over the same resource was running",
+		reconciliations: counter("strimzi_reconciliations_total", "Reconciliations of resources", common...),
+		successful:      counter("strimzi_reconciliations_successful_total", "Successful reconciliations", common...),
+		failed:          counter("strimzi_reconciliations_failed_total", "Failed reconciliations", common...),
+		locked: counter("strimzi_reconciliations_locked_total", "Events that arrived while the same resource was being reconciled",
 			common...),
 		periodical: counter("strimzi_reconciliations_periodical_total",
-			"Passes over resources that were in order before, as the timer makes them", common...),
+			"Periodic reconciliations of resources that were ready before", common...),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
-			Help: "How long a pass takes", Buckets: reconcileBuckets}, common),
+			Help: "Duration of a reconciliation", Buckets: reconcileBuckets}, common),
 		slowest:   slowest.New(common, o.Now),
 		resources: newResourceGauges(o),
 		ownership: newOwnershipFigures(o),
 		errors: counter("strimzi_reconciliation_errors_total",
-			"Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself", append(common, "reason")...),
-		drift: counter("strimzi_drift_reverted_total", "Topics that were changed or deleted behind the operator's back and put back",
+			"Failed reconciliations, by the reason of the condition Ready=False; Retry is a temporary failure", append(common, "reason")...),
+		drift: counter("strimzi_drift_reverted_total", "Topics that were changed or deleted outside of Kubernetes and restored by the operator",
 			common...),
-		batchSize: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_batch_size", Help: "Topics in one batch",
+		batchSize: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_batch_size", Help: "Number of topics in a batch",
 			Buckets: batchBuckets}, []string{"operation"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_kafka_request_duration_seconds",
-			Help: "How long Kafka takes to answer one request", Buckets: requestBuckets}, []string{"request"}),
-		requestErrors: counter("strimzi_kafka_request_errors_total", "Requests that no broker answered", "request"),
+			Help: "Duration of a request to Kafka", Buckets: requestBuckets}, []string{"request"}),
+		requestErrors: counter("strimzi_kafka_request_errors_total", "Requests to Kafka that no broker answered", "request"),
 		eventsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "strimzi_kubernetes_events_dropped_total",
-			Help: "Kubernetes Events that were dropped because too many were waiting"}),
+			Help: "Kubernetes Events dropped because the queue was full"}),
 		timers: map[string]prometheus.Observer{},
 	}
 	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size",
-		"The most objects that have waited for a worker at once, counted as they arrive", o)
-	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "The largest batch so far", o)
+		"Highest number of objects that waited for a worker at the same time", o)
+	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "Number of topics in the largest batch so far", o)
 	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.slowest, m.maxQueue.gauge,
 		m.maxBatch.gauge,
 		m.resources.all, m.resources.paused, m.errors, m.drift, m.batchSize, m.requests, m.requestErrors, m.eventsDropped)
@@ -127,7 +127,7 @@ func (m *Metrics) registerTimers(registry prometheus.Registerer, o Options) {
 	}
 	for _, name := range append([]string{TimerAddFinalizer, TimerRemoveFinalizer, TimerUpdateStatus}, o.Operations...) {
 		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "strimzi_" + name + "_duration_seconds",
-			Help: "How long one such call takes", Buckets: operationBuckets,
+			Help: "Duration of the call", Buckets: operationBuckets,
 			ConstLabels: prometheus.Labels{"kind": kind, "namespace": m.namespaces.only(), "selector": m.selector}})
 		registry.MustRegister(h)
 		m.timers[name] = h
@@ -186,7 +186,7 @@ func (m *Metrics) DriftReverted(namespace string) {
 	m.drift.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }
 
-// Locked counts an event for a resource that is being worked on.
+// Locked counts an event for a resource that is being reconciled.
 func (m *Metrics) Locked(namespace string) {
 	m.locked.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }

@@ -135,24 +135,24 @@ func TestAPassIsCountedOnceAndByItsEnd(t *testing.T) {
 	m.Reconciled(Pass{Namespace: "two", Reason: "KafkaError"})
 	m.Reconciled(Pass{Namespace: "two", Reason: "Unforeseen"})
 	g.Expect(testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP strimzi_reconciliation_errors_total Failed passes by the reason of the condition Ready=False; Retry is a failure that passes by itself
+# HELP strimzi_reconciliation_errors_total Failed reconciliations, by the reason of the condition Ready=False; Retry is a temporary failure
 # TYPE strimzi_reconciliation_errors_total counter
 strimzi_reconciliation_errors_total{kind="KafkaTopic",namespace="one",reason="KafkaError",selector=""} 0
 strimzi_reconciliation_errors_total{kind="KafkaTopic",namespace="two",reason="KafkaError",selector=""} 1
 strimzi_reconciliation_errors_total{kind="KafkaTopic",namespace="two",reason="Unforeseen",selector=""} 1
-# HELP strimzi_reconciliations_failed_total Passes that did not
+# HELP strimzi_reconciliations_failed_total Failed reconciliations
 # TYPE strimzi_reconciliations_failed_total counter
 strimzi_reconciliations_failed_total{kind="KafkaTopic",namespace="one",selector=""} 0
 strimzi_reconciliations_failed_total{kind="KafkaTopic",namespace="two",selector=""} 2
-# HELP strimzi_reconciliations_periodical_total Passes over resources that were in order before, as the timer makes them
+# HELP strimzi_reconciliations_periodical_total Periodic reconciliations of resources that were ready before
 # TYPE strimzi_reconciliations_periodical_total counter
 strimzi_reconciliations_periodical_total{kind="KafkaTopic",namespace="one",selector=""} 1
 strimzi_reconciliations_periodical_total{kind="KafkaTopic",namespace="two",selector=""} 0
-# HELP strimzi_reconciliations_successful_total Passes that ended as the resource wants it
+# HELP strimzi_reconciliations_successful_total Successful reconciliations
 # TYPE strimzi_reconciliations_successful_total counter
 strimzi_reconciliations_successful_total{kind="KafkaTopic",namespace="one",selector=""} 2
 strimzi_reconciliations_successful_total{kind="KafkaTopic",namespace="two",selector=""} 0
-# HELP strimzi_reconciliations_total Passes over a resource
+# HELP strimzi_reconciliations_total Reconciliations of resources
 # TYPE strimzi_reconciliations_total counter
 strimzi_reconciliations_total{kind="KafkaTopic",namespace="one",selector=""} 2
 strimzi_reconciliations_total{kind="KafkaTopic",namespace="two",selector=""} 2

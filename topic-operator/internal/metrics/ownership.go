@@ -25,7 +25,7 @@ type ownershipFigures struct {
 	present map[types.NamespacedName]refusal
 }
 
-// refusal is why an object is refused at present, and whether its deletion is held up by that.
+// refusal is why an object is refused currently, and whether its deletion is held up by that.
 type refusal struct {
 	reason string
 	blocks bool
@@ -45,18 +45,18 @@ func newOwnershipFigures(o Options) *ownershipFigures {
 	}
 	f := &ownershipFigures{
 		refusals: counter("strimzi_ownership_refusals_total",
-			"Passes that left a topic alone because it is not provably the resource's own, by reason"),
+			"Reconciliations that left a topic alone because it does not provably belong to the resource, by reason"),
 		refused: gauge("strimzi_ownership_refused",
-			"Resources whose topic is left alone at present because it is not provably their own, by reason"),
+			"Resources whose topic is currently left alone because it does not provably belong to them, by reason"),
 		blocked: counter("strimzi_deletions_blocked_total",
-			"Passes that held a deletion up because the topic is not provably the resource's own, by reason"),
+			"Reconciliations that blocked a deletion because the topic does not provably belong to the resource, by reason"),
 		blocking: gauge("strimzi_deletions_blocked",
-			"Resources whose deletion is held up at present because the topic is not provably their own, by reason"),
+			"Resources whose deletion is currently blocked because the topic does not provably belong to them, by reason"),
 		armed: flag("strimzi_cluster_id_protection_armed",
-			"1 if the id of the Kafka cluster is known, so that KafkaTopics of other clusters are told apart; otherwise 0"),
+			"1 if the id of the Kafka cluster is known, so that KafkaTopics of other clusters are recognized; otherwise 0"),
 		changed: flag("strimzi_kafka_cluster_changed", "1 while Kafka answers with another cluster id than at the start; otherwise 0"),
 		rejected: flag("strimzi_namespace_policy_rejected",
-			"1 while the newest namespace policy can't be used and an older one is in force; otherwise 0"),
+			"1 while the latest namespace policy is rejected and an older one is in force; otherwise 0"),
 		present: map[types.NamespacedName]refusal{},
 	}
 	for _, ns := range newNamespaces(o.Namespaces).labels() {

@@ -112,7 +112,7 @@ func TestStrimziConfig(t *testing.T) {
 			o, warnings := login("plain").parse(t)
 			equal(t, "protocol", o.Kafka.Protocol, credentials.ProtocolSASLPlaintext)
 			equal(t, "login", o.Kafka.SASL, credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
-			if len(warnings) != 1 || !strings.Contains(warnings[0], "in the clear") {
+			if len(warnings) != 1 || !strings.Contains(warnings[0], "in clear text") {
 				t.Errorf("warnings: %q", warnings)
 			}
 		},

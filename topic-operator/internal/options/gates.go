@@ -18,7 +18,7 @@ func parseGates(text string) (map[string]bool, error) {
 	for _, entry := range settings.List(text) {
 		match := gatePattern.FindStringSubmatch(entry)
 		if match == nil {
-			return nil, settings.Invalid(entry+" is not a valid feature gate configuration", "give +Name or -Name, with commas between")
+			return nil, settings.Invalid(entry+" is not a valid feature gate configuration", "use +Name or -Name, separated by commas")
 		}
 		name := match[2]
 		if _, twice := gates[name]; twice {

@@ -40,9 +40,9 @@ type Options struct {
 	// NamespacePolicyFile is the path of the policy that says which namespaces may manage which topics; empty is no policy
 	// (STRIMZI_NAMESPACE_POLICY_FILE; docs/decisions/namespace-policy.md). Whether the file is there and legal is package policy's business.
 	NamespacePolicyFile string
-	// ConflictPolicy describes what becomes of several KafkaTopics that claim one topic (STRIMZI_CONFLICT_POLICY; docs/decisions/claims.md).
+	// ConflictPolicy configures how to handle several KafkaTopics that claim one topic (STRIMZI_CONFLICT_POLICY; docs/decisions/claims.md).
 	ConflictPolicy ConflictPolicy
-	// ClusterIDUnknown describes what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched
+	// ClusterIDUnknown configures how to handle a deleted KafkaTopic while the id of the Kafka cluster is unknown
 	// (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY; docs/decisions/deletion.md).
 	ClusterIDUnknown ClusterIDUnknownPolicy
 
@@ -78,10 +78,10 @@ type Batch struct {
 	MaxLinger time.Duration
 }
 
-// DeletionDisabledPolicy describes what becomes of a deleted KafkaTopic when the brokers refuse to delete topics.
+// DeletionDisabledPolicy configures how to handle a deleted KafkaTopic when the brokers refuse to delete topics.
 type DeletionDisabledPolicy string
 
-// What becomes of a KafkaTopic whose topic Kafka refuses to delete (docs/decisions/deletion.md).
+// How to handle a KafkaTopic whose topic Kafka refuses to delete (docs/decisions/deletion.md).
 const (
 	// DeletionDisabledRelease lets the KafkaTopic go, with a Warning event; the topic stays in Kafka.
 	DeletionDisabledRelease DeletionDisabledPolicy = "release"
@@ -89,7 +89,7 @@ const (
 	DeletionDisabledKeep DeletionDisabledPolicy = "keep"
 )
 
-// ConflictPolicy describes what becomes of several KafkaTopics that claim one topic.
+// ConflictPolicy configures how to handle several KafkaTopics that claim one topic.
 type ConflictPolicy string
 
 // Who wins where several KafkaTopics claim a topic (docs/decisions/claims.md).
@@ -100,10 +100,10 @@ const (
 	ConflictOldestWins ConflictPolicy = "oldest-wins"
 )
 
-// ClusterIDUnknownPolicy describes what becomes of a deleted KafkaTopic while the id of the Kafka cluster could not be fetched.
+// ClusterIDUnknownPolicy configures how to handle a deleted KafkaTopic while the id of the Kafka cluster is unknown.
 type ClusterIDUnknownPolicy string
 
-// What becomes of deletions while the cluster's id is unknown (docs/decisions/deletion.md).
+// How to handle deletions while the cluster's id is unknown (docs/decisions/deletion.md).
 const (
 	// ClusterIDUnknownProceed deletes the topic, unprotected against having been pointed at another cluster
 	// (docs/topic-operator/ownership.md).

@@ -15,8 +15,8 @@ import (
 // name is Strimzi's for the operator. Client ids and Leases begin with it.
 const name = "strimzi-topic-operator"
 
-// startScript is what Strimzi's manifests start its image with: /opt/strimzi/bin/topic_operator_run.sh. Our image has no scripts, and takes
-// it for its own name.
+// startScript is the command in Strimzi's manifests: /opt/strimzi/bin/topic_operator_run.sh. Our image has no scripts, and ignores this
+// argument.
 const startScript = "topic_operator_run.sh"
 
 // draft is Options while they are read.
@@ -64,7 +64,7 @@ func Help(subcommands ...string) string { return table(newDraft(), subcommands..
 
 // hints say what to do about variables that people set, and that nothing reads.
 func hints() map[string]string {
-	const gone = "it belongs to an operator that worked in both directions, and has had no meaning since: remove it"
+	const gone = "it belongs to the bidirectional topic operator and has no effect: remove it"
 	// Strimzi's documentation names these variables without their prefix.
 	const noPrefix = "use STRIMZI_"
 	all := map[string]string{

@@ -96,10 +96,10 @@ func TestCustomSASLRefused(t *testing.T) {
 		"reserved extension": {`{` + oauth +
 			`,"sasl.jaas.config":"org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required extension_auth=x;"}`,
 			"not a valid SASL extension"},
-		"nested":                      {`{"sasl.mechanism":{"a":1}}`, "the value of sasl.mechanism is not a text"},
-		"null":                        {`{"sasl.mechanism":null}`, "the value of sasl.mechanism is not a text"},
+		"nested":                      {`{"sasl.mechanism":{"a":1}}`, "the value of sasl.mechanism is not a string"},
+		"null":                        {`{"sasl.mechanism":null}`, "the value of sasl.mechanism is not a string"},
 		"array":                       {`["sasl.mechanism"]`, "not a JSON object"},
-		"more after the object":       {`{` + scram + `} {}`, "something follows"},
+		"more after the object":       {`{` + scram + `} {}`, "unexpected data after the object"},
 		"a comment that does not end": {`{` + scram + `} /*`, "SASL credentials are not set"},
 	}
 	for name, c := range cases {

@@ -366,7 +366,7 @@ func TestWarnings(t *testing.T) {
 		"shipped by Strimzi":           {"STRIMZI_TLS_ENABLED=false", "STRIMZI_TLS_ENABLED has no effect: TLS is switched on by naming a Secret"},
 		"in Strimzi's documentation":   {"STRIMZI_TRUSTSTORE_SECRET_NAME=x", "use STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME"},
 		"without prefix":               {"MAX_BATCH_LINGER_MS=10", "MAX_BATCH_LINGER_MS has no effect: use STRIMZI_MAX_BATCH_LINGER_MS"},
-		"stores":                       {"STRIMZI_KEYSTORE_LOCATION=/x", "PKCS12 stores are not read"},
+		"stores":                       {"STRIMZI_KEYSTORE_LOCATION=/x", "PKCS12 stores are not supported"},
 		"bidirectional":                {"STRIMZI_ZOOKEEPER_CONNECT=x", "remove it"},
 		"misspelt":                     {"STRIMZI_USE_FINALISERS=false", "did you mean STRIMZI_USE_FINALIZERS?"},
 		"unknown":                      {"STRIMZI_SOMETHING_ELSE_ALTOGETHER=1", "there is no such setting"},

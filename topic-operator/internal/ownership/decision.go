@@ -7,12 +7,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// Action is what comes next.
+// Action is the next action.
 type Action int
 
 // The actions. Only Create, Align and Delete change anything in Kafka.
 const (
-	// Ignore: the object is left exactly as it is.
+	// Ignore: the object must not be changed.
 	Ignore Action = iota
 	// Release: the finalizer goes, and nothing happens in Kafka.
 	Release
@@ -25,7 +25,7 @@ const (
 	Look
 	// Confirm: only the controller can tell whether the name is free; ask it, then decide again.
 	Confirm
-	// Wait: nothing follows from what was seen. Look again later.
+	// Wait: the observation is inconclusive. Requeue.
 	Wait
 	// Create: the topic should be made.
 	Create
@@ -48,7 +48,7 @@ type Decision struct {
 	Topic string
 	// ID is the topic's, with Align and Delete.
 	ID kafka.TopicID
-	// Claim, with Align: nobody has claimed the object yet, so the claim has to be stored before the first change is made. Of two operators
+	// Claim, with Align: the object has no claim yet, so the claim must be stored before the first change. Of two operators
 	// that see the same object, one fails to store it, and changes nothing (docs/topic-operator/ownership.md).
 	// With Delete: nothing but the topic's name says that it is the object's own (the fallback), so the id has to be stored before. That fails
 	// if what is known of the object is old, and proves one topic once: whatever has the name after a deletion that was not finished is
@@ -56,7 +56,7 @@ type Decision struct {
 	Claim bool
 	// Refusal is set with Refuse.
 	Refusal topic.Refusal
-	// Note says, with Release, why the topic stays, as Reason and Message of an Event; empty if there is nothing to tell.
+	// Note explains, with Release, why the topic stays, as Reason and Message of an Event; empty if there is no Event.
 	Note topic.Refusal
 }
 
@@ -120,15 +120,15 @@ func (f Facts) reconcileByObservation() Decision {
 	return Decision{Action: Align, ID: id, Claim: f.Own.protects() && o.ClusterID == ""}
 }
 
-// unplaced reports whether the object has a topic, by its id, of which nothing says in which cluster it is: another operator, that knows
-// no cluster ids, wrote the status. A cluster without this very topic is most likely the wrong one.
+// unplaced reports whether the object has a topic id but no cluster id: another operator, without cluster ids, wrote the status. A cluster
+// without this topic is most likely the wrong one.
 func (f Facts) unplaced() bool {
 	o := f.Object
 	return f.Own.protects() && o.ClusterID == "" && o.TopicID != "" && o.Made == nil
 }
 
-// obstacle is what keeps the operator from the topic, whatever Kafka says about it. A mismatch comes first: an object of another cluster is
-// nobody's business here.
+// obstacle returns the reason why the operator must not change the topic, independent of its state in Kafka. A mismatch comes first: the
+// operator does not judge an object of another cluster.
 func (f Facts) obstacle() (topic.Refusal, bool) {
 	o := f.Object
 	switch {

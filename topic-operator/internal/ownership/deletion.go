@@ -10,7 +10,7 @@ func decideDeletion(f Facts) Decision {
 	o := f.Object
 	switch {
 	case !o.Held && !o.Vanished:
-		return Decision{Action: Ignore} // nothing of it is the operator's any more
+		return Decision{Action: Ignore} // the operator no longer owns it
 	case !o.Managed:
 		return release(leftUnmanaged(o))
 	case o.Doubtful:
@@ -72,7 +72,7 @@ func (f Facts) decideByObservation() Decision {
 	return Decision{Action: Wait}
 }
 
-// alreadyGone: in the object's own cluster an absent topic is what was asked for; in another one it would be the normal answer.
+// alreadyGone: in the object's own cluster, an absent topic is the desired result; in another one it would be normal.
 func (f Facts) alreadyGone() Decision {
 	o := f.Object
 	if o.Made == nil && f.Own.protects() && o.ClusterID == "" {
@@ -93,8 +93,8 @@ func (f Facts) decideByID() Decision {
 	case o.TopicID != "" || o.Made != nil:
 		return refuse(anotherTopic(o, id))
 	}
-	// The fallback by name. The claim of the cluster says that the topic was seen there under this name; an object without a name in
-	// its status never had one.
+	// The fallback by name. The claim of the cluster proves that the topic existed there under this name; an object without a name in its
+	// status never had a topic.
 	if f.Own.protects() && o.Name == "" {
 		return refuse(neverClaimed(o))
 	}

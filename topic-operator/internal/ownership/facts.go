@@ -32,7 +32,7 @@ type Rules struct {
 	BlockUnknown bool
 }
 
-// Object is what a KafkaTopic says.
+// Object has the facts of a KafkaTopic.
 type Object struct {
 	Key     types.NamespacedName
 	Created time.Time
@@ -43,14 +43,14 @@ type Object struct {
 	// Vanished: it is gone from Kubernetes, and its topic is to go after it (the mode without finalizers).
 	Vanished        bool
 	Managed, Paused bool
-	// Doubtful: its status says that it was unmanaged, it reads as managed, and the API server drops spec.managed, or may do so. So nobody can
-	// tell.
+	// Doubtful: according to its status it was unmanaged, it reads as managed, and the API server drops spec.managed, or may do so. So it is
+	// unknown whether it is managed.
 	Doubtful bool
 	// Asks is the name of the topic that the specification asks for.
 	Asks string
-	// Name, TopicID and ClusterID are the status's: the topic that the object stands for, as it was last seen.
+	// Name, TopicID and ClusterID are from the status: the topic of the object, as last observed.
 	Name, TopicID, ClusterID string
-	// Settled: this operator itself deleted the very topic that the object owns, by its id. Whatever has the name now is another one.
+	// Settled: this operator itself deleted the topic that the object owns, by its id. A topic with the name is now another one.
 	Settled bool
 	// Made is the topic that this operator itself made for this very object, and that the status may not tell of yet; nil if there is none.
 	Made *Creation
@@ -72,8 +72,8 @@ func ObjectOf(kt *v1.KafkaTopic, selected bool) Object {
 	}
 }
 
-// Topic returns the name of the topic that the object stands for: the one it has claimed already, whatever its specification says
-// now, else the one it asks for. So a KafkaTopic whose spec.topicName was changed can still be deleted, or changed back.
+// Topic returns the name of the object's topic: the claimed one, even if the specification has changed, else the requested one. So a
+// KafkaTopic whose spec.topicName was changed can still be deleted, or changed back.
 func (o Object) Topic() string {
 	switch {
 	case o.Name != "":
@@ -84,7 +84,7 @@ func (o Object) Topic() string {
 	return o.Asks
 }
 
-// ClaimedName returns the name of the topic that a KafkaTopic stands for by its specification and status.
+// ClaimedName returns the name of a KafkaTopic's topic, from its status or specification.
 func ClaimedName(kt *v1.KafkaTopic) string { return cmp.Or(kt.Status.TopicName, kt.TopicName()) }
 
 // Cluster is the Kafka cluster that the operator works for.
@@ -98,11 +98,11 @@ type Cluster struct {
 	Answering string
 }
 
-// protects reports whether clusters can be told apart: the own one is known, and what is known can be stored.
+// protects reports whether clusters can be distinguished: the own one is known, and the API server stores its id.
 func (c Cluster) protects() bool { return c.ID != "" && !c.Unstorable }
 
-// WasUnmanaged reports whether a KafkaTopic that reads as managed has a status that says otherwise, and nobody says in so many words that
-// it is managed again. Most likely it is; but it looks the same if the API server drops spec.managed.
+// WasUnmanaged reports whether a KafkaTopic reads as managed, has the status of an unmanaged one, and is not explicitly managed. Most
+// likely it is managed again; but it looks the same if the API server drops spec.managed.
 func WasUnmanaged(kt *v1.KafkaTopic) bool {
 	return kt.IsManaged() && kt.Annotations[v1.AnnotationManaged] != "true" &&
 		slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
@@ -126,14 +126,14 @@ func ClaimantOf(kt *v1.KafkaTopic, violates bool) Claimant {
 		TopicID: kt.Status.TopicID, ClusterID: kt.Status.ClusterID, Violates: violates}
 }
 
-// View is what is known of the topic in Kafka.
+// View is the known state of the topic in Kafka.
 type View int
 
 // The views.
 const (
-	// NotAsked: nobody looked yet.
+	// NotAsked: Kafka has not been asked yet.
 	NotAsked View = iota
-	// Unknown: somebody looked and got no answer. Nothing follows from it.
+	// Unknown: Kafka did not answer. This is not evidence of anything.
 	Unknown
 	// Absent: a broker knows no topic of the name. It may be behind.
 	Absent
@@ -150,7 +150,7 @@ func (v View) String() string {
 	return [...]string{"not-asked", "unknown", "absent", "free", "taken", "present"}[v]
 }
 
-// Observation is what Kafka reports about the topic of the object's name.
+// Observation is Kafka's report about the topic with the object's name.
 type Observation struct {
 	View View
 	// ID is the topic's, with Present.

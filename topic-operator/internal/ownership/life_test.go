@@ -85,7 +85,7 @@ func TestABlockedDeletionStaysBlocked(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("delete orders X claim=false"))
 }
 
-// What was made again outside is the object's own from the pass that saw it, and not before.
+// What was recreated outside is the object's own from the pass that saw it, and not before.
 func TestATopicThatWasMadeAgainIsDeletedOnlyAfterAPassHasSeenIt(t *testing.T) {
 	l := newLife(t)
 	l.pass()

@@ -319,7 +319,7 @@ func TestSeveralClaimantsOfOneTopic(t *testing.T) {
 func TestRetargeting(t *testing.T) {
 	mine := status(idX.String(), clusterA)
 	made := func(f *ownership.Facts) { f.Object.Made = &ownership.Creation{Name: "orders", ID: idX} }
-	stands := "Changing spec.topicName is not supported: this KafkaTopic stands for 'orders'"
+	stands := "Changing spec.topicName is not supported: this KafkaTopic manages 'orders'"
 	check(t, []row{
 		{"is refused", facts(mine, retargetedTo("bills")), has(idX), blocksIt(v1.ReasonNotSupported), stands},
 		{"is refused before the status tells what was made", facts(made, retargetedTo("bills")), has(idX),

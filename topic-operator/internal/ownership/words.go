@@ -12,7 +12,7 @@ import (
 
 // The ways out, for Events, logs, and the messages that no seed prescribes.
 const (
-	unmanageToRelease = `To let the KafkaTopic go and keep the topic, annotate it with strimzi.io/managed="false"`
+	unmanageToRelease = `To delete the KafkaTopic and keep the topic, annotate it with strimzi.io/managed="false"`
 	moveCluster       = `Point the operator at the cluster it belongs to; or, if the KafkaTopic is to move to this cluster, annotate it ` +
 		`with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`
 	oneStays = "Delete all but one of them: the topic stays"
@@ -28,7 +28,7 @@ func mismatch(o Object, current string) topic.Refusal {
 	return r
 }
 
-// anotherCluster is what is said while another cluster than the operator's answers (docs/decisions/another-cluster.md).
+// anotherCluster returns the refusal while a cluster other than the operator's answers (docs/decisions/another-cluster.md).
 func (f Facts) anotherCluster() topic.Refusal {
 	if stored := f.Object.ClusterID; stored != "" && stored != f.Own.Answering {
 		r := mismatch(f.Object, f.Own.Answering)
@@ -51,7 +51,7 @@ func (f Facts) unknownCluster() topic.Refusal {
 	}
 	return topic.Refusal{Reason: v1.ReasonClusterIDUnknown,
 		Message: fmt.Sprintf("The id of the Kafka cluster could not be retrieved, so nothing proves that topic '%s' belongs to this "+
-			"KafkaTopic (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion continues as soon as Kafka reports its id. %s", o.Topic(),
+			"KafkaTopic (STRIMZI_CLUSTER_ID_UNKNOWN_POLICY=block-deletion). The deletion continues once Kafka reports its id. %s", o.Topic(),
 			unmanageToRelease)}
 }
 
@@ -63,7 +63,7 @@ func doubtful(o Object) topic.Refusal {
 }
 
 func retargeted(o Object) topic.Refusal {
-	return topic.Refusal{Reason: v1.ReasonNotSupported, Message: "Changing spec.topicName is not supported: this KafkaTopic stands for '" +
+	return topic.Refusal{Reason: v1.ReasonNotSupported, Message: "Changing spec.topicName is not supported: this KafkaTopic manages '" +
 		o.Topic() + "'",
 		Advice: "Set spec.topicName back to '" + o.Topic() + "', or create another KafkaTopic for '" + o.Asks + "'"}
 }
@@ -73,15 +73,15 @@ const takeOver = `If it is to take over what is here, annotate it with strimzi.i
 
 func topicElsewhere(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
-		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', which this Kafka cluster does not have, and nothing says in which cluster it is",
+		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', which does not exist in this Kafka cluster, and its cluster is not known",
 			o.TopicID),
 		Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
 }
 
 func topicOfAnotherID(o Object, found kafka.TopicID) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
-		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', but topic '%s' has topicId '%s' in this Kafka cluster, and nothing says in which "+
-			"cluster the other one is",
+		Message: fmt.Sprintf("KafkaTopic owns topicId '%s', but topic '%s' has topicId '%s' in this Kafka cluster, and the cluster of the other "+
+			"one is not known",
 			o.TopicID, o.Topic(), found), Advice: "Check that the operator is pointed at the right cluster. " + takeOver}
 }
 
@@ -97,18 +97,18 @@ func conflict(rivals []Claimant) topic.Refusal {
 func neverClaimed(o Object) topic.Refusal {
 	if o.Vanished {
 		return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion, Message: "Topic '" + o.Topic() +
-			"' stays in Kafka: its KafkaTopic is gone, and knew no topicId, so that nothing proves that the topic was its own"}
+			"' stays in Kafka: its KafkaTopic was deleted and had no topicId, so nothing proves that the topic belonged to it"}
 	}
 	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
-		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was never reconciled successfully, so that nothing proves "+
-			"that topic '%s' is its own. %s. To delete the topic as well, create the KafkaTopic again, wait until it is Ready, and delete it",
+		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was never reconciled successfully, so nothing proves "+
+			"that topic '%s' belongs to it. %s. To delete the topic as well, create the KafkaTopic again, wait until it is Ready, and delete it",
 			o.Topic(), unmanageToRelease)}
 }
 
 func absentUnclaimed(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
-		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: this Kafka cluster has no topic '%s', and nothing says "+
-			"that the KafkaTopic belongs to this cluster, so that its topic '%s' may be in another one. %s", o.Topic(), o.TopicID,
+		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: this Kafka cluster has no topic '%s', and nothing proves "+
+			"that the KafkaTopic belongs to this cluster, so its topic '%s' may be in another one. %s", o.Topic(), o.TopicID,
 			unmanageToRelease)}
 }
 
@@ -119,19 +119,19 @@ func anotherTopic(o Object, found kafka.TopicID) topic.Refusal {
 	}
 	if o.ClusterID == "" && o.Made == nil {
 		return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
-			Message: fmt.Sprintf("Topic '%s' has topicId '%s' in this Kafka cluster, but this KafkaTopic owns topicId '%s', and nothing says "+
-				"in which cluster: it is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
+			Message: fmt.Sprintf("Topic '%s' has topicId '%s' in this Kafka cluster, but this KafkaTopic owns topicId '%s' in an "+
+				"unknown cluster: the topic is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
 	}
 	return topic.Refusal{Reason: v1.ReasonTopicIDMismatch,
 		Message: fmt.Sprintf("Topic '%s' has topicId '%s' in Kafka, but this KafkaTopic owns topicId '%s': the topic was deleted and "+
-			"created again by somebody else, and is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
+			"recreated outside of Kubernetes, and is not deleted. %s", o.Topic(), found, known, unmanageToRelease)}
 }
 
 // The reasons of the Events of an object that is released while its topic stays.
 const (
-	// EventReleased tells that the topic stays because the KafkaTopic does not manage it.
+	// EventReleased reports that the topic stays because the KafkaTopic does not manage it.
 	EventReleased = "Released"
-	// EventLeftToOthers tells that the topic stays because other KafkaTopics claim it.
+	// EventLeftToOthers reports that the topic stays because other KafkaTopics claim it.
 	EventLeftToOthers = "LeftToOthers"
 )
 
@@ -146,7 +146,7 @@ func leftToOthers(o Object, rivals []Claimant) topic.Refusal {
 
 func leftByPolicy(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonPolicyViolation,
-		Message: "Topic '" + o.Topic() + "' stays in Kafka: by the namespace policy it is not for namespace '" + o.Key.Namespace + "' to delete"}
+		Message: "Topic '" + o.Topic() + "' stays in Kafka: the namespace policy does not allow namespace '" + o.Key.Namespace + "' to delete it"}
 }
 
 // maxNamed bounds how many rivals a message names; a status must stay small.

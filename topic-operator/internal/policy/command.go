@@ -17,11 +17,11 @@ const Subcommand = "policy"
 
 // Usage describes how to call the subcommand.
 const Usage = `topic-operator policy check FILE
-    Says whether FILE is a legal namespace policy, and every problem that it has.
+    Reports whether FILE is a valid namespace policy, and all of its problems.
 topic-operator policy explain FILE TOPIC [NAMESPACE]
-    Says from which namespace TOPIC can be managed, and why; with NAMESPACE, whether it can from there.
-FILE is a policy as STRIMZI_NAMESPACE_POLICY_FILE takes it; - is standard input.
-Exit status: 0 yes, 1 no (illegal policy; not from NAMESPACE), 2 wrong usage or a file that can't be read.
+    Shows from which namespace TOPIC can be managed, and why; with NAMESPACE, whether it can be managed from there.
+FILE is a policy in the format of STRIMZI_NAMESPACE_POLICY_FILE; - reads standard input.
+Exit status: 0 yes, 1 no (invalid policy; not from NAMESPACE), 2 wrong usage or unreadable file.
 `
 
 // The exit statuses.
@@ -54,9 +54,9 @@ func Command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, Usage)
 		return exitYes
 	case "":
-		problem = "policy needs to know what to do"
+		problem = "policy needs a subcommand"
 	default:
-		problem = fmt.Sprintf("policy can't %q", verb)
+		problem = fmt.Sprintf("unknown policy subcommand %q", verb)
 	}
 	fmt.Fprintf(stderr, "topic-operator: %s\n\n%s", problem, Usage)
 	return exitTrouble
@@ -97,7 +97,7 @@ func explain(file, topicName string, namespaces []string, stdin io.Reader, stdou
 	return exitYes
 }
 
-// open reads a policy. If there is none, it says why, and the exit status counts.
+// open reads a policy. On failure, it prints the reason and returns the exit status.
 func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, int) {
 	var data []byte
 	var err error
@@ -107,7 +107,7 @@ func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, int) {
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "topic-operator: the policy can't be read: %v\n", err)
+		fmt.Fprintf(stderr, "topic-operator: read the policy: %v\n", err)
 		return nil, exitTrouble
 	}
 	p, err := Parse(data)
@@ -121,7 +121,7 @@ func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, int) {
 	return p, exitYes
 }
 
-// summary tells what a legal policy holds, and what in it may surprise.
+// summary prints the contents of a valid policy, and notes about surprising ones.
 func (p *Policy) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The policy is legal.\nnamespaces: %s\nprefixes: %d\ntopic names: %d\n", strings.Join(p.namespaces, ", "), len(p.prefixes),

@@ -91,8 +91,8 @@ func TestWrongUsageExitsWithTwoAndSaysHow(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":                {nil, "topic-operator: policy needs to know what to do\n\n" + Usage},
-		"an unknown verb":        {[]string{"chekc", "-"}, "topic-operator: policy can't \"chekc\"\n\n" + Usage},
+		"nothing":                {nil, "topic-operator: policy needs a subcommand\n\n" + Usage},
+		"an unknown verb":        {[]string{"chekc", "-"}, "topic-operator: unknown policy subcommand \"chekc\"\n\n" + Usage},
 		"check without a file":   {[]string{"check"}, "topic-operator: policy check takes one argument\n\n" + Usage},
 		"check with two files":   {[]string{"check", "-", "-"}, "topic-operator: policy check takes one argument\n\n" + Usage},
 		"explain without a name": {[]string{"explain", "-"}, "topic-operator: policy explain takes two or three arguments\n\n" + Usage},

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// maxListed is how many problems an IllegalError lists. A log line and a terminal bear so many, and nobody reads more.
+// maxListed is how many problems an IllegalError lists. More would be too long for a log line or a terminal.
 const maxListed = 100
 
-// IllegalError says everything that is wrong with a policy.
+// IllegalError lists all problems of a policy.
 type IllegalError struct {
 	// Problems are the problems, one sentence each: what is wrong, where, and what to do. At least one, at most 100. Every pair of entries
-	// that break a rule together is a problem of its own.
+	// that break a rule together is a separate problem.
 	Problems []string
 	// More is how many problems there are beyond those.
 	More int
 }
 
-// Lines returns the problems, and a last line that tells how many more there are, if there are more.
+// Lines returns the problems, and a last line with the number of further ones, if any.
 func (e *IllegalError) Lines() []string {
 	if e.More == 0 {
 		return slices.Clone(e.Problems)

@@ -64,7 +64,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 		}
 	}
 	if err == nil {
-		r.add("line %d: a second YAML document begins: put the whole policy into one", next.Line)
+		r.add("line %d: more than one YAML document: put the whole policy into one", next.Line)
 		return nil
 	}
 	r.add("not YAML: %s", strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
@@ -105,7 +105,7 @@ func (r *reader) entry(item *yaml.Node) {
 		r.texts(fields, keyNames, RuleTopicName, "a topic name", kafka.IsTopicName),
 		r.others(fields[keyOthers]))
 	if !ok {
-		return // nobody to give it to
+		return // no namespace to grant it to
 	}
 	for i := range grants {
 		grants[i].namespace = namespace
@@ -118,7 +118,7 @@ func (r *reader) entry(item *yaml.Node) {
 func (r *reader) namespace(line int, n *yaml.Node) (string, bool) {
 	switch {
 	case n == nil || isNull(n):
-		r.add("line %d: an entry has no '%s': name the namespace that it is about", line, keyNamespace)
+		r.add("line %d: an entry has no '%s': add the namespace that it applies to", line, keyNamespace)
 	case !isText(n):
 		r.add("line %d: '%s' must be text, not %s%s", n.Line, keyNamespace, kind(n), quoteHint(n))
 	case len(validation.IsDNS1123Subdomain(n.Value)) > 0:

@@ -32,7 +32,7 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 		"a missing colon": {strings.Replace(policyExample, "topicNamePrefixes:\n  - quux", "topicNamePrefixes\n  - quux", 1),
 			[]string{"not YAML: line 10: could not find expected ':'"}},
 		"two documents": {entries("a") + "---\n" + entries("b"),
-			[]string{"line 3: a second YAML document begins: put the whole policy into one"}},
+			[]string{"line 3: more than one YAML document: put the whole policy into one"}},
 		"a broken second one": {entries("a") + "---\nx: [", []string{"not YAML: line 4: did not find expected node content"}},
 		"text":                {"policy", []string{"line 1: the policy must be a mapping with the key 'policy', not text"}},
 		"no list":             {"policy: {a: b}", []string{"line 1: 'policy' must be a list of namespaces, not a mapping"}},
@@ -55,15 +55,15 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 				"only"}},
 		"a merge key": {"policy:\n- &a {namespace: a}\n- {<<: *a}\n",
 			[]string{"line 3: unknown key \"<<\": an entry of 'policy' has the keys 'namespace', 'topicNamePrefixes', 'topicNames', 'otherTopics' " +
-				"only", "line 3: an entry has no 'namespace': name the namespace that it is about"}},
+				"only", "line 3: an entry has no 'namespace': add the namespace that it applies to"}},
 		"an alias": {"policy:\n- {namespace: a, topicNames: &x [b]}\n- {namespace: c, topicNames: *x}\n",
 			[]string{"line 3: 'topicNames' must be a list, not an alias"}},
 		"a key twice": {"policy:\n- namespace: a\n  namespace: b\n",
-			[]string{"line 3: key 'namespace' stands a second time: write it once"}},
-		"policy twice": {entries("a") + entries("b"), []string{"line 3: key 'policy' stands a second time: write it once"}},
+			[]string{"line 3: duplicate key 'namespace'"}},
+		"policy twice": {entries("a") + entries("b"), []string{"line 3: duplicate key 'policy'"}},
 		"no namespace": {"policy: [{topicNames: [a]}]",
-			[]string{"line 1: an entry has no 'namespace': name the namespace that it is about"}},
-		"namespace without value": {entries(""), []string{"line 2: an entry has no 'namespace': name the namespace that it is about"}},
+			[]string{"line 1: an entry has no 'namespace': add the namespace that it applies to"}},
+		"namespace without value": {entries(""), []string{"line 2: an entry has no 'namespace': add the namespace that it applies to"}},
 		"namespace of a wrong type": {entries("[a]") + "- {namespace: 1}\n",
 			[]string{"line 2: 'namespace' must be text, not a list", "line 3: 'namespace' must be text, not a number: put it in quotes"}},
 		"an illegal namespace": {entries("Team_A"),
@@ -161,15 +161,15 @@ func TestEachOffendingPairIsNamed(t *testing.T) {
 		want []string
 	}{
 		"prefixes of two namespaces": {entries("a, topicNamePrefixes: [foo-app.]", "b, topicNamePrefixes: [foo-]"), []string{
-			"prefix 'foo-' of namespace 'b' (line 3) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, also " +
-				"within one namespace"}},
+			"prefix 'foo-' of namespace 'b' (line 3) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, not " +
+				"even within one namespace"}},
 		"prefixes of one namespace": {entries("a, topicNamePrefixes: [foo-, foo-app.]"), []string{
-			"prefix 'foo-' of namespace 'a' (line 2) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, also " +
-				"within one namespace"}},
+			"prefix 'foo-' of namespace 'a' (line 2) is a prefix of prefix 'foo-app.' of namespace 'a' (line 2): prefixes must not overlap, not " +
+				"even within one namespace"}},
 		"equal prefixes": {entries("b, topicNamePrefixes: [x]", "a, topicNamePrefixes: [x]", "a, topicNamePrefixes: [x]"), []string{
-			"prefix 'x' of namespace 'a' (line 3) stands again at namespace 'a' (line 4): list a prefix once",
-			"prefix 'x' of namespace 'a' (line 3) stands again at namespace 'b' (line 2): list a prefix once",
-			"prefix 'x' of namespace 'a' (line 4) stands again at namespace 'b' (line 2): list a prefix once"}},
+			"prefix 'x' of namespace 'a' (line 3) is listed again at namespace 'a' (line 4): list a prefix once",
+			"prefix 'x' of namespace 'a' (line 3) is listed again at namespace 'b' (line 2): list a prefix once",
+			"prefix 'x' of namespace 'a' (line 4) is listed again at namespace 'b' (line 2): list a prefix once"}},
 		"a prefix and listed names": {entries("a, topicNamePrefixes: [x], topicNames: [x1]", "b, topicNames: [x, y]"), []string{
 			"prefix 'x' of namespace 'a' (line 2) is a prefix of topic name 'x' of namespace 'b' (line 3): no listed name may begin with a prefix",
 			"prefix 'x' of namespace 'a' (line 2) is a prefix of topic name 'x1' of namespace 'a' (line 2): leave out the name, which the prefix " +

@@ -10,11 +10,11 @@ import (
 // Policy maps each topic to at most one namespace. Parse makes it; it never changes. A nil *Policy is no policy at all: Check allows
 // everything.
 type Policy struct {
-	// prefixes are sorted by their texts. None begins with another one, which is what lets claim look at one of them only.
+	// prefixes are sorted by their texts. None begins with another one, so claim checks only one of them.
 	prefixes []grant
 	// names are the listed topics. None begins with one of the prefixes.
 	names map[string]grant
-	// others has the topics that nothing above matches; its namespace is empty if nobody has them.
+	// others is the grant of topics that match nothing above; its namespace is empty if no namespace has them.
 	others grant
 	// namespaces are all that the policy speaks of, sorted.
 	namespaces []string
@@ -25,7 +25,7 @@ type Rule int
 
 // The rules, in the order in which they are tried. A legal policy leaves no room for two of them to disagree.
 const (
-	// RuleNone: nothing in the policy speaks of the topic, so nobody may manage it.
+	// RuleNone: nothing in the policy matches the topic, so no namespace may manage it.
 	RuleNone Rule = iota
 	// RuleTopicName: topicNames lists the topic.
 	RuleTopicName
@@ -45,7 +45,7 @@ type grant struct {
 	line int
 }
 
-// byText orders grants so that whatever begins with a text follows right after it.
+// byText sorts grants so that those that begin with a text directly follow it.
 func byText(a, b grant) int {
 	return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.line, b.line))
 }

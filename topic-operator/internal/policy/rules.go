@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// checkRules finds every pair of grants that must not stand in one policy. There are three rules: prefixes are disjoint, also within one
+// checkRules finds every pair of grants that must not be in one policy. There are three rules: prefixes are disjoint, also within one
 // namespace; no prefix is a prefix of a listed name, whoever lists it; one namespace has otherTopics. Its promise that a topic maps to a
 // single namespace needs a fourth: no two namespaces list one name.
 //
@@ -37,7 +37,7 @@ func (f *findings) checkRules(grants []grant) {
 	}
 }
 
-// sameOwner means that two grants give the same to the same namespace, which is a repetition and harms nobody.
+// sameOwner reports whether two grants give the same to the same namespace, which is harmless.
 func sameOwner(a, b grant) bool { return a.text == b.text && a.namespace == b.namespace }
 
 func startsWith(a, b grant) bool { return strings.HasPrefix(b.text, a.text) }
@@ -50,9 +50,9 @@ func (f *findings) clashes(a grant, sorted []grant, clash func(a, b grant) bool,
 
 func overlap(a, b grant) string {
 	if a.text == b.text {
-		return fmt.Sprintf("%s stands again at %s: list a prefix once", a, b.place())
+		return fmt.Sprintf("%s is listed again at %s: list a prefix once", a, b.place())
 	}
-	return fmt.Sprintf("%s is a prefix of %s: prefixes must not overlap, also within one namespace", a, b)
+	return fmt.Sprintf("%s is a prefix of %s: prefixes must not overlap, not even within one namespace", a, b)
 }
 
 func covered(a, b grant) string {

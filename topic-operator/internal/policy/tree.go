@@ -21,7 +21,7 @@ func (r *reader) fields(n *yaml.Node, what string, allowed ...string) (map[strin
 		case !isText(key) || !slices.Contains(allowed, key.Value):
 			r.add("line %d: unknown key %.260q: %s has %s only", key.Line, key.Value, what, keys(allowed))
 		case fields[key.Value] != nil:
-			r.add("line %d: key '%s' stands a second time: write it once", key.Line, key.Value)
+			r.add("line %d: duplicate key '%s'", key.Line, key.Value)
 		default:
 			fields[key.Value] = value
 		}
@@ -66,7 +66,7 @@ func kind(n *yaml.Node) string {
 	return "a value of type " + n.ShortTag()
 }
 
-// quoteHint tells what to do where YAML takes what was meant as a text for something else, as in 2024-01-01.
+// quoteHint returns advice for a value that was meant as a string but that YAML parses as another type, such as 2024-01-01.
 func quoteHint(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		return ""

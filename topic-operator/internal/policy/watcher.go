@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// DefaultInterval is how often a Watcher looks at its file. The kubelet takes up to a minute to bring a changed ConfigMap, so more often
-// gains nothing.
+// DefaultInterval is how often a Watcher checks its file. The kubelet takes up to a minute to update a mounted ConfigMap, so a shorter
+// interval gains nothing.
 const DefaultInterval = 2 * time.Second
 
 // Settings configure how a Watcher works, and whom it notifies. All fields are optional.
 type Settings struct {
-	// Interval is the time between two looks at the file; 0 is DefaultInterval.
+	// Interval is the time between two checks of the file; 0 is DefaultInterval.
 	Interval time.Duration
 	// Log takes what happens to the policy.
 	Log *slog.Logger
-	// OnChange is called after another legal policy came into force; Current returns it already. It is not called for the policy of Load.
-	// What before and after say about a namespace and a topic is what changed for it.
+	// OnChange is called after another valid policy came into force; Current already returns it. It is not called for the policy of Load.
+	// Callers compare before and after for a namespace and a topic.
 	OnChange func(before, after *Policy)
 	// OnRejected is called with the reason when the file's content begins to be refused, or is refused for another reason, so that the
 	// policy in force is not the one in the file; and with nil when the two agree again.
@@ -28,7 +28,7 @@ type Settings struct {
 }
 
 // Watcher holds the policy in force, and follows its file. It is a manager.Runnable that runs on every replica, so that one that becomes
-// leader has the policy of the day.
+// leader has the current policy.
 //
 // It reads and compares rather than wait for notifications of the file system, which miss mounts that the kubelet exchanges. A change
 // comes into force once two looks in a row saw it: one that somebody is in the middle of writing may be legal, and wrong.
@@ -39,11 +39,11 @@ type Watcher struct {
 
 	// inForce is the content that the policy in force was read from.
 	inForce sighting
-	// seen is what the last look saw, judged what was last taken over or refused.
+	// seen is the last content of the file, judged the last one that was accepted or rejected.
 	seen, judged sighting
 }
 
-// sighting is what a look at the file saw.
+// sighting is the result of a check of the file.
 type sighting struct {
 	content string
 	// problem is why it could not be read; empty if it could.
@@ -82,7 +82,7 @@ func (w *Watcher) Current() *Policy { return w.current.Load() }
 // NeedLeaderElection means that the Watcher runs on all replicas.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
-// Start follows the file until the context ends. It never fails: whatever becomes of the file, the last legal policy stays in force.
+// Start watches the file until the context ends. It never fails: if the file becomes invalid, the last valid policy stays in force.
 func (w *Watcher) Start(ctx context.Context) error {
 	if w.path == "" {
 		return nil
@@ -110,19 +110,19 @@ func (w *Watcher) look() {
 	rejectedBefore := w.judged != w.inForce
 	w.judged = now
 	if now == w.inForce {
-		w.settings.Log.Info("The file of the namespace policy is as it was again", "file", w.path)
+		w.settings.Log.Info("The namespace policy is back to the one in force", "file", w.path)
 		w.rejected(nil)
 		return
 	}
 	p, err := w.parse(now)
 	if err != nil {
-		w.settings.Log.Warn("The changed namespace policy can't be used; the last legal one stays in force", "file", w.path, "error", err)
+		w.settings.Log.Warn("Rejected the changed namespace policy; the last valid one stays in force", "file", w.path, "error", err)
 		w.rejected(err)
 		return
 	}
 	before := w.current.Swap(p)
 	w.inForce = now
-	w.settings.Log.Info("The namespace policy changed; the new one is in force from now on", "file", w.path, "namespaces", len(p.namespaces),
+	w.settings.Log.Info("The namespace policy changed; the new one is in force", "file", w.path, "namespaces", len(p.namespaces),
 		"prefixes", len(p.prefixes), "topicNames", len(p.names), "otherTopics", p.others.namespace)
 	if rejectedBefore {
 		w.rejected(nil)
@@ -149,7 +149,7 @@ func (w *Watcher) read() sighting {
 // parse makes a policy of what was seen. Its errors name the file.
 func (w *Watcher) parse(seen sighting) (*Policy, error) {
 	if seen.problem != "" {
-		return nil, fmt.Errorf("the namespace policy can't be read: %s: mount it there, or unset STRIMZI_NAMESPACE_POLICY_FILE", seen.problem)
+		return nil, fmt.Errorf("read the namespace policy: %s: mount it there, or unset STRIMZI_NAMESPACE_POLICY_FILE", seen.problem)
 	}
 	p, err := Parse([]byte(seen.content))
 	if err != nil {

@@ -186,12 +186,12 @@ func TestWhatCanNotBeUsedLeavesTheOldPolicyInForceAndIsToldOnce(t *testing.T) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"can't be read", "no such file"}},
+		}, []string{"read the namespace policy", "no such file"}},
 		"a folder in its place": {func(t *testing.T, path string) {
 			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"can't be read", "is a directory"}},
+		}, []string{"read the namespace policy", "is a directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := policyFile(t, ofA)

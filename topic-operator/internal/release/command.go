@@ -23,10 +23,10 @@ const Subcommand = "release"
 
 // Usage describes how to call the subcommand.
 const Usage = `topic-operator release --namespace NAMESPACE [--selector LABELS] [--all] [--yes] [--kubeconfig FILE] [--context NAME]
-    Removes the operator's finalizer from the KafkaTopics in NAMESPACE that are being deleted, for a namespace that hangs in Terminating
-    because its operator is gone. Their topics stay in Kafka. Shows them first, and asks. With --all also from those that are not being
-    deleted; an operator that still runs puts it back there.
-Exit status: 0 done, or nothing to do; 1 not done, or not for all; 2 wrong usage.
+    Removes the operator's finalizer from the KafkaTopics in NAMESPACE that are being deleted, for a namespace that is stuck in Terminating
+    because its operator is gone. Their topics stay in Kafka. Lists them and asks for confirmation. With --all, also from those not being
+    deleted; a running operator adds it to them again.
+Exit status: 0 done, or nothing to do; 1 failed for some or all; 2 wrong usage.
 `
 
 // The exit statuses.
@@ -77,7 +77,7 @@ func parse(args []string) (flags, error) {
 	case err != nil:
 		return f, err
 	case set.NArg() > 0:
-		return f, fmt.Errorf("%q is not a flag of release", set.Arg(0))
+		return f, fmt.Errorf("unknown flag %q of release", set.Arg(0))
 	case f.namespace == "":
 		return f, errors.New("release needs --namespace")
 	}
@@ -109,7 +109,7 @@ func (f flags) run(ctx context.Context, c client.Client, stdin io.Reader, stdout
 	topics, err := held(ctx, c, func(kt *v1.KafkaTopic) bool { return f.all || !kt.DeletionTimestamp.IsZero() },
 		client.InNamespace(f.namespace), client.MatchingLabelsSelector{Selector: selector})
 	if err != nil {
-		fmt.Fprintf(stderr, "topic-operator: the KafkaTopics in namespace %s can't be read: %v\n", f.namespace, err)
+		fmt.Fprintf(stderr, "topic-operator: list the KafkaTopics in namespace %s: %v\n", f.namespace, err)
 		return exitNotDone
 	}
 	if len(topics) == 0 {

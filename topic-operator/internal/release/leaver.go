@@ -33,7 +33,7 @@ type Leaver struct {
 	Namespaces []string
 	// Selects reports whether a KafkaTopic's labels make it the operator's business.
 	Selects func(labels map[string]string) bool
-	// Interval is how often to look which Kafkas exist.
+	// Interval is how often to list the Kafkas.
 	Interval time.Duration
 	// Log gets one line for each KafkaTopic that is released.
 	Log logr.Logger
@@ -50,7 +50,7 @@ func (l *Leaver) Start(ctx context.Context) error {
 	l.mu.Unlock()
 	for {
 		if err := l.note(ctx); apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
-			l.Log.V(1).Info("Kafkas can't be read: KafkaTopics are not released when their Kafka is deleted", "reason", err.Error())
+			l.Log.V(1).Info("Failed to list Kafkas: KafkaTopics are not released when their Kafka is deleted", "reason", err.Error())
 			<-ctx.Done()
 			return nil
 		}
@@ -87,7 +87,7 @@ func (l *Leaver) note(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// scopes are the namespaces to list in; the empty one stands for all.
+// scopes are the namespaces to list in; the empty one means all.
 func (l *Leaver) scopes() []string {
 	if len(l.Namespaces) == 0 {
 		return []string{metav1.NamespaceAll}
@@ -95,8 +95,8 @@ func (l *Leaver) scopes() []string {
 	return l.Namespaces
 }
 
-// Leave releases what nobody will look after. Call it when the manager has ended, with a context that bounds it. It does nothing on a
-// standby.
+// Leave releases the KafkaTopics that no operator will reconcile any more. Call it after the manager has stopped, with a deadline. It does
+// nothing on a standby.
 func (l *Leaver) Leave(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +131,7 @@ type doomedTopic struct {
 	why string
 }
 
-// doomed finds what to release. Whatever can't be read is left as it is.
+// doomed returns the KafkaTopics to release. Those whose state can't be read are kept.
 func (l *Leaver) doomed(ctx context.Context) ([]doomedTopic, error) {
 	var (
 		doomed []doomedTopic
@@ -170,7 +170,7 @@ func (l *Leaver) doomed(ctx context.Context) ([]doomedTopic, error) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		logging.Warn(l.Log, "It is not known of all KafkaTopics whether to release them; see `topic-operator release`", "error", err.Error())
+		logging.Warn(l.Log, "Failed to decide for all KafkaTopics whether to release them; see `topic-operator release`", "error", err.Error())
 	}
 	return doomed, nil
 }
@@ -186,7 +186,7 @@ func (l *Leaver) isDeleted(ctx context.Context, key types.NamespacedName, uid ty
 }
 
 // isTerminating reports whether a namespace is being deleted. Most operators may not read namespaces, so it tries, without effect, to
-// create what they may: the API server refuses that in a namespace that is terminating, and says so.
+// create what they may: the API server rejects that in a terminating namespace with a distinct error.
 func isTerminating(ctx context.Context, c client.Client, namespace string) (bool, error) {
 	name := metav1.ObjectMeta{Namespace: namespace, GenerateName: "topic-operator-"}
 	regarding := corev1.ObjectReference{APIVersion: v1.GroupVersion.String(), Kind: "KafkaTopic", Namespace: namespace}

@@ -1,5 +1,5 @@
-// Package release removes the operator's finalizer from KafkaTopics that nobody will look after any more, so that their deletion does not
-// hang. Their topics stay in Kafka.
+// Package release removes the operator's finalizer from KafkaTopics that no operator will reconcile any more, so that their deletion is not
+// blocked. Their topics stay in Kafka.
 //
 // [Leaver] does it when the operator stops for good; [Command] does it by hand.
 package release

@@ -302,7 +302,7 @@ func TestWithoutRightsNothingIsReleasedAndItIsSaid(t *testing.T) {
 	w.Expect(l.Leave(t.Context())).To(Succeed())
 	w.Expect(w.finalizers(ns)).To(Equal(map[string]string{"a": v1.FinalizerTopicOperator}))
 	w.Expect(log.String()).To(And(ContainSubstring("level=WARN"),
-		ContainSubstring("It is not known of all KafkaTopics whether to release them")))
+		ContainSubstring("Failed to decide for all KafkaTopics whether to release them")))
 }
 
 func TestCommand(t *testing.T) {

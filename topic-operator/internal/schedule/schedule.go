@@ -1,4 +1,4 @@
-// Package schedule says when a converged KafkaTopic is looked at again. It is pure: it reads no clock.
+// Package schedule decides when a converged KafkaTopic is reconciled again. It is pure: it reads no clock.
 package schedule
 
 import (

@@ -29,9 +29,9 @@ type Options struct {
 	Get Getter
 	// Client asks the API server what it would store; nothing is stored.
 	Client client.Client
-	// Interval is the time between two looks at the published schema.
+	// Interval is the time between two reads of the published schema.
 	Interval time.Duration
-	// Changed is told whether the clusterId is kept, when that changes. It must not block.
+	// Changed is called when the API server begins or ceases to keep the clusterId. It must not block.
 	Changed func(keepsClusterID bool)
 	Log     logr.Logger
 }
@@ -39,38 +39,39 @@ type Options struct {
 // Watcher knows which fields the API server keeps. It implements manager.Runnable.
 type Watcher struct {
 	options Options
-	// news wakes Start up.
-	news chan struct{}
+	// wake wakes up Start.
+	wake chan struct{}
 
 	mu sync.Mutex
-	// drops: the clusterId is dropped. from is the document that says so, or that was current when the answer to a patch did.
+	// drops: the clusterId is dropped. from is the schema document that shows it, or that was current when the answer to a patch did.
 	drops bool
 	from  string
-	// blind: the schema could not be read, and this was told.
+	// blind: the schema could not be read, and this was logged.
 	blind bool
-	// managed: spec.managed is dropped, and this was told.
+	// managed: spec.managed is dropped, and this was logged.
 	managed bool
-	// last is what was read last.
+	// last is the result of the last read.
 	last published
 }
 
 // New returns a Watcher that takes the API server to keep everything, until it learns otherwise.
 func New(o Options) *Watcher {
-	return &Watcher{options: o, news: make(chan struct{}, 1)}
+	return &Watcher{options: o, wake: make(chan struct{}, 1)}
 }
 
-// KeepsClusterID reports whether status.clusterId is kept, as far as it is known.
+// KeepsClusterID reports whether the API server keeps status.clusterId, as far as known.
 func (w *Watcher) KeepsClusterID() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.drops
 }
 
-// DroppedClusterID notes that the answer to a patch of a status lacked the clusterId: whatever is published, it is not kept.
+// DroppedClusterID records that the answer to a patch of a status lacked the clusterId: the API server drops it, even if its published
+// schema has it.
 func (w *Watcher) DroppedClusterID() {
 	w.set(false, "")
 	select {
-	case w.news <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
@@ -81,7 +82,7 @@ func (w *Watcher) KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, er
 	probe.Namespace, probe.Name = kt.Namespace, kt.Name
 	patch := []byte(`{"spec":{"managed":false}}`)
 	if err := w.options.Client.Patch(ctx, probe, client.RawPatch(types.MergePatchType, patch), client.DryRunAll); err != nil {
-		return false, fmt.Errorf("ask whether spec.managed is kept: %w", err)
+		return false, fmt.Errorf("check whether the API server keeps spec.managed: %w", err)
 	}
 	return probe.Spec != nil && probe.Spec.Managed != nil, nil
 }
@@ -99,7 +100,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-w.news:
+		case <-w.wake:
 		}
 	}
 }
@@ -116,7 +117,7 @@ func (w *Watcher) Look(ctx context.Context) {
 	}
 }
 
-// published is what the published schema says.
+// published is the content of the published schema.
 type published struct {
 	// path is where the index has the document, and sum identifies what is in it.
 	path, sum          string
@@ -129,7 +130,7 @@ func (w *Watcher) unread(err error) {
 	if !w.blind {
 		w.blind = true
 		logging.Warn(w.options.Log,
-			"The schema of KafkaTopics can't be read from the API server; whether status.clusterId is kept is found out when it is written",
+			"Failed to read the schema of KafkaTopics; the next write of a status shows whether the API server keeps status.clusterId",
 			"error", err.Error())
 	}
 }
@@ -138,15 +139,15 @@ func (w *Watcher) learned(found published) {
 	w.mu.Lock()
 	w.last = found
 	w.blind = false
-	told := w.managed
+	dropped := w.managed
 	w.managed = !found.managed
 	w.mu.Unlock()
 	switch {
-	case !found.managed && !told:
+	case !found.managed && !dropped:
 		w.options.Log.Error(errDropsManaged,
-			"Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed says that a KafkaTopic is "+
+			"Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed marks a KafkaTopic as "+
 				"unmanaged")
-	case found.managed && told:
+	case found.managed && dropped:
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps spec.managed again")
 	}
 	w.set(found.clusterID, found.sum)
@@ -176,7 +177,8 @@ func (w *Watcher) set(keeps bool, sum string) {
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps status.clusterId again: cluster id protection is armed")
 	} else {
 		w.options.Log.Error(errDropsClusterID,
-			"Cluster ID protection is disabled: KafkaTopics of another Kafka cluster can't be told from those of this one. Apply this operator's "+
+			"Cluster ID protection is disabled: KafkaTopics of another Kafka cluster can't be distinguished from those of this one. Apply this "+
+				"operator's "+
 				"CustomResourceDefinition again")
 	}
 	w.options.Changed(keeps)

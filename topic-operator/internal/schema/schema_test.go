@@ -124,7 +124,7 @@ func TestASchemaThatCannotBeReadChangesNothing(t *testing.T) {
 			if w.KeepsClusterID() || len(s.told) != 1 {
 				t.Errorf("keeps: %t, told %v", w.KeepsClusterID(), s.told)
 			}
-			if n := strings.Count(strings.Join(s.lines, "\n"), "can't be read"); n != 1 {
+			if n := strings.Count(strings.Join(s.lines, "\n"), "Failed to read the schema"); n != 1 {
 				t.Errorf("told %d times", n)
 			}
 		})

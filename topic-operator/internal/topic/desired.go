@@ -10,10 +10,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// brokerDefault is what Kafka takes for "as the broker is configured" in the number of partitions and replicas.
+// brokerDefault is the number of partitions or replicas that selects the broker's default.
 const brokerDefault = -1
 
-// Desired is what a KafkaTopic asks for, in Kafka's terms.
+// Desired is the desired state of a topic, in Kafka's terms.
 type Desired struct {
 	Name string
 	// Partitions and Replicas are -1 where the KafkaTopic leaves them to Kafka.

@@ -10,8 +10,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// StatusPatch returns the JSON merge patch that turns one status into the other, or nil if they are equal. The patch is bound to the
-// object's resource version: whoever wrote in between wins, and the pass is repeated on what he wrote.
+// StatusPatch returns the JSON merge patch that turns one status into the other, or nil if they are equal. The patch has the object's
+// resourceVersion: if another client wrote in between, the patch fails with a conflict, and the pass is retried on the new object.
 func StatusPatch(resourceVersion string, before, after v1.KafkaTopicStatus) ([]byte, error) {
 	changes := statusChanges(before, after)
 	if len(changes) == 0 {

@@ -10,11 +10,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Refusal is what the operator, or Kafka, will not do, as a condition's reason and message.
+// Refusal explains what the operator, or Kafka, refuses to do, as the reason and message of a condition.
 type Refusal struct {
 	Reason  string
 	Message string
-	// Advice tells, in Events and logs, how to get out, where the message does not.
+	// Advice suggests, in Events and logs, a way out if the message does not.
 	Advice string
 }
 
@@ -29,7 +29,7 @@ type Rules struct {
 
 func (r Rules) alterable(key string) bool { return r.Alterable == nil || r.Alterable(key) }
 
-// Plan is what has to be done so that a topic becomes what its KafkaTopic asks for.
+// Plan lists the changes that bring a topic to its desired state.
 type Plan struct {
 	// Alter is nil if the configuration is as desired.
 	Alter *kafka.ConfigChange
@@ -111,8 +111,7 @@ func kept(d Desired, a Actual) (settings []string) {
 	return settings
 }
 
-// Warnings returns what the user should know though the topic is ready: keys that the operator may not alter, and throttles that
-// get in the way of rebalances.
+// Warnings returns problems of a ready topic: keys that the operator may not alter, and throttles that conflict with rebalances.
 func Warnings(d Desired, rules Rules) []Refusal {
 	var warnings []Refusal
 	for _, key := range slices.Sorted(maps.Keys(d.Config)) {
@@ -133,7 +132,7 @@ func (p Plan) KeptWarning(name string) []Refusal {
 		return nil
 	}
 	return []Refusal{{Reason: v1.ReasonInvalidConfig,
-		Message: fmt.Sprintf("Topic '%s' is Kafka's own, and keeps what Kafka set on it, although spec.config does not name it: %s", name,
+		Message: fmt.Sprintf("Topic '%s' is an internal topic of Kafka and keeps settings of Kafka that spec.config does not contain: %s", name,
 			strings.Join(p.Kept, ", "))}}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// State is how a pass over a KafkaTopic ended, as its status tells it.
+// State is the result of a pass over a KafkaTopic, as its status shows it.
 type State int
 
 // The states.
@@ -18,7 +18,7 @@ const (
 	Ready State = iota
 	// Failed means that it is not, for the reason in Outcome.Failure.
 	Failed
-	// Paused means that nobody looked, because the user said so (docs/decisions/unmanaged-and-paused.md).
+	// Paused means that the user paused the reconciliation (docs/decisions/unmanaged-and-paused.md).
 	Paused
 	// Unmanaged means that the topic is not the operator's business (docs/decisions/unmanaged-and-paused.md).
 	Unmanaged
@@ -43,7 +43,7 @@ type Outcome struct {
 	ConditionsOnly bool
 }
 
-// Claim is the topic that a KafkaTopic stands for.
+// Claim is the topic that a KafkaTopic owns.
 type Claim struct {
 	Name string
 	ID   kafka.TopicID
@@ -99,7 +99,7 @@ func StatusAfter(kt *v1.KafkaTopic, o Outcome, now time.Time) v1.KafkaTopicStatu
 	}
 	switch o.State {
 	case Paused:
-		// The name stays known, the id does not: the topic may be recreated while nobody looks (docs/decisions/unmanaged-and-paused.md).
+		// The status keeps the name but not the id: the topic may be recreated during the pause (docs/decisions/unmanaged-and-paused.md).
 		status.TopicID = ""
 	case Unmanaged:
 		status.TopicName, status.TopicID, status.ClusterID = "", "", ""
@@ -150,8 +150,8 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 	return after
 }
 
-// transitionTime keeps the time of a condition whose status did not change. Warnings share their type, so that only the message
-// tells them apart.
+// transitionTime keeps the time of a condition whose status did not change. Warnings share their type, so only the message distinguishes
+// them.
 func transitionTime(before []v1.Condition, c v1.Condition, now time.Time) string {
 	for _, old := range before {
 		if old.Type == c.Type && old.Status == c.Status && (c.Type != v1.ConditionWarning || old.Message == c.Message) &&
@@ -162,7 +162,7 @@ func transitionTime(before []v1.Condition, c v1.Condition, now time.Time) string
 	return now.UTC().Format(time.RFC3339Nano)
 }
 
-// IsReady reports whether the status says that the topic is as the present specification wants it.
+// IsReady reports whether, according to the status, the topic matches the current specification.
 func IsReady(kt *v1.KafkaTopic) bool {
 	return kt.Status.ObservedGeneration == kt.Generation && slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
 		return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue

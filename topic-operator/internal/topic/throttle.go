@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// throttleKeys are written by whoever moves partitions, to slow the move down.
+// throttleKeys are set by reassignment tools to throttle the reassignment.
 var throttleKeys = []string{"follower.replication.throttled.replicas", "leader.replication.throttled.replicas"}
 
 func isThrottle(key string) bool { return slices.Contains(throttleKeys, key) }

@@ -81,7 +81,7 @@ func (c *children) reap() {
 // kill kills a child and waits until it is gone.
 func (c *children) kill(k *child) {
 	c.mu.Lock()
-	// Once it has been waited for, its number may be somebody else's.
+	// Once it has been waited for, its number may be another owner's.
 	if _, there := c.ended[k.pid]; there {
 		_ = syscall.Kill(k.pid, syscall.SIGKILL) // it can only be gone already
 	}

@@ -58,7 +58,7 @@ func (c *Cluster) blinds() map[string]func(*roller.Snapshot) {
 	return all
 }
 
-// unseen: what is not known leads to nothing.
+// unseen: what is unknown leads to nothing.
 func unseen(seen *roller.Snapshot, d roller.Decision) string {
 	for _, a := range d.Actions {
 		n := seen.Node(a.Node)

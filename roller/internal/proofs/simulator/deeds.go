@@ -240,7 +240,7 @@ func (r *run) holds(s Step) {
 	r.w.tell("node %d is on hold: %t", n.ID, n.hold)
 }
 
-// disowns takes a pod away from its owner, or gives it back: nobody would make it again.
+// disowns takes a pod away from its owner, or gives it back: nobody would recreate it.
 func (r *run) disowns(s Step) {
 	n := r.node(s)
 	n.foreign = !n.foreign

@@ -12,8 +12,8 @@ import (
 // These formulas are those of docs/decisions, written independently of package roller's own. They take a longer way: they simulate what may
 // happen.
 
-// KeepsData holds the availability rule for all partitions with a replica on a node that is to go down, beside those of down. It returns
-// what is broken, or nothing.
+// KeepsData checks the availability rule for all partitions with a replica on a node that is about to go down, in addition to those of
+// down. It returns the violation, or "".
 func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]bool) string {
 	for _, t := range topics {
 		for _, p := range t.Partitions {
@@ -69,7 +69,7 @@ func ends(p roller.Partition) []roller.Partition {
 	return []roller.Partition{cancelled, complete}
 }
 
-// KeepsQuorum holds the quorum rule (docs/decisions/quorum.md) for a voter that is to go down. It returns what is broken, or nothing.
+// KeepsQuorum checks the quorum rule (docs/decisions/quorum.md) for a voter that is about to go down. It returns the violation, or "".
 func KeepsQuorum(quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout time.Duration) string {
 	q, known := quorum.Get()
 	if !known {

@@ -81,7 +81,7 @@ func hide(n *roller.Node, b blind) {
 	if b&(blindPods|blindReady) != 0 {
 		n.Ready = roller.Unknown[bool](why)
 	}
-	if b&(blindPods|blindInstance|blindStuck) != 0 { // nobody knows how a pod is that nobody knows
+	if b&(blindPods|blindInstance|blindStuck) != 0 { // it is unknown how a pod is that nobody knows
 		n.Stuck = roller.Unknown[string](why)
 	}
 	if b&blindPods != 0 {

@@ -174,7 +174,7 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	}
 }
 
-// done: what is not known is not as it should be (docs/decisions/facts-of-a-restart.md).
+// done: what is unknown is not as it should be (docs/decisions/facts-of-a-restart.md).
 func (o *oracle) done(d roller.Decision) {
 	if d.Phase != roller.PhaseDone {
 		return

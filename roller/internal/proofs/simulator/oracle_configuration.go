@@ -88,7 +88,7 @@ func (o *oracle) waits(key, value int) {
 	}
 }
 
-// heard notes what Kafka refused, and the roller knows of. What has to wait for another key may be asked for again, and not for ever.
+// heard notes what Kafka refused, and the roller knows of. What has to wait for another key may be asked for again, and not forever.
 func (o *oracle) heard(refusals []brokerconfig.Refusal) {
 	for _, r := range refusals {
 		key := slices.Index(keyNames[:], r.Key)

@@ -9,7 +9,7 @@ import (
 
 // losses is the cluster-loss budget (docs/decisions/cluster-loss-budget.md).
 func (o *oracle) losses(n *node, a roller.Action, now truth) {
-	if o.wayOut(n, a) || o.ringed(n, a) {
+	if o.wayOut(n, a) || o.ringReason(n, a) {
 		return
 	}
 	place := map[roller.NodeID]string{}
@@ -22,7 +22,7 @@ func (o *oracle) losses(n *node, a roller.Action, now truth) {
 	}, now)
 }
 
-// ringed reports whether a node is the first of several that wait for one another, none of which catches up.
-func (o *oracle) ringed(n *node, a roller.Action) bool {
+// ringReason reports whether a node is the first of several that wait for one another, none of which catches up.
+func (o *oracle) ringReason(n *node, a roller.Action) bool {
 	return strings.Contains(a.Forced, "wait for one another") && (n.behind() || !o.w.answers(n)) && o.w.now.Sub(n.improved) >= o.policy.Stall
 }

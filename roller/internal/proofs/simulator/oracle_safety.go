@@ -41,7 +41,7 @@ func (o *oracle) data(n *node, a roller.Action, now truth) {
 	}, now)
 }
 
-// shownToServe reports whether a look shows that a broker serves: what is not known, or only recalled, shows nothing.
+// shownToServe reports whether a look shows that a broker serves: what is unknown, or only recalled, shows nothing.
 func shownToServe(n *roller.Node) bool {
 	return n != nil && !n.Terminating && !n.Recalled && n.Instance.Or("") != "" && n.Ready.IsKnown() && n.Answers.Or(false) &&
 		!n.Fenced.Or(false)

@@ -22,7 +22,7 @@ func newProvider(settings map[string]string) (network.Provider, error) {
 	return &provider{fault: settings["fault"]}, nil
 }
 
-// Info tells which variables of the operator's environment the program sees.
+// Info reports which variables of the operator's environment the program sees.
 func (*provider) Info(context.Context) (network.Info, error) {
 	return network.Info{Name: strings.Join(os.Environ(), "\n"), Interface: network.Version}, nil
 }

@@ -2,19 +2,19 @@ package app
 
 import "sync"
 
-// news tells one listener, which comes later than whoever has something to tell.
-type news struct {
+// notifier notifies one listener, which is set later than the notifier is created.
+type notifier struct {
 	mu       sync.Mutex
 	listener func()
 }
 
-func (n *news) set(listener func()) {
+func (n *notifier) set(listener func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.listener = listener
 }
 
-func (n *news) tell() {
+func (n *notifier) notify() {
 	n.mu.Lock()
 	listener := n.listener
 	n.mu.Unlock()
