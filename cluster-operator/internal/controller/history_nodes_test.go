@@ -430,7 +430,8 @@ func (h *history) judgePool(pool *v1.KafkaNodePool) {
 	if pool.Status.ObservedGeneration != pool.Generation || !status.PoolReady(pool.Status) {
 		return
 	}
-	set, _ := h.k8s.server.objects[facts.Key{Kind: "StrimziPodSet", Name: pool.Labels[v1.LabelCluster] + "-" + pool.Name}].object().(*podset.StrimziPodSet)
+	key := facts.Key{Kind: "StrimziPodSet", Name: pool.Labels[v1.LabelCluster] + "-" + pool.Name}
+	set, _ := h.k8s.server.objects[key].object().(*podset.StrimziPodSet)
 	if set == nil {
 		set = &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{}}
 	}

@@ -446,9 +446,10 @@ func (g *generator) storage() v1.Storage {
 		if g.maybe(3) {
 			return v
 		}
-		v = v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: oneOf(g, "1Gi", "1500M", "2Ti"), Class: oneOf(g, nil, new("fast"), new("")),
-			DeleteClaim: oneOf(g, nil, new(true), new(false)), VolumeAttributesClass: oneOf(g, "", "gold"),
-			Selector: oneOf(g, nil, map[string]string{"disk": "ssd"})}
+		v = v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: oneOf(g, "1Gi", "1500M", "2Ti"),
+			Class: oneOf(g, nil, new("fast"), new("")), DeleteClaim: oneOf(g, nil, new(true), new(false)),
+			VolumeAttributesClass: oneOf(g, "", "gold"),
+			Selector:              oneOf(g, nil, map[string]string{"disk": "ssd"})}
 		if g.maybe(4) {
 			v.Overrides = []v1.StorageOverride{{Broker: new(int32(0)), Class: new("special")}}
 		}

@@ -523,7 +523,8 @@ func (s scene) leaks(texts ...string) findings {
 			continue
 		}
 		for name, value := range secret.Data {
-			confidential := bytes.Contains(value, []byte("PRIVATE KEY")) || strings.HasSuffix(name, ".password") || strings.HasPrefix(key.Name, "given-")
+			confidential := bytes.Contains(value, []byte("PRIVATE KEY")) || strings.HasSuffix(name, ".password") ||
+				strings.HasPrefix(key.Name, "given-")
 			if !confidential || bytes.HasPrefix(value, []byte("-----BEGIN CERT")) {
 				continue
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 )
 
-// TestRandomInputsOfStretchedKafkas makes random Kafkas over three Kubernetes clusters. PROVE=full makes many. The provider mcs needs a kind
-// that the API servers in memory do not have: its conformance suite tests it.
+// TestRandomInputsOfStretchedKafkas makes random Kafkas over three Kubernetes clusters. PROVE=full makes many. The provider mcs needs a
+// kind that the API servers in memory do not have: its conformance suite tests it.
 func TestRandomInputsOfStretchedKafkas(t *testing.T) {
 	m := newMaterial(t)
 	proveHistories(t, "random stretched Kafkas", 4, 2000, 1, func(t *testing.T, seed int64, _ int) {

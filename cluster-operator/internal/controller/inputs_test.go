@@ -137,22 +137,28 @@ func TestRandomInputsFindPlantedFaults(t *testing.T) {
 			o.Data["server.config"] = strings.ReplaceAll(o.Data["server.config"], from, to)
 		})
 	}
+	headless := func(change func(*corev1.ServiceSpec)) tamper {
+		return alter("Service", "-kafka-brokers", func(o *corev1.Service) { change(&o.Spec) })
+	}
 	for fault, c := range map[string]struct {
 		plant tamper
 		found string
 	}{
 		"a label's value is too long": {alter("Service", "", func(o *corev1.Service) { o.Labels["a"] = strings.Repeat("a", 64) }), "63"},
-		"a port's name is too long":   {alter("Service", "-kafka-brokers", func(o *corev1.Service) { o.Spec.Ports[0].Name = strings.Repeat("a", 64) }), "63"},
+		"a port's name is too long":   {headless(func(s *corev1.ServiceSpec) { s.Ports[0].Name = strings.Repeat("a", 64) }), "63"},
 		"a host's name is too long":   {alterPod(func(p *corev1.Pod) { p.Spec.Hostname = strings.Repeat("a", 64) }), "63"},
 		"an annotation's key":         {alter("ServiceAccount", "", func(o *corev1.ServiceAccount) { o.Annotations["a b"] = "" }), "annotations"},
 		"a Secret is missing": {func(_ *rig, _, now scene) bool {
 			return lose("Secret", "-trustbundle")(nil, now, now)
 		}, "Secret"},
-		"a key is missing":        {alter("Secret", "-trustbundle", func(o *corev1.Secret) { delete(o.Data, "clients-ca.crt") }), "has no clients-ca.crt"},
-		"a port leads nowhere":    {alter("Service", "-kafka-brokers", func(o *corev1.Service) { o.Spec.Ports[0].TargetPort.StrVal = "other" }), "no pod has a port"},
+		"a key is missing": {alter("Secret", "-trustbundle", func(o *corev1.Secret) { delete(o.Data, "clients-ca.crt") }),
+			"has no clients-ca.crt"},
+		"a port leads nowhere":    {headless(func(s *corev1.ServiceSpec) { s.Ports[0].TargetPort.StrVal = "other" }), "no pod has a port"},
 		"a ServiceAccount":        {alterPod(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "other" }), "ServiceAccount other does not exist"},
 		"a volume is not mounted": {alterPod(func(p *corev1.Pod) { p.Spec.Volumes = p.Spec.Volumes[1:] }), "which does not exist"},
-		"a selector":              {alter("PodDisruptionBudget", "-kafka", func(o *policyv1.PodDisruptionBudget) { o.Spec.Selector.MatchLabels["a"] = "b" }), "selects no pod"},
+		"a selector": {alter("PodDisruptionBudget", "-kafka", func(o *policyv1.PodDisruptionBudget) {
+			o.Spec.Selector.MatchLabels["a"] = "b"
+		}), "selects no pod"},
 		"a Role is missing":       {func(_ *rig, _, now scene) bool { return lose("Role", "-roller")(nil, now, now) }, "Role"},
 		"a voter":                 {config("kafka-brokers.", "kafka-others."), "the Service of"},
 		"a file":                  {config(":node.key", ":other.key"), "there is no file other.key"},
@@ -173,7 +179,9 @@ func TestRandomInputsFindPlantedFaults(t *testing.T) {
 			return len(before) > 0
 		}, "the cluster id was"},
 		"a node in another pool": {func(r *rig, before, now scene) bool {
-			return len(before) > 0 && alterPod(func(p *corev1.Pod) { p.Name = r.name + "-other-" + p.Name[strings.LastIndex(p.Name, "-")+1:] })(r, before, now)
+			return len(before) > 0 && alterPod(func(p *corev1.Pod) {
+				p.Name = r.name + "-other-" + p.Name[strings.LastIndex(p.Name, "-")+1:]
+			})(r, before, now)
 		}, "and is "},
 		"a volume is lost": {lose("PersistentVolumeClaim", ""), "is gone"},
 		"a volume is exchanged": {func(r *rig, before, now scene) bool {
@@ -185,7 +193,7 @@ func TestRandomInputsFindPlantedFaults(t *testing.T) {
 			return true
 		}, "volume"},
 		"an edit is ignored":   {alterPod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "old" }), "is not what the Kafka says"},
-		"a Service is ignored": {alter("Service", "-kafka-brokers", func(o *corev1.Service) { o.Spec.PublishNotReadyAddresses = false }), "spec of Service"},
+		"a Service is ignored": {headless(func(s *corev1.ServiceSpec) { s.PublishNotReadyAddresses = false }), "spec of Service"},
 		"something is left": {func(_ *rig, _, now scene) bool {
 			now[facts.Key{Kind: "ConfigMap", Name: "left"}] = &corev1.ConfigMap{}
 			return true
@@ -676,8 +684,8 @@ func (r *rig) applied(p *pass, in input, before, now scene) (f findings) {
 	}
 	stored := now.nodesIn()
 	for _, m := range fresh.Manifests {
-		if at := slices.IndexFunc(p.input.Topology.Pools, func(t topology.Pool) bool { return t.Name == m.Node.Pool }); p.input.Topology.Pools[at].Removed {
-			continue // its nodes stay as they are
+		if p.pools[m.Node.Pool] == nil {
+			continue // it was removed, and its nodes stay as they are
 		}
 		pod := &corev1.Pod{}
 		r.must(json.Unmarshal(m.Pod, pod))

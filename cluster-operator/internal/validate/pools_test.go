@@ -21,10 +21,11 @@ func TestWrongNames(t *testing.T) {
 				"and hosts can have 63: use a shorter name for the Kafka or the KafkaNodePool"},
 		{name: "Kafka's name too long for a Service", changes: `kafka: {metadata: {name: a-cluster-of-great-importance-to-many-of-us-here}}`,
 			code: "NameTooLong",
-			message: "The name of the bootstrap Service would have 64 characters (a-cluster-of-great-importance-to-many-of-us-here-kafka-bootstrap), " +
-				"and it can have 63: use a shorter name for the Kafka"},
-		{name: "names too long for a listener's Service", changes: `{kafka: {metadata: {name: a-cluster-of-great-importance-to-u}, spec: {kafka: ` +
-			`{listeners: [{name: external789, port: 9095, type: nodeport, tls: true}]}}}, pools: {broker: {metadata: {name: ` +
+			message: "The name of the bootstrap Service would have 64 characters " +
+				"(a-cluster-of-great-importance-to-many-of-us-here-kafka-bootstrap), and it can have 63: use a shorter name for the Kafka"},
+		{name: "names too long for a listener's Service", changes: `{kafka: {metadata: {name: ` +
+			`a-cluster-of-great-importance-to-u}, spec: {kafka: {listeners: [{name: external789, port: 9095, type: nodeport, tls: true}]}}}, ` +
+			`pools: {broker: {metadata: {name: ` +
 			`brokers-in-zone-a-west}}}}`, code: "NameTooLong",
 			message: "The name of a broker's Service of listener external789 in KafkaNodePool brokers-in-zone-a-west would have 71 characters " +
 				"(a-cluster-of-great-importance-to-u-brokers-in-zone-a-west-external789-2), and it can have 63: use a shorter name for the " +
