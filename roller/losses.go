@@ -148,14 +148,14 @@ func (l *losses) block(a *Assessment) string {
 	return ""
 }
 
-// beside is what would be said if these nodes were down as well; empty: nothing.
-func (l *losses) beside(a *Assessment, ids []NodeID) string {
+// beside is what would be said if these nodes were gone; empty: nothing.
+func (l *losses) beside(a *Assessment, gone nodeSet) string {
 	if l.places == nil {
 		return ""
 	}
 	why := ""
 	if at := l.r.avail.ids.of(a.Node); at >= 0 {
-		l.partitions(a, l.r.avail.hosted[at], l.r.with(ids), func(e *exposure) bool { why = e.String(a.Node); return false })
+		l.partitions(a, l.r.avail.hosted[at], gone, func(e *exposure) bool { why = e.String(a.Node); return false })
 	}
 	return why
 }
