@@ -55,7 +55,7 @@ const (
 	RuleLimit        Rule = "Limit"        // as many are down as may be
 	RuleRack         Rule = "Rack"         // as many of its rack are down as may be
 	RuleLeaders      Rule = "Leaders"      // too many partitions would change their leader at the same time
-	RuleBatch        Rule = "Batch"        // it belongs to another batch than those that are down
+	RuleBatch        Rule = "Batch"        // brokers of batches before its own go first
 	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
 	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
 	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync

@@ -46,6 +46,7 @@ func (r *round) takeUp() {
 		return
 	}
 	if slices.ContainsFunc(r.away, func(a *Assessment) bool { return a.Roles.Broker && a.node.Hold == "" }) {
+		r.due = true
 		return
 	}
 	d := r.divide(brokers)

@@ -32,6 +32,9 @@ func (r *round) gates(a *Assessment) []Block {
 		b.block(RuleSettle, "the last node has just come back; the next restart is at %s", clock(until))
 	}
 	r.safety(a, b, way)
+	if way == "" && len(b.Blocks) == 0 {
+		r.refill(a, b)
+	}
 	return b.Blocks
 }
 
@@ -106,12 +109,7 @@ func (r *round) voters(a, b *Assessment) {
 
 // limits applies the limits on how many brokers are down at the same time.
 func (r *round) limits(a, b *Assessment) {
-	var away []*Assessment
-	for _, other := range r.away {
-		if other != a && other.Roles.Broker && (a.Roles.Controller || !other.Roles.Controller || !r.givenUp(other)) {
-			away = append(away, other)
-		}
-	}
+	away := r.counted(a)
 	if len(away) == 0 {
 		return
 	}
@@ -119,15 +117,25 @@ func (r *round) limits(a, b *Assessment) {
 	if a.Down && a.Roles.Controller && (!known || q.Leader < 0) {
 		return // the rule voters decides about it
 	}
+	r.caps(a, away, b)
+}
+
+// counted are the brokers that count as away beside this one.
+func (r *round) counted(a *Assessment) []*Assessment {
+	var away []*Assessment
+	for _, other := range r.away {
+		if other != a && other.Roles.Broker && (a.Roles.Controller || !other.Roles.Controller || !r.givenUp(other)) {
+			away = append(away, other)
+		}
+	}
+	return away
+}
+
+// caps are the policy's on those that are away at once: how many, of one rack, and with how many leaders.
+func (r *round) caps(a *Assessment, away []*Assessment, b *Assessment) {
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
 		b.block(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.describeAway(away))
 	}
-	r.shares(a, away, b)
-	r.batches(a, away, b)
-}
-
-// shares are the limits by rack and by leaders.
-func (r *round) shares(a *Assessment, away []*Assessment, b *Assessment) {
 	rack, same := a.node.Rack, 0
 	share := r.avail.leaderShare(a.Node)
 	for _, other := range away {
@@ -142,18 +150,6 @@ func (r *round) shares(a *Assessment, away []*Assessment, b *Assessment) {
 	if r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare {
 		b.block(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may at once", 100*share,
 			100*r.policy.MaxLeaderShare)
-	}
-}
-
-// batches keep the plan: one batch is back before the next one goes.
-func (r *round) batches(a *Assessment, away []*Assessment, b *Assessment) {
-	own, planned := r.batch[a.Node]
-	for _, other := range away {
-		theirs, also := r.batch[other.Node]
-		if planned && also && own != theirs && other.node.Hold == "" {
-			b.block(RuleBatch, "node %d of another batch %s", other.Node, r.doing(other))
-			return
-		}
 	}
 }
 

@@ -150,13 +150,13 @@ func (l *losses) block(a *Assessment) string {
 }
 
 // beside is block if these nodes were also down.
-func (l *losses) beside(a *Assessment, ids []NodeID) string {
+func (l *losses) beside(a *Assessment, gone nodeSet) string {
 	if l.places == nil {
 		return ""
 	}
 	why := ""
 	if at := l.r.avail.ids.of(a.Node); at >= 0 {
-		l.partitions(a, l.r.avail.hosted[at], l.r.with(ids), func(e *exposure) bool { why = e.String(a.Node); return false })
+		l.partitions(a, l.r.avail.hosted[at], gone, func(e *exposure) bool { why = e.String(a.Node); return false })
 	}
 	return why
 }

@@ -8,14 +8,17 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Plan lists what Step would do if nothing else changed, in the same order and the same batches.
+// Plan lists what Step would do if nothing else changed, and all brokers took the same time: in the same order and the same batches.
 type Plan struct {
 	// At is when the cluster was seen like this.
 	At time.Time `json:"at"`
 	// Reconfigurations come first: they need no restart.
 	Reconfigurations []Reconfiguration `json:"reconfigurations,omitempty"`
-	// Batches are restarted one after another, each as a whole.
-	Batches []Batch `json:"batches"`
+	// Batches go in this order. Refilled reports whether a broker goes before its batch does as soon as it keeps none before it waiting, so
+	// that one that takes long does not hold up all others (docs/decisions/refill.md); else a batch is back as a whole before the next one
+	// goes.
+	Batches  []Batch `json:"batches"`
+	Refilled bool    `json:"refilled,omitempty"`
 	// Fewest is a number of batches below which it can't be done under the policy, and Proof why.
 	Fewest int    `json:"fewest"`
 	Proof  string `json:"proof,omitempty"`
@@ -162,6 +165,7 @@ func (p *Plan) brokers(r *round, brokers []*Assessment) {
 		}
 		p.Batches = append(p.Batches, b)
 	}
+	p.Refilled = len(left) > 1 && r.policy.refills()
 	p.Fewest += d.fewest
 	if p.Proof != "" {
 		p.Proof += "; "
@@ -205,7 +209,8 @@ func (r *round) split(before, batch []NodeID) string {
 			rack++
 		}
 	}
-	why, loss := r.avail.shortage(first.ID, r.with(before)), r.losses.beside(r.assessment(first.ID), before)
+	gone := r.with(before)
+	why, loss := r.avail.shortage(first.ID, gone), r.losses.beside(r.assessment(first.ID), gone)
 	switch {
 	case r.rankOf(before[0]) < r.rankOf(first.ID):
 		return "nodes that are not ready go first"

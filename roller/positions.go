@@ -75,6 +75,13 @@ func (s nodeSet) add(id NodeID) {
 	}
 }
 
+// drop takes a node out.
+func (s nodeSet) drop(id NodeID) {
+	if at := s.ids.of(id); at >= 0 {
+		s.marks[at] = false
+	}
+}
+
 // and is the set with one node more, without changing it.
 func (s nodeSet) and(id NodeID) nodeSet {
 	s.one, s.any = id, true

@@ -29,10 +29,12 @@ func (p *Progress) took(roles Roles, restart time.Duration) {
 	p.Paces[roles.String()] = pace
 }
 
-// predict is how long it takes until all that is under way is back, and after that these groups of nodes, one after another; 0: nobody can
-// tell, because no such node was restarted before.
+// predict is how long it takes until all that is under way is back, and these groups of nodes are, each of which goes when those before it
+// are back; 0: nobody can tell, because no such node was restarted before. A broker that goes before its batch (docs/decisions/refill.md)
+// makes it shorter only if it differs from the others.
 func (r *round) predict(groups [][]NodeID) time.Duration {
-	var total, first time.Duration
+	const all = -1 // before any batch
+	away := map[int]time.Duration{}
 	for id, restart := range r.progress.Restarts {
 		n := r.s.Node(id)
 		if n == nil {
@@ -42,11 +44,13 @@ func (r *round) predict(groups [][]NodeID) time.Duration {
 		if !known {
 			return 0
 		}
-		first = max(first, pace.Restart-r.s.At.Sub(restart.At))
+		batch, planned := r.batch[id]
+		if !planned || !r.refills() {
+			batch = all
+		}
+		away[batch] = max(away[batch], pace.Restart-r.s.At.Sub(restart.At))
 	}
-	if first > 0 {
-		total = first + r.policy.Settle
-	}
+	var total time.Duration
 	for _, ids := range groups {
 		longest := time.Duration(0)
 		for _, id := range ids {
@@ -56,9 +60,21 @@ func (r *round) predict(groups [][]NodeID) time.Duration {
 			}
 			longest = max(longest, pace.Restart)
 		}
-		total += longest + r.policy.Settle
+		own, planned := r.batch[ids[0]]
+		for batch, rest := range away {
+			if !planned || batch < own {
+				total = max(total, rest)
+			}
+		}
+		if total > 0 {
+			total += r.policy.Settle
+		}
+		total += longest
 	}
-	return max(0, total-r.policy.Settle) // nobody waits after the last one
+	for _, rest := range away {
+		total = max(total, rest)
+	}
+	return total
 }
 
 // left are the groups of nodes that still need a restart, in the order of Step. They include nodes that are blocked by others, because that

@@ -36,6 +36,23 @@ func TestHowLongItTakesIsLearned(t *testing.T) {
 	sc.Expect(plan()).To(BeEquivalentTo(60), "all three together; the controller is back")
 }
 
+// A batch that has begun while brokers of the one before are away does not wait as a whole until these are back.
+func TestHowLongARefilledRollTakes(t *testing.T) {
+	sc := pairs(t, 6)
+	sc.policy.MaxUnavailable = 2 // 0 and 2, 1 and 4, 3 and 5
+	sc.progress.Paces = map[string]roller.Pace{"broker": {Restart: time.Minute, Count: 1}}
+	sc.steps(2) // at 0 s and 1 s
+	sc.ready(2)
+	sc.s.At = noon.Add(20 * time.Second)
+	sc.progress.Paces["broker"] = roller.Pace{Restart: time.Minute, Count: 1}
+	sc.Expect(sc.steps(1)).To(Equal(ids(4)))
+	sc.progress.Paces["broker"] = roller.Pace{Restart: time.Minute, Count: 1}
+	sc.s.At = noon.Add(30 * time.Second)
+	plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)
+	sc.Expect(batchesOf(plan)).To(Equal([][]roller.NodeID{ids(1), ids(3, 5)}))
+	sc.Expect(plan.PredictedSeconds).To(BeEquivalentTo(30+60+60), "node 4 is back before node 1")
+}
+
 // Restarts that take longer than they used to become what is expected.
 func TestThePaceFollowsTheLastRestarts(t *testing.T) {
 	sc := newScene(t).with(broker, 1, 2, 3, 4, 5, 6, 7, 8)

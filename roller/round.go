@@ -33,9 +33,11 @@ type round struct {
 	ring   []*Assessment
 	// heard: a broker answers, so that it is not us who can reach nobody.
 	heard bool
-	// batch maps a broker to the number of its batch in the plan that is followed. made is that plan if this round made it, else nil.
+	// batch maps a broker to the number of its batch in the plan that is followed. made is that plan if this round made it, else nil. due: it
+	// is to be made again once no broker is away.
 	batch map[NodeID]int
 	made  *division
+	due   bool
 	// disputes are what the nodes' desired configurations do not agree on, and met the refusals that stand in the way of changes.
 	disputes []brokerconfig.Dispute
 	met      []brokerconfig.Refusal

@@ -45,6 +45,7 @@ var tests = []job{
 	{pkg: "./roller", test: "TestRandomHistoriesOfLargeRolls", what: "steps", least: 3000},
 	{pkg: "./roller/internal/proofs/explore", test: "TestEveryInterleavingOfASmallRoll", what: "states", least: 1_500_000},
 	{pkg: "./roller/internal/proofs/simulator", test: "TestASerialRollIsCheap", what: "requests", least: 1},
+	{pkg: "./roller/internal/proofs/simulator", test: "TestARefilledRollIsNotLonger", what: "rolls", least: 800},
 	{pkg: "./cluster-operator/internal/pki", test: "TestHistory", what: "steps", least: 100_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps", least: 1_000_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfStretchedKafkas", what: "steps", least: 100_000},

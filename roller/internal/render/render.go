@@ -76,6 +76,9 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 	if len(p.Reconfigurations)+len(p.Batches)+len(p.Blocked) > 0 {
 		fmt.Fprintln(w)
 	}
+	if p.Refilled {
+		fmt.Fprintln(w, "Batches are refilled: a broker goes as soon as the data allows it and it keeps none before it waiting.")
+	}
 	fmt.Fprintln(w, summary(p))
 }
 

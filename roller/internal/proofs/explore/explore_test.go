@@ -3,6 +3,8 @@ package explore_test
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,8 @@ var small = []explore.Cluster{
 	{Name: "three controllers", Nodes: []roller.Roles{controller, controller, controller}, Moves: -1, MaxUnavailable: 1, Faults: 1},
 	{Name: "a move among three brokers", Nodes: []roller.Roles{broker, broker, broker},
 		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(1), Moves: 2, MaxUnavailable: 3, Faults: 1},
+	{Name: "two pairs of brokers, each with a partition", Nodes: []roller.Roles{broker, broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}, {MinISR: 1, Replicas: ids(2, 3)}}, Moves: -1, MaxUnavailable: 2},
 	{Name: "four brokers over two Kubernetes clusters", Nodes: []roller.Roles{broker, broker, broker, broker},
 		Places: []string{"", "", "east", "east"}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1, 2, 3)}}, Current: ids(1, 3),
 		Moves: -1, MaxUnavailable: 3, Crashes: 1},
@@ -88,4 +92,29 @@ func TestEveryInterleavingOfASmallRoll(t *testing.T) {
 		}
 	}
 	fmt.Printf("PROOF {\"name\":\"every interleaving of small rolls\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", states, violations)
+}
+
+// A broker that goes before its batch, and does not ask for replicas in sync, is found, and nothing in the same rolls if it does.
+func TestARefillThatIgnoresReplicasInSyncIsFound(t *testing.T) {
+	cluster := explore.Cluster{Nodes: []roller.Roles{broker, broker, broker, broker, broker},
+		Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(3, 4)}}, Current: ids(2), Moves: -1,
+		MaxUnavailable: 2}
+	if broken := explore.Explore(&cluster, 0).Broken; broken != "" {
+		t.Fatal(broken)
+	}
+	cluster.Step = func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		if len(p.Restarts) > 0 {
+			seen := *s
+			topics := slices.Clone(s.Topics.Or(nil))
+			topics[0].MinISR = roller.Known(1)
+			seen.Topics = roller.Known(topics)
+			s = &seen
+		}
+		return roller.Step(s, p, policy)
+	}
+	broken := explore.Explore(&cluster, 0).Broken
+	t.Log(broken)
+	if !strings.HasPrefix(broken, "availability rule") {
+		t.Errorf("not found: %q", broken)
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 // looks are what the roller can do next: with all in sight, with something out of it, and with all that can go wrong when it acts.
 func (c *Cluster) looks(s *state) (all []move, done bool, broken string) {
-	d := roller.Step(c.snapshot(s), s.progress, c.policy())
+	d := c.decide(c.snapshot(s), s)
 	if why := c.judge(s, d, true); why != "" {
 		return nil, false, why
 	}
@@ -29,7 +29,7 @@ func (c *Cluster) looks(s *state) (all []move, done bool, broken string) {
 	for name, hide := range c.blinds() {
 		seen := c.snapshot(s)
 		hide(seen)
-		d := roller.Step(seen, s.progress, c.policy())
+		d := c.decide(seen, s)
 		if why := c.judge(s, d, false); why != "" {
 			return nil, false, name + ": " + why
 		}

@@ -26,6 +26,16 @@ type Cluster struct {
 	// Crashes is how many nodes crash at the most, Faults how much else goes wrong: the roller crashes, it is refused, it can't see, leaders
 	// move.
 	Crashes, Faults int
+	// Step is who decides; nil: roller.Step.
+	Step func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decision
+}
+
+// decide decides on what is seen in a state.
+func (c *Cluster) decide(seen *roller.Snapshot, s *state) roller.Decision {
+	if c.Step != nil {
+		return c.Step(seen, s.progress, c.policy())
+	}
+	return roller.Step(seen, s.progress, c.policy())
 }
 
 // Partition is one partition, which is a topic of its own.

@@ -150,5 +150,23 @@ func rolls(n int, print func(figure)) error {
 		print(figure{Name: name + "_looks", Value: float64(f.Looks), Unit: "looks"})
 		print(figure{Name: name + "_requests", Value: float64(f.Requests), Unit: "requests"}) // to Kafka
 	}
+	return unequal(n, print)
+}
+
+// unequal is the same where a restart takes between one and four minutes, refilled, beside one batch after another.
+func unequal(n int, print func(figure)) error {
+	s := simulator.Scale{Brokers: n, PartitionsPerBroker: 1, MaxUnavailable: 10, Restart: time.Minute, Spread: 3 * time.Minute,
+		CatchUp: 10 * time.Second, Recall: observe.DefaultRecall}
+	refilled, err := simulator.Measure(s)
+	if err != nil {
+		return err
+	}
+	s.Settle = time.Nanosecond // each batch is back as a whole before the next one goes
+	whole, err := simulator.Measure(s)
+	if err != nil {
+		return err
+	}
+	print(figure{Name: fmt.Sprintf("roller_simulated_%d_brokers_10_at_once_unequal", n), Value: refilled.Took.Minutes(), Unit: "min",
+		Floor: whole.Took.Minutes()})
 	return nil
 }

@@ -18,6 +18,8 @@ type Scale struct {
 	// Restart is how long a broker takes from the deletion of its pod until it is ready, CatchUp until all its replicas are in sync after
 	// that.
 	Restart, CatchUp time.Duration
+	// Spread is how much longer the slowest broker takes to restart; the others take as much of it as their ids say. Settle is the policy's.
+	Spread, Settle time.Duration
 	// Recall is how old the configurations of nodes and topics may be while nothing is done (observe.Observer).
 	Recall time.Duration
 }
@@ -39,13 +41,13 @@ type Figures struct {
 // Measure rolls a cluster in virtual time. The roller looks as often as its decisions ask for. Looks between which nothing happens, and
 // nothing but time is waited for, are counted and left out: they would see the same. It fails if a rule is broken, or the roll does not
 // end.
-func Measure(s Scale) (Figures, error) { return measure(s, true) }
+func Measure(s Scale) (Figures, error) { return measure(s.cluster(), s.Recall, true) }
 
-func measure(s Scale, skip bool) (Figures, error) {
-	r := newRun(s.cluster(), nil)
+func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
+	r := newRun(c, nil)
 	plan := roller.NewPlan(r.w.observe(0, 0), roller.Progress{}, r.w.policy)
 	figures := Figures{Fewest: plan.Fewest}
-	m := newMeter(s.Brokers, s.Recall)
+	m := newMeter(len(c.Nodes), recall)
 	batch := false // the last look restarted a member
 	for {
 		before, restarts, peers, at := r.w.changed, r.restarts, r.peers, r.w.now
@@ -161,11 +163,11 @@ func (m *meter) read(at time.Time, nodes, unready int, verify bool) {
 // cluster is the cluster of a scale.
 func (s Scale) cluster() Cluster {
 	c := Cluster{Policy: roller.DefaultPolicy()}
-	c.Policy.MaxUnavailable = s.MaxUnavailable
+	c.Policy.MaxUnavailable, c.Policy.Settle = s.MaxUnavailable, s.Settle
 	stop := s.Restart / 4
 	for id := range roller.NodeID(s.Brokers) {
 		n := Node{ID: id, Roles: roller.Roles{Broker: true}, Rack: fmt.Sprint("r", id%3), Outdated: true, Stop: stop,
-			Boot: s.Restart - stop - replacement}
+			Boot: s.Restart - stop - replacement + s.Spread*time.Duration(id*7%10)/9}
 		n.Rate = max(1, 3*s.PartitionsPerBroker/max(1, int(s.CatchUp/time.Second)))
 		c.Nodes = append(c.Nodes, n)
 	}

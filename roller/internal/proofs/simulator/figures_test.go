@@ -17,9 +17,9 @@ func TestFiguresWithAndWithoutQuietLooks(t *testing.T) {
 	for _, most := range []int{1, 4} {
 		s := Scale{Brokers: 6, PartitionsPerBroker: 10, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 10 * time.Second,
 			Recall: 30 * time.Second}
-		quick, err := measure(s, true)
+		quick, err := measure(s.cluster(), s.Recall, true)
 		g.Expect(err).NotTo(HaveOccurred())
-		all, err := measure(s, false)
+		all, err := measure(s.cluster(), s.Recall, false)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(quick).To(Equal(all))
 	}

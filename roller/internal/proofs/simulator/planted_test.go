@@ -229,12 +229,31 @@ var planted = []struct {
 			}
 			return roller.Step(s, p, policy)
 		}},
+	{"whoever goes beside another one needs no min.insync.replicas", []string{"availability rule"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			if len(p.Restarts) == 0 {
+				return roller.Step(s, p, policy)
+			}
+			return with(undemanding, nil)(s, p, policy)
+		}},
 	{"all requests are one", []string{"termination"}, seeing(func(n *roller.Node) {
 		for i := range n.Requests {
 			n.Requests = append([]roller.Reason(nil), n.Requests...)
 			n.Requests[i].Mark = "pod"
 		}
 	})},
+}
+
+// undemanding makes one replica in sync enough for each partition.
+func undemanding(s *roller.Snapshot) {
+	if !s.Topics.IsKnown() {
+		return
+	}
+	topics := slices.Clone(s.Topics.Or(nil))
+	for t := range topics {
+		topics[t].MinISR = roller.Known(1)
+	}
+	s.Topics = roller.Known(topics)
 }
 
 // recalling is a roller that acts on what it decided on what was read first, although it has read it again.

@@ -1,0 +1,90 @@
+package roller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// refill lets a broker go although brokers of other batches are away, if nobody who goes before it has to wait for it
+// (docs/decisions/refill.md).
+func (r *round) refill(a, b *Assessment) {
+	other := r.ofAnotherBatch(a)
+	switch {
+	case other == nil:
+	case !r.refills():
+		b.block(RuleBatch, "node %d of another batch %s", other.Node, r.doing(other))
+	default:
+		if why := r.delays(a); why != "" {
+			b.block(RuleBatch, "%s", why)
+		}
+	}
+}
+
+// refills reports whether a broker may go before the batches before its own are back. Where a time to settle is asked for, each broker
+// that comes back would begin it anew for all that wait; and where the share of leaders is limited, those that lead for brokers that are
+// away would have to wait until these are back.
+func (p Policy) refills() bool { return p.MaxUnavailable > 1 && p.Settle == 0 && p.MaxLeaderShare == 0 }
+
+// refills is that of the policy, as long as the plan stays: one that is to be made again is made when no broker is away.
+func (r *round) refills() bool { return r.policy.refills() && !r.due }
+
+// ofAnotherBatch is a broker of another batch that is away, and waited for; nil: there is none.
+func (r *round) ofAnotherBatch(a *Assessment) *Assessment {
+	own, planned := r.batch[a.Node]
+	for _, other := range r.away {
+		if theirs, also := r.batch[other.Node]; planned && also && own != theirs && other.node.Hold == "" {
+			return other
+		}
+	}
+	return nil
+}
+
+// delays explains which broker goes before this one, and would have to wait for it; empty: none.
+func (r *round) delays(a *Assessment) string {
+	left := map[int][]*Assessment{} // of earlier batches
+	for _, other := range r.nodes {
+		batch, planned := r.batch[other.Node]
+		switch {
+		case !planned || !other.wanted() || slices.Contains(r.away, other):
+		case other.rank() < a.rank():
+			return fmt.Sprintf("node %d is not ready, and goes first", other.Node)
+		case other.rank() == a.rank() && batch < r.batch[a.Node]:
+			left[batch] = append(left[batch], other)
+		}
+	}
+	for _, batch := range slices.Sorted(maps.Keys(left)) {
+		if why := r.beside(a, batch, left[batch]); why != "" {
+			return fmt.Sprintf("node %d goes first, and would have to wait for it: %s", left[batch][0].Node, why)
+		}
+	}
+	return ""
+}
+
+// beside explains why a broker can't be away together with what is left of an earlier batch, when all batches before that are back; empty:
+// it can.
+func (r *round) beside(a *Assessment, batch int, left []*Assessment) string {
+	gone, away := r.with(nil), slices.Clone(left)
+	for _, other := range r.counted(a) {
+		if theirs, planned := r.batch[other.Node]; planned && theirs < batch {
+			gone.drop(other.Node)
+		} else {
+			away = append(away, other)
+		}
+	}
+	for _, other := range left {
+		gone.add(other.Node)
+	}
+	caps := &Assessment{}
+	r.caps(a, away, caps)
+	switch {
+	case len(caps.Blocks) > 0:
+		return caps.Blocks[0].Why
+	case a.Down:
+		return "" // it takes nothing away
+	}
+	if why := r.avail.shortage(a.Node, gone); why != "" {
+		return why
+	}
+	return r.losses.beside(a, gone)
+}
