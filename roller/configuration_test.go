@@ -38,7 +38,8 @@ func TestAnIllegalValue(t *testing.T) {
 	for id, why := range map[roller.NodeID]string{
 		0: "num.io.threads=-3 is illegal: it has value -3 which less than the minimum value 1; correct it",
 		1: "num.io.threads=many is illegal: it has value 'many' which is not an int; correct it",
-		2: "it would not start with its new configuration: num.io.threads=0 is illegal: it has value 0 which less than the minimum value 1; correct it",
+		2: "it would not start with its new configuration: num.io.threads=0 is illegal: it has value 0 which less than the minimum value 1; " +
+			"correct it",
 	} {
 		sc.Expect(sc.of(id).Blocks).To(ConsistOf(roller.Block{Rule: roller.RuleConfig, Why: why}))
 	}

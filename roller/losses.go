@@ -21,8 +21,8 @@ type losses struct {
 	at   []int
 	back []bool
 	sure nodeSet
-	// impaired are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node that is
-	// gone; in all others nobody is waited for. marked are those, by their number.
+	// impaired are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node
+	// that is gone; in all others nobody is waited for. marked are those, by their number.
 	impaired [][]place
 	marked   []bool
 	// may, is and can count by place. They are fields so that they are not allocated for each partition.

@@ -54,6 +54,7 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 		r.look(Step{})
 		figures.Looks++
 		m.look(at, len(r.last.Actions), r.unready())
+		m.elected(r.last.Actions)
 		m.requests += r.peers - peers
 		if r.restarts > restarts && !batch {
 			figures.Batches++
@@ -133,6 +134,19 @@ func (m *meter) look(at time.Time, done, unready int) {
 	if done > 0 {
 		m.read(at, done, unready, true)
 		m.requests += done // which topics the broker has replicas of
+	}
+}
+
+// electionChecks is how often a broker that was elected is asked whether it leads and its followers fetch from it: a follower that has
+// nothing to fetch asks every half second (replica.fetch.wait.max.ms), and the broker is asked every fifth of a second (package actuate).
+const electionChecks = 4
+
+// elected counts the elections of leaders, and the questions that follow.
+func (m *meter) elected(actions []roller.Action) {
+	for _, a := range actions {
+		if a.Kind == roller.ActionElectLeaders {
+			m.requests += 1 + electionChecks
+		}
 	}
 }
 

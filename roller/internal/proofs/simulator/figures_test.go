@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
@@ -68,6 +69,10 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	g.Expect(look(39*time.Second, 0, 3)).To(Equal(3+2), "those who went since are asked")
 	g.Expect(look(44*time.Second, 0, 3)).To(Equal(3+3), "they are asked again")
 	g.Expect(look(301*time.Second, 0, 0)).To(Equal(3+2+60), "those of the nodes are too old")
+
+	before := m.requests
+	m.elected([]roller.Action{{Kind: roller.ActionElectLeaders}, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})
+	g.Expect(m.requests-before).To(Equal(1+4), "an election is asked for, and then whether the broker leads")
 }
 
 // The aim of a serial roll of 1,000 brokers is 120,000 requests, 120 for each. Strimzi makes about 100,000.
