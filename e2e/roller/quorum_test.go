@@ -16,7 +16,7 @@ const brief = "--timeout=2s"
 
 // servesNobody is what is reported of a restart by which nothing is lost: the node is down, and, once it was seen to refuse connections,
 // since when.
-const servesNobody = `it (serves nobody|has been unable to serve clients since \S+ UTC: it refuses connections)`
+const servesNobody = `it (serves no clients|has been unable to serve clients since \S+ UTC: it refuses connections)`
 
 // quorumSpecs are about the metadata quorum when it is lost.
 func quorumSpecs(s *scene) {

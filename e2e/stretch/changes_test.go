@@ -56,7 +56,7 @@ func exchangeCredentials(remote *place) {
 	put(token.ReplaceAll(good, []byte("token: "+fresh)))
 	Eventually(func(g Gomega) {
 		g.Expect(condition(object(g), v1.ConditionWarning)).
-			To(HavePrefix("True CredentialsExpire The credentials for cluster '" + remote.ID + "' end at"))
+			To(HavePrefix("True CredentialsExpire The credentials for cluster '" + remote.ID + "' expire at"))
 	}).Should(Succeed(), whatWasSaid)
 	report("new credentials are in use", time.Since(began))
 	remote.kubectl("delete", "secret", "central-operators-token", "-n", deploy.Namespace)

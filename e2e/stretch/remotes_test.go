@@ -128,15 +128,15 @@ func (r *realm) credentialsEnd() {
 	r.Expect(err).NotTo(HaveOccurred())
 	end := time.Now().Add(life)
 	r.admit(eastID, token)
-	r.told(v1.ConditionWarning, "True CredentialsExpire The credentials for cluster 'cluster-east' end within 24 hours, at ")
+	r.told(v1.ConditionWarning, "True CredentialsExpire The credentials for cluster 'cluster-east' expire within 24 hours, at ")
 	r.Expect(time.Now()).To(BeTemporally("<", end), "it is told ahead of time")
 	r.Expect(condition(r.kafka(r), "Degraded")).To(BeEmpty())
 
-	r.told(v1.ConditionReady, "False RemoteUnauthorized The API server of cluster 'cluster-east' refuses the credentials in Secret "+
+	r.told(v1.ConditionReady, "False RemoteUnauthorized The API server of cluster 'cluster-east' rejects the credentials in Secret "+
 		deploy.Namespace+"/kubeconfig-cluster-east (")
 	r.Expect(time.Now()).To(BeTemporally(">", end.Add(-time.Second)))
 	r.told("Degraded", "True RemoteClusterUnreachable")
-	r.told(v1.ConditionWarning, "True CredentialsExpire The credentials for cluster 'cluster-east' ended at ")
+	r.told(v1.ConditionWarning, "True CredentialsExpire The credentials for cluster 'cluster-east' expired at ")
 
 	// The others go on, and nothing happens where nobody gets in.
 	before := r.made(eastID)

@@ -96,7 +96,7 @@ func TestAPodIsANode(t *testing.T) {
 	g.Expect(n.Answers).To(Equal(roller.Known(true)))
 	g.Expect(n.Config.Or(brokerconfig.Config{}).Desired).To(Equal(map[string]string{"num.io.threads": "9"}))
 	g.Expect(roller.Reasons(n.Requests)).
-		To(Equal("ManualRollingUpdate (the pod is annotated), KafkaCertificatesChanged (the node's own certificate is another one)"))
+		To(Equal("ManualRollingUpdate (the pod is annotated), KafkaCertificatesChanged (the node's own certificate changed)"))
 }
 
 // The states of a stuck pod, and when they count: a pod that was just made is not stuck.

@@ -68,14 +68,14 @@ func TestAnotherKafkaCluster(t *testing.T) {
 		r.Expect(r.foreign(r.glance())).To(Equal(unlisted))
 		r.tells(0, "someOtherKafkaCluster0")
 		r.Expect(r.foreign(r.glance())).
-			To(HavePrefix("the ConfigMaps of the pods name Kafka cluster someOtherKafkaCluster0, and the roller has worked with another one"))
+			To(HavePrefix("the ConfigMaps of the pods name Kafka cluster someOtherKafkaCluster0, but the roller worked with another one before"))
 	})
 	t.Run("without ConfigMaps, not the one that answered first", func(t *testing.T) {
 		r := newReading(t, 0)
 		r.glance()
 		r.admin.Redirect(memory.New(memory.Options{ClusterID: "someOtherKafkaCluster0", Brokers: 3}))
 		s := r.glance()
-		r.Expect(r.foreign(s)).To(HavePrefix("Kafka cluster someOtherKafkaCluster0 answers, and another one answered before"))
+		r.Expect(r.foreign(s)).To(HavePrefix("Kafka cluster someOtherKafkaCluster0 answers, but another one answered before"))
 		r.Expect(s.Topics.IsKnown()).To(BeFalse())
 	})
 }

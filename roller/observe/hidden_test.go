@@ -82,8 +82,8 @@ func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
 	}
 	hidden, _ := read("User:roller", 2, 2)
 	g.Expect(hidden).To(HaveKeyWithValue(roller.NodeID(2),
-		HavePrefix("it does not tell which topics it has replicas of, and of node 1 it has replicas of topics that the roller may not describe "+
-			"(secret)")))
+		HavePrefix("it does not report of which topics it has replicas, and of node 1 it has replicas of topics that the roller may not "+
+			"describe (secret)")))
 	hidden, asked := read("User:admin", 2, 2)
 	g.Expect(hidden).To(BeEmpty())
 	g.Expect(asked).To(BeEquivalentTo(3))

@@ -25,7 +25,7 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 		{"followed", func(*podset.StrimziPodSet) {}, ""},
 		{"paused", func(s *podset.StrimziPodSet) {
 			s.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"}
-		}, "StrimziPodSet my-cluster-kafka is annotated with strimzi.io/pause-reconciliation, so that its pods are not made anew"},
+		}, "StrimziPodSet my-cluster-kafka is annotated with strimzi.io/pause-reconciliation, so its pods are not recreated"},
 		{"not paused", func(s *podset.StrimziPodSet) {
 			s.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "false"}
 		}, ""},

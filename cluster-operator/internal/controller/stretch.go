@@ -200,19 +200,19 @@ const (
 	lastCredentialsNotice = 24 * time.Hour
 )
 
-// warnOfCredentials warns before the credentials for a Kubernetes cluster end, and of what is odd about them.
+// warnOfCredentials warns before the credentials for a Kubernetes cluster expire, and of what is odd about them.
 func (p *pass) warnOfCredentials(m Member) {
 	s := m.Status()
 	if at := s.CredentialsExpire; !at.IsZero() && at.Sub(p.Now()) < credentialsNotice {
-		end := "end"
+		expire := "expire"
 		switch left := at.Sub(p.Now()); {
 		case left <= 0:
-			end = "ended"
+			expire = "expired"
 		case left < lastCredentialsNotice:
-			end = "expire within 24 hours,"
+			expire = "expire within 24 hours,"
 		}
 		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' %s at %s: put a kubeconfig with new ones into its Secret",
-			m.ID(), end, at.UTC().Format(time.RFC3339)))
+			m.ID(), expire, at.UTC().Format(time.RFC3339)))
 	}
 	if s.State == clusters.Connected && s.Reason != "" { // with credentials that were replaced by some that do not do
 		p.warn(string(clusters.ReasonCredentialsRefused), fmt.Sprintf("cluster '%s': %s", m.ID(), s.Message))

@@ -134,9 +134,9 @@ func TestTheEndOfCredentialsIsTold(t *testing.T) {
 		message string
 	}{
 		{8 * 24 * time.Hour, ""},
-		{6 * 24 * time.Hour, "The credentials for cluster 'east' end at"},
-		{23 * time.Hour, "The credentials for cluster 'east' end within 24 hours, at"},
-		{-time.Hour, "The credentials for cluster 'east' ended at"},
+		{6 * 24 * time.Hour, "The credentials for cluster 'east' expire at"},
+		{23 * time.Hour, "The credentials for cluster 'east' expire within 24 hours, at"},
+		{-time.Hour, "The credentials for cluster 'east' expired at"},
 	} {
 		east.expire, east.lost = w.now.Add(c.left), c.left < 0
 		w.pass()

@@ -227,7 +227,7 @@ func TestWhoIsServed(t *testing.T) {
 		return notes
 	}
 	w.Eventually(alone).Should(ConsistOf("The roller skips Kafka cluster mine: StrimziPodSet mine-kafka is not annotated with " +
-		"kafka-operators.io/rolled-by=roller, so that somebody else is taken to restart its pods"))
+		"kafka-operators.io/rolled-by=roller, so the roller assumes that something else restarts its pods"))
 	w.create(node("served", "mine-kafka-0", "mine"))
 	w.Consistently(func() int { return w.looked("mine") }, "1500ms").Should(BeZero())
 	w.Expect(alone()).To(HaveLen(1), "it is said once")

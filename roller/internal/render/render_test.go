@@ -124,7 +124,7 @@ func TestAPlanOfNothing(t *testing.T) {
 	}
 	var out bytes.Buffer
 	g.Expect(render.Plan(&out, roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy()))).To(Succeed())
-	g.Expect(out.String()).To(Equal("Nothing to do: 2 nodes are as they should be.\n"))
+	g.Expect(out.String()).To(Equal("Nothing to do: 2 nodes are up to date.\n"))
 }
 
 // What is unknown, and what is not ready, is not as it should be.
@@ -141,10 +141,10 @@ func TestAPlanOfUnknownNodes(t *testing.T) {
 	var out bytes.Buffer
 	g.Expect(render.Plan(&out, roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy()))).To(Succeed())
 	g.Expect(out.String()).To(Equal(`
-Node 2 may need something, because this is not known: its configuration: nobody asked the node.
+Node 2 may need something, because this is unknown: its configuration: the node was not asked.
 
 There may be other nodes: cluster east can't be read.
-Nothing is known to be to be done. Of 3 nodes 1 are not ready, and 1 are not known.
+Nothing to do as far as is known. Of 3 nodes, 1 are not ready, and the state of 1 is unknown.
 `))
 }
 
