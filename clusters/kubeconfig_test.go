@@ -137,7 +137,7 @@ func TestTheConfiguredURLTakesPrecedence(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(a.Config.Host).To(Equal("https://lb.example.com"))
 	g.Expect(a.Config.ServerName).To(Equal("api.example.com"), "the certificate is checked for the name that the kubeconfig trusts")
-	g.Expect(a.Warnings).To(ConsistOf(ContainSubstring("is not used")))
+	g.Expect(a.Warnings).To(ConsistOf(ContainSubstring("is ignored")))
 
 	a, err = ReadKubeconfig(written(t, func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.TLSServerName = "kubernetes" }),
 		"https://lb.example.com")

@@ -45,7 +45,7 @@ func TestTheFirstReadAfterAnOutageKnowsWhatHappenedMeanwhile(t *testing.T) {
 	w.put("dropped")
 	f := w.joined(kubeconfig, p.url())
 	m := w.member("east")
-	w.Expect(m.Status().Warnings).To(ConsistOf(ContainSubstring("is not used")))
+	w.Expect(m.Status().Warnings).To(ConsistOf(ContainSubstring("is ignored")))
 	w.Eventually(func() ([]string, error) { return w.read(t.Context(), m) }).Should(Equal([]string{"dropped", "kept"}))
 
 	for _, name := range []string{"one", "two"} {

@@ -66,7 +66,7 @@ func TestRemotesHaveToFitTogether(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(checkRemotes("home", []Remote{east, {ID: "west", Secret: "s", URL: "https://x"}})).To(Succeed())
 	g.Expect(checkRemotes("east", []Remote{east})).To(MatchError(ContainSubstring("is the home cluster")))
-	g.Expect(checkRemotes("home", []Remote{east, east})).To(MatchError(ContainSubstring("named twice")))
+	g.Expect(checkRemotes("home", []Remote{east, east})).To(MatchError(ContainSubstring("listed twice")))
 	g.Expect(checkRemotes("home", []Remote{{ID: "east"}})).To(MatchError(ContainSubstring("has no secret")))
 	g.Expect(checkRemotes("home", []Remote{{Secret: "s"}})).To(MatchError(ContainSubstring("is empty")))
 	g.Expect(checkRemotes("home", []Remote{{ID: "east", Secret: "s", URL: "x"}})).To(MatchError(ContainSubstring("is not the URL")))

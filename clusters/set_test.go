@@ -163,8 +163,8 @@ func TestABrokenKubeconfigLeavesTheEarlierOneInUse(t *testing.T) {
 		reason     Reason
 		message    string
 	}{
-		{[]byte("{"), ReasonKubeconfigInvalid, "the previous credentials stay in use: the kubeconfig cannot be read"},
-		{[]byte{}, ReasonKubeconfigInvalid, "has nothing under the key kubeconfig"},
+		{[]byte("{"), ReasonKubeconfigInvalid, "the previous credentials stay in use: the kubeconfig is not valid YAML"},
+		{[]byte{}, ReasonKubeconfigInvalid, "has no key kubeconfig"},
 		{written(t, func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			u.Exec = &clientcmdapi.ExecConfig{Command: "/bin/true", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never"}
 		}), ReasonKubeconfigUnsafe, `runs the command "/bin/true"`},
@@ -208,7 +208,7 @@ func TestASecretThatIsDeletedMakesTheClusterUnreachableAndNotEmpty(t *testing.T)
 	m := w.member("east")
 	w.Eventually(f.has(&f.added)).Should(ConsistOf("kept", "dropped"))
 	w.secret("east", nil)
-	w.becomes("east", Unreachable, ReasonSecretMissing, "is not there")
+	w.becomes("east", Unreachable, ReasonSecretMissing, "does not exist")
 	_, err := w.read(t.Context(), m)
 	w.Expect(err).To(MatchError(IsUnreachable, "unreachable"))
 	w.drop("dropped")
@@ -248,7 +248,7 @@ func TestAClusterThatIsNotTheExpectedOneIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.secret("east", kubeconfig)
 	w.remotes(Remote{ID: "east", Secret: "east", UID: "another"})
-	w.becomes("east", Refused, ReasonIdentityChanged, "and has to be another")
+	w.becomes("east", Refused, ReasonIdentityChanged, "want another")
 	w.remotes(Remote{ID: "east", Secret: "east", UID: uidOf(t, w.east)})
 	w.becomes("east", Connected, "", "")
 }

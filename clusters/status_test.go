@@ -22,9 +22,9 @@ func TestTheStateFollowsFromTheFacts(t *testing.T) {
 	}{
 		"at the start": {facts{}, Joining, ReasonStarting, "first time"},
 		"the Secret cannot be read": {facts{secretErr: errors.New("forbidden"), secretName: "n/s"}, Joining, ReasonSecretUnread,
-			"n/s cannot be read: forbidden"},
+			"n/s can't be read: forbidden"},
 		"there is no Secret":            {facts{secret: secretMissing, secretName: "n/s"}, Unreachable, ReasonSecretMissing, "n/s"},
-		"the Secret is gone":            {facts{secret: secretMissing, health: up}, Unreachable, ReasonSecretMissing, "not there"},
+		"the Secret is gone":            {facts{secret: secretMissing, health: up}, Unreachable, ReasonSecretMissing, "does not exist"},
 		"the first attempt goes on":     {facts{secret: secretRead}, Joining, ReasonStarting, "first time"},
 		"the first attempt failed":      {facts{secret: secretRead, candidate: lost}, Unreachable, ReasonNoAnswer, "connection refused"},
 		"the first attempt was refused": {facts{secret: secretRead, candidate: refused}, Refused, ReasonSameCluster, "same"},
@@ -45,10 +45,10 @@ func TestTheStateFollowsFromTheFacts(t *testing.T) {
 		"new credentials do not connect": {facts{secret: secretRead, linked: true, health: up, candidate: lost}, Connected, ReasonNoAnswer,
 			"stay in use"},
 		"neither old nor new ones connect": {facts{secret: secretRead, linked: true, health: down, candidate: refused}, Unreachable,
-			ReasonNoAnswer, "connection refused; the Secret  has changed since, but its credentials do not do either: same"},
+			ReasonNoAnswer, "connection refused; the Secret  has changed since, but its credentials do not work either: same"},
 		"somebody could not be told": {facts{secret: secretRead, linked: true, health: up, joinErr: lost}, Connected, ReasonStarting,
 			"the cluster is not set up yet"},
-		"left": {facts{left: true, secret: secretRead, linked: true, health: up}, Left, ReasonLeft, "not configured"},
+		"left": {facts{left: true, secret: secretRead, linked: true, health: up}, Left, ReasonLeft, "no longer configured"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

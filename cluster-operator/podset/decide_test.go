@@ -93,12 +93,12 @@ func TestDecide(t *testing.T) {
 			"node.kubernetes.io/out-of-service"},
 		"another's": {[]string{"a"}, []corev1.Pod{livePod("a", foreignPod)}, "[] [] []; 1 0 0",
 			"pod a exists and belongs to StrimziPodSet c-p with uid somebody"},
-		"another's, failed":     {[]string{"a"}, []corev1.Pod{livePod("a", foreignPod, failed)}, "[] [] []; 1 0 0", "not touched"},
+		"another's, failed":     {[]string{"a"}, []corev1.Pod{livePod("a", foreignPod, failed)}, "[] [] []; 1 0 0", "does not change it"},
 		"another's, not listed": {nil, []corev1.Pod{livePod("a", foreignPod)}, "[] [] []; 0 0 0", ""},
 		"nobody's":              {[]string{"a"}, []corev1.Pod{livePod("a", orphan)}, "[] [a] []; 1 0 0", ""},
 		"nobody's, terminating": {[]string{"a"}, []corev1.Pod{livePod("a", orphan, terminating)}, "[] [] []; 1 0 0", ""},
 		"nobody's, not selected": {[]string{"a"}, []corev1.Pod{livePod("a", orphan, unlabelled)}, "[] [] []; 1 0 0",
-			"belongs to nothing that is known"},
+			"belongs to no known owner"},
 		"nobody's, not listed":        {nil, []corev1.Pod{livePod("a", orphan)}, "[] [] []; 0 0 0", ""},
 		"nobody's, failed":            {[]string{"a"}, []corev1.Pod{livePod("a", orphan, failed)}, "[] [a] []; 1 0 0", ""},
 		"owner that does not control": {nil, []corev1.Pod{livePod("a", owned)}, "[] [] []; 0 0 0", ""},
@@ -134,7 +134,7 @@ func TestDecide(t *testing.T) {
 func TestDecideRejects(t *testing.T) {
 	for name, tc := range map[string]struct{ pods, problem string }{
 		"a name twice": {`[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}},{"metadata":{"name":"a"}}]`,
-			"spec.pods[2] has the name a, as another one has"},
+			"spec.pods[2] has the name a, which another one has too"},
 		"an empty name":               {`[{"metadata":{"name":"a"}},{"metadata":{"name":""}}]`, "spec.pods[1] has no name"},
 		"no metadata":                 {`[{"spec":{}}]`, "spec.pods[0] has no name"},
 		"nothing":                     {`[{}]`, "spec.pods[0] has no name"},
@@ -246,7 +246,7 @@ func TestPatienceWithTerminatingPods(t *testing.T) {
 	g.Expect(d.CheckAt).To(Equal(now.Add(patience)))
 	d, err = Decide(testSet("a"), []corev1.Pod{pod}, d.CheckAt)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(d.Problems).To(ConsistOf(ContainSubstring("its node (worker) has not confirmed the end")))
+	g.Expect(d.Problems).To(ConsistOf(ContainSubstring("its node (worker) has not confirmed that it stopped")))
 }
 
 // What is decided does not change when the cache holds trimmed pods.

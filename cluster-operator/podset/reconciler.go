@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
@@ -39,6 +40,9 @@ type Reconciler struct {
 	Follows func(*core.StrimziPodSet) bool
 	// Now is the clock.
 	Now func() time.Time
+
+	// written are the versions of sets that this process has replaced.
+	written apply.Replaced
 }
 
 // Recorder records Events; *events.Recorder of module operator is one.
@@ -71,6 +75,7 @@ func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var set core.StrimziPodSet
 	if err := r.Client.Get(ctx, request.NamespacedName, &set); err != nil {
+		r.written.Forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if set.DeletionTimestamp != nil || !r.follows(&set) {

@@ -2,9 +2,11 @@ package podset
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -25,13 +27,22 @@ func (r *Reconciler) report(ctx context.Context, set *core.StrimziPodSet, d *Dec
 			status.ObservedGeneration = set.Generation
 		}
 	}
+	if r.written.Behind(set) {
+		return apierrors.NewConflict(core.GroupVersion.WithResource("strimzipodsets").GroupResource(), set.Name, errBehind)
+	}
 	if equality.Semantic.DeepEqual(set.Status, status) {
 		return nil
 	}
 	changed := set.DeepCopy()
 	changed.Status = status
-	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, changed, client.MergeFromWithOptions(set, client.MergeFromWithOptimisticLock{})))
+	err := r.Client.Status().Patch(ctx, changed, client.MergeFromWithOptions(set, client.MergeFromWithOptimisticLock{}))
+	if err == nil {
+		r.written.Note(set, changed)
+	}
+	return client.IgnoreNotFound(err)
 }
+
+var errBehind = errors.New("the cache is behind")
 
 // conditions are Error, as Strimzi writes it, and ReconciliationPaused. One that stays keeps its time.
 func (r *Reconciler) conditions(set *core.StrimziPodSet, failed error) []kafka.Condition {

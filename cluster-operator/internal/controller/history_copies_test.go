@@ -190,7 +190,7 @@ func TestAnUpgradeMarksWhatIsWanted(t *testing.T) {
 			reported = append(reported, e)
 		}
 	}
-	g.Expect(reported).To(ConsistOf(ContainSubstring("Secret my-cluster-brokers-9 is not wanted any more, and stays")))
+	g.Expect(reported).To(ConsistOf(ContainSubstring("Secret my-cluster-brokers-9 is no longer needed, but is kept")))
 }
 
 // podsThatRun returns the uids of all pods.

@@ -80,8 +80,8 @@ func TestWhatBrokersHold(t *testing.T) {
 				Unheard: map[int32]string{0: forbidden.Error(), 1: forbidden.Error()}}, keeps: ContainSubstring("ClusterAuthorization")},
 		"a log directory failed": {topics: map[string][]int32{"hidden": {0}},
 			dirs:  map[int32][]kafka.LogDir{2: {{Path: "/a"}, {Path: "/b", Failed: true}}},
-			want:  topology.Holdings{Silent: map[int32]string{2: "log directory /b is out of service"}, Hidden: map[int32][]string{0: {"hidden"}}},
-			keeps: ContainSubstring("log directory /b is out of service")},
+			want:  topology.Holdings{Silent: map[int32]string{2: "log directory /b is offline"}, Hidden: map[int32][]string{0: {"hidden"}}},
+			keeps: ContainSubstring("log directory /b is offline")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -149,7 +149,7 @@ func (p *pass) read(ctx context.Context) error {
 // readSites reads what the Kafka has in each Kubernetes cluster.
 func (p *pass) readSites(ctx context.Context) (err error) {
 	name := client.ObjectKeyFromObject(p.kafka)
-	if p.pools, err = facts.ReadPools(ctx, p.Cache, name); err != nil {
+	if p.pools, err = p.readPools(ctx, name); err != nil {
 		return err
 	}
 	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}

@@ -76,14 +76,29 @@ func (p *pass) writePool(ctx context.Context, pool *v1.KafkaNodePool, wanted v1.
 	if err := p.Live.Status().Patch(ctx, changed, client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("status of KafkaNodePool %s: %w", pool.Name, err)
 	}
+	p.nodePools.Note(pool, changed)
 	p.pools[pool.Name] = changed
 	return nil
+}
+
+// errBehind means that the cache still holds a version that this process has replaced.
+var errBehind = errors.New("the cache is behind")
+
+// readPools returns the KafkaNodePools of a Kafka, by name, or errBehind.
+func (r *Reconciler) readPools(ctx context.Context, kafka types.NamespacedName) (map[string]*v1.KafkaNodePool, error) {
+	pools, err := facts.ReadPools(ctx, r.Cache, kafka)
+	for _, pool := range pools {
+		if r.nodePools.Behind(pool) {
+			return nil, errBehind
+		}
+	}
+	return pools, err
 }
 
 // orphanPools reports in the status of pools that their Kafka is gone and that their nodes are no longer reconciled. Pools that were never
 // reconciled report it already.
 func (r *Reconciler) orphanPools(ctx context.Context, kafka types.NamespacedName) error {
-	pools, err := facts.ReadPools(ctx, r.Cache, kafka)
+	pools, err := r.readPools(ctx, kafka)
 	if err != nil {
 		return err
 	}

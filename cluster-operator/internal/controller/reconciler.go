@@ -24,6 +24,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -80,6 +81,8 @@ type Reconciler struct {
 	unknown        unknownFields
 	orphans        orphans
 	plannedWatches plannedWatches
+	// kafkas and nodePools are the versions that this process has replaced.
+	kafkas, nodePools apply.Replaced
 	// leftovers are the uids of objects that are not wanted, and of which was reported that they stay.
 	leftovers sync.Map
 }
@@ -91,11 +94,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.Kafka.Forget(req.NamespacedName)
 		r.Metrics.Forget(req.NamespacedName)
 		r.unknown.remember(req.NamespacedName, nil)
+		r.kafkas.Forget(req.NamespacedName)
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, err
 		}
 		next, err := r.sweep(ctx, req.NamespacedName)
-		return reconcile.Result{RequeueAfter: next}, errors.Join(err, r.orphanPools(ctx, req.NamespacedName))
+		orphaned := r.orphanPools(ctx, req.NamespacedName)
+		if errors.Is(orphaned, errBehind) {
+			next, orphaned = conflictDelay, nil
+		}
+		return reconcile.Result{RequeueAfter: next}, errors.Join(err, orphaned)
+	}
+	if r.kafkas.Behind(kafka) {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil // no event reports that the cache has the status
 	}
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
@@ -185,6 +196,9 @@ const pausedRetry = 30 * time.Second
 func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
 	unread := p.readSites(ctx)
+	if errors.Is(unread, errBehind) {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	}
 	if len(p.sites) == 0 {
 		return reconcile.Result{}, unread
 	}
@@ -253,6 +267,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, kafka *v1.Kafka, wanted v1
 	if err := r.Live.Status().Patch(ctx, changed, client.MergeFromWithOptions(kafka, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("status of Kafka %s/%s: %w", kafka.Namespace, kafka.Name, err))
 	}
+	r.kafkas.Note(kafka, changed)
 	kafka.Status, kafka.ResourceVersion = changed.Status, changed.ResourceVersion
 	return nil
 }

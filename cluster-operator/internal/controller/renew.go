@@ -42,7 +42,9 @@ func (p *pass) renewDespite(ctx context.Context, err error) error {
 const renewRetry = time.Minute
 
 // repeated reports whether a pass is repeated because the cache was behind.
-func repeated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+func repeated(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errBehind)
+}
 
 // renew renews the certificates of the nodes that run, in a pass that ends before its own step for that: an object that nobody corrects
 // must not become an outage on the day that certificates expire. All else stays as it is, see docs/decisions/certificates.md.

@@ -414,6 +414,7 @@ func (r *Reconciler) patchKafka(ctx context.Context, kafka *v1.Kafka, change fun
 	if err := r.Live.Patch(ctx, changed, client.MergeFromWithOptions(kafka, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("patch Kafka %s/%s: %w", kafka.Namespace, kafka.Name, err)
 	}
+	r.kafkas.Note(kafka, changed)
 	kafka.ObjectMeta = changed.ObjectMeta
 	return nil
 }
