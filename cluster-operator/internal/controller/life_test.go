@@ -102,7 +102,7 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	w.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1}, {ID: 2, Fenced: true}}
 	w.brokers.afterLook = func() { w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1} }
 	_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
-	w.Expect(err).To(MatchError(ContainSubstring("broker 2 was empty when the pass began, and stays: broker 2 holds 1 replicas")))
+	w.Expect(err).To(MatchError(ContainSubstring("broker 2 was empty when the reconciliation began, and is kept: broker 2 holds 1 replicas")))
 	w.Expect(w.pods("brokers")).To(HaveLen(3))
 
 	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 0}

@@ -106,7 +106,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 		"too many nodes": {
 			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 30000 }) },
 			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 3 }) },
-			"the KafkaNodePools ask for 30000 nodes"},
+			"the KafkaNodePools have 30000 replicas together"},
 		"a Service that the API server refuses": {refuse(&corev1.Service{}, "services", "my-cluster-kafka-bootstrap"), allow,
 			`services "my-cluster-kafka-bootstrap" is forbidden`},
 		"a ServiceAccount that the API server refuses": {refuse(&corev1.ServiceAccount{}, "serviceaccounts", "my-cluster-kafka"), allow,
@@ -130,7 +130,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 				w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[1].Configuration = nil })
 				w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.JvmOptions = nil })
 				w.r.Live = w.k8s
-			}, "Kubernetes would refuse pods of KafkaNodePool pool"},
+			}, "Kubernetes would reject the pods of KafkaNodePool pool"},
 		"a pause that ends with an invalid Kafka": {
 			func(w *world) {
 				pause := func(paused string) {

@@ -84,7 +84,7 @@ func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
 	pool.Spec.Storage.Volumes = []v1.StorageVolume{disk(0), disk(2)}
 	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
 	w.reconcile()
-	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 holds, because the broker did not answer"))
+	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 are unknown, because the broker did not answer"))
 	w.Expect(volumes()).To(And(mounted, ContainElement(HaveField("Name", "data-2"))), "the new volume does not wait for the old one")
 	w.Expect(w.config("my-cluster-pool-1")).To(And(ContainSubstring("cordoned.log.dirs=/var/lib/kafka/data-1/kafka-log1\n"),
 		ContainSubstring("log.dirs=/var/lib/kafka/data-0/kafka-log1,/var/lib/kafka/data-2/kafka-log1,/var/lib/kafka/data-1/kafka-log1\n")))
@@ -132,7 +132,7 @@ func TestAVolumeThatMustGoGoesByAnnotation(t *testing.T) {
 	pool.Spec.Storage.Volumes = pool.Spec.Storage.Volumes[:1]
 	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
 	w.reconcile()
-	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 is out of service"))
+	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 is offline"))
 	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("cordoned"), "Kafka did not say that it can")
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")

@@ -48,7 +48,7 @@ func TestWhatStopsAStretchedKafka(t *testing.T) {
 		{"another network provider",
 			func() { w.r.Stretching.ProviderName = "mcs" },
 			func() { w.r.Stretching.ProviderName = honest.ProviderName },
-			"ProviderChangeForbidden", "are reached through the network provider nodeport, and the operator is configured for mcs"},
+			"ProviderChangeForbidden", "use the network provider nodeport, but the operator is configured for mcs"},
 		{"a record that can't be read",
 			func() {
 				broken := record.DeepCopy()

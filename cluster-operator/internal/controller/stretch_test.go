@@ -628,7 +628,7 @@ func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
 	before := w.all()
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"),
-		HaveField("Message", MatchRegexp(`cluster '(east|west)' holds what an earlier Kafka \S+/my-cluster left.* delete that ConfigMap`))))
+		HaveField("Message", MatchRegexp(`cluster '(east|west)' has objects of an earlier Kafka \S+/my-cluster .* delete that ConfigMap`))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
@@ -696,7 +696,7 @@ func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"),
-		HaveField("Message", HaveSuffix("take the finalizer strimzi.io/stretch-cluster off it"))))
+		HaveField("Message", HaveSuffix("remove the finalizer strimzi.io/stretch-cluster from it"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }

@@ -107,7 +107,7 @@ func TestWhatIsSaidOfAReleasedKafkaTopic(t *testing.T) {
 			`level=WARN msg="Topic 't' stays in Kafka: it is also managed by NS/b"`,
 			"Warning LeftToOthers: Topic 't' stays in Kafka: it is also managed by NS/b"},
 		"a policy keeps its topic": {func(*world) { forbidden = true },
-			`level=WARN msg="Topic 't' stays in Kafka: the namespace policy does not allow namespace 'NS' to delete"`,
+			`level=WARN msg="Topic 't' stays in Kafka: the namespace policy does not allow namespace 'NS' to delete it"`,
 			"Warning PolicyViolation: Topic 't' stays in Kafka: the namespace policy does not allow namespace 'NS' to delete it"},
 	} {
 		t.Run(name, func(t *testing.T) {

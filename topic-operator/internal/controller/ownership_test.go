@@ -364,7 +364,7 @@ func TestAStatusWithoutAClusterIsNotTakenForThisCluster(t *testing.T) {
 		put     bool
 		message string
 	}{
-		"no topic":      {false, "KafkaTopic owns topicId '" + known + "', which this Kafka cluster does not have"},
+		"no topic":      {false, "KafkaTopic owns topicId '" + known + "', which does not exist in this Kafka cluster"},
 		"another topic": {true, "KafkaTopic owns topicId '" + known + "', but topic 'a' has topicId"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -77,7 +77,7 @@ func parse(args []string) (flags, error) {
 	case err != nil:
 		return f, err
 	case set.NArg() > 0:
-		return f, fmt.Errorf("unknown flag %q of release", set.Arg(0))
+		return f, fmt.Errorf("unexpected argument %q", set.Arg(0))
 	case f.namespace == "":
 		return f, errors.New("release needs --namespace")
 	}

@@ -349,7 +349,7 @@ func TestCommand(t *testing.T) {
 func TestWrongUsageOfTheCommand(t *testing.T) {
 	for want, args := range map[string][]string{
 		"release needs --namespace":             {"--yes"},
-		`"extra" is not a flag of release`:      {"--namespace", "a", "extra"},
+		`unexpected argument "extra"`:           {"--namespace", "a", "extra"},
 		"flag provided but not defined: -force": {"--namespace", "a", "--force"},
 		"--selector=a b: ":                      {"--namespace", "a", "--selector", "a b"},
 	} {

@@ -70,8 +70,8 @@ func TestKafkasOwnTopicsKeepWhatKafkaSetOnThem(t *testing.T) {
 	g.Expect(plan.Alter.Set).To(Equal(map[string]string{"min.insync.replicas": "2"}))
 	g.Expect(plan.Alter.Delete).To(BeEmpty())
 	g.Expect(plan.KeptWarning(d.Name)).To(Equal([]Refusal{{Reason: v1.ReasonInvalidConfig,
-		Message: "Topic '__consumer_offsets' is Kafka's own, and keeps what Kafka set on it, " +
-			"although spec.config does not name it: cleanup.policy=compact, segment.bytes=104857600"}}))
+		Message: "Topic '__consumer_offsets' is an internal topic of Kafka and keeps settings of Kafka that " +
+			"spec.config does not contain: cleanup.policy=compact, segment.bytes=104857600"}}))
 	a.Topic.Internal = false
 	plan = Compare(d, a, Rules{})
 	g.Expect(plan.Alter.Delete).To(Equal([]string{"cleanup.policy", "segment.bytes"}))
