@@ -116,7 +116,7 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).
-		To(ContainElement(And(HaveField("Reason", "UnregistrationWaits"), HaveField("Message", ContainSubstring("Broker 2")))))
+		To(ContainElement(And(HaveField("Reason", "UnregistrationWaits"), HaveField("Message", ContainSubstring("broker 2")))))
 	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 0}
 	w.reconcile()
 	w.Expect(w.brokers.unregistered).To(Equal([]int32{2}))
