@@ -228,7 +228,7 @@ func TestStaleCache(t *testing.T) {
 	w.Expect(w.status()).To(ContainSubstring("pod c-p-1 exists and belongs to StrimziPodSet c-p with uid somebody"))
 }
 
-// A status that is the wanted one only in a cache that lacks the last write is written once the cache has caught up, though no event says so.
+// A status that only a cache without the last write shows is written once the cache has caught up, though no event says so.
 func TestAStatusThatTheCacheLacksIsWrittenLater(t *testing.T) {
 	w := newWorld(t)
 	set := w.set("c-p-0")
@@ -364,7 +364,8 @@ func TestEvents(t *testing.T) {
 	edit(w, set, func(s *core.StrimziPodSet) { list(s, "r1") })
 	_, err = w.pass(r)
 	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(notes).To(HaveExactElements("PodCreated: Created pod c-p-0", "PodDeleted: Deleted pod c-p-0: the StrimziPodSet no longer lists it"))
+	w.Expect(notes).To(HaveExactElements("PodCreated: Created pod c-p-0",
+		"PodDeleted: Deleted pod c-p-0: the StrimziPodSet no longer lists it"))
 }
 
 type recorder []string
