@@ -291,7 +291,9 @@ func (k *kills) finish(ctx context.Context, s *subject) (bool, error) {
 
 // overtaken reports whether an object went although it had a finalizer, by its last state. An API server that found none when it was asked
 // to delete the object does not look again, so that one that is added at the same moment does not hold it. The topic made for it stays.
-func overtaken(last *v1.KafkaTopic) bool { return last.DeletionTimestamp == nil && len(last.Finalizers) > 0 }
+func overtaken(last *v1.KafkaTopic) bool {
+	return last.DeletionTimestamp == nil && len(last.Finalizers) > 0
+}
 
 // bury proves that the topic of an object that is gone went with it, if it was the object's, and stayed if it was not.
 func (k *kills) bury(ctx context.Context, s *subject, o object) error {
@@ -316,7 +318,8 @@ func (k *kills) bury(ctx context.Context, s *subject, o object) error {
 		return fmt.Errorf("the KafkaTopic is gone (claimed for %s, topicId %s), its topic is not: %s", o.last.Status.ClusterID,
 			o.last.Status.TopicID, now)
 	case !claimed && !s.tampered && !s.altered:
-		if what := s.left.differs(now); what != "" && !(overtaken(o.last) && !s.left.exists()) {
+		madeAndOvertaken := !s.left.exists() && overtaken(o.last)
+		if what := s.left.differs(now); what != "" && !madeAndOvertaken {
 			return fmt.Errorf("a KafkaTopic that was never claimed is gone, and the topic of its name: %s", what)
 		}
 	}
