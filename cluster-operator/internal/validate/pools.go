@@ -14,17 +14,21 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// dnsLabel matches names of Services and hosts.
-var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+var (
+	// serviceName matches names of Services. Kubernetes before 1.34 lets none begin with a digit, later ones do where that is switched on.
+	serviceName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	// dnsLabel matches names of hosts.
+	dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+)
 
 // maxLabel is how long the name of a host, or the value of a label, can be.
 const maxLabel = 63
 
 // names checks what the names of objects make of the names of pods and Services, and the labels that are copied to them.
 func (f *findings) names() {
-	if !dnsLabel.MatchString(f.Kafka.Name) {
-		f.invalid("NameInvalid",
-			"The name of Kafka %s is part of the names of Services and hosts: use lower-case letters, digits and '-' only, without dots", f.key())
+	if !serviceName.MatchString(f.Kafka.Name) {
+		f.invalid("NameInvalid", "The names of Services begin with the name of Kafka %s: begin it with a lower-case letter, and use lower-case "+
+			"letters, digits and '-' only, without dots", f.key())
 	}
 	f.ownLabels("Kafka", f.Kafka.Name, f.Kafka.Labels)
 	for _, p := range f.Pools {

@@ -9,8 +9,11 @@ const noReplicas = "KafkaNodePools are enabled, but KafkaNodePools for Kafka clu
 func TestWrongNames(t *testing.T) {
 	expectErrors(t, []wrong{
 		{name: "Kafka's name with a dot", changes: `kafka: {metadata: {name: my.cluster}}`, code: "NameInvalid",
-			message: "The name of Kafka ns/my.cluster is part of the names of Services and hosts: use lower-case letters, digits and '-' only, " +
-				"without dots"},
+			message: "The names of Services begin with the name of Kafka ns/my.cluster: begin it with a lower-case letter, and use lower-case " +
+				"letters, digits and '-' only, without dots"},
+		{name: "Kafka's name with a digit first", changes: `kafka: {metadata: {name: 1st-cluster}}`, code: "NameInvalid",
+			message: "The names of Services begin with the name of Kafka ns/1st-cluster: begin it with a lower-case letter, and use lower-case " +
+				"letters, digits and '-' only, without dots"},
 		{name: "pool's name with a dot", changes: `pools: {broker: {metadata: {name: a.b}}}`, code: "NameInvalid",
 			message: "The name of KafkaNodePool ns/a.b is part of the names of hosts: use lower-case letters, digits and '-' only, without dots"},
 		{name: "names too long",
