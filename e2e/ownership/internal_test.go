@@ -8,8 +8,10 @@ import (
 var _ = Describe("A KafkaTopic for a topic of Kafka's own", func() {
 	It("sets what it names, keeps what Kafka set, and says so", func() {
 		const offsets = "__consumer_offsets"
-		Eventually(func() string { clusterA.findCoordinator(); return clusterA.id(offsets) }).ShouldNot(BeEmpty(),
-			"Kafka makes its topic for the first group")
+		Eventually(func(g Gomega) {
+			g.Expect(clusterA.broker.FindCoordinator("anybody")).To(Succeed())
+			g.Expect(clusterA.exists(offsets)).To(BeTrue(), "Kafka makes its topic for the first group")
+		}).Should(Succeed())
 		before := clusterA.state(offsets)
 		Expect(before.config).To(HaveKeyWithValue("cleanup.policy", "compact"))
 

@@ -1,16 +1,13 @@
 package ownership
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and a test that none is lost has to write and count some
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -21,8 +18,8 @@ type cluster struct {
 	*realkafka.Cluster
 	name  string
 	admin *saramakafka.Admin
-	// broker takes and counts records. It keeps no metadata that could be mixed up when topics come back under their old names.
-	broker *sarama.Broker
+	// broker takes and counts records.
+	broker *traffic.Broker
 }
 
 // startCluster starts a cluster that lives as long as the suite.
@@ -34,20 +31,10 @@ func startCluster(name string) *cluster {
 	admin, err := saramakafka.New(kafka.Config{Bootstrap: c.Bootstrap(), ClientID: "e2e"})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(admin.Close)
-	broker := sarama.NewBroker(c.Bootstrap()[0])
-	config := sarama.NewConfig()
-	config.Version = sarama.V2_1_0_0
-	Expect(broker.Open(config)).To(Succeed())
+	broker, err := traffic.Open(c.Bootstrap()[0])
+	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(broker.Close)
 	return &cluster{Cluster: c, name: name, admin: admin, broker: broker}
-}
-
-// findCoordinator asks for a group's coordinator; for the first one Kafka makes __consumer_offsets.
-func (c *cluster) findCoordinator() {
-	GinkgoHelper()
-	_, err := c.broker.FindCoordinator(&sarama.FindCoordinatorRequest{Version: 1, CoordinatorKey: "anybody",
-		CoordinatorType: sarama.CoordinatorGroup})
-	Expect(err).NotTo(HaveOccurred())
 }
 
 // state is all that matters of a topic. The zero value is that of a topic that does not exist.
@@ -144,40 +131,21 @@ const someRecords = 3
 // produce writes some records to the topic's first partition.
 func (c *cluster) produce(topic string) {
 	GinkgoHelper()
-	now := time.Now()
-	batch := &sarama.RecordBatch{Version: 2, FirstTimestamp: now, MaxTimestamp: now, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1,
-		LastOffsetDelta: someRecords - 1}
-	for i := range someRecords {
-		batch.Records = append(batch.Records, &sarama.Record{OffsetDelta: int64(i), Value: fmt.Appendf(nil, "%s-%d", topic, i)})
-	}
-	Eventually(func() error {
-		request := &sarama.ProduceRequest{RequiredAcks: sarama.WaitForAll, Timeout: 10_000, Version: 7}
-		request.AddBatch(topic, 0, batch)
-		answer, err := c.broker.Produce(request)
+	Eventually(func() (map[string]int, error) {
+		notYet, err := c.broker.Write(map[string]int{topic: someRecords})
 		if err != nil {
-			return StopTrying("the broker took no records").Wrap(err)
+			err = StopTrying("the broker took no records").Wrap(err)
 		}
-		if block := answer.GetBlock(topic, 0); block == nil || !errors.Is(block.Err, sarama.ErrNoError) {
-			return fmt.Errorf("topic %s takes no records: %v", topic, block)
-		}
-		return nil
-	}).Should(Succeed())
+		return notYet, err
+	}).Should(BeEmpty(), "topics that take no records yet")
 }
 
 // count returns how many records the topic's first partition holds.
 func (c *cluster) count(topic string) int64 {
 	GinkgoHelper()
-	offset := func(at int64) int64 {
-		request := &sarama.OffsetRequest{Version: 1}
-		request.AddBlock(topic, 0, at, 1)
-		answer, err := c.broker.GetAvailableOffsets(request)
-		Expect(err).NotTo(HaveOccurred())
-		block := answer.GetBlock(topic, 0)
-		Expect(block).NotTo(BeNil())
-		Expect(block.Err).To(MatchError(sarama.ErrNoError), "the offsets of %s", topic)
-		return block.Offset
-	}
-	return offset(sarama.OffsetNewest) - offset(sarama.OffsetOldest)
+	counts, err := c.broker.Count(map[string]int{topic: 1})
+	Expect(err).NotTo(HaveOccurred())
+	return counts[topic][0]
 }
 
 // keeps proves that the topic is what it was: the same one, with the same shape, the same settings and all records.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -19,7 +20,7 @@ import (
 type cluster struct {
 	*realkafka.Cluster
 	admin   *saramakafka.Admin
-	records *records
+	records *traffic.Broker
 }
 
 // startKafka starts a cluster that lives as long as the test.
@@ -38,11 +39,11 @@ func startKafka(ctx context.Context, t *testing.T) (*cluster, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { admin.Close() })
-	r, err := openRecords(c.Bootstrap()[0])
+	r, err := traffic.Open(c.Bootstrap()[0])
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(func() { _ = r.close() }) // the cluster goes with it
+	t.Cleanup(func() { _ = r.Close() }) // the cluster goes with it
 	return &cluster{Cluster: c, admin: admin, records: r}, nil
 }
 
@@ -111,7 +112,7 @@ func (c *cluster) states(ctx context.Context, names ...string) (map[string]state
 	if err != nil {
 		return nil, err
 	}
-	counts, err := c.records.count(partitions)
+	counts, err := c.records.Count(partitions)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +219,7 @@ func (c *cluster) fill(ctx context.Context, counts map[string]int) error {
 	return await(ctx, patience, func() error {
 		var err error
 		if len(counts) > 0 {
-			counts, err = c.records.write(counts)
+			counts, err = c.records.Write(counts)
 		}
 		if err == nil && len(counts) > 0 {
 			err = fmt.Errorf("%w: %d topics take no records", errNotYet, len(counts))

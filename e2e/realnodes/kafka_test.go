@@ -4,7 +4,6 @@ package realnodes
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and a client that talks to every broker has to write and read some
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
@@ -27,13 +26,6 @@ const (
 	clientPort     = 30192
 	controllerPort = 30193
 )
-
-// labDialer is the lab's way in for sarama.
-type labDialer struct{}
-
-func (labDialer) Dial(network, address string) (net.Conn, error) {
-	return lab.DialContext(ctx, network, address)
-}
 
 var _ = Describe("a Kafka over three clusters", func() {
 	It("forms a quorum, and is reached by the test process", func() {
@@ -60,7 +52,9 @@ var _ = Describe("a Kafka over three clusters", func() {
 		results, err := admin.CreateTopics(ctx, []kafka.NewTopic{{Name: "orders", Partitions: 3, ReplicationFactor: 3}}, false)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(results["orders"].Err).NotTo(HaveOccurred())
-		produce(bootstrap, "orders", 3)
+		// A record for each partition, for which the test has to reach each leader, and each leader its followers.
+		Expect(traffic.Write(ctx, traffic.Options{Bootstrap: bootstrap, Dial: lab.DialContext, Topic: "orders"},
+			traffic.Record{Partition: 0}, traffic.Record{Partition: 1}, traffic.Record{Partition: 2})).To(Succeed())
 		Eventually(func(g Gomega) {
 			topics, err := admin.DescribeTopics(ctx, []string{"orders"})
 			g.Expect(err).NotTo(HaveOccurred())
@@ -105,22 +99,4 @@ func startKafka() []string {
 		})
 	}
 	return bootstrap
-}
-
-// produce writes a record to each partition, for which it has to reach each leader, and each leader its followers.
-func produce(bootstrap []string, topic string, partitions int32) {
-	GinkgoHelper()
-	config := sarama.NewConfig()
-	config.Net.Proxy.Enable, config.Net.Proxy.Dialer = true, labDialer{}
-	config.Producer.RequiredAcks = sarama.WaitForAll
-	config.Producer.Return.Successes = true
-	config.Producer.Partitioner = sarama.NewManualPartitioner
-	producer, err := sarama.NewSyncProducer(bootstrap, config)
-	Expect(err).NotTo(HaveOccurred())
-	defer producer.Close()
-	for partition := range partitions {
-		_, offset, err := producer.SendMessage(&sarama.ProducerMessage{Topic: topic, Partition: partition, Value: sarama.StringEncoder("hello")})
-		Expect(err).NotTo(HaveOccurred())
-		Expect(offset).To(BeZero())
-	}
 }

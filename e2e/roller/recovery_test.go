@@ -11,10 +11,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/twmb/franz-go/pkg/kgo" //nolint:depguard // the port has no records, and there are no logs to recover without any
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
+	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -90,14 +90,11 @@ func (s *scene) makeSegments() {
 	}}, false)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(created[topic].Err).NotTo(HaveOccurred())
-	producer, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Bootstrap()...), kgo.DefaultProduceTopic(topic))
-	Expect(err).NotTo(HaveOccurred())
-	defer producer.Close()
-	at := time.Now().Add(-time.Hour)
-	for i := range segments {
-		record := &kgo.Record{Value: bytes.Repeat([]byte("x"), 1000), Timestamp: at.Add(time.Duration(i) * time.Second)}
-		Expect(producer.ProduceSync(ctx, record).FirstErr()).NotTo(HaveOccurred())
+	at, records := time.Now().Add(-time.Hour), make([]traffic.Record, segments)
+	for i := range records {
+		records[i] = traffic.Record{Value: bytes.Repeat([]byte("x"), 1000), At: at.Add(time.Duration(i) * time.Second)}
 	}
+	Expect(traffic.Write(ctx, traffic.Options{Bootstrap: s.kafka.Bootstrap(), Topic: topic}, records...)).To(Succeed())
 }
 
 // suspendInRecovery kills a broker, and has it hang while it recovers its logs.

@@ -2,6 +2,7 @@ package traffic_test
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -119,5 +120,20 @@ func TestNothingIsInAnEmptyTopic(t *testing.T) {
 	o.Topic = "missing"
 	if values, err := traffic.ReadAll(t.Context(), o); err == nil {
 		t.Errorf("of a topic that does not exist: %v", values)
+	}
+}
+
+func TestRecordsAreWrittenToTheirPartitions(t *testing.T) {
+	_, o := start(t)
+	records := []traffic.Record{{Partition: 2, Value: []byte("c")}, {Partition: 0, Value: []byte("a"), At: time.Now().Add(-time.Hour)}}
+	if err := traffic.Write(t.Context(), o, records...); err != nil {
+		t.Fatal(err)
+	}
+	values, err := traffic.ReadAll(t.Context(), o)
+	if want := map[string]int{"a": 1, "c": 1}; err != nil || !maps.Equal(values, want) {
+		t.Errorf("got %v, %v, want %v", values, err, want)
+	}
+	if err := traffic.Write(t.Context(), o, traffic.Record{Partition: 3}); err == nil {
+		t.Error("a record was written to a partition that does not exist")
 	}
 }

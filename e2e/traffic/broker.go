@@ -1,32 +1,41 @@
-package prove
+package traffic
 
 import (
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and a proof that none is lost has to write and count some
+	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and this client keeps no metadata
 )
 
-// records writes and counts records at the only broker of a cluster. It keeps no metadata, so that it has nothing to mix up when topics
-// come back under their old names.
-type records struct{ broker *sarama.Broker }
+// Broker writes and counts records at the only broker of a cluster. It keeps no metadata, so that it has nothing to mix up when topics come
+// back under their old names.
+type Broker struct{ broker *sarama.Broker }
 
-func openRecords(address string) (*records, error) {
+// Open connects to a broker.
+func Open(address string) (*Broker, error) {
 	broker := sarama.NewBroker(address)
 	config := sarama.NewConfig()
 	config.Version = sarama.V2_1_0_0
 	if err := broker.Open(config); err != nil {
 		return nil, err
 	}
-	return &records{broker: broker}, nil
+	return &Broker{broker: broker}, nil
 }
 
-func (r *records) close() error { return r.broker.Close() }
+// Close ends the connection.
+func (b *Broker) Close() error { return b.broker.Close() }
 
-// write appends records to partition 0 of each topic, as many as asked for. Topics that answer that they are not ready yet are named in the
+// FindCoordinator asks for the coordinator of a group. For the first one, Kafka makes __consumer_offsets.
+func (b *Broker) FindCoordinator(group string) error {
+	request := &sarama.FindCoordinatorRequest{Version: 1, CoordinatorKey: group, CoordinatorType: sarama.CoordinatorGroup}
+	_, err := b.broker.FindCoordinator(request)
+	return err
+}
+
+// Write appends records to partition 0 of each topic, as many as asked for. Topics that answer that they are not ready yet are named in the
 // result.
-func (r *records) write(counts map[string]int) (notYet map[string]int, err error) {
+func (b *Broker) Write(counts map[string]int) (notYet map[string]int, err error) {
 	request := &sarama.ProduceRequest{RequiredAcks: sarama.WaitForAll, Timeout: 10_000, Version: 7}
 	for topic, n := range counts {
 		now := time.Now()
@@ -37,7 +46,7 @@ func (r *records) write(counts map[string]int) (notYet map[string]int, err error
 		}
 		request.AddBatch(topic, 0, batch)
 	}
-	answer, err := r.broker.Produce(request)
+	answer, err := b.broker.Produce(request)
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +66,16 @@ func (r *records) write(counts map[string]int) (notYet map[string]int, err error
 	return notYet, nil
 }
 
-// count returns how many records each partition of the topics holds, given the topics' numbers of partitions.
-func (r *records) count(partitions map[string]int) (map[string][]int64, error) {
+// Count returns how many records each partition of the topics holds, given the topics' numbers of partitions.
+func (b *Broker) Count(partitions map[string]int) (map[string][]int64, error) {
 	if len(partitions) == 0 {
 		return map[string][]int64{}, nil
 	}
-	newest, err := r.offsets(partitions, sarama.OffsetNewest)
+	newest, err := b.offsets(partitions, sarama.OffsetNewest)
 	if err != nil {
 		return nil, err
 	}
-	oldest, err := r.offsets(partitions, sarama.OffsetOldest)
+	oldest, err := b.offsets(partitions, sarama.OffsetOldest)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +87,14 @@ func (r *records) count(partitions map[string]int) (map[string][]int64, error) {
 	return newest, nil
 }
 
-func (r *records) offsets(partitions map[string]int, at int64) (map[string][]int64, error) {
+func (b *Broker) offsets(partitions map[string]int, at int64) (map[string][]int64, error) {
 	request := &sarama.OffsetRequest{Version: 1}
 	for topic, n := range partitions {
 		for i := range n {
 			request.AddBlock(topic, int32(i), at, 1) // few
 		}
 	}
-	answer, err := r.broker.GetAvailableOffsets(request)
+	answer, err := b.broker.GetAvailableOffsets(request)
 	if err != nil {
 		return nil, err
 	}
