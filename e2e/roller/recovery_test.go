@@ -12,6 +12,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
@@ -61,6 +63,15 @@ func recoverySpecs(s *scene) {
 		s.outdate()
 		Expect(s.ask(blocked, "explain", s.pod(node))).To(And(
 			ContainSubstring("blocked  Recovery: it is recovering its logs; a restart would start that over"), ContainSubstring("Recovering")))
+		s.withoutLogs(func() {
+			Eventually(func() string { return s.ask(blocked, "explain", s.pod(node), "--silence=2s") }).
+				Should(MatchRegexp(`it may be recovering its logs: .*forbidden`), "an unknown is not a default")
+			roll := s.start("roll", "--silence=2s")
+			Eventually(func() []int32 { return s.remade(uids) }).WithTimeout(3 * patience).Should(Equal(controllers))
+			Consistently(func() []int32 { return s.remade(uids) }, 6*time.Second, "200ms").Should(Equal(controllers))
+			Expect(roll.Running()).To(BeTrue(), "it waits: %s", roll.printed())
+			roll.Kill()
+		})
 		// Neither is it unready for too long, nor silent for too long. The controllers go; brokers wait for it because of their partitions.
 		roll := s.start("roll", "--patience=3s", "--silence=2s")
 		Eventually(func() []int32 { return s.remade(uids) }).WithTimeout(3 * patience).Should(Equal(controllers))
@@ -77,6 +88,25 @@ func recoverySpecs(s *scene) {
 		Expect(slices.Sorted(slices.Values(restarted))).To(Equal(everyone), "each node once: %v", restarted)
 		s.settled()
 	})
+}
+
+// withoutLogs has the API server refuse the roller the logs of pods while something is done.
+func (s *scene) withoutLogs(do func()) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{}
+	Expect(k8s.Get(ctx, client.ObjectKey{Name: "roller"}, role)).To(Succeed())
+	all := role.Rules
+	role.Rules = slices.DeleteFunc(slices.Clone(all), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "pods/log") })
+	Expect(role.Rules).To(HaveLen(len(all) - 1))
+	Expect(k8s.Update(ctx, role)).To(Succeed())
+	restore := func() {
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+		role.Rules = all
+		Expect(k8s.Update(ctx, role)).To(Succeed())
+	}
+	DeferCleanup(restore) // other specs need it, also when this one fails
+	do()
+	restore()
 }
 
 // makeSegments writes a topic of one partition that has many segments: each record begins one, since it is later than the last one by more

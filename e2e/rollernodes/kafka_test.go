@@ -45,6 +45,8 @@ type kafkaCluster struct {
 	// places are the Kubernetes clusters, and nodes the ids of the nodes in each.
 	places []*realnodes.Cluster
 	nodes  map[*realnodes.Cluster][]int32
+	// sidecar, if set, is the command of a second container of the pods of the next revision.
+	sidecar []string
 
 	admin *saramakafka.Admin
 	// views ask one node each: who is cut off from the others believes for long that all are in sync.
@@ -116,6 +118,9 @@ func (k *kafkaCluster) pool(c *realnodes.Cluster, revision string) podsets.Pool 
 			Expect(err).NotTo(HaveOccurred())
 			text := strings.NewReplacer("$IMAGE", realnodes.KafkaImage, "$NAME", pod.Name, "$CLUSTER", k.name).Replace(string(manifest))
 			Expect(yaml.UnmarshalStrict([]byte(text), &pod.Spec)).To(Succeed())
+			if k.sidecar != nil {
+				pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "sidecar", Image: realnodes.KafkaImage, Command: k.sidecar})
+			}
 		},
 	}
 }

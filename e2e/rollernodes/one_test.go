@@ -100,6 +100,27 @@ var _ = Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 		Expect(before + d.logs()).NotTo(ContainSubstring("forbidden"))
 	})
 
+	itInFull("is not down where a sidecar crashes, stops there and says so, and is rolled once the sidecar is mended", func() {
+		flow := k.produce()
+		k.sidecar = []string{"java", "-no-such-option"}
+		k.outdate("r4")
+		Eventually(func(g Gomega) {
+			g.Expect(k.history.made("r4")).To(HaveLen(1))
+			out, err := d.run("explain", "--cluster="+k.name, k.history.made("r4")[0])
+			g.Expect(out).To(ContainSubstring("its container sidecar does not run: CrashLoopBackOff"), "%v", err)
+		}).Should(Succeed(), k.logs)
+		for _, view := range k.views {
+			Eventually(lowestISR).WithArguments(ctx, view).Should(Equal(3), "each node serves")
+		}
+		Consistently(func() []string { return k.history.made("r4") }, "20s", "200ms").Should(HaveLen(1))
+		k.sidecar = nil
+		k.outdate("r5")
+		k.allReady("r5")
+		flow.stop()
+		Expect(k.history.made("r5")).To(ConsistOf(names()), "each once")
+		Expect(k.history.mostAway()).To(Equal(1))
+	})
+
 	It("lets the roller do nothing else", func() {
 		for _, may := range [][]string{{"update", "configmaps"}, {"update", "configmaps/orders-brokers-1"}, {"get", "secrets/other"},
 			{"patch", "pods"}, {"get", "secrets"}, {"list", "secrets"}, {"create", "pods"}, {"update", "strimzipodsets.core.strimzi.io"},

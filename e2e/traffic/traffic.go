@@ -282,31 +282,3 @@ func (t *Traffic) missing() []string {
 	}
 	return missing
 }
-
-// ReadAll reads a topic from its start to its end, and returns how often each value is in it. Options.Group and Options.Every have no
-// effect.
-func ReadAll(ctx context.Context, o Options) (map[string]int, error) {
-	reader, err := connect(o, kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close()
-	left, err := ends(ctx, reader, o.Topic)
-	if err != nil {
-		return nil, err
-	}
-	values := map[string]int{}
-	for len(left) > 0 {
-		fetches := reader.PollFetches(ctx)
-		if err := errors.Join(fetches.Err(), ctx.Err()); err != nil {
-			return nil, fmt.Errorf("read %s, of which partitions %v are left: %w", o.Topic, left, err)
-		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			values[string(r.Value)]++
-			if r.Offset+1 >= left[r.Partition] {
-				delete(left, r.Partition)
-			}
-		})
-	}
-	return values, nil
-}

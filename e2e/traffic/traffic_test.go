@@ -133,6 +133,14 @@ func TestRecordsAreWrittenToTheirPartitions(t *testing.T) {
 	if want := map[string]int{"a": 1, "c": 1}; err != nil || !maps.Equal(values, want) {
 		t.Errorf("got %v, %v, want %v", values, err, want)
 	}
+	senders, err := traffic.ReadFrom(t.Context(), o, "nowhere")
+	sent := 0
+	for _, n := range senders {
+		sent += n
+	}
+	if err != nil || sent != len(records) {
+		t.Errorf("brokers sent %v, %v", senders, err)
+	}
 	if err := traffic.Write(t.Context(), o, traffic.Record{Partition: 3}); err == nil {
 		t.Error("a record was written to a partition that does not exist")
 	}
