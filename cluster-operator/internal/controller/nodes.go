@@ -2,119 +2,22 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/api/ownership"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
-
-func asForeign(err error, target **apply.ForeignError) bool { return errors.As(err, target) }
-
-// services applies the Services, and the Ingresses that lead to them, and finds out where nodes can be reached.
-func (p *pass) services(ctx context.Context) error {
-	err := p.eachHost(func(s *site) error {
-		for _, o := range model.Services(p.at(s)) {
-			if err := p.apply(ctx, s, o); err != nil {
-				return err
-			}
-		}
-		for _, o := range model.Ingresses(p.at(s)) {
-			if err := p.apply(ctx, s, o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	world, err := p.world(ctx)
-	if err != nil {
-		return err
-	}
-	if err := p.peers(ctx); err != nil {
-		return err
-	}
-	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
-	maps.Copy(p.input.Endpoints.Hold, p.hold)
-	if p.input.Stretch != nil {
-		p.rememberEndpoints(world)
-		if err := p.writeRecord(ctx); err != nil {
-			return err
-		}
-	}
-	p.status.Endpoints = &p.input.Endpoints
-	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
-		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
-		p.requeueAfter(10 * time.Second)
-	}
-	return nil
-}
-
-// world returns the addresses that Kubernetes assigned to the Services.
-func (p *pass) world(ctx context.Context) (model.World, error) {
-	world := model.World{
-		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
-		Away: slices.Sorted(maps.Keys(p.away)), Now: p.Now(), Patience: p.AddressTimeout,
-	}
-	for _, s := range p.sites {
-		world.Services[s.cluster] = map[string]*corev1.Service{}
-		for key, o := range s.facts.Objects {
-			switch o := o.(type) {
-			case *corev1.Service:
-				world.Services[s.cluster][key.Name] = o
-			case *corev1.ConfigMap:
-				world.Configs[key.Name] = o
-			}
-		}
-	}
-	if slices.ContainsFunc(p.kafka.Spec.Kafka.Listeners, func(l v1.Listener) bool { return l.Type == v1.ListenerNodePort }) {
-		for _, n := range p.input.Topology.Brokers() {
-			node, err := p.kubernetesNode(ctx, n)
-			if err != nil {
-				return world, err
-			}
-			if node != nil {
-				world.KubernetesNodes[n.ID] = node
-			}
-		}
-	}
-	return world, nil
-}
-
-// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet.
-func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Node, error) {
-	pod := p.pod(n)
-	if pod == nil || pod.Spec.NodeName == "" {
-		return nil, nil
-	}
-	node := &corev1.Node{}
-	if err := p.site(n.Cluster).cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err)
-	}
-	return node, nil
-}
 
 // render works out what nodes are made from, and has the API server validate their pods, before anything is written for them.
 func (p *pass) render(ctx context.Context) error {
@@ -321,121 +224,4 @@ func (p *pass) warnOfWaiting(ctx context.Context) error {
 // made reports whether a pod belongs to a StrimziPodSet of the Kafka.
 func (s *site) made(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(s.facts.PodSets(), func(set *podset.StrimziPodSet) bool { return metav1.IsControlledBy(pod, set) })
-}
-
-// prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
-func (p *pass) prune(ctx context.Context) error {
-	if p.input.Stretch != nil && !p.planned {
-		return nil // what looks unwanted may be what nodes are reached by
-	}
-	return p.each(func(s *site) error {
-		if err := p.pruneSite(ctx, s); err != nil || p.input.Stretch == nil {
-			return err
-		}
-		return p.prunePlanned(ctx, s)
-	})
-}
-
-func (p *pass) pruneSite(ctx context.Context, s *site) error {
-	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects),
-		func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
-		o := s.facts.Objects[key]
-		if s.kept[key] || o.GetLabels()["app.kubernetes.io/managed-by"] != apply.FieldManager || !p.removable(s, key, o) {
-			continue
-		}
-		outcome, err := s.applier.Delete(ctx, o)
-		if err != nil {
-			return err
-		}
-		switch outcome {
-		case apply.Deleted, apply.Changed:
-			p.wrote(s, key, outcome)
-		case apply.Left:
-			p.reportLeft(s, key, o)
-		}
-	}
-	return nil
-}
-
-// reportLeft reports once, for as long as this program runs, that an object is not wanted and stays.
-func (p *pass) reportLeft(s *site, key facts.Key, o client.Object) {
-	if _, reported := p.leftovers.LoadOrStore(o.GetUID(), true); reported {
-		return
-	}
-	note := fmt.Sprintf("%s %s is no longer needed, but is kept: it lacks the annotation %s with its own name, so it may be a copy that "+
-		"somebody made, or be older than this version of the operator. Delete it if nobody needs it", key.Kind, key.Name, ownership.MarkSelf)
-	if s.cluster != topology.Home {
-		note = fmt.Sprintf("In Kubernetes cluster %s, %s", s.cluster, note)
-	}
-	p.log.Info(note)
-	p.Events.Warning(p.kafka, "NotDeleted", "Delete", note)
-}
-
-// removable reports whether an object that is not wanted can go now.
-func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
-	switch o := o.(type) {
-	case *corev1.Secret:
-		return o.Labels[podset.LabelComponentType] == podset.ComponentKafka && p.podGone(key.Name)
-	case *corev1.ConfigMap:
-		return p.podGone(key.Name)
-	case *corev1.PersistentVolumeClaim:
-		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && p.noPodUses(s, key.Name)
-	case *podset.StrimziPodSet:
-		return len(o.Spec.Pods) == 0 || !p.lists(o)
-	}
-	return true
-}
-
-// lists reports whether a set lists a node that is still wanted.
-func (p *pass) lists(set *podset.StrimziPodSet) bool {
-	wanted := map[string]bool{}
-	for _, n := range p.input.Topology.Nodes() {
-		wanted[p.input.Topology.PodName(n)] = true
-	}
-	for _, raw := range set.Spec.Pods {
-		pod := &corev1.Pod{}
-		if json.Unmarshal(raw.Raw, pod) != nil || wanted[pod.Name] {
-			return true
-		}
-	}
-	return false
-}
-
-// podGone reports whether nothing runs under a name any more, and nothing is wanted under it.
-func (p *pass) podGone(name string) bool {
-	if len(p.away) > 0 {
-		return false // it may run there
-	}
-	runs := slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return pod.Name == name })
-	return !runs && !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return p.input.Topology.PodName(n) == name })
-}
-
-// noPodUses reports whether nothing can write to a volume any more: its node is gone, or runs without it.
-func (p *pass) noPodUses(s *site, claim string) bool {
-	for _, pod := range s.facts.Pods {
-		if mounts(pod, claim) {
-			return false
-		}
-	}
-	for _, l := range p.listed { // a missing pod is recreated as long as its set lists it
-		if mounts(l.Pod, claim) {
-			return false
-		}
-	}
-	for _, n := range p.input.Topology.Nodes() {
-		if !strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) {
-			continue
-		}
-		// A Kafka that can't cordon may have placed a replica there before the node was restarted.
-		if p.pools[n.Pool] == nil || p.pod(n) == nil || !p.cordons() {
-			return false
-		}
-	}
-	return true
-}
-
-func mounts(pod *corev1.Pod, claim string) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
-	})
 }

@@ -1,0 +1,146 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// assign decides which nodes there are. What brokers hold is asked only if one is to go.
+func (p *pass) assign(ctx context.Context) error {
+	in := topology.Input{
+		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Force: p.forced(),
+	}
+	for _, s := range p.sites {
+		in.Volumes = append(in.Volumes, s.facts.Volumes(p.kafka.Name)...)
+	}
+	for _, l := range p.listed {
+		in.Running = append(in.Running, l.Node)
+	}
+	in.Running = append(in.Running, p.remembered...)
+	for id := range p.away {
+		in.Away = append(in.Away, id)
+		in.Volumes = append(in.Volumes, p.record.Clusters[id].Volumes...)
+	}
+	slices.Sort(in.Away)
+	for _, pool := range p.input.Pools {
+		in.Pools = append(in.Pools, topology.PoolSpec{
+			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool), Known: pool.Status.NodeIDs,
+			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
+		})
+	}
+	if err := checkSize(in.Pools); err != nil {
+		return err
+	}
+	t, err := topology.Assign(in)
+	if err != nil {
+		return stalled("InvalidResourceException", "%s", err)
+	}
+	p.input.Topology = t
+	if blocked := p.blockedBrokers(); len(blocked) > 0 && !in.Force {
+		if in.Holdings, err = p.holdings(ctx, blocked); err == nil {
+			if p.input.Topology, err = topology.Assign(in); err != nil {
+				return err
+			}
+		}
+	}
+	t = p.input.Topology
+	p.status.Topology = &p.input.Topology
+	if p.cordons() {
+		p.input.Cordon.Brokers = p.emptied()
+	}
+	for _, b := range t.Blocked {
+		p.warnOf(b.Pool, "ScaleDownPreventionCheck", b.Message)
+		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
+	}
+	for _, note := range t.Notes {
+		p.warnOf(note.Pool, "InvalidAnnotation", note.Message)
+	}
+	p.warnOfPlacement()
+	return nil
+}
+
+// blockedBrokers returns the brokers that must not change unless they are empty.
+func (p *pass) blockedBrokers() []int32 {
+	var brokers []int32
+	for _, b := range p.input.Topology.Blocked {
+		for _, l := range p.listed {
+			if l.Node.Roles.Broker && slices.Contains(b.Nodes, l.Node.ID) {
+				brokers = append(brokers, l.Node.ID)
+			}
+		}
+	}
+	return brokers
+}
+
+// warnOfPlacement names what makes the loss of one Kubernetes cluster an outage of a stretched Kafka, or a loss of data.
+func (p *pass) warnOfPlacement() {
+	if p.input.Stretch == nil || p.kafka.Annotations[v1.AnnotationStretch] != "true" {
+		return
+	}
+	controllers := p.input.Topology.Controllers()
+	in := map[string]int{}
+	for _, n := range controllers {
+		in[n.Cluster]++
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(in)) {
+		if left := len(controllers) - in[cluster]; left <= len(controllers)/2 {
+			p.warn("QuorumTopology", fmt.Sprintf("%d of %d controllers are in cluster '%s': without it the others have no majority, and Kafka "+
+				"stops. Spread the controllers evenly over at least three clusters", in[cluster], len(controllers), p.clusterID(cluster)))
+		}
+	}
+	if rack := p.kafka.Spec.Kafka.Rack; rack != nil {
+		p.warn("StretchRack", fmt.Sprintf("Kafka spreads replicas over the values of %s (.spec.kafka.rack) and not over the Kubernetes "+
+			"clusters: if two clusters have the same value, all replicas of a partition may be in one cluster. Give each cluster its own "+
+			"values, or remove .spec.kafka.rack", rack.TopologyKey))
+	}
+}
+
+// mostNodes is how many nodes a Kafka can have. The largest that is measured has 300.
+const mostNodes = 1000
+
+// checkSize refuses a number of nodes that is most likely a typing error, and would take long to work out.
+func checkSize(pools []topology.PoolSpec) error {
+	var all int64
+	for _, pool := range pools {
+		all += int64(pool.Replicas)
+	}
+	if all > mostNodes {
+		return stalled("InvalidResourceException", "the KafkaNodePools have %d replicas together, and a Kafka can have at most %d nodes: "+
+			"correct .spec.replicas", all, mostNodes)
+	}
+	return nil
+}
+
+// emptied returns the brokers that are removed, or lose the broker role, once they are empty. It skips removed pools: the removal may be a
+// mistake, and the pool may have all brokers of the cluster.
+func (p *pass) emptied() []int32 {
+	var brokers []int32
+	for _, t := range p.input.Topology.Pools {
+		pool := p.pools[t.Name]
+		if pool == nil {
+			continue
+		}
+		wanted := rolesOf(pool)
+		for _, n := range t.Nodes {
+			leaves := n.Leaving && !n.Roles.Controller // a voter can't be removed, whether it holds replicas or not
+			changes := !n.Leaving && !wanted.Broker && n.Roles.Controller == wanted.Controller
+			if n.Roles.Broker && (leaves || changes) {
+				brokers = append(brokers, n.ID)
+			}
+		}
+	}
+	return brokers
+}
+
+func rolesOf(pool *v1.KafkaNodePool) topology.Roles {
+	return topology.Roles{
+		Controller: slices.Contains(pool.Spec.Roles, v1.RoleController),
+		Broker:     slices.Contains(pool.Spec.Roles, v1.RoleBroker),
+	}
+}

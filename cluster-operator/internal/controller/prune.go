@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
+func (p *pass) prune(ctx context.Context) error {
+	if p.input.Stretch != nil && !p.planned {
+		return nil // what looks unwanted may be what nodes are reached by
+	}
+	return p.each(func(s *site) error {
+		if err := p.pruneSite(ctx, s); err != nil || p.input.Stretch == nil {
+			return err
+		}
+		return p.prunePlanned(ctx, s)
+	})
+}
+
+func (p *pass) pruneSite(ctx context.Context, s *site) error {
+	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects),
+		func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
+		o := s.facts.Objects[key]
+		if s.kept[key] || o.GetLabels()["app.kubernetes.io/managed-by"] != apply.FieldManager || !p.removable(s, key, o) {
+			continue
+		}
+		outcome, err := s.applier.Delete(ctx, o)
+		if err != nil {
+			return err
+		}
+		switch outcome {
+		case apply.Deleted, apply.Changed:
+			p.wrote(s, key, outcome)
+		case apply.Left:
+			p.reportLeft(s, key, o)
+		}
+	}
+	return nil
+}
+
+// reportLeft reports once, for as long as this program runs, that an object is not wanted and stays.
+func (p *pass) reportLeft(s *site, key facts.Key, o client.Object) {
+	if _, reported := p.leftovers.LoadOrStore(o.GetUID(), true); reported {
+		return
+	}
+	note := fmt.Sprintf("%s %s is no longer needed, but is kept: it lacks the annotation %s with its own name, so it may be a copy that "+
+		"somebody made, or be older than this version of the operator. Delete it if nobody needs it", key.Kind, key.Name, ownership.MarkSelf)
+	if s.cluster != topology.Home {
+		note = fmt.Sprintf("In Kubernetes cluster %s, %s", s.cluster, note)
+	}
+	p.log.Info(note)
+	p.Events.Warning(p.kafka, "NotDeleted", "Delete", note)
+}
+
+// removable reports whether an object that is not wanted can go now.
+func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
+	switch o := o.(type) {
+	case *corev1.Secret:
+		return o.Labels[podset.LabelComponentType] == podset.ComponentKafka && p.podGone(key.Name)
+	case *corev1.ConfigMap:
+		return p.podGone(key.Name)
+	case *corev1.PersistentVolumeClaim:
+		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && p.noPodUses(s, key.Name)
+	case *podset.StrimziPodSet:
+		return len(o.Spec.Pods) == 0 || !p.lists(o)
+	}
+	return true
+}
+
+// lists reports whether a set lists a node that is still wanted.
+func (p *pass) lists(set *podset.StrimziPodSet) bool {
+	wanted := map[string]bool{}
+	for _, n := range p.input.Topology.Nodes() {
+		wanted[p.input.Topology.PodName(n)] = true
+	}
+	for _, raw := range set.Spec.Pods {
+		pod := &corev1.Pod{}
+		if json.Unmarshal(raw.Raw, pod) != nil || wanted[pod.Name] {
+			return true
+		}
+	}
+	return false
+}
+
+// podGone reports whether nothing runs under a name any more, and nothing is wanted under it.
+func (p *pass) podGone(name string) bool {
+	if len(p.away) > 0 {
+		return false // it may run there
+	}
+	runs := slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return pod.Name == name })
+	return !runs && !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return p.input.Topology.PodName(n) == name })
+}
+
+// noPodUses reports whether nothing can write to a volume any more: its node is gone, or runs without it.
+func (p *pass) noPodUses(s *site, claim string) bool {
+	for _, pod := range s.facts.Pods {
+		if mounts(pod, claim) {
+			return false
+		}
+	}
+	for _, l := range p.listed { // a missing pod is recreated as long as its set lists it
+		if mounts(l.Pod, claim) {
+			return false
+		}
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		if !strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) {
+			continue
+		}
+		// A Kafka that can't cordon may have placed a replica there before the node was restarted.
+		if p.pools[n.Pool] == nil || p.pod(n) == nil || !p.cordons() {
+			return false
+		}
+	}
+	return true
+}
+
+func mounts(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+	})
+}

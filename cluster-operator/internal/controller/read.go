@@ -1,0 +1,159 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"maps"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// read reads the live objects of the Kafka.
+func (p *pass) read(ctx context.Context) error {
+	if err := p.readSites(ctx); err != nil {
+		return err
+	}
+	if err := p.checkFirst(); err != nil {
+		return err
+	}
+	if err := p.checkHome(); err != nil {
+		return err
+	}
+	if err := p.checkNamesakes(); err != nil {
+		return err
+	}
+	if err := p.keepLeft(ctx); err != nil {
+		return err
+	}
+	p.status.Sets = p.podSets()
+	p.warnOfDeletions()
+	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
+	if p.stretched() && p.Stretching != nil {
+		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
+	}
+	p.warnOfLeft()
+	p.input.MetadataVersion = p.kafka.Spec.Kafka.MetadataVersion
+	if p.input.MetadataVersion == "" {
+		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)
+	}
+	p.input.Sets = map[string]*podset.StrimziPodSet{}
+	for _, set := range p.podSets() {
+		p.input.Sets[set.Name] = set
+	}
+	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // as long as Kafka reports no other one
+	return p.identify()
+}
+
+// readSites reads what the Kafka has in each Kubernetes cluster.
+func (p *pass) readSites(ctx context.Context) (err error) {
+	name := client.ObjectKeyFromObject(p.kafka)
+	if p.pools, err = p.readPools(ctx, name); err != nil {
+		return err
+	}
+	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
+	if err := p.readSite(ctx, home); err != nil {
+		return err
+	}
+	p.figures = figuresOf(home.facts, p.kafka)
+	return p.readRemotes(ctx)
+}
+
+// readSite reads what the Kafka has in a Kubernetes cluster.
+func (p *pass) readSite(ctx context.Context, s *site) (err error) {
+	s.kept = map[facts.Key]bool{}
+	if s.facts, err = facts.Read(ctx, s.cache, client.ObjectKeyFromObject(p.kafka)); err != nil {
+		return err
+	}
+	for key, o := range s.facts.Objects {
+		if ownership.Copy(o, key.Kind) || key.Kind == "StrimziPodSet" && !p.ours(s, o) {
+			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
+		}
+	}
+	listed, err := s.facts.Listed(s.cluster)
+	p.sites, p.listed = append(p.sites, s), append(p.listed, listed...)
+	return err
+}
+
+// ours reports whether a StrimziPodSet is the Kafka's. One that is marked stays so though its anchor was deleted by hand: its nodes run.
+func (p *pass) ours(s *site, set client.Object) bool {
+	proven := ownedBy(set, s.owner.UID)
+	if s.cluster == topology.Home {
+		return proven
+	}
+	live := ownership.Read(set, "StrimziPodSet")
+	live.Terminating = false // a set that is being deleted still lists the nodes that exist
+	return ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven}).Writes()
+}
+
+// version returns the desired version of Kafka. Without one in the spec, the current version stays: the default of a newer operator must
+// not restart nodes.
+func (p *pass) version() string {
+	if v := p.kafka.Spec.Kafka.Version; v != "" {
+		return v
+	}
+	for _, set := range p.podSets() {
+		if v := set.Annotations[v1.AnnotationKafkaVersion]; v != "" {
+			return v
+		}
+	}
+	return p.DefaultVersion
+}
+
+// knownID returns the id of the Kafka cluster from the status of the Kafka or of a KafkaNodePool, or "" if none has it.
+func (p *pass) knownID() string {
+	id := p.kafka.Status.ClusterID
+	for _, pool := range p.pools {
+		selector := pool.Status.LabelSelector // names the Kafka that the status is of: the pool may have been another one's
+		if id == "" && (selector == "" || strings.HasPrefix(selector, v1.LabelCluster+"="+p.kafka.Name+",")) {
+			id = pool.Status.ClusterID
+		}
+	}
+	return id
+}
+
+// identify finds the id of the Kafka cluster: what a status or a volume holds, else a random one, which is in the status before anything is
+// made.
+func (p *pass) identify() error {
+	id := p.knownID()
+	volumes := map[string]string{}
+	for _, s := range p.sites {
+		for key, o := range s.facts.Objects {
+			if of := o.GetAnnotations()[model.AnnotationClusterID]; key.Kind == "PersistentVolumeClaim" && of != "" {
+				volumes[of] = key.Name
+			}
+		}
+	}
+	if id == "" && len(volumes) > 1 {
+		return stalled("ConflictingVolumes", "the PersistentVolumeClaims of Kafka %s/%s belong to different Kafka clusters (%v): "+
+			"delete those that are not needed, or name the right cluster in the annotation %s of all of them", p.kafka.Namespace, p.kafka.Name,
+			volumes, model.AnnotationClusterID)
+	}
+	for of := range volumes {
+		if id == "" {
+			id = of
+		}
+	}
+	if id == "" {
+		random := make([]byte, 16)
+		if _, err := rand.Read(random); err != nil {
+			return err
+		}
+		id = strings.TrimLeft(base64.RawURLEncoding.EncodeToString(random), "-")
+		id += strings.Repeat("0", 22-len(id))
+	}
+	p.input.ClusterID, p.status.ClusterID = id, id
+	for _, s := range p.sites {
+		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, ClusterID: id}
+	}
+	return nil
+}

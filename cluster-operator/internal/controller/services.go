@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// services applies the Services, and the Ingresses that lead to them, and finds out where nodes can be reached.
+func (p *pass) services(ctx context.Context) error {
+	err := p.eachHost(func(s *site) error {
+		for _, o := range model.Services(p.at(s)) {
+			if err := p.apply(ctx, s, o); err != nil {
+				return err
+			}
+		}
+		for _, o := range model.Ingresses(p.at(s)) {
+			if err := p.apply(ctx, s, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	world, err := p.world(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.peers(ctx); err != nil {
+		return err
+	}
+	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
+	maps.Copy(p.input.Endpoints.Hold, p.hold)
+	if p.input.Stretch != nil {
+		p.rememberEndpoints(world)
+		if err := p.writeRecord(ctx); err != nil {
+			return err
+		}
+	}
+	p.status.Endpoints = &p.input.Endpoints
+	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
+		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
+		p.requeueAfter(10 * time.Second)
+	}
+	return nil
+}
+
+// world returns the addresses that Kubernetes assigned to the Services.
+func (p *pass) world(ctx context.Context) (model.World, error) {
+	world := model.World{
+		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
+		Away: slices.Sorted(maps.Keys(p.away)), Now: p.Now(), Patience: p.AddressTimeout,
+	}
+	for _, s := range p.sites {
+		world.Services[s.cluster] = map[string]*corev1.Service{}
+		for key, o := range s.facts.Objects {
+			switch o := o.(type) {
+			case *corev1.Service:
+				world.Services[s.cluster][key.Name] = o
+			case *corev1.ConfigMap:
+				world.Configs[key.Name] = o
+			}
+		}
+	}
+	if slices.ContainsFunc(p.kafka.Spec.Kafka.Listeners, func(l v1.Listener) bool { return l.Type == v1.ListenerNodePort }) {
+		for _, n := range p.input.Topology.Brokers() {
+			node, err := p.kubernetesNode(ctx, n)
+			if err != nil {
+				return world, err
+			}
+			if node != nil {
+				world.KubernetesNodes[n.ID] = node
+			}
+		}
+	}
+	return world, nil
+}
+
+// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet.
+func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Node, error) {
+	pod := p.pod(n)
+	if pod == nil || pod.Spec.NodeName == "" {
+		return nil, nil
+	}
+	node := &corev1.Node{}
+	if err := p.site(n.Cluster).cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err)
+	}
+	return node, nil
+}
