@@ -16,6 +16,7 @@ import (
 // flow is records that are written and read, and how few replicas any partition had in sync meanwhile.
 type flow struct {
 	records *traffic.Traffic
+	once    sync.Once
 	end     context.CancelFunc
 	ended   sync.WaitGroup
 	mu      sync.Mutex
@@ -59,6 +60,7 @@ func (f *flow) stop() {
 	report := f.records.Stop(stopCtx)
 	f.end()
 	f.ended.Wait()
+	f.once.Do(func() { acknowledged += len(report.Acknowledged) })
 	Expect(report.Err()).NotTo(HaveOccurred())
 	Expect(len(report.Acknowledged)).To(BeNumerically(">", 100), "records that were acknowledged")
 	Expect(f.lowest).To(BeNumerically(">=", 2), "replicas in sync")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -115,15 +116,16 @@ var (
 	editBinding = editOf(func(o *rbacv1.RoleBinding) { o.Subjects = nil })
 )
 
-// TestDriftIsHealedByWatches deletes, edits and unlabels each object that the operator makes. It heals it because it watches it: no pass
-// is due for a day.
+// TestDriftIsHealedByWatches deletes, edits or unlabels each object that the operator makes, with PROVE=full one after the other. The
+// operator heals it because it watches it: no pass is due for a day.
 func TestDriftIsHealedByWatches(t *testing.T) {
 	w := newWorld(t)
 	w.watching()
 	w.everythingRuns()
 	w.rowsAreComplete()
-	for _, d := range drifts {
-		for _, c := range []struct {
+	accidents := 0
+	for i, d := range drifts {
+		for j, c := range []struct {
 			what, becomes string
 			do            func(client.Object)
 		}{
@@ -134,12 +136,19 @@ func TestDriftIsHealedByWatches(t *testing.T) {
 				o.SetLabels(labels)
 			}},
 		} {
+			if os.Getenv("PROVE") != "full" && j != i%3 {
+				continue
+			}
+			accidents++
 			t.Run(strings.Join([]string{d.kind, d.name, c.what}, " "), func(t *testing.T) {
 				w.WithT, w.t = NewWithT(t), t
 				w.SetDefaultEventuallyTimeout(2 * time.Minute)
 				w.drifts(facts.Key{Kind: d.kind, Name: d.name}, c.becomes, c.do)
 			})
 		}
+	}
+	if !t.Failed() {
+		fmt.Printf("PROOF {\"name\":\"objects healed by watches\",\"count\":%d,\"violations\":0,\"seed\":0}\n", accidents)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // kind that the API servers in memory do not have: its conformance suite tests it.
 func TestRandomInputsOfStretchedKafkas(t *testing.T) {
 	m := newMaterial(t)
-	proveHistories(t, "random stretched Kafkas", 4, 2000, 1, func(t *testing.T, seed int64, _ int) {
+	proveHistories(t, "random stretched Kafkas", 2, 2000, 1, func(t *testing.T, seed int64, _ int) {
 		if found := stretchedInput(t, m, seed); len(found) > 0 {
 			t.Errorf("seed %d: %s", seed, strings.Join(found, "\n"))
 		}

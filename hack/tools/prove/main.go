@@ -52,9 +52,12 @@ var tests = []job{
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputs", what: "edits", least: 8000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputsOfStretchedKafkas", what: "inputs", least: 2000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestAnAPIServerTakesRandomInputs", what: "inputs", least: 200},
+	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputsFindPlantedFaults", what: "faults", least: 27},
+	{pkg: "./cluster-operator/internal/controller", test: "TestDriftIsHealedByWatches", what: "accidents", least: 102},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds", least: 200},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations", least: 1000},
 	{pkg: "./e2e/clusteroperator", test: "TestClusterOperatorOnNodes", what: "records", least: 1},
+	{pkg: "./e2e/rollernodes", test: "TestRollerOnNodes", what: "records", least: 1},
 	{pkg: "./e2e/stretch", test: "TestStretchedKafkaOnNodes", what: "records", least: 1},
 	{pkg: "./e2e/stretch", test: "TestOperatorsOverThreeControlPlanes", what: "accidents", least: 5},
 }
