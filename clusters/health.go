@@ -2,7 +2,7 @@ package clusters
 
 import "time"
 
-// Hysteresis describes how many probes of one kind, one after the other, it takes to change one's mind. Both are at least 1.
+// Hysteresis is the number of consecutive probes with the same result that change the verdict. Both numbers are at least 1.
 type Hysteresis struct {
 	// Failures is the number of consecutive failures after which a healthy server counts as unhealthy.
 	Failures int
