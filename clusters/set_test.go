@@ -314,7 +314,7 @@ func TestAClusterThatTurnsIntoAnotherIsNotTouched(t *testing.T) {
 
 func TestAConnectionThatIsReplacedIsNotUsedBeforeItIsKnownWhereItLeads(t *testing.T) {
 	kubeconfig, towards := newFront(t)
-	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: time.Hour, Timeout: 10 * time.Second} }) // nobody probes in between
+	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: time.Hour, Timeout: 10 * time.Second} }) // no probe in between
 	w.joined(kubeconfig, "")
 	m := w.member("east")
 	c, err := m.Client()

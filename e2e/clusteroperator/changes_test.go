@@ -71,7 +71,7 @@ func (k *cluster) patch(kind, name, patch string) {
 	kubectl("patch", kind, name, "-n", k.namespace, "--type=merge", "-p", patch)
 }
 
-// renewCA asks for a new certificate of the cluster CA.
+// renewCA requests a new certificate of the cluster CA.
 func (k *cluster) renewCA() {
 	GinkgoHelper()
 	before := k.secret(Default, "-cluster-ca-cert")
@@ -83,7 +83,7 @@ func (k *cluster) renewCA() {
 		"-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"]})
 }
 
-// replaceCAKey asks for a new key of the cluster CA.
+// replaceCAKey requests a new key of the cluster CA.
 func (k *cluster) replaceCAKey() {
 	GinkgoHelper()
 	_, old := k.outside()

@@ -117,7 +117,7 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 		Eventually(func(g Gomega) { g.Expect(k.pods(g)).To(BeEmpty()) }).Should(Succeed(), func() string { return said(k.namespace) })
 		report("from applying again to Ready", k.apply())
 		kept := k.volumes()
-		for id := range 3 { // an earlier cycle removed volume 1 of the brokers, and the manifest asks for it again
+		for id := range 3 { // an earlier cycle removed volume 1 of the brokers, and the manifest adds it again
 			name := fmt.Sprintf("data-1-%s-brokers-%d", k.name, id)
 			Expect(kept).To(HaveKey(name))
 			Expect(volumes).NotTo(HaveKey(name))

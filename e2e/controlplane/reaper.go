@@ -38,7 +38,7 @@ func startReaper(dir string) (*reaper, error) {
 	return &reaper{cmd, stdin}, cmd.Start()
 }
 
-// dismiss tells the reaper that there is nothing to do.
+// dismiss ends the reaper without further work.
 func (r *reaper) dismiss() error {
 	if _, err := io.WriteString(r.stdin, "stopped\n"); err != nil {
 		return err

@@ -243,7 +243,7 @@ func deny(request []byte) []byte {
 	answer = append(answer, 1)                                 // an empty cluster id
 	answer = binary.BigEndian.AppendUint32(answer, 0xffffffff) // no controller
 	answer = append(answer, 1)                                 // no brokers
-	answer = binary.BigEndian.AppendUint32(answer, 0x80000000) // no rights were asked for
+	answer = binary.BigEndian.AppendUint32(answer, 0x80000000) // no authorized operations were requested
 	return append(answer, 0)                                   // no tags
 }
 

@@ -163,7 +163,7 @@ func (r *race) prepare(ctx context.Context, rounds []*round) error {
 		}
 	}
 	for _, x := range rounds {
-		// The object asks for the state of one cluster's topic, of the other's, or of neither: with and without a change that has to wait for the
+		// The object requests the state of one cluster's topic, of the other's, or of neither: with and without a change that has to wait for the
 		// claim.
 		asked := x.dice.IntN(4)
 		x.kt = newObject(x.name, int32(1+asked/3), map[string]string{"retention.ms": strconv.Itoa(1_000_000_000 + asked)}) // few

@@ -37,7 +37,7 @@ type machine struct {
 	boot      *exec.Cmd
 	requests  io.WriteCloser
 	answers   io.ReadCloser
-	lines     *bufio.Reader // of the answers
+	lines     *bufio.Reader // of the responses
 	ended     chan struct{} // closed when the boot process has ended
 	log       *os.File
 	since     time.Time

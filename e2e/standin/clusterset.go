@@ -54,7 +54,7 @@ func (s ClusterSet) Serve(ctx context.Context, conn net.PacketConn) {
 		query := append([]byte{}, buffer[:n]...)
 		go func() {
 			if answer, err := s.answer(ctx, query); err == nil {
-				_, _ = conn.WriteTo(answer, from) // a client without a response asks again
+				_, _ = conn.WriteTo(answer, from) // a client without a response retries
 			}
 		}()
 	}

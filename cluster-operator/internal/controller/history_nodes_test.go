@@ -263,7 +263,7 @@ func (h *history) passTime() string {
 	return fmt.Sprintf("%d days go by", days)
 }
 
-// replaceKey asks for a new key of a CA, as a user does.
+// replaceKey requests a new key of a CA, as a user does.
 func (h *history) replaceKey() string {
 	name := []string{"my-cluster-cluster-ca", "my-cluster-clients-ca"}[h.rand.Intn(2)]
 	ca := &corev1.Secret{}
@@ -391,7 +391,7 @@ func (h *history) judgeVersions(set *podset.StrimziPodSet) {
 	}
 }
 
-// wantedMetadata returns the metadata version that a Kafka asks for; without one, the newest of the Kafka version in its status.
+// wantedMetadata returns the metadata version in a Kafka's specification; without one, the newest of the Kafka version in its status.
 func wantedMetadata(k *v1.Kafka) kafka.MetadataVersion {
 	switch k.Spec.Kafka.MetadataVersion {
 	case "4.2-IV1":

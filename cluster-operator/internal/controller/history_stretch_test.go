@@ -101,7 +101,7 @@ func (h *stretched) alter() string {
 }
 
 // forget removes the annotations and finalizers that show that a Kafka and its pools are in several Kubernetes clusters. With again, it
-// also deletes the Kafka and creates it anew.
+// also deletes the Kafka and creates it again.
 func (h *stretched) forget(kafka *v1.Kafka, again bool) string {
 	c := h.centrals[0]
 	kafka.Finalizers = nil

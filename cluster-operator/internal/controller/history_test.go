@@ -523,7 +523,7 @@ func neighbour(kind, component, suffix string) *corev1.Pod {
 		Labels: map[string]string{podset.LabelKind: kind, v1.LabelCluster: "my-cluster", podset.LabelName: name}}}
 }
 
-// rest runs passes and updates pods until nothing changes, and checks that the Kafka is then as its user asked.
+// rest runs passes and updates pods until nothing changes, and checks that the Kafka then matches its specification.
 func (h *history) rest() {
 	h.t.Helper()
 	last := int64(-1)
@@ -543,7 +543,7 @@ func (h *history) rest() {
 		h.failf("in the end, the Kafka has no condition Ready")
 	case ready.Status == v1.ConditionTrue:
 	case slices.Contains([]string{"InvalidResourceException", "KafkaUpgradeException"}, ready.Reason):
-		return // the operator rejects what the user asked for
+		return // the operator rejects the user's specification
 	default:
 		h.failf("in the end, the Kafka is not ready: %+v", ready)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // generator makes random Kafkas that are valid by construction. It finds independent fields by reflection, so that it sets new ones without
-// further code. It sets fields that depend on each other in code of their own.
+// further code. Separate code sets fields that depend on each other.
 type generator struct {
 	material
 	rand *rand.Rand

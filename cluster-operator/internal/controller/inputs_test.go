@@ -648,15 +648,15 @@ func fixedOf(claim *corev1.PersistentVolumeClaim) any {
 	return []any{claim.Spec.AccessModes, claim.Spec.StorageClassName, claim.Spec.Selector, claim.Annotations[model.AnnotationClusterID]}
 }
 
-// blocked reports whether a condition says why a pool is not as its user wants it.
+// blocked reports whether a condition says why a pool does not match its specification.
 func blocked(kafka *v1.Kafka, pool string) bool {
 	return slices.ContainsFunc(kafka.Status.Conditions, func(c v1.Condition) bool {
 		return slices.Contains([]string{"ScaleDownPreventionCheck", "KafkaStorage"}, c.Reason) && strings.Contains(c.Message, pool)
 	})
 }
 
-// applied checks that all objects are as a newly started operator would make them for what the user wants, and that a condition names each
-// pool for which they are not.
+// applied checks that all objects are as a newly started operator would make them, and that a condition names each pool that does not match
+// its specification.
 func (r *rig) applied(p *pass, in input, before, now scene) (f findings) {
 	kafka := now[facts.Key{Kind: "Kafka", Name: in.kafka.Name}].(*v1.Kafka)
 	ready, waits := readyOf(kafka), false
@@ -721,7 +721,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 		if live == nil {
 			f.add("%s %s is not made", key.Kind, key.Name)
 		}
-		if live == nil || live.GetDeletionTimestamp() != nil { // it is made again once it is gone
+		if live == nil || live.GetDeletionTimestamp() != nil { // the operator makes it again after the deletion
 			continue
 		}
 		if !maps.Equal(o.GetLabels(), live.GetLabels()) {

@@ -129,7 +129,7 @@ func TestAKindThatIsNotServedAnyMoreKeepsNothingUp(t *testing.T) {
 		w.Expect(err).NotTo(HaveOccurred())
 	}
 	install()
-	t.Cleanup(func() { _ = envtest.UninstallCRDs(east.Config, exports) }) // it may be gone
+	t.Cleanup(func() { _ = envtest.UninstallCRDs(east.Config, exports) }) // the test may have uninstalled it
 	woken := make(chan reconcile.Request, 100)
 	set := w.connect(func(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
 		woken <- request

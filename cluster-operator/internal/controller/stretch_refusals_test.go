@@ -33,7 +33,7 @@ func (w *stretchedWorld) made() map[string]map[string]string {
 }
 
 // TestWhatStopsAStretchedKafka checks obstacles to a stretched Kafka as a whole: the operator changes nothing in any Kubernetes cluster,
-// the status names the obstacle, and the operator goes on as soon as it is removed.
+// the status names the obstacle, and the operator continues once it is removed.
 func TestWhatStopsAStretchedKafka(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()

@@ -41,7 +41,7 @@ func TestASlowKubernetesClusterHoldsUpNoOtherOne(t *testing.T) {
 func TestASlowKubernetesClusterIsNotAskedWhenNothingChanges(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	w.members["east"].answers = make(chan struct{}) // it never answers
+	w.members["east"].answers = make(chan struct{}) // it never responds
 	w.pass()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
@@ -49,7 +49,7 @@ func TestASlowKubernetesClusterIsNotAskedWhenNothingChanges(t *testing.T) {
 func TestANewKafkaAsksAllKubernetesClustersAtOnce(t *testing.T) {
 	w := newStretchedWorld(t)
 	asked := make(chan struct{})
-	w.members["east"].answers = asked // it responds only after west was asked
+	w.members["east"].answers = asked // it responds only after a request to west
 	west := w.members["west"]
 	k8s, is := west.Client.(client.WithWatch)
 	w.Expect(is).To(BeTrue())

@@ -232,7 +232,7 @@ func (w *stretchedWorld) form(listeners ...v1.Listener) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
-// unstretch asks for a Kafka in one Kubernetes cluster, with these pools in the central one.
+// unstretch removes the annotations that stretch a Kafka, and the target clusters of these pools.
 func (w *stretchedWorld) unstretch(pools ...string) {
 	w.t.Helper()
 	k := w.kafka()
@@ -474,7 +474,7 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 
-	// The user deletes its pool: the operator changes nothing for that while west is away.
+	// The user deletes west's pool: the operator changes nothing for that while west is unreachable.
 	pool := &v1.KafkaNodePool{}
 	w.get(pool, "west")
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())

@@ -55,7 +55,7 @@ func disk(id int32, shared bool) v1.StorageVolume {
 }
 
 // TestTheMetadataLogMovesBeforeItsVolumeGoes checks that a volume with a metadata log, which may be the only copy of a controller's data,
-// goes only after the node moved the log while it had both volumes. startController checks that.
+// is removed only after the node moved the log while it had both volumes. startController checks that.
 func TestTheMetadataLogMovesBeforeItsVolumeGoes(t *testing.T) {
 	for name, c := range map[string]struct{ before, after []v1.StorageVolume }{
 		"the first volume goes":                    {[]v1.StorageVolume{disk(0, false), disk(1, false)}, []v1.StorageVolume{disk(1, false)}},

@@ -127,7 +127,7 @@ func TestNothingToDo(t *testing.T) {
 	g.Expect(r.Decisions).To(BeEmpty())
 }
 
-// TestLostKey checks that a missing or unreadable key of a CA is recreated only if nothing depends on it, or if a user asks for it.
+// TestLostKey checks that a missing or unreadable key of a CA is recreated only if nothing depends on it, or if a user requests that.
 func TestLostKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lose    func(*sim)

@@ -78,7 +78,7 @@ func (c *children) reap() {
 	}
 }
 
-// kill kills a child and waits until it is gone.
+// kill kills a child and waits until it has ended.
 func (c *children) kill(k *child) {
 	c.mu.Lock()
 	// Once it was reaped, another process may have its process id.
