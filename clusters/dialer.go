@@ -57,7 +57,7 @@ func (d *dialer) drop() {
 	}
 }
 
-// close closes all connections for good.
+// close closes all connections permanently: new ones fail.
 func (d *dialer) close() {
 	d.mu.Lock()
 	d.closed = true

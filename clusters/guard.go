@@ -15,7 +15,8 @@ type guard interface {
 	connected() (context.Context, error)
 }
 
-// while calls do with a context that ends when the member is no longer connected.
+// while calls do with a context that ends when the member is no longer connected. If the connection is lost meanwhile, while returns an
+// UnreachableError.
 func while(ctx context.Context, g guard, do func(context.Context) error) error {
 	period, err := g.connected()
 	if err != nil {

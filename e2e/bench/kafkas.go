@@ -202,7 +202,7 @@ func (o *kafkaOperator) passes(ctx context.Context, r *Report, name string) erro
 	return nil
 }
 
-// many measures many Kafkas of three nodes that are applied at once.
+// many measures n Kafkas of three nodes that are applied at once.
 func (o *kafkaOperator) many(ctx context.Context, r *Report, n int) error {
 	var names []string
 	for i := range n {

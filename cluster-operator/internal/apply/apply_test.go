@@ -229,7 +229,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestDelete does the same for deletions.
+// TestDelete deletes the ConfigMap in the same situations.
 func TestDelete(t *testing.T) {
 	for name, c := range map[string]struct {
 		judged  func(*scene) *corev1.ConfigMap

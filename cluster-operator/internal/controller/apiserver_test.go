@@ -22,9 +22,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// apiServer is what histories need of an API server, with the objects of one namespace in memory: uids, resourceVersions, preconditions,
-// finalizers, the subresource status, server-side apply with the fields of each manager, and the garbage collector. client-go's fake has no
-// uids and no garbage collector, and is too slow for long histories.
+// apiServer has the features of an API server that histories need, with the objects of one namespace in memory: uids, resourceVersions,
+// preconditions, finalizers, the subresource status, server-side apply with the fields of each manager, and the garbage collector.
+// client-go's fake has no uids and no garbage collector, and is too slow for long histories.
 type apiServer struct {
 	id      string
 	scheme  *runtime.Scheme

@@ -38,7 +38,7 @@ type drift struct {
 	edit func(client.Object)
 	// deleted, edited and unlabelled are the results of each change; unlabelled removes the label with the name of the Kafka.
 	deleted, edited, unlabelled string
-	// others are further objects of the same kind and purpose.
+	// others are the names of further objects of the same kind and purpose.
 	others string
 }
 

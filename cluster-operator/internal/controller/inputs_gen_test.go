@@ -350,7 +350,7 @@ func (g *generator) pod(t *v1.PodTemplate, at fieldPath) {
 		for _, name := range g.entityVolumes {
 			t.Volumes = append(t.Volumes, g.volume(name))
 		}
-		t.TemplatedVolumes = oneOf(g, nil, []v1.TemplatedVolume{g.templated("ignored")}) // which is reported
+		t.TemplatedVolumes = oneOf(g, nil, []v1.TemplatedVolume{g.templated("ignored")}) // the operator reports it as unsupported
 		return
 	}
 	for i, name := range g.volumes {
@@ -513,7 +513,7 @@ func (g *generator) listeners() []v1.Listener {
 			l.Authentication = &v1.ListenerAuthentication{Type: v1.AuthenticationTLS}
 		}
 		if l.Authentication != nil && g.maybe(4) {
-			l.Authentication.Secrets = []v1.SecretKey{{SecretName: givenSecret, Key: "password"}} // which is reported
+			l.Authentication.Secrets = []v1.SecretKey{{SecretName: givenSecret, Key: "password"}} // the operator reports it as unsupported
 		}
 		l.NetworkPolicyPeers = oneOf(g, nil, []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "192.0.2.0/24"}},
 			{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "client"}}}})

@@ -436,7 +436,7 @@ func (s scene) node(f *findings, pod *corev1.Pod) {
 	of, config := "node "+pod.Name, map[string]string{}
 	text, _ := s[facts.Key{Kind: "ConfigMap", Name: pod.Name}].(*corev1.ConfigMap)
 	if text == nil {
-		return // which is found as the volume's
+		return // podNeeds reports that the object is missing
 	}
 	for line := range strings.SplitSeq(text.Data["server.config"], "\n") {
 		key, value, _ := strings.Cut(line, "=")
@@ -490,7 +490,7 @@ func (s scene) files(pod *corev1.Pod) (files, mounts map[string]bool) {
 func (s scene) advertised(f *findings, of string, pod *corev1.Pod, config map[string]string) {
 	secret, _ := s[facts.Key{Kind: "Secret", Name: pod.Name}].(*corev1.Secret)
 	if secret == nil {
-		return // which is found as the volume's
+		return // podNeeds reports that the object is missing
 	}
 	block, _ := pem.Decode(secret.Data[pod.Name+".crt"])
 	certificate, err := x509.ParseCertificate(block.Bytes)

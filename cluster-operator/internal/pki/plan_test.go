@@ -331,7 +331,7 @@ func TestMaintenanceWindows(t *testing.T) {
 	g.Expect(s.last.Problems).To(ConsistOf(HaveField("Reason", ReasonPostponed)))
 	g.Expect(s.last.Next).To(Equal(at("2026-11-29 02:00:00")))
 	g.Expect(s.secrets["c-cluster-ca-cert"].Annotations).To(HaveKey(AnnotationForceRenew))
-	g.Expect(s.outdated()).To(Equal([]string{"c-p-1"})) // for its names
+	g.Expect(s.outdated()).To(Equal([]string{"c-p-1"})) // because of its names
 
 	s.now = s.last.Next
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
@@ -373,8 +373,8 @@ func TestExpiringLeaf(t *testing.T) {
 func TestRenewOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(s *sim)
-		sans   []string // that the certificate is for afterwards; nil if there is none
-		made   bool     // whether it is another one than before
+		sans   []string // the names of the certificate afterwards; nil if there is none
+		made   bool     // whether the certificate is a new one
 	}{
 		"names change":                 {func(s *sim) { s.in.Nodes[0].SANs = []string{"other"} }, node(0).SANs, false},
 		"names are not known":          {func(s *sim) { s.in.Nodes[0].SANs = nil }, node(0).SANs, false},
