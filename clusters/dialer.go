@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// dialer opens connections, tracks them, and counts how often one was opened or closed. If the count has not changed since the server was
-// identified, no connection has been replaced, and the identity is still valid.
+// dialer opens and tracks connections, and counts how often one was opened or closed. If the count is unchanged since the server was
+// identified, all connections are still those, and the identity is still valid.
 type dialer struct {
 	net.Dialer
 	mu      sync.Mutex
@@ -39,14 +39,14 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return conn, nil
 }
 
-// generation is the count.
+// generation returns the count of opened and closed connections.
 func (d *dialer) generation() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changes
 }
 
-// drop closes all connections that are open; new ones may be opened.
+// drop closes all open connections. New ones may be opened.
 func (d *dialer) drop() {
 	d.mu.Lock()
 	open := d.open
@@ -57,7 +57,7 @@ func (d *dialer) drop() {
 	}
 }
 
-// close closes all connections for good.
+// close closes all connections permanently: new ones fail.
 func (d *dialer) close() {
 	d.mu.Lock()
 	d.closed = true
@@ -71,7 +71,7 @@ type connection struct {
 	once   sync.Once
 }
 
-// Close closes the connection, and is counted.
+// Close closes the connection, and counts the first call.
 func (c *connection) Close() error {
 	c.once.Do(func() {
 		c.dialer.mu.Lock()

@@ -8,38 +8,38 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// Reason is a short, stable word for why a member is not connected, or why its newest credentials are not used.
+// Reason is a short, stable identifier of why a member is not connected, or why its newest credentials are not used.
 type Reason string
 
 // The reasons.
 const (
-	// ReasonStarting: nothing has been tried yet, or the first attempt is still going on.
+	// ReasonStarting: the first attempt has not begun, or has not ended.
 	ReasonStarting Reason = "Starting"
-	// ReasonSecretUnread: the Secret could not be read so far, so nothing is known about it.
+	// ReasonSecretUnread: the Secret could not be read yet, so its content is unknown.
 	ReasonSecretUnread Reason = "SecretUnread"
-	// ReasonSecretMissing: the Secret is not there (any more). Its credentials are not used any more either.
+	// ReasonSecretMissing: the Secret does not exist, or was deleted. Its credentials are no longer used.
 	ReasonSecretMissing Reason = "SecretMissing"
-	// ReasonKubeconfigInvalid: the Secret has no kubeconfig, or one that makes no sense.
+	// ReasonKubeconfigInvalid: the Secret has no kubeconfig, or an invalid one.
 	ReasonKubeconfigInvalid Reason = "KubeconfigInvalid"
 	// ReasonKubeconfigUnsafe: the kubeconfig would run a command or read a file.
 	ReasonKubeconfigUnsafe Reason = "KubeconfigUnsafe"
 	// ReasonCredentialsRefused: the API server responds with 401 or 403, or the credentials don't permit to read the cluster's identity.
 	ReasonCredentialsRefused Reason = "CredentialsRefused"
-	// ReasonKindMissing: the API server does not serve a kind that the caches are to hold. It is tried again until it does.
+	// ReasonKindMissing: the API server does not serve a kind that the caches need. The member retries until it does.
 	ReasonKindMissing Reason = "KindMissing"
 	// ReasonSameCluster: another id leads to the same cluster.
 	ReasonSameCluster Reason = "SameCluster"
-	// ReasonIdentityChanged: the id leads to another cluster than it did, or than it has to.
+	// ReasonIdentityChanged: the id leads to another cluster than before, or than required.
 	ReasonIdentityChanged Reason = "IdentityChanged"
-	// ReasonNoAnswer: the API server does not answer, or not in time, or with internal errors.
+	// ReasonNoAnswer: the API server does not respond, not in time, or with internal errors.
 	ReasonNoAnswer Reason = "NoAnswer"
-	// ReasonResuming: the API server answers again, but the caches do not know yet all that happened meanwhile.
+	// ReasonResuming: the API server responds again, but the caches are not up to date yet.
 	ReasonResuming Reason = "Resuming"
-	// ReasonLeft: the cluster is not configured any more, or the process ends.
+	// ReasonLeft: the cluster is no longer configured, or the process ends.
 	ReasonLeft Reason = "Left"
 )
 
-// refusal explains why credentials or a cluster are not accepted. Trying the same again may help with some reasons only: see final.
+// refusal explains why credentials or a cluster are not accepted. A retry without a change may help for some reasons only: see hopeless.
 type refusal struct {
 	reason  Reason
 	message string
@@ -51,7 +51,7 @@ func refuse(reason Reason, format string, args ...any) error {
 
 func (r *refusal) Error() string { return r.message }
 
-// classify returns the reason of a failed attempt, and whether it is a refusal rather than a failure to get through.
+// classify returns the reason of a failed attempt, and whether the attempt was refused rather than got no response.
 func classify(err error) (reason Reason, refused bool) {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.reason, true
@@ -65,7 +65,7 @@ func classify(err error) (reason Reason, refused bool) {
 	return ReasonNoAnswer, false
 }
 
-// hopeless reports whether the same kubeconfig will never do: it is not even tried again before it changes.
+// hopeless reports whether the same kubeconfig can never work. The member does not try it again before it changes.
 func hopeless(err error) bool {
 	reason, _ := classify(err)
 	return reason == ReasonKubeconfigInvalid || reason == ReasonKubeconfigUnsafe
@@ -74,22 +74,22 @@ func hopeless(err error) bool {
 // UnreachableError means that the contents of a cluster are unknown, because it is not connected.
 // A read that fails with it means "unknown", never "gone". After a write that fails with it, the write may or may not have happened.
 type UnreachableError struct {
-	// Status is the member's at that time.
+	// Status is the member's status at that time.
 	Status Status
-	// Err is how the request ended that was under way when the connection was lost; nil if it was not started.
+	// Err is the error of the request that was under way when the connection was lost; nil if the request was not started.
 	Err error
 }
 
 // Error returns the id of the cluster and the reason.
 func (e *UnreachableError) Error() string {
 	s := e.Status
-	if s.State == Connected && e.Err != nil { // it broke just now and was not probed since
+	if s.State == Connected && e.Err != nil { // it broke after the latest probe
 		return fmt.Sprintf("the connection to cluster %s broke: %v", s.ID, e.Err)
 	}
 	return fmt.Sprintf("cluster %s is not connected (%s, %s): %s", s.ID, s.State, s.Reason, s.Message)
 }
 
-// Unwrap returns how the request ended that was under way.
+// Unwrap returns the error of the request that was under way.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // IsUnreachable reports whether err, or what it wraps, is an UnreachableError.

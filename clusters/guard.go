@@ -8,13 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// guard lets requests through while the member is connected, and ends those under way when that ceases.
+// guard allows requests while the member is connected, and ends those under way when the connection is lost.
 type guard interface {
-	// connected returns a context that ends, with an UnreachableError as its cause, when the member is no longer connected; or that error.
+	// connected returns a context that ends when the member is no longer connected, with an UnreachableError as its cause. If the member is
+	// not connected, connected returns that error.
 	connected() (context.Context, error)
 }
 
-// while calls do with a context that ends when the member is no longer connected.
+// while calls do with a context that ends when the member is no longer connected. If the connection is lost meanwhile, while returns an
+// UnreachableError.
 func while(ctx context.Context, g guard, do func(context.Context) error) error {
 	period, err := g.connected()
 	if err != nil {
@@ -25,14 +27,14 @@ func while(ctx context.Context, g guard, do func(context.Context) error) error {
 	stop := context.AfterFunc(period, func() { cancel(context.Cause(period)) })
 	defer stop()
 	err = do(ctx)
-	// Even a good answer may be the cache's old one if the connection was lost before it came.
+	// If the connection was lost meanwhile, even a successful read may come from an outdated cache.
 	if lost, ok := errors.AsType[*UnreachableError](context.Cause(period)); ok && !IsUnreachable(err) {
 		return &UnreachableError{Status: lost.Status, Err: err}
 	}
 	return err
 }
 
-// guardedReader reads under guard.
+// guardedReader is a Reader whose reads fail unless the member is connected throughout.
 type guardedReader struct {
 	guard guard
 	inner client.Reader
@@ -48,7 +50,8 @@ func (r guardedReader) List(ctx context.Context, list client.ObjectList, opts ..
 	return while(ctx, r.guard, func(ctx context.Context) error { return r.inner.List(ctx, list, opts...) })
 }
 
-// guardedClient reads and writes under guard. What asks nothing of the server (the scheme, the mapper) goes straight to the inner client.
+// guardedClient is a Client whose requests fail unless the member is connected throughout. Methods without requests to the server (for the
+// scheme and the mapper) are those of the inner client.
 type guardedClient struct {
 	client.Client
 	guard guard

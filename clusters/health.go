@@ -2,27 +2,27 @@ package clusters
 
 import "time"
 
-// Hysteresis describes how many probes of one kind, one after the other, it takes to change one's mind. Both are at least 1.
+// Hysteresis is the number of consecutive probes with the same result that change the verdict. Both numbers are at least 1.
 type Hysteresis struct {
-	// Failures in a row make what was healthy unhealthy.
+	// Failures is the number of consecutive failures after which a healthy server counts as unhealthy.
 	Failures int
-	// Successes in a row make what was unhealthy healthy.
+	// Successes is the number of consecutive successes after which an unhealthy server counts as healthy.
 	Successes int
 }
 
 // Health is the result of the probes so far.
 type Health struct {
-	// Up is the verdict.
+	// Up is true if the server counts as healthy.
 	Up bool
-	// Since is when the verdict last changed.
+	// Since is when Up last changed.
 	Since time.Time
-	// Streak counts the latest probes that spoke against the verdict, one after the other.
+	// Streak is the number of the latest consecutive probes that contradict Up.
 	Streak int
 	// Err is the latest failure since the last success; nil after a success.
 	Err error
 }
 
-// Next takes in the outcome of one more probe. It is pure: the same arguments give the same result.
+// Next returns the health after one more probe. It is pure: the same arguments give the same result.
 func (h Hysteresis) Next(health Health, now time.Time, err error) Health {
 	health.Err = err
 	if (err == nil) == health.Up {
@@ -40,15 +40,15 @@ func (h Hysteresis) Next(health Health, now time.Time, err error) Health {
 	return health
 }
 
-// Probing describes how often and how patiently members are asked whether they are there.
+// Probing describes how often members are probed, and how long they may take to respond.
 //
-// A connection that has gone silent (a stopped server, a dropped route) is detected within Failures * Interval + Timeout.
+// A connection without responses (a stopped server, a dropped route) is detected within Failures * Interval + Timeout.
 type Probing struct {
 	// Interval is the time between the starts of two probes. Zero: 3 s.
 	Interval time.Duration
 	// Timeout is how long one probe may take, at most Interval. Zero: 3 s.
 	Timeout time.Duration
-	// Hysteresis describes how many probes it takes to change one's mind. Zero: 3 failures, 3 successes.
+	// Hysteresis is the number of probes that change the verdict. Zero: 3 failures, 3 successes.
 	Hysteresis Hysteresis
 }
 
@@ -69,7 +69,7 @@ func (p Probing) withDefaults() Probing {
 	return p
 }
 
-// Bound is the longest time that a member may be silent before it counts as unreachable.
+// Bound returns the longest time that a member may fail to respond before it counts as unreachable.
 func (p Probing) Bound() time.Duration {
 	p = p.withDefaults()
 	return time.Duration(p.Hysteresis.Failures)*p.Interval + p.Timeout

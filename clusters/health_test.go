@@ -10,7 +10,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// told is what a row of probes makes of health, one letter each: a probe "." succeeds and "x" fails; a verdict is "U" up or "D" down.
+// told returns the verdicts after a sequence of probes, one letter each: a probe "." succeeds and "x" fails; a verdict is "U" for up or "D"
+// for down.
 func told(h Hysteresis, start bool, probes string) string {
 	health, verdicts := Health{Up: start}, strings.Builder{}
 	for i, p := range probes {
@@ -56,7 +57,8 @@ func TestHealthTellsSinceWhenAndWhy(t *testing.T) {
 	g.Expect(h.Next(health, at(5), nil)).To(Equal(Health{Up: true, Since: at(5)}))
 }
 
-// The verdict after each probe, by a definition that knows no streak: it changes when the last n probes all speak against it.
+// TestHealthIsWhatTheLastProbesSay compares the verdict after each probe with a definition without a streak: it changes when the last n
+// probes all contradict it.
 func TestHealthIsWhatTheLastProbesSay(t *testing.T) {
 	for range 2000 {
 		h := Hysteresis{1 + rand.IntN(4), 1 + rand.IntN(4)}

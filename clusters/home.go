@@ -46,8 +46,8 @@ func (h *homeRun) step(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	// An operator of one namespace may not be allowed to see the namespace kube-system. It does not need to, as long as there are no remote
-	// clusters, and an API server that answers so is there.
+	// An operator of one namespace may lack the right to read the namespace kube-system. It does not need the identity as long as there are no
+	// remote clusters, and an API server that responds so is healthy.
 	if reason, refused := classify(err); refused && reason == ReasonCredentialsRefused && h.seen.identity == "" {
 		err = nil
 	}

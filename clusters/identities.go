@@ -12,16 +12,16 @@ import (
 
 // claims record which id belongs to which cluster.
 type claims struct {
-	// held are the clusters that members are, or were, connected to. They stay until the member leaves.
+	// held maps each member to the cluster that it is, or was, connected to. An entry stays until the member leaves.
 	held map[string]types.UID
-	// sighted are the clusters that the newest credentials lead to, accepted or not.
+	// sighted maps each member to the cluster that its newest credentials lead to, accepted or not.
 	sighted map[string]types.UID
 }
 
-// judge reports whether the id may stand for the cluster that it leads to. It is pure.
+// judge returns an error unless the id may stand for the cluster that it leads to. It is pure.
 //
-// Of two ids that lead to the same cluster, the one that holds it keeps it. If none does, none gets it: it is unknown which of the two is
-// right, and acting for the wrong one would put one cluster's objects into another.
+// If two ids lead to the same cluster, the one that holds it keeps it. If none does, none gets it: it is unknown which of them is right,
+// and the wrong one would put one cluster's objects into another.
 func (c claims) judge(id string, found, expected types.UID) error {
 	if held, ok := c.held[id]; ok && expected == "" {
 		expected = held
@@ -66,7 +66,7 @@ func (r *registry) observe(id string, found types.UID) {
 	r.claims.sighted[id] = found
 }
 
-// claim judges, and holds what is granted.
+// claim judges whether the id may stand for the cluster. If so, the id holds the cluster.
 func (r *registry) claim(id string, found, expected types.UID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *registry) claim(id string, found, expected types.UID) error {
 	return nil
 }
 
-// forget drops all that is known of an id that has left.
+// forget drops all records of an id that has left.
 func (r *registry) forget(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +85,8 @@ func (r *registry) forget(id string) {
 	delete(r.claims.sighted, id)
 }
 
-// assembly lets members that start together wait until each has seen where its credentials lead to. Otherwise, of two that lead to the same
-// cluster, the quicker one would be connected, and after the next restart perhaps the other.
+// assembly makes members that start together wait until each has found the cluster that its credentials lead to. Otherwise, the faster one
+// of two that lead to the same cluster would be connected, and after the next restart perhaps the other.
 type assembly struct {
 	mu      sync.Mutex
 	missing map[string]bool
@@ -104,7 +104,7 @@ func assemble(ids []string) *assembly {
 	return a
 }
 
-// arrive means that the id's first attempt has come to an end, or will not.
+// arrive records that the first attempt of an id has ended, or will not be made.
 func (a *assembly) arrive(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +117,7 @@ func (a *assembly) arrive(id string) {
 	}
 }
 
-// wait waits for all. Once one caller's patience ends, the missing ones are not waited for any more, by any caller.
+// wait waits until all have arrived. When the patience of one caller ends, no caller waits for the missing ones any longer.
 func (a *assembly) wait(ctx context.Context, patience time.Duration) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

@@ -20,21 +20,21 @@ const KubeconfigKey = "kubeconfig"
 
 // Access is the content of a kubeconfig: the address of a cluster and the credentials for it.
 type Access struct {
-	// Config has the server, the credentials and what the server is trusted by. It names no file and no command.
+	// Config has the server, the credentials, and the certificate authority of the server. It has no names of files or commands.
 	Config *rest.Config
-	// Expires is when the credentials end: that of a client certificate, or of a bearer token that is a JWT (whose signature is not checked),
-	// whichever comes first. Zero if it is unknown.
+	// Expires is when the credentials expire: the earlier of the ends of a client certificate and of a bearer token that is a JWT (whose
+	// signature is not checked). Zero if it is unknown.
 	Expires time.Time
 	// Warnings are problems that don't prevent the use of the kubeconfig.
 	Warnings []string
 }
 
-// ReadKubeconfig reads the current context of a kubeconfig. A server that is not empty takes precedence over the one in the kubeconfig; the
-// certificate is still checked for the name that the kubeconfig gives, which is what its certificate authority vouches for.
+// ReadKubeconfig reads the current context of a kubeconfig. A non-empty server takes precedence over the one in the kubeconfig. The
+// server's certificate is still checked for the name in the kubeconfig, for which the certificate authority issued it.
 //
-// A kubeconfig that runs a command (exec, auth-provider) or reads a file is refused: whoever may write a Secret must not thereby run
-// programs in this process's container, or send its files (its own service account's token, for one) to a server of his choice. Other
-// contexts do not matter, and are not read.
+// A kubeconfig that runs a command (exec, auth-provider) or reads a file is refused. Otherwise, any user who may write the Secret could run
+// programs in this process's container, or send its files (its service account's token, for example) to a server. Other contexts are not
+// read.
 func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
@@ -61,7 +61,7 @@ func ReadKubeconfig(kubeconfig []byte, server string) (Access, error) {
 	return access(*config, cluster, user, server)
 }
 
-// checkHarmless refuses what would run a command or read a file.
+// checkHarmless refuses a kubeconfig that would run a command or read a file.
 func checkHarmless(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) error {
 	switch {
 	case user.Exec != nil:
@@ -120,7 +120,7 @@ func access(config clientcmdapi.Config, cluster *clientcmdapi.Cluster, user *cli
 
 func sameServer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
 
-// earliest returns the earliest of those that are known.
+// earliest returns the earliest time that is not zero.
 func earliest(times ...time.Time) (first time.Time) {
 	for _, t := range times {
 		if first.IsZero() || !t.IsZero() && t.Before(first) {
@@ -130,7 +130,7 @@ func earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// certificateExpiry returns when the first certificate in the PEM expires, which is the client's own; zero if there is none.
+// certificateExpiry returns when the first certificate in the PEM, the client's own, expires; zero if there is none.
 func certificateExpiry(data []byte) time.Time {
 	block, _ := pem.Decode(data)
 	if block == nil {
@@ -143,7 +143,7 @@ func certificateExpiry(data []byte) time.Time {
 	return certificate.NotAfter
 }
 
-// tokenExpiry returns when a JWT ends by its own word (RFC 7519, exp); zero for other tokens.
+// tokenExpiry returns when a JWT expires according to its claim exp (RFC 7519); zero for other tokens.
 func tokenExpiry(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

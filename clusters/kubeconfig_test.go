@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// written is a kubeconfig with one context, changed by change.
+// written returns a kubeconfig with one context, changed by change.
 func written(t *testing.T, change func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) []byte {
 	t.Helper()
 	c, u := &clientcmdapi.Cluster{Server: "https://api.example.com:6443"}, &clientcmdapi.AuthInfo{Token: "t"}

@@ -19,17 +19,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// IdentityNamespace is the namespace whose uid is taken as a cluster's identity: every cluster has one, it cannot be deleted, and its uid
-// is never given twice. Credentials need the right to get this one namespace.
+// IdentityNamespace is the namespace whose uid is the identity of a cluster. Every cluster has it, it cannot be deleted, and its uid is
+// unique. Credentials need the right to get this namespace.
 const IdentityNamespace = metav1.NamespaceSystem
 
-// who identifies a cluster. A single request shows whether the API server and its store answer, whether they accept the credentials, and
+// who identifies a cluster. A single request shows whether the API server and its store respond, whether they accept the credentials, and
 // whether it is the expected cluster.
 type who interface {
 	identity(ctx context.Context) (types.UID, error)
 }
 
-// namespaces asks with a client.
+// namespaces implements who with a client.
 type namespaces struct {
 	client corev1client.NamespaceInterface
 }
@@ -60,9 +60,8 @@ func askWith(config *rest.Config, client *http.Client) (who, error) {
 	return namespaces{c.Namespaces()}, nil
 }
 
-// link is one way into a cluster: an address, credentials, and the connections that were opened with them. It sends requests that are meant
-// for any address to its own. Unlike client-go's own transports it is not kept in a cache of the process, so that closing it leaves nothing
-// behind.
+// link is one way to reach a cluster: an address, credentials, and the connections that were opened with them. It sends all requests to its
+// own address. Unlike client-go's transports, it is not in a cache of the process, so that closing it releases everything.
 type link struct {
 	// kubeconfig is the kubeconfig of the link.
 	kubeconfig []byte
@@ -72,20 +71,21 @@ type link struct {
 	base       *http.Transport
 	chain      http.RoundTripper
 	ask        who
-	// patience is how long asking for the identity may take.
+	// patience is the timeout of a request for the identity.
 	patience time.Duration
-	// expected is the identity that other requests need the server to have; set once, when the link is taken into use.
+	// expected is the identity that the server must have for other requests; set once, when the link is taken into use.
 	expected types.UID
 	// known is the dialer's generation for which the identity is known, plus 1.
 	known atomic.Uint64
-	// foreign is set, for good, when the server turns out to be another cluster's.
+	// foreign is set permanently when the server turns out to be another cluster's.
 	mu      sync.Mutex
 	foreign error
-	// asking is the question that is under way; nil if there is none.
+	// asking is the request for the identity that is under way; nil if there is none.
 	asking *question
 }
 
-// question is a request to the server on behalf of all waiting callers: otherwise, a silent server would delay each of them in turn.
+// question is one request to the server for all waiting callers. Otherwise, a server that does not respond would delay each of them in
+// turn.
 type question struct {
 	// answered is closed when err is known.
 	answered chan struct{}
@@ -135,14 +135,14 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.chain.RoundTrip(r)
 }
 
-// identify asks who the server is. A server that does not answer in time loses all connections to it: one that has gone silent would
-// otherwise be used until the operating system gives it up, a quarter of an hour later.
+// identify requests the server's identity. If the server does not respond in time, identify closes all connections to it: a connection
+// without responses would otherwise stay in use until the operating system gives it up, a quarter of an hour later.
 func (l *link) identify(caller context.Context) (types.UID, error) {
 	ctx, cancel := context.WithTimeoutCause(caller, l.patience, fmt.Errorf("no answer within %s", l.patience))
 	defer cancel()
 	uid, err := l.ask.identity(ctx)
 	if err != nil && !answered(err) && ctx.Err() == nil {
-		// The connection broke, or had been dropped and the transport did not know it yet. A new one may do.
+		// The connection broke, or was closed and the transport did not notice yet. A new one may work.
 		l.drop()
 		uid, err = l.ask.identity(ctx)
 	}
@@ -155,7 +155,7 @@ func (l *link) identify(caller context.Context) (types.UID, error) {
 	return uid, err
 }
 
-// answered reports whether an error is an API server's answer.
+// answered reports whether an error is a response of an API server.
 func answered(err error) bool {
 	if _, ok := errors.AsType[*refusal](err); ok {
 		return true
@@ -164,13 +164,13 @@ func answered(err error) bool {
 	return errors.As(err, &status)
 }
 
-// expect sets the identity that the server has to have from now on, and which it was just found to have.
+// expect sets the identity that the server must have from now on. The caller has just found it to have that identity.
 func (l *link) expect(uid types.UID) {
 	l.expected = uid
 	l.known.Store(l.dialer.generation() + 1)
 }
 
-// probe asks who the server is, and holds the link against it.
+// probe requests the server's identity, and compares it with the expected one.
 func (l *link) probe(ctx context.Context) error {
 	l.mu.Lock()
 	q := l.asking
@@ -194,7 +194,7 @@ func (l *link) probe(ctx context.Context) error {
 	}
 }
 
-// compare asks who the server is, and whether it is the one that it has to be.
+// compare requests the server's identity and returns an error unless it is the expected one.
 func (l *link) compare(ctx context.Context) error {
 	uid, err := l.identify(ctx)
 	if err != nil {
@@ -213,12 +213,12 @@ func (l *link) compare(ctx context.Context) error {
 	return nil
 }
 
-// verify makes sure that the connections lead to the right cluster. It asks only after a connection was opened or closed.
+// verify makes sure that the connections lead to the right cluster. It sends a request only after a connection was opened or closed.
 func (l *link) verify(ctx context.Context) error {
 	if err := l.turnedForeign(); err != nil {
 		return err
 	}
-	// A question that was under way already may be about the connections before; the next one is not.
+	// A request that was already under way may have used the earlier connections; the next one does not.
 	for range 2 {
 		if l.known.Load() == l.dialer.generation()+1 {
 			return nil
@@ -236,13 +236,13 @@ func (l *link) turnedForeign() error {
 	return l.foreign
 }
 
-// drop closes the connections that are open. The next request opens a new one.
+// drop closes the open connections. The next request opens a new one.
 func (l *link) drop() {
-	l.base.CloseIdleConnections() // so that the transport does not try to use those
+	l.base.CloseIdleConnections() // the transport would try to use them
 	l.dialer.drop()
 }
 
-// close ends all that goes on over the link.
+// close ends all requests over the link.
 func (l *link) close() {
 	l.dialer.close()
 	l.base.CloseIdleConnections()

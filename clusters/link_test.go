@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// silence is a server that answers nobody.
+// silence is a server that does not respond.
 type silence struct{ asked atomic.Int32 }
 
 func (s *silence) identity(ctx context.Context) (types.UID, error) {
@@ -22,7 +22,8 @@ func (s *silence) identity(ctx context.Context) (types.UID, error) {
 	return "", errors.New("no answer")
 }
 
-// A server that is silent is asked once for all who want to know: a probe must not wait until each of many watches has found out by itself.
+// TestASilentServerIsAskedOnceForAll checks that one request serves all waiting callers if the server does not respond: a probe must not
+// wait for each of many watches in turn.
 func TestASilentServerIsAskedOnceForAll(t *testing.T) {
 	g := NewWithT(t)
 	s := &silence{}
@@ -35,7 +36,7 @@ func TestASilentServerIsAskedOnceForAll(t *testing.T) {
 	g.Eventually(s.asked.Load).Should(Equal(int32(1)))
 	g.Consistently(s.asked.Load, quick.Interval/2).Should(Equal(int32(1)))
 	g.Expect(l.probe(t.Context())).To(HaveOccurred())
-	// Without connections that break there is one question for each time that the server may stay silent, and not one for each who waits.
+	// No connection breaks here, so there is one request per timeout, and not one per caller.
 	waiting.Wait()
 	g.Expect(s.asked.Load()).To(BeNumerically("<", others/2))
 }

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
-// Member is one Kubernetes cluster of a Set. It stays the same, with its caches and watches, while its credentials change and its API
-// server comes and goes. A cluster that leaves and joins again is another Member.
+// Member is one Kubernetes cluster of a Set. The Member, its caches and its watches stay the same when its credentials change, and when its
+// API server is unreachable for a while. A cluster that leaves and joins again is another Member.
 type Member struct {
 	id   string
 	home bool
@@ -28,7 +28,7 @@ type Member struct {
 	period context.Context
 	end    context.CancelCauseFunc
 
-	// link carries the requests; nil rejects them all. The home cluster does not use it.
+	// link sends the requests; nil rejects them all. The home cluster does not use it.
 	link atomic.Pointer[link]
 	// wake makes the member probe before its time.
 	wake chan struct{}
@@ -49,7 +49,7 @@ func newMember(ctx context.Context, id string, home bool, log logr.Logger, tell 
 	return m
 }
 
-// ID is the name by which objects refer to the cluster.
+// ID returns the name by which objects refer to the cluster.
 func (m *Member) ID() string { return m.id }
 
 // Home reports whether this is the cluster in which the process runs.
@@ -62,24 +62,24 @@ func (m *Member) Status() Status {
 	return m.status
 }
 
-// Cluster gives access to the cluster's cache, for watches and indexes, and to its parts without the guard that Reader and Client have:
-// what they answer may be old. It is nil until the member is connected for the first time, so not in OnJoin and after it. The config that
-// it returns has no credentials: its Transport adds them, and the address, to each request, and must be used as it is.
+// Cluster returns the cluster's cache, for watches and indexes, and its other parts without the guard of Reader and Client: their reads may
+// be outdated. It is nil until the member is first connected, so it is not nil in OnJoin and later. Its config has no credentials: its
+// Transport adds them, and the address, to each request, and must be used unchanged.
 func (m *Member) Cluster() cluster.Cluster {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cluster
 }
 
-// Reader reads from the cluster's cache. While the member is not connected, every read fails with an UnreachableError, and so does one
-// during which the connection is lost. It never answers from a cache that is not in sync, or not yet again.
+// Reader returns a reader of the cluster's cache. A read fails with an UnreachableError if the member is not connected, or if the
+// connection is lost during the read. It never returns objects from a cache that is not in sync, or not in sync again.
 func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, false}} }
 
-// APIReader reads from the API server itself, for what must not be old; it fails as Reader does.
+// APIReader returns a reader of the API server, for objects that must be up to date. Its reads fail as those of Reader do.
 func (m *Member) APIReader() client.Reader { return guardedReader{m, lateReader{m, true}} }
 
-// Client reads as Reader does and writes to the API server. After a write that failed with an UnreachableError, it is unknown whether the
-// write happened. It fails with the member's UnreachableError until there was a first connection.
+// Client returns a client that reads as Reader does and writes to the API server. After a write that failed with an UnreachableError, it is
+// unknown whether the write happened. Until the first connection, Client fails with the member's UnreachableError.
 func (m *Member) Client() (client.Client, error) {
 	c := m.Cluster()
 	if c == nil {
@@ -88,7 +88,7 @@ func (m *Member) Client() (client.Client, error) {
 	return guardedClient{c.GetClient(), m}, nil
 }
 
-// lateReader finds the member's readers when they are needed: before the first connection there are none.
+// lateReader looks up the member's reader for each read: there is none before the first connection.
 type lateReader struct {
 	m    *Member
 	live bool
@@ -135,7 +135,7 @@ func (m *Member) connected() (context.Context, error) {
 	return m.period, nil
 }
 
-// recheck makes the member probe immediately, because something may have changed.
+// recheck makes the member probe immediately, after a possible change.
 func (m *Member) recheck() {
 	select {
 	case m.wake <- struct{}{}:
@@ -143,8 +143,8 @@ func (m *Member) recheck() {
 	}
 }
 
-// RoundTrip sends a request over the link in use, when that is known to lead to the right cluster. It is the transport of all of the
-// member's clients.
+// roundTrip sends a request over the link in use, after it verified that the link leads to the right cluster. It is the transport of all of
+// the member's clients.
 func (m *Member) roundTrip(r *http.Request) (*http.Response, error) {
 	l := m.link.Load()
 	err := m.unreachable()
@@ -211,8 +211,8 @@ type sighting struct {
 	secret   string
 }
 
-// notable reports whether somebody would want to know of the change. That the same failure is worded otherwise is not worth it: an
-// error of the network names another port each time.
+// notable reports whether subscribers need the change. Another message of the same network failure is not notable: it has another port each
+// time.
 func notable(was, is Status) bool {
 	if was.State != is.State || was.Reason != is.Reason || was.Identity != is.Identity || !was.CredentialsExpire.Equal(is.CredentialsExpire) {
 		return true

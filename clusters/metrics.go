@@ -2,7 +2,7 @@ package clusters
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics are the figures of a Set; nil ones are not kept.
+// metrics are the metrics of a Set. A nil *metrics records nothing.
 type metrics struct {
 	connected *prometheus.GaugeVec
 	changes   *prometheus.CounterVec

@@ -20,7 +20,7 @@ func TestAServerThatGoesSilentIsToldWithinTheBound(t *testing.T) {
 
 	resume := pause(t, east)
 	began := time.Now()
-	// A live read that is under way ends with the connection, though its context would let it go on.
+	// A live read that is under way ends when the connection is lost, even if its own context does not end.
 	err = m.APIReader().Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: w.far}, &corev1.Namespace{})
 	w.Expect(err).To(HaveOccurred())
 	w.becomes("east", Unreachable, ReasonNoAnswer, "no answer within")

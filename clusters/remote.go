@@ -16,8 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
-// remoteRun brings a remote cluster in, and keeps watch over it. All decisions are made in the one goroutine of run, so that nothing here
-// needs a lock.
+// remoteRun connects a remote cluster and monitors it. It makes all decisions in the goroutine of run, so that its fields need no lock.
 type remoteRun struct {
 	*Member
 	remote   Remote
@@ -33,18 +32,18 @@ type remoteRun struct {
 
 	watches *watches
 	group   sync.WaitGroup
-	// tried is the kubeconfig that was tried last, and candidate why it is not in use.
+	// tried is the kubeconfig that was tried last. candidate is why it is not in use.
 	tried     []byte
 	candidate error
 	health    Health
 	seen      sighting
-	// draining are links that are no longer in use, but that requests under way may still end on.
+	// draining are links that are no longer in use, except for requests that are still under way.
 	draining []*link
-	// joining is the link that the member joins by, until that is done.
+	// joining is the link with which the member joins; nil when it has joined.
 	joining atomic.Pointer[link]
-	// joinErr is set by those who are greeted.
+	// joinErr is the latest error of the greeters.
 	joinErr atomic.Pointer[error]
-	// lastSecret is what was known about the Secret in the latest step.
+	// lastSecret is the state of the Secret in the latest step.
 	lastSecret secretState
 }
 
@@ -68,7 +67,7 @@ func (r *remoteRun) run(ctx context.Context) {
 	}
 }
 
-// leave ends all that was begun.
+// leave ends everything that run started.
 func (r *remoteRun) leave() {
 	r.stop()
 	r.assembly.arrive(r.id)
@@ -78,8 +77,8 @@ func (r *remoteRun) leave() {
 	r.registry.forget(r.id)
 }
 
-// step looks at what has changed. If it is due, it also probes the link in use and tries again what has failed; both at the same time, so
-// that a server that is silent delays nothing else.
+// step handles changes. If due is set, it also probes the link in use and retries what failed, both at the same time, so that a server that
+// does not respond delays nothing else.
 func (r *remoteRun) step(ctx context.Context, due bool) {
 	r.lastSecret = r.secret.state()
 	fresh := r.takeSecret()
@@ -104,11 +103,11 @@ func (r *remoteRun) step(ctx context.Context, due bool) {
 	r.conclude()
 }
 
-// takeSecret notes a change of the Secret, and reports whether there is a kubeconfig that has not been tried.
+// takeSecret records a change of the Secret, and reports whether it has a kubeconfig that was not tried.
 func (r *remoteRun) takeSecret() (fresh bool) {
 	switch s := r.lastSecret; s.view {
 	case secretMissing:
-		// Whoever takes the credentials away means it.
+		// A user who removes the credentials wants them not to be used.
 		r.tried, r.candidate = nil, nil
 		r.unlink()
 		r.registry.observe(r.id, "")
@@ -134,7 +133,7 @@ func (r *remoteRun) wanted() bool {
 	return true
 }
 
-// try makes a link of the Secret's kubeconfig, and finds out where it leads to.
+// try makes a link from the Secret's kubeconfig, and finds the cluster that it leads to.
 func (r *remoteRun) try(ctx context.Context) (*link, error) {
 	defer r.assembly.arrive(r.id)
 	if len(r.tried) == 0 {
@@ -163,7 +162,7 @@ func (r *remoteRun) try(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// claim waits for those who start at the same time, and for the home cluster, and then asks whether the cluster may be taken into use.
+// claim waits for the members that start at the same time and for the home cluster, and then checks whether the cluster may be used.
 func (r *remoteRun) claim(ctx context.Context, uid types.UID) error {
 	r.assembly.wait(ctx, r.probing.Bound())
 	select {
@@ -174,7 +173,7 @@ func (r *remoteRun) claim(ctx context.Context, uid types.UID) error {
 	return r.registry.claim(r.id, uid, r.remote.UID)
 }
 
-// probe asks the server behind the link in use.
+// probe probes the server of the link in use.
 func (r *remoteRun) probe(ctx context.Context, l *link) {
 	err := l.probe(ctx)
 	now := time.Now()
@@ -187,8 +186,8 @@ func (r *remoteRun) probe(ctx context.Context, l *link) {
 	r.health = r.probing.Hysteresis.Next(r.health, now, err)
 }
 
-// adopt takes a new link into use. What was under way on the earlier one may end there; what is still under way after a while, as watches
-// are, is broken off then, and taken up again on the new one where it was.
+// adopt starts to use a new link. Requests that are under way on the earlier link may end there. After a while, adopt ends those that
+// remain, such as watches; these resume on the new link at the same version.
 func (r *remoteRun) adopt(ctx context.Context, l *link) error {
 	if r.Cluster() == nil {
 		if err := r.join(ctx, l); err != nil {
@@ -206,15 +205,15 @@ func (r *remoteRun) adopt(ctx context.Context, l *link) error {
 	return nil
 }
 
-// join makes the cluster's clients and caches, and announces the member as soon as it is connected.
+// join creates the cluster's clients and caches, and announces the member as soon as it is connected.
 func (r *remoteRun) join(ctx context.Context, l *link) error {
 	config := &rest.Config{
-		Host:      l.server.Scheme + "://" + l.server.Host, // for messages: the link in use knows the true one
+		Host:      l.server.Scheme + "://" + l.server.Host, // for messages: the link in use has the actual one
 		Transport: roundTripper(r.transport),
-		QPS:       -1, // the API server has its own means to keep clients in check
+		QPS:       -1, // the API server limits its clients itself
 	}
-	// A cache with options for single kinds asks the server about these while it is made. The link is not in use yet, but known to be the
-	// right one.
+	// A cache with options for single kinds requests these from the server while it is created. The link is not in use yet, but leads to the
+	// right server.
 	r.joining.Store(l)
 	defer r.joining.Store(nil)
 	options := append(slices.Clone(r.options), func(o *cluster.Options) {
@@ -251,13 +250,13 @@ func (r *remoteRun) transport(request *http.Request) (*http.Response, error) {
 	if l == nil {
 		return r.roundTrip(request)
 	}
-	// Discovery knows no deadline of its own, and everything else waits for it.
+	// Discovery has no deadline, and everything else waits for it.
 	ctx, cancel := context.WithTimeout(request.Context(), r.probing.Bound())
 	context.AfterFunc(ctx, cancel)
 	return l.RoundTrip(request.WithContext(ctx))
 }
 
-// unlink takes the credentials out of use at once.
+// unlink stops the use of the credentials at once.
 func (r *remoteRun) unlink() {
 	if l := r.link.Swap(nil); l != nil {
 		l.close()
@@ -268,8 +267,8 @@ func (r *remoteRun) unlink() {
 	r.draining = nil
 }
 
-// conclude judges what is known now. The gate opens before the verdict, because that may wait for watches; it closes after it, so that
-// nobody believes in caches that nothing feeds.
+// conclude reports the present state. It opens the gate before the verdict, because the verdict may wait for watches, and closes it after
+// the verdict, so that nothing is read from caches without watches.
 func (r *remoteRun) conclude() {
 	l := r.link.Load()
 	f := facts{
@@ -303,9 +302,9 @@ func (r *remoteRun) conclude() {
 type secretState struct {
 	view secretView
 	name string
-	// err is why it could not be read, with secretUnread.
+	// err is why the Secret could not be read, with secretUnread.
 	err error
-	// kubeconfig, with secretRead; never nil, perhaps empty.
+	// kubeconfig is set with secretRead: never nil, perhaps empty.
 	kubeconfig []byte
 }
 

@@ -13,20 +13,21 @@ import (
 
 // Remote is a remote Kubernetes cluster, its address and its Secret with credentials.
 type Remote struct {
-	// ID is the name by which objects refer to the cluster (the annotation strimzi.io/stretch-cluster-alias). It has no dot, and may
-	// be the value of a label.
+	// ID is the name by which objects refer to the cluster (the annotation strimzi.io/stretch-cluster-alias). It has no dot, and is valid as
+	// the value of a label.
 	ID string
-	// URL is where the cluster's API server listens, https or http. It takes precedence over the server in the kubeconfig. Empty: that server.
+	// URL is the address of the cluster's API server, https or http. It takes precedence over the server in the kubeconfig. Empty: that
+	// server.
 	URL string
 	// Secret is the name of the Secret in the home cluster that holds the kubeconfig, under the key KubeconfigKey.
 	Secret string
-	// UID is the identity that the cluster must have (see Status.Identity). Empty: the one that it has when it is first reached.
+	// UID is the identity that the cluster must have (see Status.Identity). Empty: the identity that it has when it is first reached.
 	UID types.UID
 }
 
-// ParseRemotes reads the form of STRIMZI_REMOTE_KUBE_CONFIG: one setting a line, `<id>.url=<url>` or `<id>.secret=<name of a Secret>`,
-// both for each cluster. Blank lines and lines that start with # are skipped. The clusters come in the order in which they are first named.
-// The error joins everything that is wrong, each with its line.
+// ParseRemotes parses the value of STRIMZI_REMOTE_KUBE_CONFIG: one setting per line, `<id>.url=<url>` or `<id>.secret=<name of a Secret>`,
+// both for each cluster. It skips blank lines and lines that start with #. It returns the clusters in the order in which they are first
+// named. Its error joins all problems, each with its line.
 func ParseRemotes(settings string) ([]Remote, error) {
 	var remotes []Remote
 	var wrong []error
@@ -78,7 +79,7 @@ func parseSetting(remotes *[]Remote, line string) error {
 	return fmt.Errorf("%q is not a known field of cluster %s: want url or secret", field, id)
 }
 
-// named returns the remote of that id, which is appended if it is new.
+// named returns the remote with that id, and appends it if it is new.
 func named(remotes *[]Remote, id string) *Remote {
 	i := slices.IndexFunc(*remotes, func(r Remote) bool { return r.ID == id })
 	if i < 0 {
@@ -131,7 +132,7 @@ func checkURL(value string) error {
 	return nil
 }
 
-// checkRemotes finds what is wrong with remotes that were not parsed, and what only shows when they meet.
+// checkRemotes returns the problems of remotes that were not parsed, and the conflicts between remotes.
 func checkRemotes(home string, remotes []Remote) error {
 	var wrong []error
 	seen := map[string]bool{home: true}

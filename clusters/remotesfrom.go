@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// RemotesKey is the key in a ConfigMap under which the remote clusters are listed, as ParseRemotes reads them.
+// RemotesKey is the key of the list of remote clusters in a ConfigMap, in the format of ParseRemotes.
 const RemotesKey = "clusters"
 
 // ReadRemotes reads the remote clusters that a ConfigMap lists.
@@ -37,8 +37,8 @@ func remotesOf(c *corev1.ConfigMap) ([]Remote, error) {
 	return remotes, nil
 }
 
-// watchRemotes keeps the remote clusters as the ConfigMap of Options.RemotesFrom lists them, until ctx ends. While that is gone or wrong,
-// they stay as they are.
+// watchRemotes updates the remote clusters from the ConfigMap of Options.RemotesFrom until ctx ends. While the ConfigMap is missing or
+// invalid, they stay as they are.
 func (s *Set) watchRemotes(ctx context.Context) {
 	name := s.options.Namespace + "/" + s.options.RemotesFrom
 	log := s.options.Log.WithValues("configMap", name)
@@ -77,22 +77,22 @@ func ids(remotes []Remote) []string {
 	return all
 }
 
-// objectHandler handles what happens to one object.
+// objectHandler handles the events of one object.
 type objectHandler struct {
 	// read is called with each version of the object.
 	read func(o any)
-	// missing is called when it is deleted, and when it is not there at first.
+	// missing is called when the object is deleted, and if it does not exist at the start.
 	missing func()
 	// failed is called each time the watch fails.
 	failed func(error)
 }
 
-// watchObject watches one object by its name, until ctx ends: the right to list and watch that one by name is all it needs, and no other
-// object is ever read into memory. A watch that fails leaves what is known as it is.
+// watchObject watches one object by its name until ctx ends. It only needs the right to list and watch that object by name, and reads no
+// other object into memory. A failed watch leaves the known state unchanged.
 func watchObject(ctx context.Context, getter toolscache.Getter, resource, namespace, name string, kind runtime.Object, h objectHandler) {
 	informer := toolscache.NewSharedInformer(
 		toolscache.NewListWatchFromClient(getter, resource, namespace, fields.OneTermEqualSelector("metadata.name", name)), kind, 0)
-	// Neither can fail before the informer was started.
+	// Neither fails before the informer is started.
 	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) { h.failed(err) })
 	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: h.read, UpdateFunc: func(_, now any) { h.read(now) }, DeleteFunc: func(any) { h.missing() },

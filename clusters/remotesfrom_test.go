@@ -30,7 +30,7 @@ func TestTheListOfClustersIsFollowed(t *testing.T) {
 	w.Eventually(members).Should(ConsistOf("home", "east", "west"))
 	stays := w.member("west")
 
-	// What is wrong changes nothing: the change after it is the next one that is taken up.
+	// Invalid lists change nothing. The next valid one is applied.
 	write(map[string]string{RemotesKey: "north.url=https://192.0.2.3\nnorth.secret=north\nhome.url=https://192.0.2.4\nhome.secret=home\n"})
 	write(map[string]string{RemotesKey: "north"})
 	write(map[string]string{"other": ""})

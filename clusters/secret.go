@@ -8,7 +8,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// secretWatch follows one Secret, by its name.
+// secretWatch watches one Secret by its name.
 type secretWatch struct {
 	namespace, name string
 	getter          toolscache.Getter
@@ -27,7 +27,7 @@ func (s *secretWatch) state() secretState {
 	return s.now
 }
 
-// run follows the Secret until ctx ends, and calls changed after each change.
+// run watches the Secret until ctx ends, and calls changed after each change.
 func (s *secretWatch) run(ctx context.Context, changed func()) {
 	update := func(change func(*secretState)) {
 		s.mu.Lock()

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// home and east are the control planes of all tests of this package; without them, missing says why.
+// home and east are the control planes of all tests of this package. If they could not be started, missing is the reason.
 var (
 	home, east *envtest.Environment
 	missing    error
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	ctrl.SetLogger(logr.Discard())
-	// What has to come comes soon, but the machine may be busy.
+	// Expected events come soon, but the machine may be busy.
 	SetDefaultEventuallyTimeout(30 * time.Second)
 	SetDefaultEventuallyPollingInterval(5 * time.Millisecond)
 	SetDefaultConsistentlyDuration(300 * time.Millisecond)
@@ -80,7 +80,7 @@ func stopServers() {
 	}
 }
 
-// needServers skips the test without API servers; in CI that is a failure.
+// needServers skips the test without API servers. In CI, it fails the test.
 func needServers(t *testing.T) {
 	t.Helper()
 	switch {
@@ -101,7 +101,7 @@ func clientOf(t *testing.T, config *rest.Config) client.Client {
 	return c
 }
 
-// newNamespace makes a namespace of the test's own.
+// newNamespace creates a namespace for the test.
 func newNamespace(t *testing.T, c client.Client) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -109,7 +109,7 @@ func newNamespace(t *testing.T, c client.Client) string {
 	return ns.Name
 }
 
-// user makes a user who may do anything until revoke is called. Every user's credentials differ.
+// user creates a user with all rights until revoke is called. Every user has different credentials.
 func user(t *testing.T, env *envtest.Environment) (kubeconfig []byte, revoke func()) {
 	t.Helper()
 	needServers(t)
@@ -135,7 +135,7 @@ func addressOf(env *envtest.Environment) string {
 	return strings.TrimSuffix(strings.TrimPrefix(env.Config.Host, "https://"), "/")
 }
 
-// pause stops the process of an API server, without a word to those who are connected, and returns what makes it go on.
+// pause stops the process of an API server without closing its connections, and returns the function that resumes it.
 func pause(t *testing.T, env *envtest.Environment) (resume func()) {
 	t.Helper()
 	g := NewWithT(t)
@@ -160,7 +160,7 @@ func pause(t *testing.T, env *envtest.Environment) (resume func()) {
 	return resume
 }
 
-// statesOf are the states of a process's threads, as /proc has them.
+// statesOf returns the states of the threads of a process from /proc.
 func statesOf(pid int) (states []string) {
 	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, stat := range stats {
@@ -171,14 +171,14 @@ func statesOf(pid int) (states []string) {
 	return states
 }
 
-// tap is a TCP proxy whose connections can be made to go silent, both ways and without an end.
+// tap is a TCP proxy that can stop forwarding in both directions without closing its connections.
 type tap struct {
 	listener net.Listener
 	target   string
 	ctx      context.Context
 
 	mu sync.Mutex
-	// silent holds back new connections too; frozen are those that were there.
+	// silent stops new connections as well. frozen stops those that exist when it is closed.
 	silent bool
 	frozen chan struct{}
 }
@@ -203,7 +203,7 @@ func newTap(t *testing.T, target string) *tap {
 
 func (p *tap) url() string { return "https://" + p.listener.Addr().String() }
 
-// freeze makes the open connections go silent forever; new ones pass, if they may.
+// freeze permanently stops forwarding on the open connections, and with silent also on new ones.
 func (p *tap) freeze(silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +224,7 @@ func (p *tap) serve(c net.Conn) {
 	silent, frozen := p.silent, p.frozen
 	p.mu.Unlock()
 	if silent {
-		return // open, and mute
+		return // open, but without responses
 	}
 	s, err := net.Dial("tcp", p.target)
 	if err != nil {

@@ -25,13 +25,13 @@ type Options struct {
 	Namespace string
 	// Remotes are the remote clusters at the start.
 	Remotes []Remote
-	// RemotesFrom names a ConfigMap in Namespace that lists the remote clusters: Remotes are those that it listed first (see ReadRemotes), and
-	// the Set changes them when it does. Empty: they do not change by themselves.
+	// RemotesFrom is the name of a ConfigMap in Namespace that lists the remote clusters. Remotes is its list at the start (see ReadRemotes),
+	// and the Set follows its changes. Empty: the remote clusters do not change.
 	RemotesFrom string
-	// Probing describes how the members' health is watched.
+	// Probing describes how the members are probed.
 	Probing Probing
-	// Cluster are options of each remote cluster, its scheme and the scope of its cache for example. Cache.NewInformer and HTTPClient are the
-	// Set's own.
+	// Cluster are options of each remote cluster, for example its scheme and the scope of its cache. The Set sets Cache.NewInformer and
+	// HTTPClient itself.
 	Cluster []cluster.Option
 	// Log receives changes. Zero: controller-runtime's log.
 	Log logr.Logger
@@ -39,8 +39,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Set is the home cluster, in which the process runs, and the remote clusters that are connected to from there.
-// It is a Runnable for controller-runtime's manager.
+// Set is the home cluster, in which the process runs, and the remote clusters that it connects to. It is a Runnable for
+// controller-runtime's manager.
 type Set struct {
 	options     Options
 	home        cluster.Cluster
@@ -53,21 +53,21 @@ type Set struct {
 	mu      sync.Mutex
 	remotes []Remote
 	members map[string]*Member
-	// ctx is that of Start, and nil before it.
+	// ctx is the context of Start; nil before it.
 	ctx   context.Context
 	group sync.WaitGroup
 	// homeKnown is closed when the home cluster's identity is known.
 	homeKnown chan struct{}
 	greeters  []Greeter
-	// greetersChanged is closed, and made again, when there is another greeter.
+	// greetersChanged is closed and replaced when a greeter is added.
 	greetersChanged chan struct{}
 }
 
-// Greeter is called when a member joins. Its ctx ends when the member leaves or the Set ends: what it starts has to end with ctx (see
-// Until).
+// Greeter is called when a member joins. ctx ends when the member leaves or the Set ends, and must end everything that the Greeter starts
+// (see Until).
 type Greeter func(ctx context.Context, m *Member) error
 
-// New makes a Set around the home cluster, which the caller starts, and which may be a manager.
+// New creates a Set around the home cluster, which may be a manager. The caller starts the home cluster.
 func New(home cluster.Cluster, o Options) (*Set, error) {
 	if err := errors.Join(checkID(o.Home), checkRemotes(o.Home, o.Remotes)); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func New(home cluster.Cluster, o Options) (*Set, error) {
 	}, nil
 }
 
-// NeedLeaderElection is false: a process that waits to be the leader already has its connections. It has no watches, because
+// NeedLeaderElection returns false: a process that waits for leadership already connects to the members. It has no watches, because
 // controllers start theirs when they lead.
 func (s *Set) NeedLeaderElection() bool { return false }
 
@@ -118,7 +118,7 @@ func (s *Set) Start(ctx context.Context) error {
 		s.group.Go(func() { s.watchRemotes(ctx) })
 	}
 	<-ctx.Done()
-	s.mu.Lock()   // whoever is just starting members gets them into the group; after that nobody starts any
+	s.mu.Lock()   // wait until members that are being started are in the group; no others are started
 	s.mu.Unlock() //nolint:staticcheck // an empty critical section is what is meant
 	s.group.Wait()
 	return nil
@@ -132,7 +132,7 @@ func (s *Set) startHome() {
 	s.group.Go(func() { s.greet(m.life, m, func(error) {}) })
 }
 
-// startRemotes starts members for remotes that are new. Those of the same id that are still leaving are waited for.
+// startRemotes starts members for new remotes, after members of the same id that are leaving have ended.
 func (s *Set) startRemotes(remotes []Remote) {
 	ids := make([]string, len(remotes))
 	for i, r := range remotes {
@@ -162,8 +162,8 @@ func (s *Set) startRemotes(remotes []Remote) {
 	}
 }
 
-// setRemotes changes which remote clusters there are. Those that are not named any more leave, those that are new join, and those whose
-// URL, Secret or UID differs do both. It reports whether anything changed. On an error nothing changes.
+// setRemotes replaces the remote clusters. Those that are no longer named leave, new ones join, and those with another URL, Secret or UID
+// do both. It reports whether anything changed. On an error, nothing changes.
 func (s *Set) setRemotes(remotes []Remote) (bool, error) {
 	if err := checkRemotes(s.options.Home, remotes); err != nil {
 		return false, err
@@ -191,7 +191,7 @@ func (s *Set) setRemotes(remotes []Remote) (bool, error) {
 	return true, nil
 }
 
-// dismiss takes a member out of those that are listed. It is kept until it has ended, for one of the same id that comes meanwhile.
+// dismiss removes a member from the list. It remembers the member until it has ended, for a new one of the same id.
 func (s *Set) dismiss(id string) {
 	m := s.members[id]
 	s.group.Go(func() {
@@ -215,7 +215,7 @@ func (s *Set) Member(id string) (*Member, error) {
 	return m, nil
 }
 
-// Members returns all members, by their ids in order, connected or not. Before Start there are none.
+// Members returns all members, connected or not, sorted by id. Before Start there are none.
 func (s *Set) Members() []*Member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,9 +224,9 @@ func (s *Set) Members() []*Member {
 	return members
 }
 
-// Subscribe sends the members' statuses, first of the present ones, then of each change that matters: State, Reason, Identity,
-// CredentialsExpire, or a Message other than how the network worded a failure. A reader that is slow may miss what was between, and never
-// the latest. The channel is closed when ctx ends.
+// Subscribe sends the statuses of all members, first the present ones, then each notable change: of State, Reason, Identity,
+// CredentialsExpire, or of a Message, except for that of a network failure. A slow reader may miss intermediate statuses, but never the
+// latest. The channel is closed when ctx ends.
 func (s *Set) Subscribe(ctx context.Context) <-chan Status {
 	sub := &subscriber{latest: map[string]Status{}, wake: make(chan struct{}, 1)}
 	s.subscribers.add(sub)
@@ -239,9 +239,9 @@ func (s *Set) Subscribe(ctx context.Context) <-chan Status {
 	return to
 }
 
-// OnJoin has greet called once for each member, home included, as soon as it is connected for the first time; for those that are connected
-// already too. It is not called again when credentials change or an outage ends: watches go on by themselves, and miss nothing. While it
-// fails it is called again, 1 s to 30 s later, and the member's status says so.
+// OnJoin calls greet once for each member, home included, as soon as it is first connected, and for members that are already connected. It
+// does not call greet again when credentials change or an outage ends: watches continue and miss nothing. If greet fails, OnJoin calls it
+// again after 1 s to 30 s, and the member's status shows the error.
 func (s *Set) OnJoin(greet Greeter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *Set) OnJoin(greet Greeter) {
 	s.greetersChanged = make(chan struct{})
 }
 
-// greet announces the member to all greeters, present and later ones.
+// greet announces the member to all present and future greeters.
 func (s *Set) greet(ctx context.Context, m *Member, report func(error)) {
 	const first, last = time.Second, 30 * time.Second
 	select {

@@ -99,7 +99,7 @@ func TestCredentialsAreSwappedUnderAWatchThatMissesNothing(t *testing.T) {
 	since := m.Status().Since
 
 	done, writing := make(chan int), make(chan struct{})
-	go func() { // somebody writes all the time
+	go func() { // another client writes all the time
 		n := 0
 		defer func() { done <- n }()
 		for ; ; n++ {
@@ -123,7 +123,7 @@ func TestCredentialsAreSwappedUnderAWatchThatMissesNothing(t *testing.T) {
 		w.secret("east", next.kubeconfig)
 		w.Eventually(m.link.Load).ShouldNot(BeIdenticalTo(was))
 		w.Expect(m.link.Load().kubeconfig).To(And(Equal(next.kubeconfig), Not(Equal(current))))
-		next.revoke() // whoever still used them would be found out
+		next.revoke() // requests with the earlier credentials fail from now on
 		current = next.kubeconfig
 		seen := len(f.has(&f.gone)())
 		w.Eventually(func() int { return len(f.has(&f.gone)()) }).Should(BeNumerically(">", seen+20))
@@ -253,7 +253,7 @@ func TestAClusterThatIsNotTheExpectedOneIsRefused(t *testing.T) {
 	w.becomes("east", Connected, "", "")
 }
 
-// newFront is a server before both control planes, which passes requests on to one of them, with all rights.
+// newFront starts a server in front of both control planes. It forwards requests to one of them, with all rights.
 func newFront(t *testing.T) (kubeconfig []byte, towards *atomic.Pointer[rest.Config]) {
 	t.Helper()
 	needServers(t)
@@ -280,7 +280,7 @@ func newFront(t *testing.T) (kubeconfig []byte, towards *atomic.Pointer[rest.Con
 		proxies[towards.Load()].ServeHTTP(w, r)
 	}))
 	front.EnableHTTP2 = true
-	front.Config.ErrorLog = log.New(io.Discard, "", 0) // connections that are broken off on purpose
+	front.Config.ErrorLog = log.New(io.Discard, "", 0) // the test closes connections on purpose
 	front.StartTLS()
 	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
@@ -314,13 +314,13 @@ func TestAClusterThatTurnsIntoAnotherIsNotTouched(t *testing.T) {
 
 func TestAConnectionThatIsReplacedIsNotUsedBeforeItIsKnownWhereItLeads(t *testing.T) {
 	kubeconfig, towards := newFront(t)
-	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: time.Hour, Timeout: 10 * time.Second} }) // nobody probes in between
+	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: time.Hour, Timeout: 10 * time.Second} }) // no probe in between
 	w.joined(kubeconfig, "")
 	m := w.member("east")
 	c, err := m.Client()
 	w.Expect(err).NotTo(HaveOccurred())
 	towards.Store(home.Config)
-	m.link.Load().drop() // as it happens when a server goes away
+	m.link.Load().drop() // as when a server stops
 	err = c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "stray"}})
 	w.Expect(err).To(MatchError(IsUnreachable, "unreachable"))
 	w.Expect(w.home.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "stray"}, &corev1.ConfigMap{})).NotTo(Succeed(),
@@ -417,7 +417,7 @@ func TestAClusterThatLacksAKindJoinsOnceItServesIt(t *testing.T) {
 	w.becomes("east", Connected, "", "")
 }
 
-// restricted is a config of home's whose user may do that and nothing else.
+// restricted returns a config of home for a user with only these rights.
 func restricted(t *testing.T, rules ...rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
 	needServers(t)

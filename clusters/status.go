@@ -15,35 +15,35 @@ type State string
 const (
 	// Joining: the first attempt to connect has not ended yet.
 	Joining State = "Joining"
-	// Connected: the API server answers, it is the right one, and watches run.
+	// Connected: the API server responds, it is the right one, and watches run.
 	Connected State = "Connected"
-	// Unreachable: nothing can be said about what is in the cluster.
+	// Unreachable: the content of the cluster is unknown.
 	Unreachable State = "Unreachable"
-	// Refused: the kubeconfig, the credentials or the cluster that they lead to are not accepted; a user has to correct them.
+	// Refused: the kubeconfig, its credentials or its cluster are not accepted; a user has to correct them.
 	Refused State = "Refused"
-	// Left: the cluster is not configured any more. This is the last state of a Member.
+	// Left: the cluster is no longer configured. This is the last state of a Member.
 	Left State = "Left"
 )
 
 // Status is the status of the connection to a member.
 type Status struct {
-	// ID is the member's.
+	// ID is the id of the member.
 	ID string
 	// State is the state of the connection.
 	State State
-	// Since is when State was taken on.
+	// Since is when State last changed.
 	Since time.Time
-	// Reason and Message say why the member is not Connected. With Connected they are empty, or say why the Secret's newest credentials are
-	// not used while the earlier ones still are.
+	// Reason and Message say why the member is not Connected. For a Connected member they are empty, or say why the newest credentials in the
+	// Secret are not used while the earlier ones still are.
 	Reason  Reason
 	Message string
-	// Identity is the uid of the cluster's namespace kube-system, by which clusters are told apart. Empty until the cluster was first reached.
+	// Identity is the uid of the cluster's namespace kube-system, which identifies the cluster. Empty until the cluster was first reached.
 	Identity types.UID
-	// LastSeen is when the API server last gave a good answer; zero if it never did.
+	// LastSeen is when the API server last responded successfully; zero if it never did.
 	LastSeen time.Time
-	// Secret is namespace/name of the one with the kubeconfig; empty for the home cluster.
+	// Secret is the namespace/name of the Secret with the kubeconfig; empty for the home cluster.
 	Secret string
-	// CredentialsExpire is when the credentials in use end; zero if that is unknown.
+	// CredentialsExpire is when the credentials in use expire; zero if that is unknown.
 	CredentialsExpire time.Time
 	// Warnings are problems with the credentials in use that don't prevent their use.
 	Warnings []string
@@ -64,15 +64,15 @@ type facts struct {
 	secret secretView
 	// secretErr is why the Secret could not be read.
 	secretErr error
-	// secretName is namespace/name.
+	// secretName is the namespace/name of the Secret.
 	secretName string
-	// candidate is why the Secret's kubeconfig is not in use; nil if it is, or has not been tried.
+	// candidate is why the Secret's kubeconfig is not in use; nil if it is in use, or has not been tried.
 	candidate error
-	// linked: there are credentials in use.
+	// linked is true if there are credentials in use.
 	linked bool
-	// foreign is set if the credentials in use were found to lead to another cluster.
+	// foreign is set if the credentials in use turned out to lead to another cluster.
 	foreign error
-	// health is that of the credentials in use.
+	// health is the health of the credentials in use.
 	health Health
 	// pending names the informers that are not up to date since the connection was last lost.
 	pending []string
@@ -80,14 +80,14 @@ type facts struct {
 	joinErr error
 }
 
-// verdict is the state that facts imply, with its reason.
+// verdict is the state that facts imply, with its reason and message.
 type verdict struct {
 	state   State
 	reason  Reason
 	message string
 }
 
-// judge is pure: the same facts give the same verdict.
+// judge returns the verdict on the facts. It is pure.
 func (f facts) judge() verdict {
 	switch {
 	case f.left:
@@ -129,7 +129,7 @@ func (f facts) judgeUnlinked() verdict {
 func failed(err error) verdict {
 	reason, refused := classify(err)
 	switch {
-	case err == nil: // not healthy yet, after a failure and then fewer successes than it takes
+	case err == nil: // after a failure, there were too few successes
 		return verdict{Unreachable, ReasonNoAnswer, "the API server answers again, but not often enough yet"}
 	case refused:
 		return verdict{Refused, reason, err.Error()}

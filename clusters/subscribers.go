@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// subscribers receive every member's latest status. Each at its own pace: one that is slow misses what was between, never what
-// is last.
+// subscribers receive the latest status of every member. A slow subscriber misses intermediate statuses, but never the latest.
 type subscribers struct {
 	mu  sync.Mutex
 	all map[*subscriber]bool
@@ -55,7 +54,7 @@ func (s *subscriber) put(status Status) {
 	}
 }
 
-// putFirst puts a status that something newer may have overtaken already.
+// putFirst stores a status, unless there is a newer one already.
 func (s *subscriber) putFirst(status Status) {
 	s.mu.Lock()
 	_, there := s.latest[status.ID]
@@ -78,7 +77,7 @@ func (s *subscriber) take() (Status, bool) {
 	return status, true
 }
 
-// deliver passes on until ctx ends.
+// deliver sends statuses until ctx ends.
 func (s *subscriber) deliver(ctx context.Context, to chan<- Status) {
 	defer close(to)
 	for {

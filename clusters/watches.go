@@ -15,34 +15,35 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// watches tracks a member's informers: whether each is up to date since the connection was last lost. While there is
-// no connection it holds them back, so that they neither hammer a server that is not there nor, having backed off, come back late.
+// watches tracks a member's informers: whether each is up to date since the connection was last lost. While the connection is lost, it
+// blocks their requests, so that informers do not hammer an unreachable server, and do not resume late because of their back-off.
 //
-// After an outage every informer lists again. It could continue with its watch where it was, and would miss nothing; but nobody could tell
-// when what had happened meanwhile has arrived, and reads would be answered with what was before. A list has an end.
+// After an outage, every informer lists again. It could resume its watch and would miss no event. But it would be unknown when all events
+// of the outage have arrived, and reads until then would return outdated objects. A list has a defined end.
 type watches struct {
 	mu        sync.Mutex
 	informers []*informer
-	// outage counts how often the connection was lost, from 1.
+	// outage is the number of times that the connection was lost, plus 1.
 	outage int
-	// gate is closed while requests may pass.
+	// gate is a channel that is closed while requests are allowed.
 	gate chan struct{}
 	// changed is called when an informer is up to date again.
 	changed func()
 }
 
-// informer is the account of one informer. Name and current belong to watches.mu, what is listed to the informer's one goroutine.
+// informer is the record of one informer. watches.mu guards name and current; the fields named listed* belong to the informer's goroutine.
 type informer struct {
 	name string
-	// current is the outage since which it is up to date, or never.
+	// current is the outage since which the informer is up to date, or never.
 	current int
-	// listed is what it has been sent of a list after the outage of that number.
+	// listed has the objects that the informer received from the list after the outage listedOutage. listedAll is true once the list is
+	// complete.
 	listed       versions
 	listedOutage int
 	listedAll    bool
-	// store is where it keeps what it has been sent.
+	// store is the informer's store.
 	store toolscache.Store
-	// stopped reports whether it was taken away; it then comes back no more.
+	// stopped reports whether the informer was removed. It does not start again.
 	stopped func() bool
 	inner   toolscache.ListerWatcherWithContext
 	all     *watches
@@ -54,9 +55,8 @@ func newWatches(changed func()) *watches {
 	return &watches{outage: 1, gate: make(chan struct{}), changed: changed}
 }
 
-// pass lets requests pass, or holds them back. Holding back after passing is an outage: what was watched has to be taken up again. So that
-// it really is, drop is called to break off what is under way: before the gate opens, for what was begun while it was closing, and after it
-// has closed.
+// pass allows requests, or blocks them. Blocking after allowing is an outage: watches have to start again. For that, pass calls drop to end
+// requests that are under way: before it opens the gate, for those that began while it was closing, and after it closed the gate.
 func (w *watches) pass(open bool, drop func()) {
 	w.mu.Lock()
 	isOpen, lostBefore := w.open(), w.outage > 1
@@ -87,7 +87,7 @@ func (w *watches) open() bool {
 	}
 }
 
-// wait waits until requests may pass, and returns how many outages there were until then.
+// wait waits until requests are allowed, and returns the outage at that time.
 func (w *watches) wait(ctx context.Context) (outage int, err error) {
 	for {
 		w.mu.Lock()
@@ -104,8 +104,8 @@ func (w *watches) wait(ctx context.Context) (outage int, err error) {
 	}
 }
 
-// pending names the informers that have once been up to date and are not known to be since the last outage. Those that never were are not
-// among them: reads through them wait by themselves.
+// pending returns the names of the informers that were once up to date, but are not known to be so since the last outage. It leaves out
+// those that never were: reads through them wait themselves.
 func (w *watches) pending() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +147,7 @@ func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtim
 	}
 	stale := i.stale(outage)
 	if stale && options.Continue == "" {
-		options.ResourceVersion, options.ResourceVersionMatch = "", "" // what is there now, and not what a server remembers
+		options.ResourceVersion, options.ResourceVersionMatch = "", "" // the latest version, and not one from the cache of the server
 		i.listed, i.listedOutage, i.listedAll = versions{}, outage, false
 	}
 	list, err := i.inner.ListWithContext(ctx, options)
@@ -162,8 +162,8 @@ func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtim
 	return list, nil
 }
 
-// watch takes the watch up. After an outage that needs a list before, or a watch that begins with one; the informer is up to date when it
-// has taken all of that into its store. What happened before that is then known, what happens after it comes as it always does.
+// watch starts a watch. After an outage, it requires a list before the watch, or a watch that begins with a list. The informer is up to
+// date when its store has received the whole list: the list has all changes during the outage, and the watch sends all later ones.
 func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	outage, err := i.all.wait(ctx)
 	if err != nil {
@@ -189,11 +189,11 @@ func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch
 	return observe(inner, i.notice, func(watch.Event, <-chan struct{}) {}), nil
 }
 
-// watchFromList takes up a watch that first sends what there is, and marks the end of that with a bookmark.
+// watchFromList starts a watch that first sends the existing objects, and marks their end with a bookmark.
 func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions, outage int) (watch.Interface, error) {
 	stale, listing, sent := i.stale(outage), true, versions{}
 	if stale {
-		options.ResourceVersion = "" // what is there now, and not what a server remembers
+		options.ResourceVersion = "" // the latest version, and not one from the cache of the server
 	}
 	inner, err := i.inner.WatchWithContext(ctx, options)
 	if err != nil {
@@ -217,14 +217,14 @@ func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions
 	return observe(inner, before, after), nil
 }
 
-// notice records a watch that failed.
+// notice records an event that shows that a watch cannot continue.
 func (i *informer) notice(e watch.Event) {
 	if e.Type == watch.Error && forgotten(e.Object) {
 		i.behind()
 	}
 }
 
-// versions are the resource versions of objects, by their keys.
+// versions maps the keys of objects to their resource versions.
 type versions map[string]string
 
 func (v versions) see(how watch.EventType, o runtime.Object) {
@@ -239,7 +239,7 @@ func (v versions) see(how watch.EventType, o runtime.Object) {
 	}
 }
 
-// holds waits until the store holds what the informer has been sent, and that only. Nothing more may be sent meanwhile.
+// holds waits until the store holds exactly the objects that the informer received. The informer must receive nothing more meanwhile.
 func (i *informer) holds(stopped <-chan struct{}, sent versions) bool {
 	const first, last = time.Millisecond, 100 * time.Millisecond
 	for pause := first; ; pause = min(2*pause, last) {
@@ -263,7 +263,7 @@ func (i *informer) equals(sent versions) bool {
 		if err != nil || !there {
 			return false
 		}
-		// A transform may have taken the version away.
+		// A transform may have removed the version.
 		if m, err := meta.Accessor(o); err != nil || m.GetResourceVersion() != "" && m.GetResourceVersion() != version {
 			return false
 		}
@@ -271,7 +271,7 @@ func (i *informer) equals(sent versions) bool {
 	return true
 }
 
-// expired is a watch that says that it cannot go on from where it was, upon which the informer lists.
+// expired returns a watch with an error that makes the informer list again.
 func expired() watch.Interface {
 	events := make(chan watch.Event, 1)
 	events <- watch.Event{Type: watch.Error, Object: &apierrors.NewResourceExpired("the connection to the cluster was lost").ErrStatus}
@@ -279,7 +279,8 @@ func expired() watch.Interface {
 	return watch.NewProxyWatcher(events)
 }
 
-// observe shows each event of a watch before and after it is passed on. The next one is not passed on before both have returned.
+// observe calls before and after with each event of a watch, before and after it passes the event on. It does not pass on the next event
+// before both have returned.
 func observe(inner watch.Interface, before func(watch.Event), after func(e watch.Event, stopped <-chan struct{})) watch.Interface {
 	o := &observed{Interface: inner, result: make(chan watch.Event), stopped: make(chan struct{})}
 	go func() {
@@ -304,7 +305,7 @@ type observed struct {
 	stopped chan struct{}
 }
 
-// ResultChan returns the channel of the events that have been shown.
+// ResultChan returns the channel of the observed events.
 func (o *observed) ResultChan() <-chan watch.Event { return o.result }
 
 // Stop ends the watch.
@@ -313,7 +314,7 @@ func (o *observed) Stop() {
 	o.Interface.Stop()
 }
 
-// forgotten reports whether a watch cannot go on from where it was. Other errors are those of the connection.
+// forgotten reports whether the error means that a watch cannot continue from its version. Other errors are those of the connection.
 func forgotten(o runtime.Object) bool {
 	err := apierrors.FromObject(o)
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
@@ -324,7 +325,7 @@ func endsInitialEvents(o runtime.Object) bool {
 	return err == nil && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }
 
-// stale reports whether the informer was up to date once, and is not known to be since that outage.
+// stale reports whether the informer was once up to date, but is not known to be so since that outage.
 func (i *informer) stale(outage int) bool {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
@@ -341,7 +342,7 @@ func (i *informer) upToDate(outage int) {
 	}
 }
 
-// behind: what was watched so far has to be read again.
+// behind marks the informer as not up to date, unless it never was: it has to list again.
 func (i *informer) behind() {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()

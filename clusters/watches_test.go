@@ -14,7 +14,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// bench is an informer's account with a watch that the test plays.
+// bench is a record of an informer, with a server whose watch events the test sends.
 type bench struct {
 	*WithT
 	t       *testing.T
@@ -72,7 +72,7 @@ func endOfInitial() *corev1.Pod {
 		Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 }
 
-// lost plays an outage of an informer that was in sync and holds a pod that has changed since, and one that has gone.
+// lost simulates an outage of an informer that was in sync. During the outage, pod a changed and pod gone was deleted.
 func (b *bench) lost() {
 	b.t.Helper()
 	b.pass(true)
@@ -175,7 +175,7 @@ func TestAWatchWhosePastIsForgottenIsNotUpToDate(t *testing.T) {
 	b := newBench(t)
 	b.pass(true)
 	w := b.watch(false)
-	b.server.Error(&metav1.Status{Reason: metav1.StatusReasonInternalError}) // as client-go words a connection that was closed
+	b.server.Error(&metav1.Status{Reason: metav1.StatusReasonInternalError}) // as client-go reports a closed connection
 	b.Eventually(w.ResultChan()).Should(Receive())
 	b.Expect(b.all.pending()).To(BeEmpty())
 	b.server.Error(&metav1.Status{Reason: metav1.StatusReasonExpired})
@@ -203,7 +203,7 @@ func TestAWatchThatIsStoppedHoldsNothingBack(t *testing.T) {
 	b := newBench(t)
 	b.pass(true)
 	w := b.watch(false)
-	b.server.Add(&corev1.Pod{}) // taken by the observer, and by nobody after it
+	b.server.Add(&corev1.Pod{}) // the observer receives the event, and no reader receives it from the observer
 	w.Stop()
 	b.Eventually(w.ResultChan()).Should(BeClosed())
 	w.Stop()

@@ -20,15 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
-// quick is soon enough for tests, and late enough for a machine that is busy.
+// quick is short enough for tests, and long enough for a busy machine.
 var quick = Probing{Interval: 400 * time.Millisecond, Hysteresis: Hysteresis{Failures: 3, Successes: 2}}
 
-// world is a Set with a namespace of its own in both control planes.
+// world is a Set with a namespace for the test in both control planes.
 type world struct {
 	*WithT
 	t          *testing.T
 	home, east client.Client
-	// ns is the namespace in home, for Secrets, far the one in east.
+	// ns is the namespace in home, for Secrets; far is the one in east.
 	ns, far string
 	set     *Set
 	stop    func()
@@ -40,14 +40,14 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	return newWorldAt(t, home.Config, change...)
 }
 
-// newWorldAt is a world whose Set uses that config at home.
+// newWorldAt returns a world whose Set uses the config for the home cluster.
 func newWorldAt(t *testing.T, config *rest.Config, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{WithT: NewWithT(t), t: t, home: clientOf(t, home.Config), east: clientOf(t, east.Config)}
 	w.ns, w.far = newNamespace(t, w.home), newNamespace(t, w.east)
 	here, err := cluster.New(config)
 	w.Expect(err).NotTo(HaveOccurred())
-	// A cache with options for one kind asks the server about it as soon as it is made.
+	// A cache with options for one kind requests it from the server when it is created.
 	options := func(c *cluster.Options) { c.Cache.ByObject = map[client.Object]cache.ByObject{&corev1.Secret{}: {}} }
 	o := Options{Home: "home", Namespace: w.ns, Probing: quick, Cluster: []cluster.Option{options}}
 	for _, c := range change {
@@ -70,14 +70,14 @@ func newWorldAt(t *testing.T, config *rest.Config, change ...func(*Options)) *wo
 	return w
 }
 
-// remotes changes which remote clusters there are.
+// remotes replaces the remote clusters.
 func (w *world) remotes(remotes ...Remote) {
 	w.t.Helper()
 	_, err := w.set.setRemotes(remotes)
 	w.Expect(err).NotTo(HaveOccurred())
 }
 
-// secret makes or changes a Secret; nil deletes it.
+// secret creates or updates a Secret; nil deletes it.
 func (w *world) secret(name string, kubeconfig []byte) {
 	w.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
@@ -100,13 +100,13 @@ func (w *world) member(id string) *Member {
 
 func (w *world) status(id string) Status { w.t.Helper(); return w.member(id).Status() }
 
-// becomes waits until a member has that state for that reason, and says so.
+// becomes waits until a member has this state, reason and message.
 func (w *world) becomes(id string, state State, reason Reason, message string) {
 	w.t.Helper()
 	w.Eventually(w.status).WithArguments(id).Should(is(state, reason, message))
 }
 
-// told waits until a subscriber hears that east is in that state.
+// told waits until a subscriber receives this state of east.
 func (w *world) told(changes <-chan Status, state State) {
 	w.t.Helper()
 	for s := (Status{}); s.ID != "east" || s.State != state; {
@@ -120,7 +120,7 @@ func is(state State, reason Reason, message string) gomegatypes.GomegaMatcher {
 	})
 }
 
-// joined brings a cluster "east" in, and follows the ConfigMaps of the test's namespace there.
+// joined adds a cluster "east", and follows the ConfigMaps of the test's namespace there.
 func (w *world) joined(kubeconfig []byte, url string) *follower {
 	w.t.Helper()
 	f := w.follow()
@@ -138,7 +138,7 @@ func uidOf(t *testing.T, c client.Client) types.UID {
 	return ns.UID
 }
 
-// put makes a ConfigMap in east, past the Set.
+// put creates a ConfigMap in east without the Set.
 func (w *world) put(name string) {
 	w.t.Helper()
 	w.Expect(w.east.Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.far, Name: name}})).To(Succeed())

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# assets.sh builds or fetches the real parts that tests and the demo run on, once, into a cache outside the work tree:
+# assets.sh builds or fetches the programs that tests and the demo need, once, into a cache outside the work tree:
 #
 #   assets.sh controlplane   kube-apiserver, etcd, kube-controller-manager and kubectl, compiled from their Go modules
 #   assets.sh kafka          the jars of Apache Kafka, through Maven
-#   assets.sh nodes          what a Kubernetes node runs, compiled from Go modules: kubelet, kube-proxy, kube-scheduler,
+#   assets.sh nodes          the programs of a Kubernetes node, compiled from Go modules: kubelet, kube-proxy, kube-scheduler,
 #                            containerd, runc, CNI plugins, CoreDNS
 #   assets.sh images         container images, made here: pause, CoreDNS, two versions of Kafka with a Java runtime
 #   assets.sh exporter       the JMX exporter that is in the image of the cluster operator, through Maven
@@ -11,7 +11,7 @@
 #   assets.sh promtool       promtool, out of Debian's package of Prometheus, unless it is installed
 #
 # It prints the folder that holds the result as its only line on standard output; progress goes to standard error.
-# KUBEBUILDER_ASSETS (control plane) and KAFKA_HOME (Kafka) name a folder of one's own instead.
+# KUBEBUILDER_ASSETS (control plane) and KAFKA_HOME (Kafka) name an existing folder to use instead.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,14 +20,14 @@ cache=${KAFKA_OPERATORS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kafka-operators}
 say() { printf '%s\n' "$*" >&2; }
 die() { say "assets: $*"; exit 1; }
 
-# install_package PACKAGE WHAT_FOR: installs a Debian package where that is possible. The caller looks whether it worked.
+# install_package PACKAGE WHAT_FOR: installs a Debian package if possible. The caller checks whether it worked.
 install_package() {
   [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ] || return 0
   say "assets: installing $1 (for $2)"
   { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1"; } >&2 || true
 }
 
-# need COMMAND PACKAGE: installs the Debian package that holds the command, or names it.
+# need COMMAND PACKAGE: installs the Debian package with the command, or prints its name.
 need() {
   command -v "$1" >/dev/null 2>&1 && return
   install_package "$2" "$1"
@@ -44,7 +44,7 @@ need_seccomp() {
 # need_root WHAT
 need_root() { [ "$(id -u)" = 0 ] || die "$1 need root: namespaces, cgroups and mounts are made for them"; }
 
-# need_java: Kafka 4 runs on Java 17 or later; what Debian calls its default is new enough.
+# need_java: Kafka 4 runs on Java 17 or later; Debian's default is new enough.
 need_java() {
   need java default-jre-headless
   local major
@@ -52,7 +52,7 @@ need_java() {
   [ "${major:-0}" -ge 17 ] || die "java is version ${major:-unknown}, Kafka needs 17 or later (Debian: apt-get install default-jre-headless)"
 }
 
-# pulse PID WHAT: says every 15 s that a long step is still alive.
+# pulse PID WHAT: prints every 15 s that a long step is still running.
 pulse() {
   local began=$SECONDS
   while kill -0 "$1" 2>/dev/null; do
@@ -61,19 +61,19 @@ pulse() {
   done
 }
 
-# exclusive NAME: waits until nobody else prepares the asset. The lock belongs to open file 9, which the preparing job has
-# too: should this script be killed and its job live on, then nobody starts a second one in the same folder.
+# exclusive NAME: waits until no other process prepares the asset. The lock belongs to open file 9, which the preparing job has
+# too: if this script is killed and its job continues, no other process starts a second one in the same folder.
 exclusive() {
   need flock util-linux
   exec 9>"$cache/.$1.lock"
   flock -n 9 && return
   say "assets: $1 is being prepared by another process; waiting"
-  # In short waits, because bash handles signals only between commands.
+  # Wait in short steps, because bash handles signals only between commands.
   until flock -w 2 9; do :; done
 }
 
 # once NAME VERSION FUNCTION: runs FUNCTION with an empty folder unless cache/NAME-VERSION is already complete.
-# Concurrent callers wait for each other; a half-made folder is never used.
+# Concurrent callers wait for each other; an incomplete folder is never used.
 once() {
   local dir=$cache/$1-$2
   if [ ! -f "$dir/.complete" ]; then
@@ -90,13 +90,13 @@ make_asset() {
   rm -rf "$1" "$1.part"
   mkdir -p "$1.part"
   say "assets: preparing $2 $3 (once; kept in $cache)"
-  set -m # the job gets a process group of its own, to be ended as a whole
+  set -m # the job gets its own process group, so that all of it can be killed
   "$4" "$1.part" >&2 &
   local job=$!
   set +m
   pulse "$job" "preparing $2" 9>&- &
   local watcher=$!
-  # shellcheck disable=SC2064 # the job of now
+  # shellcheck disable=SC2064 # the present job
   trap "kill -TERM -- -$job 2>/dev/null; kill $watcher 2>/dev/null; exit 130" INT TERM HUP
   if ! wait "$job"; then kill "$watcher" 2>/dev/null || true; die "preparing $2 failed, see above"; fi
   trap - INT TERM HUP
@@ -105,14 +105,14 @@ make_asset() {
   mv "$1.part" "$1"
 }
 
-# for_this_machine: builds for the machine it runs on, whatever the caller is building for, and as pinned.
+# for_this_machine: builds for this machine, regardless of the caller's target, with the pinned versions.
 for_this_machine() {
   command -v go >/dev/null || die "go is missing: install Go 1.26 or later (distributions' packages are often older)"
   GOOS=$(go env GOHOSTOS) GOARCH=$(go env GOHOSTARCH)
   export GOOS GOARCH GOFLAGS='' GOWORK=off CGO_ENABLED=0
 }
 
-# kubernetes_ldflags: what tells Kubernetes' programs their version, that of the module in the current folder.
+# kubernetes_ldflags: flags that set the version of Kubernetes' programs to that of the module in the current folder.
 kubernetes_ldflags() {
   local version minor
   version=$(pinned k8s.io/kubernetes)
@@ -152,7 +152,7 @@ fetch_kafka() {
 # The name without the version is where the operator looks for it.
 fetch_exporter() { fetch_jars "$1" "$here/jmx-exporter/pom.xml" -Dmdep.stripVersion=true && ls "$1/jmx_prometheus_javaagent.jar" >/dev/null; }
 
-# previous_kafka is the version that upgrades begin with.
+# previous_kafka is the version from which upgrades start.
 previous_kafka=4.2.0
 fetch_previous_kafka() { fetch_kafka "$1" "-Dkafka.version=$previous_kafka"; }
 
@@ -182,7 +182,7 @@ build_nodes() {
   CGO_ENABLED=1 go build -trimpath -tags 'seccomp netgo osusergo' -ldflags "$ldflags" -o "$out/runc" $module
 }
 
-# What Kafka and the JMX exporter need of Java. Without java.desktop, which java.se brings, Kafka's storage tool does not start.
+# The Java modules that Kafka and the JMX exporter need. Without java.desktop, which java.se includes, Kafka's storage tool does not start.
 java_modules=java.se,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
 
 # build_images FOLDER: reads $nodes, $kafka and $previous, the folders of these assets.
@@ -204,12 +204,12 @@ build_lint() {
 
 no_promtool() { die "promtool is missing: install it (Debian: apt-get install prometheus)"; }
 
-# fetch_promtool takes the one program out of the package. Installing that would start a server.
+# fetch_promtool extracts promtool from the package. Installing the package would start a server.
 fetch_promtool() {
   mkdir "$1/package"
   cd "$1/package"
   if ! apt-get download -qq -o APT::Sandbox::User=root prometheus 2>/dev/null; then
-    # The lists of packages are old or, as in most images, not there.
+    # The package lists are outdated or, as in most images, missing.
     [ "$(id -u)" != 0 ] || apt-get update -qq || true
     apt-get download -qq -o APT::Sandbox::User=root prometheus || no_promtool
   fi

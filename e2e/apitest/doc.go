@@ -1,5 +1,5 @@
-// Package apitest proves the promises of the API on a real API server: what was written for Strimzi applies unchanged,
-// nothing is lost on the way, and what is wrong is refused in words that help.
+// Package apitest checks the promises of the API on a real API server: manifests for Strimzi apply unchanged, no field is lost, and invalid
+// objects are rejected with a message that helps.
 //
 // No operator runs here. The server comes from KUBEBUILDER_ASSETS; `make test` builds it.
 package apitest

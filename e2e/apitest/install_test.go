@@ -16,8 +16,8 @@ import (
 
 const installNamespace = "kafka-topics"
 
-// TestInstall applies what config/ offers, as the README tells people to, and asks the server what the operator may then do.
-// The overlays build on each other, so each one also upgrades the one before. What is applied twice changes nothing.
+// TestInstall applies the overlays of config/ as the README describes, and checks the rights that the operator then has. The overlays build
+// on each other, so each also upgrades the one before. Applying one twice changes nothing.
 func TestInstall(t *testing.T) {
 	s := needServer(t)
 	run := kubectl(t, s)
@@ -79,15 +79,15 @@ func TestInstall(t *testing.T) {
 	run("apply", "--server-side", "-n", other, "-k", "../../config/samples")
 }
 
-// installed lists the objects of a folder as the server has them, with their versions.
+// installed returns the objects of a folder, with their versions in the API server.
 func installed(t *testing.T, run func(...string) string, folder string) string {
 	t.Helper()
 	return run("get", "-k", "../../config/"+folder, "-o",
 		`jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 }
 
-// TestInstallOnlyWhatIsNeeded holds each folder to the kinds that it brings: the topic operator alone leaves those of Kafka clusters out,
-// so that it can be installed beside Strimzi.
+// TestInstallOnlyWhatIsNeeded checks the kinds that each folder installs. The topic operator alone does not install those of Kafka
+// clusters, so that it can run beside Strimzi.
 func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 	run := kubectl(t, needServer(t))
 	all := []string{"kafkanodepools.kafka.strimzi.io", "kafkas.kafka.strimzi.io", "kafkatopics.kafka.strimzi.io",
@@ -116,7 +116,7 @@ func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// admitPod creates a pod as the Deployment would. The namespace enforces the strictest of the pod security standards.
+// admitPod creates a pod as the Deployment would. The namespace enforces the strictest Pod Security Standard.
 func admitPod(t *testing.T, s *server) {
 	t.Helper()
 	deployment := &appsv1.Deployment{}
@@ -139,10 +139,10 @@ func admitPod(t *testing.T, s *server) {
 	}
 }
 
-// core stands for the group without a name, because a review without a group is about our own.
+// core stands for the core group: a review without a group is about our own group.
 const core = "core"
 
-// review is a question about what the operator may do.
+// review is an access review for the operator's account.
 type review struct {
 	verb, group, resource, name, namespace string
 	allowed                                bool

@@ -14,7 +14,7 @@ import (
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// clusterCRDs are the kinds that a Kafka cluster is declared by, with what kubectl is to show.
+// clusterCRDs are the kinds of Kafka clusters, with the columns that kubectl must show.
 var clusterCRDs = map[string]struct {
 	short   string
 	columns []string
@@ -30,8 +30,8 @@ var clusterCRDs = map[string]struct {
 	}},
 }
 
-// TestClusterCRDs looks at how the server took the kinds: names, versions, one schema for both, the columns, and no default but that of the
-// status.
+// TestClusterCRDs checks the installed CustomResourceDefinitions: names, versions, one schema for both versions, the columns, and no
+// default except that of the status.
 func TestClusterCRDs(t *testing.T) {
 	s := needServer(t)
 	for name, want := range clusterCRDs {
@@ -79,7 +79,7 @@ func TestClusterCRDs(t *testing.T) {
 	}
 }
 
-// defaulted is the path of a field with a default; empty if there is none.
+// defaulted returns the path of a field with a default; empty if there is none.
 func defaulted(schema *apiextensionsv1.JSONSchemaProps, path string) string {
 	if schema.Default != nil {
 		return path
@@ -96,10 +96,10 @@ func defaulted(schema *apiextensionsv1.JSONSchemaProps, path string) string {
 	return ""
 }
 
-// listener is what the cases below need and don't look at.
+// listener is required in the cases below, which are not about it.
 const listener = `"listeners":[{"name":"plain","port":9092,"type":"internal","tls":false}]`
 
-// TestInvalidKafka writes what no Kafka can be; the message has to name the field.
+// TestInvalidKafka creates invalid Kafkas. The message has to name the field.
 func TestInvalidKafka(t *testing.T) {
 	s := needServer(t)
 	kafka := func(fields string) string { return fmt.Sprintf(`{"kafka":{%s,%s}}`, listener, fields) }
@@ -167,7 +167,7 @@ func TestInvalidKafka(t *testing.T) {
 	})
 }
 
-// TestInvalidKafkaNodePool writes what no pool can be; the message has to name the field.
+// TestInvalidKafkaNodePool creates invalid KafkaNodePools. The message has to name the field.
 func TestInvalidKafkaNodePool(t *testing.T) {
 	s := needServer(t)
 	refuse(t, s, "KafkaNodePool", []refusal{
@@ -194,7 +194,7 @@ func TestInvalidKafkaNodePool(t *testing.T) {
 	})
 }
 
-// refusal is a spec that the server refuses, and a part of its answer.
+// refusal is a spec that the API server rejects, and a part of the message.
 type refusal struct{ name, spec, want string }
 
 func refuse(t *testing.T, s *server, kind string, cases []refusal) {
@@ -246,7 +246,8 @@ func TestScalePool(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSupportedIsStored: what the operator does not do is there for it to be named.
+// TestWhatIsNotSupportedIsStored checks that the API server stores fields that the operator does not support, so that the operator can
+// report them.
 func TestWhatIsNotSupportedIsStored(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()

@@ -24,7 +24,7 @@ import (
 
 var versions = []schema.GroupVersion{kafkav1.GroupVersion, kafkav1beta2.GroupVersion}
 
-// manifest is one object of a file, of one of our kinds.
+// manifest is an object of one of our kinds in a file.
 type manifest struct {
 	file   string
 	object *unstructured.Unstructured
@@ -32,7 +32,7 @@ type manifest struct {
 
 func (m manifest) String() string { return filepath.Base(m.file) + "/" + m.object.GetName() }
 
-// manifests reads all objects: those of Strimzi's users here, and our samples.
+// manifests returns all objects: those of Strimzi's users in testdata, and our samples.
 func manifests(t *testing.T) []manifest {
 	t.Helper()
 	var all []manifest
@@ -78,14 +78,14 @@ func read(t *testing.T, file string) []manifest {
 			t.Fatalf("%s: %v", file, err)
 		}
 		if object.GetKind() == "ConfigMap" {
-			continue // the sample of a namespace policy, and what metrics are made from
+			continue // the sample of a namespace policy, and rules for metrics
 		}
 		found = append(found, manifest{file: file, object: object})
 	}
 }
 
-// TestManifestsApplyUnchanged writes each manifest through the version it is written in, its status as the operator would,
-// and reads both back through both versions, as JSON and through our types.
+// TestManifestsApplyUnchanged creates each manifest in its own version, writes its status as the operator would, and reads both back in
+// both versions, as JSON and with our types.
 func TestManifestsApplyUnchanged(t *testing.T) {
 	s := needServer(t)
 	for _, m := range manifests(t) {
@@ -112,8 +112,8 @@ func TestManifestsApplyUnchanged(t *testing.T) {
 	}
 }
 
-// TestServerSideApply applies each manifest twice, after a dry run: the first time makes it, the second changes nothing. The same owner
-// can go on through the other version without a conflict, and nothing is lost.
+// TestServerSideApply applies each manifest twice, after a dry run. The first apply creates it, the second changes nothing. The same owner
+// can continue with the other version without a conflict, and nothing is lost.
 func TestServerSideApply(t *testing.T) {
 	s := needServer(t)
 	for _, m := range manifests(t) {
@@ -136,7 +136,8 @@ func TestServerSideApply(t *testing.T) {
 			own := m.object.GroupVersionKind().GroupVersion()
 			first := apply(own)
 			compareSpecs(t, "first", m.object, first)
-			// The API server drops the status that is created, and stores that of the default with the first update: once, and nothing else.
+			// The API server drops the status when it creates the object, and stores the default status with the first update: once, and nothing
+			// else.
 			again := apply(own)
 			compareSpecs(t, "again", m.object, again)
 			if again.GetGeneration() != first.GetGeneration() || !reflect.DeepEqual(again.Object["status"], first.Object["status"]) {
@@ -163,7 +164,7 @@ func get(t *testing.T, s *server, kind schema.GroupVersionKind, namespace, name 
 	return object
 }
 
-// throughTypes decodes an object into our Go type of its version, and encodes that again.
+// throughTypes decodes an object into our Go type of its version, and encodes it again.
 func throughTypes(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	text, err := object.MarshalJSON()
@@ -177,13 +178,13 @@ func throughTypes(t *testing.T, object *unstructured.Unstructured) *unstructured
 	return reencode(t, text, typed)
 }
 
-// compare holds what was read against what was written; what the server adds to the metadata does not count.
+// compare compares the object that was read with the one that was written. It ignores metadata that the API server adds.
 func compare(t *testing.T, what string, want, got *unstructured.Unstructured) {
 	t.Helper()
 	compareSpecs(t, what, want, got)
 	status := want.Object["status"]
 	if status == nil {
-		status = map[string]any{"observedGeneration": int64(-1)} // the server's answer for one that nobody has dealt with
+		status = map[string]any{"observedGeneration": int64(-1)} // the default, until an operator writes a status
 		if replicas, found, _ := unstructured.NestedInt64(got.Object, "status", "replicas"); found && replicas == 0 {
 			unstructured.RemoveNestedField(got.Object, "status", "replicas") // the Go type of KafkaNodePool always has it
 		}
@@ -207,7 +208,7 @@ func compareSpecs(t *testing.T, what string, want, got *unstructured.Unstructure
 	}
 }
 
-// reencode decodes JSON into a Go type and gives back what that encodes to.
+// reencode decodes JSON into a Go type, and returns the type's encoding.
 func reencode(t *testing.T, text []byte, typed any) *unstructured.Unstructured {
 	t.Helper()
 	if err := json.Unmarshal(text, typed); err != nil {

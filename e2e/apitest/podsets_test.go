@@ -19,7 +19,7 @@ import (
 	corev1beta2 "github.com/kafka-operators/kafka-operators/api/core/v1beta2"
 )
 
-// podSet is a StrimziPodSet as Strimzi's operator writes it, with a pod in which nothing may get lost.
+// podSet is a StrimziPodSet as Strimzi's operator writes it. No field of its pod may be lost.
 const podSet = `
 apiVersion: core.strimzi.io/v1beta2
 kind: StrimziPodSet
@@ -44,7 +44,7 @@ spec:
         volumes: [{name: data-0, persistentVolumeClaim: {claimName: data-0-my-cluster-kafka-0}}]
 `
 
-// TestStrimziPodSet: manifests of Strimzi's apply unchanged, are served in both versions, and lose nothing of their pods.
+// TestStrimziPodSet checks that Strimzi's manifests apply unchanged, are served in both versions, and lose no field of their pods.
 func TestStrimziPodSet(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -86,7 +86,7 @@ func TestStrimziPodSet(t *testing.T) {
 	}
 }
 
-// TestPodSetCRD looks at how the server took the kind: names, versions, one schema for both, the columns.
+// TestPodSetCRD checks the installed CustomResourceDefinition: names, versions, one schema for both versions, and the columns.
 func TestPodSetCRD(t *testing.T) {
 	s := needServer(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -121,7 +121,7 @@ func TestPodSetCRD(t *testing.T) {
 	}
 }
 
-// TestInvalidPodSet writes what no pod set can be; the message has to name the field.
+// TestInvalidPodSet creates invalid StrimziPodSets. The message has to name the field.
 func TestInvalidPodSet(t *testing.T) {
 	s := needServer(t)
 	cases := map[string]struct{ spec, want string }{
@@ -144,7 +144,8 @@ func TestInvalidPodSet(t *testing.T) {
 	}
 }
 
-// TestPodSetStatus: the status is a subresource, is written through one version and read through the other, and keeps what Strimzi wrote.
+// TestPodSetStatus checks that the status is a subresource, that one version reads what the other wrote, and that it keeps the fields that
+// Strimzi wrote.
 func TestPodSetStatus(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -183,8 +184,8 @@ func TestPodSetStatus(t *testing.T) {
 	same(t, "v1beta2", status, older.Status)
 }
 
-// TestPodSetApply applies Strimzi's manifest by kubectl, in both ways: the second time changes nothing, and the Go type writes back what it
-// read.
+// TestPodSetApply applies Strimzi's manifest with kubectl, client-side and server-side. The second apply changes nothing, and the Go type
+// writes back what it read.
 func TestPodSetApply(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -218,7 +219,7 @@ func TestPodSetApply(t *testing.T) {
 	}
 }
 
-// podSetVersions are those that are served.
+// podSetVersions are the served versions.
 var podSetVersions = []string{"v1", "v1beta2"}
 
 func decode(t *testing.T, manifest string) *unstructured.Unstructured {
@@ -230,7 +231,7 @@ func decode(t *testing.T, manifest string) *unstructured.Unstructured {
 	return object
 }
 
-// same compares what was sent with what came back.
+// same compares the object that was sent with the one that was read.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if w, g := asJSON(t, want), asJSON(t, got); w != g {
@@ -244,7 +245,7 @@ func asJSON(t *testing.T, value any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Once more, for the order of the keys.
+	// Encode once more to sort the keys.
 	var plain any
 	if err := json.Unmarshal(data, &plain); err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne applies the component that a remote Kubernetes cluster can have, and creates what
-// nobody would look after there.
+// TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne applies the component for remote Kubernetes clusters, and creates objects that no
+// operator reconciles there.
 func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	needServer(t)
 	s, err := start([]string{bases, "testdata/strimzi-connect"})
@@ -50,7 +50,7 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	kubectl(t, s)("apply", "--server-side", "-k", "testdata/remote-cluster")
 
 	const remedy = "create it in the central cluster"
-	// The API server takes a policy up after a while.
+	// The API server enforces a new policy after a while.
 	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		err := refused("KafkaConnect")
 		return err != nil && strings.Contains(err.Error(), remedy), nil
@@ -64,7 +64,7 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	// What is there already, and what the operators make there, is let through.
+	// Updates of existing objects, and objects that the operators create, are allowed.
 	before.SetLabels(map[string]string{"changed": "true"})
 	if err := s.client.Update(t.Context(), before); err != nil {
 		t.Error(err)

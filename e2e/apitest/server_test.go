@@ -24,17 +24,17 @@ import (
 
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// bases holds the generated CRDs.
+// bases is the folder of the generated CRDs.
 var bases = filepath.Join("..", "..", "config", "crd", "bases")
 
-// shared is the server of all tests that do not need one of their own; nil if there is none to be had.
+// shared is the server of all tests that do not need their own; nil if none can be started.
 var shared *server
 
-// server is a running API server that knows our kinds.
+// server is a running API server with our kinds.
 type server struct {
 	env  *envtest.Environment
 	crds []*apiextensionsv1.CustomResourceDefinition
-	// client refuses unknown fields, so that a field that a schema lacks is an error and not silently dropped.
+	// client rejects unknown fields, so that a field that a schema lacks is an error and is not silently dropped.
 	client client.WithWatch
 }
 
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	if os.Getenv(assetsVariable) == "" {
-		return m.Run() // each test says that it is skipped
+		return m.Run() // each test reports that it is skipped
 	}
 	s, err := start([]string{bases})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *server) stop() {
 	}
 }
 
-// needServer returns the shared server, or skips the test with the reason.
+// needServer returns the shared server, or skips the test and logs the reason.
 func needServer(t *testing.T) *server {
 	t.Helper()
 	if shared == nil {
@@ -103,7 +103,7 @@ func needServer(t *testing.T) *server {
 	return shared
 }
 
-// crd is one of the CRDs that the server was started with.
+// crd returns one of the CRDs that the server was started with.
 func (s *server) crd(t *testing.T, name string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	for _, crd := range s.crds {
@@ -115,12 +115,12 @@ func (s *server) crd(t *testing.T, name string) *apiextensionsv1.CustomResourceD
 	return nil
 }
 
-// strict refuses objects with unknown fields.
+// strict returns a client that rejects objects with unknown fields.
 func (s *server) strict() client.Client {
 	return client.WithFieldValidation(s.client, metav1.FieldValidationStrict)
 }
 
-// namespace makes a namespace of the test's own.
+// namespace creates a namespace for the test.
 func (s *server) namespace(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

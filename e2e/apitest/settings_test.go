@@ -11,10 +11,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// settingRow is a row of the generated tables in docs/<program>/configuration.md: variable, mark, default, meaning.
+// settingRow matches a row of the generated tables in docs/<program>/configuration.md: variable, mark, default, meaning.
 var settingRow = regexp.MustCompile("(?m)^\\| `(STRIMZI_\\w+)`( \\(ours\\))? \\| (?:[^|]*\\| )?([^|]*) \\| ([^|]*) \\|$")
 
-// ownDefaults are the variables whose default depends on the program, and why.
+// ownDefaults are the variables with defaults that differ between programs, and the reasons.
 var ownDefaults = map[string]string{
 	"STRIMZI_NAMESPACE":                  "commands have a context; the topic-operator must be given one, as Strimzi's",
 	"STRIMZI_KAFKA_BOOTSTRAP_SERVERS":    "the roller derives addresses from the name of the Kafka cluster",
@@ -24,7 +24,8 @@ var ownDefaults = map[string]string{
 	"STRIMZI_LEADER_ELECTION_LEASE_NAME": "it names the program",
 }
 
-// A user who knows a setting from one program knows it in the others.
+// TestAVariableMeansOneThing checks that a variable has the same meaning and the same default in all programs that have it, except for
+// ownDefaults.
 func TestAVariableMeansOneThing(t *testing.T) {
 	g := NewWithT(t)
 	type setting struct{ added, fallback string }

@@ -28,7 +28,7 @@ import (
 
 const crdName = "kafkatopics.kafka.strimzi.io"
 
-// TestCRD looks at how the server took the kind: names, versions, and that it complains of nothing.
+// TestCRD checks the installed CustomResourceDefinition: its names and versions, and that the API server reports no problem.
 func TestCRD(t *testing.T) {
 	s := needServer(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -63,13 +63,13 @@ func TestCRD(t *testing.T) {
 	if got := crd.Spec.Names; !slices.Equal(got.ShortNames, []string{"kt"}) || !slices.Equal(got.Categories, []string{"strimzi"}) {
 		t.Errorf("names = %+v", got)
 	}
-	// kubectl apply without --server-side keeps a copy of the object in an annotation, which may have 256 KiB.
+	// kubectl apply without --server-side stores a copy of the object in an annotation, which is limited to 256 KiB.
 	if text, err := json.Marshal(crd); err != nil || len(text) > 200<<10 {
 		t.Errorf("the CRD has %d bytes (%v)", len(text), err)
 	}
 }
 
-// TestInvalid writes what no topic can be; the message has to name the field.
+// TestInvalid creates invalid KafkaTopics. The message has to name the field.
 func TestInvalid(t *testing.T) {
 	s := needServer(t)
 	cases := map[string]struct {
@@ -127,7 +127,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestLargeNumbers sends numbers that a float64 would round through the server and through our types.
+// TestLargeNumbers sends numbers that a float64 would round to the server and through our types.
 func TestLargeNumbers(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -163,14 +163,15 @@ func TestLargeNumbers(t *testing.T) {
 			}
 		}
 	}
-	// Nothing was changed, so a patch between the versions of our types must be empty, and change nothing.
+	// Nothing was changed: a patch between the versions of our types must be empty, and must change nothing.
 	patch := client.MergeFrom(v1.DeepCopy())
 	if data, err := patch.Data(v1); err != nil || string(data) != "{}" {
 		t.Errorf("a patch without changes = %s (%v)", data, err)
 	}
 }
 
-// TestStatusFieldsCanBeRemoved unclaims a topic, as unmanaging does, with a merge patch by hand and by our types.
+// TestStatusFieldsCanBeRemoved removes the claim of a topic from the status, as the operator does for unmanaged topics, with a merge patch
+// that is written by hand and with one of our types.
 func TestStatusFieldsCanBeRemoved(t *testing.T) {
 	s := needServer(t)
 	patches := map[string]func(*kafkav1.KafkaTopic) client.Patch{
@@ -209,7 +210,7 @@ func TestStatusFieldsCanBeRemoved(t *testing.T) {
 	}
 }
 
-// TestStatusIsSeparate makes sure that users cannot claim a topic by writing a status, nor the operator change a spec by it.
+// TestStatusIsSeparate checks that users cannot claim a topic with a status, and that the operator cannot change a spec with one.
 func TestStatusIsSeparate(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -235,7 +236,7 @@ func TestStatusIsSeparate(t *testing.T) {
 	}
 }
 
-// TestColumns asks for the table that kubectl prints.
+// TestColumns checks the table that kubectl prints.
 func TestColumns(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -276,7 +277,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestKubectl uses the tool that people use: apply of both kinds, the short name, the category, and wait.
+// TestKubectl checks kubectl: both kinds of apply, the short name, the category, and wait.
 func TestKubectl(t *testing.T) {
 	s := needServer(t)
 	ctx := t.Context()
@@ -306,7 +307,7 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// kubectl returns a function that runs kubectl as an administrator and returns what it prints. A warning is an error.
+// kubectl returns a function that runs kubectl as an administrator and returns its output. A warning fails the test.
 func kubectl(t *testing.T, s *server) func(args ...string) string {
 	t.Helper()
 	binary := filepath.Join(os.Getenv(assetsVariable), "kubectl")
@@ -336,7 +337,7 @@ func kubectl(t *testing.T, s *server) func(args ...string) string {
 	}
 }
 
-// claimed makes a topic with a status as Strimzi leaves it, and our additions.
+// claimed creates a topic with a status as Strimzi writes it, and with our additional fields.
 func claimed(ctx context.Context, t *testing.T, s *server) *kafkav1.KafkaTopic {
 	t.Helper()
 	topic := &kafkav1.KafkaTopic{
@@ -373,7 +374,7 @@ func readAll(t *testing.T, reader io.Reader) string {
 	return string(text)
 }
 
-// value decodes JSON as the server's clients do: whole numbers to int64.
+// value decodes JSON as clients of the API server do: whole numbers to int64.
 func value(t *testing.T, text string) any {
 	t.Helper()
 	object := &unstructured.Unstructured{}

@@ -13,8 +13,8 @@ import (
 	kafkav1beta2 "github.com/kafka-operators/kafka-operators/api/kafka/v1beta2"
 )
 
-// TestUpgradeFromStrimzi replaces a CRD that stores v1beta2, as Strimzi's did, by ours under existing topics: they stay what they
-// were, through both versions, and writing one again stores it as v1.
+// TestUpgradeFromStrimzi replaces a CRD that stores v1beta2, as Strimzi's did, by ours, while topics exist. The topics stay unchanged in
+// both versions, and an update stores a topic as v1.
 func TestUpgradeFromStrimzi(t *testing.T) {
 	needServer(t)
 	s, err := start([]string{"testdata/strimzi-crd"})
@@ -62,7 +62,7 @@ func TestUpgradeFromStrimzi(t *testing.T) {
 	}
 }
 
-// eventually asks until the answer is yes, or half a minute is over.
+// eventually polls until done returns true, for at most half a minute.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline, tick := time.After(30*time.Second), time.NewTicker(50*time.Millisecond)
@@ -76,7 +76,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// replaceCRD puts our CRD in the place of the one that is there, and waits until the server serves it.
+// replaceCRD replaces the installed CRD with ours, and waits until the API server serves it.
 func replaceCRD(t *testing.T, s *server, ours *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}

@@ -9,25 +9,25 @@ import (
 	"slices"
 )
 
-// Options say what to measure.
+// Options are the options of a benchmark run.
 type Options struct {
 	// Topics is the size of the bulk measurements; 2,000 in the published figures.
 	Topics int
-	// Rounds is how often floor and operator take turns; the median counts.
+	// Rounds is the number of alternating runs of floor and operator; the median counts.
 	Rounds int
-	// Burst is how many objects are applied at once in the last measurement; 0 leaves it out.
+	// Burst is the number of objects that the last measurement applies at once; 0 skips it.
 	Burst int
-	// Nodes are the sizes of the Kafkas that the cluster-operator is measured with, and Kafkas is how many of three nodes are applied at once;
-	// 0 leaves that out.
+	// Nodes are the sizes of the Kafkas with which the cluster-operator is measured. Kafkas is the number of Kafkas of three nodes that are
+	// applied at once; 0 skips that.
 	Nodes  []int
 	Kafkas int
 	// Only names the measurements to make: ready, roll, stretch, kafkas, roller, latency, bulk, scale, burst. None means all.
 	Only []string
-	// OperatorEnv are settings of the operator to measure it with.
+	// OperatorEnv are settings of the measured operator.
 	OperatorEnv map[string]string
-	// Out is the file for one JSON object a line; empty writes none (BENCH_OUT).
+	// Out is the file for the figures, one JSON object per line; empty writes none (BENCH_OUT).
 	Out string
-	// Progress is told what goes on, Table gets the result.
+	// Progress receives messages about the progress, Table the result.
 	Progress, Table io.Writer
 }
 
@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return r.write(o)
 }
 
-// write gives out what was measured, also when a later measurement failed.
+// write writes the figures, also if a later measurement failed.
 func (r *Report) write(o Options) error {
 	if err := r.Table(o.Table); err != nil || o.Out == "" {
 		return err

@@ -13,13 +13,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 )
 
-// lap is how long each step of one round took, and what it cost the operator.
+// lap has the duration of each step of a round, and the operator's CPU time for it.
 type lap struct {
 	create, change, remove          time.Duration
 	createCPU, changeCPU, removeCPU time.Duration
 }
 
-// bulk measures n KafkaTopics created, changed and deleted at once, floor and operator by turns, and reports the medians.
+// bulk measures the creation, change and deletion of n KafkaTopics at once, alternating between floor and operator, and reports the
+// medians.
 func (w *world) bulk(ctx context.Context, r *Report, n, rounds int) error {
 	var floors, laps []lap
 	for round := range rounds {
@@ -69,7 +70,7 @@ func timed(f func() error) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// floorLap measures the bare clients. An observer watches as it does beside the operator.
+// floorLap measures the bare clients. An observer runs, as it does with the operator.
 func (w *world) floorLap(ctx context.Context, namespace string, n int) (l lap, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -90,7 +91,7 @@ func (w *world) floorLap(ctx context.Context, namespace string, n int) (l lap, e
 	return l, err
 }
 
-// operatorLap measures the operator: from a user's first call until the last object is as wanted.
+// operatorLap measures the operator: from a user's first request until the last object is as wanted.
 func (w *world) operatorLap(ctx context.Context, namespace string, n int) (l lap, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -128,7 +129,7 @@ func (w *world) operatorLap(ctx context.Context, namespace string, n int) (l lap
 	return l, err
 }
 
-// removeAll deletes n objects one by one, as kubectl does, and waits until the last one is gone.
+// removeAll deletes n objects one by one, as kubectl does, and waits until all are deleted.
 func (w *world) removeAll(ctx context.Context, o *observer, namespace string, n int) error {
 	if err := each(ctx, n, func(ctx context.Context, i int) error {
 		return w.client.Delete(ctx, newTopic(namespace, namespace, i))
@@ -138,7 +139,7 @@ func (w *world) removeAll(ctx context.Context, o *observer, namespace string, n 
 	return o.none(ctx)
 }
 
-// measured returns how long f took, and the operator's CPU time within it.
+// measured returns the duration of f, and the operator's CPU time during it.
 func measured(p *operatorproc.Process, f func() error) (took, cpu time.Duration, err error) {
 	before, err := p.Usage()
 	if err != nil {
@@ -151,7 +152,7 @@ func measured(p *operatorproc.Process, f func() error) (took, cpu time.Duration,
 	return took, after.CPU - before.CPU, err
 }
 
-// countReady counts the objects of a namespace that are ready.
+// countReady returns the number of ready objects of a namespace, and of all objects.
 func (w *world) countReady(ctx context.Context, namespace string) (ready, all int, err error) {
 	list := &v1.KafkaTopicList{}
 	if err := w.client.List(ctx, list, client.InNamespace(namespace)); err != nil {

@@ -1,8 +1,9 @@
-// Package bench measures the topic-operator on a real Kubernetes API server and a real Kafka, beside a floor: bare clients that make just
-// the calls that the servers need, in the same run on the same servers. Their ratio is what the operator itself costs.
+// Package bench measures the topic-operator on a real Kubernetes API server and a real Kafka, and compares it with a floor: bare clients
+// that make only the requests that the servers need, in the same run on the same servers. The ratio is the cost of the operator itself.
 //
-// The cluster-operator is measured on a real API server with up to 300 nodes that a kubelet of the package's own calls ready, and, beside
-// the same pods made by hand, on a real Kubernetes cluster. There a producer tells what clients notice while nodes are restarted.
+// The cluster-operator is measured on a real API server with up to 300 nodes, which a kubelet of this package reports as ready, and,
+// compared with the same pods created by hand, on a real Kubernetes cluster. There, a producer measures what clients notice while nodes are
+// restarted.
 //
-// It prints; it never judges: a time is not a test.
+// The package prints figures and has no limits for them: a duration is not a test.
 package bench

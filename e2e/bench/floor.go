@@ -14,12 +14,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// floor makes the calls that n KafkaTopics need, and no other: for each object those of the user and those that an operator can't do
-// without, and the topics in large batches beside them.
+// floor makes only the requests that n KafkaTopics need: for each object those of the user and those that an operator cannot avoid, and the
+// requests for topics in large batches at the same time.
 type floor struct {
 	*world
 	namespace string
-	// first and n say which objects.
+	// first and n select the objects.
 	first, n int
 	objects  []*v1.KafkaTopic
 	ids      []kafka.TopicID
@@ -36,7 +36,7 @@ func beside(calls ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// inBatches calls f for each run of topicsPerRequest indexes.
+// inBatches calls f for each range of topicsPerRequest indexes.
 func inBatches(n int, f func(from, to int) error) error {
 	for from := 0; from < n; from += topicsPerRequest {
 		if err := f(from, min(from+topicsPerRequest, n)); err != nil {
@@ -86,7 +86,7 @@ func (f *floor) create(ctx context.Context) error {
 	)
 }
 
-// createOneByOne makes the calls for one object as an operator has to: in turn.
+// createOneByOne makes the requests for one object one after the other, as an operator has to.
 func (f *floor) createOneByOne(ctx context.Context) error {
 	f.objects, f.ids = make([]*v1.KafkaTopic, 1), make([]kafka.TopicID, 1)
 	if err := f.createObject(ctx, 0); err != nil {
@@ -139,7 +139,7 @@ func (f *floor) change(ctx context.Context) error {
 	)
 }
 
-// changeOneByOne makes the calls for one object in turn.
+// changeOneByOne makes the requests for the change of one object one after the other.
 func (f *floor) changeOneByOne(ctx context.Context) error {
 	if err := f.patch(ctx, f.objects[0], changedSpec); err != nil {
 		return err
@@ -185,5 +185,5 @@ func (f *floor) remove(ctx context.Context) error {
 	)
 }
 
-// changedSpec is what a user's change of one setting sends.
+// changedSpec is a user's patch of one setting.
 var changedSpec = map[string]any{"spec": map[string]any{"config": map[string]string{"retention.ms": "3600000"}}}

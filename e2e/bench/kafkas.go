@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// watched is how long a converged Kafka is watched: the interval of the operator's timed passes, as it is by default.
+	// watched is how long a converged Kafka is watched: the default interval of the operator's timed passes.
 	watched = 2 * time.Minute
-	// touches is how often the largest Kafka is reconciled for the price of one pass.
+	// touches is how often the largest Kafka is reconciled to measure one pass.
 	touches = 5
 )
 
-// kafkas measures the cluster-operator on a real API server, with a kubelet that only says that pods are ready. No broker answers, so that
-// each pass over a Kafka that is ready asks for one without success.
+// kafkas measures the cluster-operator on a real API server, with a kubelet that only reports pods as ready. No broker responds, so each
+// pass over a ready Kafka makes a failing request to one.
 func (w *world) kafkas(ctx context.Context, r *Report, sizes []int, many int) (err error) {
 	if err := podset.AddToScheme(w.scheme); err != nil {
 		return err
@@ -61,14 +61,14 @@ func (w *world) kafkas(ctx context.Context, r *Report, sizes []int, many int) (e
 		func(o *kafkaOperator) error { return o.many(ctx, r, many) })
 }
 
-// kafkaOperator is a cluster-operator that works on one namespace.
+// kafkaOperator is a cluster-operator for one namespace.
 type kafkaOperator struct {
 	*world
 	namespace, address string
 	pid                int
 }
 
-// withKafkaOperator runs an operator and a kubelet for a namespace of their own, for as long as something is measured.
+// withKafkaOperator runs an operator and a kubelet in a new namespace while measure runs.
 func (w *world) withKafkaOperator(ctx context.Context, program, namespace string, measure func(*kafkaOperator) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -93,7 +93,7 @@ func (w *world) withKafkaOperator(ctx context.Context, program, namespace string
 	return err
 }
 
-// serve starts a program of ours beside the API server, and returns where it serves its metrics.
+// serve starts a program of ours for the API server, and returns the address of its metrics.
 func (w *world) serve(program, log string, args ...string) (*process.Process, string, error) {
 	ports, err := freeport.Take(1)
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *world) serve(program, log string, args ...string) (*process.Process, st
 	return p, address, err
 }
 
-// kubelet puts each pod of a namespace on a node and says that it is ready.
+// kubelet binds each pod of a namespace to a node, and reports it as ready.
 func (w *world) kubelet(ctx context.Context, namespace string) error {
 	watcher, err := client.NewWithWatch(w.config, client.Options{Scheme: w.scheme})
 	if err != nil {
@@ -150,7 +150,7 @@ func (o *kafkaOperator) one(ctx context.Context, r *Report, n int, passes bool) 
 	if err := o.created(ctx, r, "kafka_of_"+name, []string{"many"}, n); err != nil {
 		return err
 	}
-	// What the creation has left to do, Events included, is done in the first half minute.
+	// The remaining work of the creation, Events included, is done in the first half minute.
 	if err := pause(ctx, watched/4); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (o *kafkaOperator) one(ctx context.Context, r *Report, n int, passes bool) 
 	return o.passes(ctx, r, name)
 }
 
-// passes measures what one pass over a converged Kafka takes.
+// passes measures one pass over a converged Kafka.
 func (o *kafkaOperator) passes(ctx context.Context, r *Report, name string) error {
 	before, err := o.spent(ctx)
 	if err != nil {
@@ -202,7 +202,7 @@ func (o *kafkaOperator) passes(ctx context.Context, r *Report, name string) erro
 	return nil
 }
 
-// many measures many Kafkas of three nodes that are applied at once.
+// many measures n Kafkas of three nodes that are applied at once.
 func (o *kafkaOperator) many(ctx context.Context, r *Report, n int) error {
 	var names []string
 	for i := range n {
@@ -219,7 +219,7 @@ func (o *kafkaOperator) many(ctx context.Context, r *Report, n int) error {
 	return nil
 }
 
-// created measures how long it takes from applying Kafkas until all are ready, and what the operator spends on it.
+// created measures the time from applying Kafkas until all are ready, and the operator's use of resources meanwhile.
 func (o *kafkaOperator) created(ctx context.Context, r *Report, what string, names []string, nodes int) error {
 	began := time.Now()
 	err := each(ctx, len(names), func(ctx context.Context, i int) error {
@@ -247,7 +247,7 @@ func (o *kafkaOperator) created(ctx context.Context, r *Report, what string, nam
 	return nil
 }
 
-// allReady waits until so many Kafkas are.
+// allReady waits until that many Kafkas are ready.
 func (o *kafkaOperator) allReady(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
@@ -272,7 +272,7 @@ func (o *kafkaOperator) allReady(ctx context.Context, n int) error {
 	}
 }
 
-// spending is the operator's requests, writes, passes and resource usage so far.
+// spending is the operator's requests, writes, passes and use of resources so far.
 type spending struct {
 	requests, writes, passes float64
 	used                     operatorproc.Usage
@@ -290,7 +290,7 @@ func (o *kafkaOperator) spent(ctx context.Context) (now spending, err error) {
 	return now, err
 }
 
-// kafkaOf is a Kafka of so many nodes, with its pools: three of them are controllers.
+// kafkaOf returns a Kafka with that many nodes, with its pools: three nodes are controllers.
 func kafkaOf(namespace, name string, nodes int) []client.Object {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name}

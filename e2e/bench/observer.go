@@ -13,8 +13,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// observer follows the KafkaTopics of one namespace. It runs beside the floor as well as beside the operator, so that its own cost is on
-// both sides.
+// observer watches the KafkaTopics of one namespace. It runs with the floor and with the operator, so that its own cost is on both sides.
 type observer struct {
 	mu      sync.Mutex
 	objects map[string]objectState
@@ -78,13 +77,13 @@ func (o *observer) gone(name string) {
 	o.signal()
 }
 
-// signal wakes those who wait. Called with the lock held.
+// signal wakes all waiting goroutines. The caller holds the lock.
 func (o *observer) signal() {
 	close(o.changed)
 	o.changed = make(chan struct{})
 }
 
-// await waits until the condition holds for the objects known.
+// await waits until the condition holds for the known objects.
 func (o *observer) await(ctx context.Context, what string, condition func(map[string]objectState) bool) error {
 	for {
 		o.mu.Lock()

@@ -23,20 +23,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// readyRounds is how often a Kafka is made, by the operator and by hand.
+// readyRounds is how often a Kafka is created, by the operator and by hand.
 const readyRounds = 3
 
 // machine is a real Kubernetes cluster of one machine, with the operators deployed.
 type machine struct{ *deploy.Place }
 
-// ready measures how long a Kafka of three nodes takes from being applied until it is ready, on a real Kubernetes cluster. The floor are
-// the same pods with the same probes on new volumes, created at once with all that they need being there already, and nobody at work beside
-// Kubernetes.
+// ready measures the time from applying a Kafka of three nodes until it is ready, on a real Kubernetes cluster. The floor is the same pods
+// with the same probes on new volumes, created at once when everything else exists, without an operator.
 func ready(ctx context.Context, r *Report) error {
 	return onMachine(ctx, r, func(m machine, _ *realnodes.Lab, root string) error { return m.ready(ctx, r, root) })
 }
 
-// onMachine measures on a real Kubernetes cluster of one machine, with the operators deployed; root is the repository's folder.
+// onMachine runs measure on a real Kubernetes cluster of one machine with the operators deployed. root is the repository's folder.
 func onMachine(ctx context.Context, r *Report, measure func(m machine, lab *realnodes.Lab, root string) error) (err error) {
 	dir, err := os.MkdirTemp("", "bench-machine-")
 	if err != nil {
@@ -91,7 +90,7 @@ func (m machine) ready(ctx context.Context, r *Report, root string) error {
 	return nil
 }
 
-// applied applies a Kafka in a namespace of its own, and returns how long it took until it was ready.
+// applied applies a Kafka in a new namespace, and returns the time until it was ready.
 func (m machine) applied(ctx context.Context, namespace, manifest string) (time.Duration, error) {
 	if err := m.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		return 0, err
@@ -99,7 +98,7 @@ func (m machine) applied(ctx context.Context, namespace, manifest string) (time.
 	return m.timed(ctx, namespace, manifest)
 }
 
-// timed applies a Kafka, and returns how long it took until it was ready.
+// timed applies a Kafka, and returns the time until it was ready.
 func (m machine) timed(ctx context.Context, namespace, manifest string) (time.Duration, error) {
 	began := time.Now()
 	if _, err := m.Kubectl(ctx, "apply", "--server-side", "-n", namespace, "-f", manifest); err != nil {
@@ -122,8 +121,8 @@ func (m machine) timed(ctx context.Context, namespace, manifest string) (time.Du
 	return time.Since(began), err
 }
 
-// byHand makes the pods of the namespace's Kafka again on new volumes, in all Kubernetes clusters, and returns how long it took until they
-// were ready.
+// byHand creates the pods of the namespace's Kafka again on new volumes, in all Kubernetes clusters, and returns the time until they were
+// ready.
 func byHand(ctx context.Context, namespace string, machines ...machine) (took time.Duration, err error) {
 	for _, m := range machines {
 		if err := m.Scale(ctx, 0); err != nil {
@@ -177,7 +176,7 @@ func byHand(ctx context.Context, namespace string, machines ...machine) (took ti
 	return time.Since(began), nil
 }
 
-// nodes returns the pods of the namespace's Kafka, and how many volumes it has.
+// nodes returns the pods of the namespace's Kafka, and the number of its volumes.
 func (m machine) nodes(ctx context.Context, namespace string) (pods []corev1.Pod, claims int, err error) {
 	var podList corev1.PodList
 	var claimList corev1.PersistentVolumeClaimList
@@ -186,8 +185,8 @@ func (m machine) nodes(ctx context.Context, namespace string) (pods []corev1.Pod
 	return podList.Items, len(claimList.Items), err
 }
 
-// wanted are the volumes and pods of the namespace's Kafka, to be made again. Nobody is there to say where a pod runs; on one machine that
-// does not change.
+// wanted returns the volumes and pods of the namespace's Kafka, to be created again. No operator provides the placement of a pod then; on
+// one machine it does not change.
 func (m machine) wanted(ctx context.Context, namespace string) ([]client.Object, error) {
 	var list []client.Object
 	var claims corev1.PersistentVolumeClaimList
@@ -220,7 +219,7 @@ func (m machine) wanted(ctx context.Context, namespace string) ([]client.Object,
 	return list, nil
 }
 
-// until asks again and again, for five minutes at most.
+// until polls ask, for at most five minutes.
 func until(ctx context.Context, what string, ask func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

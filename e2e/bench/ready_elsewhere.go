@@ -7,10 +7,10 @@ import (
 	"errors"
 )
 
-// ready needs what Linux has.
+// ready returns an error: it needs Linux.
 func ready(context.Context, *Report) error {
 	return errors.New("a Kubernetes cluster of real machines needs Linux and root: leave it out with -only")
 }
 
-// stretch needs it as well.
+// stretch returns the same error.
 func stretch(ctx context.Context, r *Report) error { return ready(ctx, r) }

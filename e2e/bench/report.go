@@ -36,7 +36,7 @@ func (r *Report) addBeside(name string, value, floor float64, unit string) {
 	r.logf("  %s: %.4g %s, floor %.4g, ratio %.2f", name, value, unit, floor, value/floor)
 }
 
-// Table writes the figures for people.
+// Table writes the figures as a table.
 func (r *Report) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "FIGURE\tVALUE\tUNIT\tFLOOR\tRATIO")
@@ -50,7 +50,7 @@ func (r *Report) Table(w io.Writer) error {
 	return t.Flush()
 }
 
-// JSON writes one object a line.
+// JSON writes one object per line.
 func (r *Report) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	for _, f := range r.figures {

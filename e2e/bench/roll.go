@@ -19,12 +19,12 @@ import (
 // rolls is how often all nodes are restarted.
 const rolls = 3
 
-// settles is how long records flow before they count: a new topic's first ones wait for new connections between all brokers.
+// settles is how long records are written before they count: the first ones of a new topic wait for new connections between all brokers.
 const settles = 15 * time.Second
 
-// roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on
-// a real Kubernetes cluster: with the elections after which brokers that are back lead their partitions again, and without. The floor is
-// the same producer in a minute in which nothing happens.
+// roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on a
+// real Kubernetes cluster: with and without the elections that make restarted brokers leaders of their partitions again. The floor is the
+// same producer in a minute without restarts.
 func roll(ctx context.Context, r *Report) error {
 	return onMachine(ctx, r, func(m machine, lab *realnodes.Lab, root string) (err error) {
 		const namespace = "roll"
@@ -78,7 +78,7 @@ func roll(ctx context.Context, r *Report) error {
 	})
 }
 
-// restarts has all nodes restarted again and again, and returns when each roll began, and the last one ended.
+// restarts restarts all nodes several times, and returns when each roll began, and when the last one ended.
 func (m machine) restarts(ctx context.Context, r *Report, namespace string) ([]time.Time, error) {
 	marks := []time.Time{time.Now()}
 	for range rolls {
@@ -90,7 +90,7 @@ func (m machine) restarts(ctx context.Context, r *Report, namespace string) ([]t
 	return marks, nil
 }
 
-// restart has all nodes of the namespace's Kafka restarted, and waits until they are back.
+// restart restarts all nodes of the namespace's Kafka, and waits until they are ready.
 func (m machine) restart(ctx context.Context, r *Report, namespace string) error {
 	before, _, err := m.nodes(ctx, namespace)
 	if err != nil {

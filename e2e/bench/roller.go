@@ -17,8 +17,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// roller takes the figures of the roller's core from its own program: what it measures is internal to its module. What a look at a large
-// Kafka costs, and what the whole program takes, come first.
+// roller copies the figures of the roller's core from the roller's own benchmark program, because its packages are internal. Before that,
+// it measures a look at a large Kafka, and the memory of the whole program.
 func (w *world) roller(ctx context.Context, r *Report) error {
 	if err := reading(ctx, r); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (w *world) roller(ctx context.Context, r *Report) error {
 	return take(out, r)
 }
 
-// reading reads 200,000 partitions from an embedded Kafka, as each look of the roller does; the share of the server, which is of this
-// process, is in it.
+// reading reads 200,000 partitions from an embedded Kafka, as each look of the roller does. It includes the work of the server, which runs
+// in this process.
 func reading(ctx context.Context, r *Report) error {
 	const batches, topics, partitions = 40, 50, 100
 	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 3})
@@ -92,7 +92,7 @@ func reading(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// take takes figures over that are one JSON object a line.
+// take copies figures, one JSON object per line.
 func take(out []byte, r *Report) error {
 	d := json.NewDecoder(bytes.NewReader(out))
 	for {

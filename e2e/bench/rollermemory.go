@@ -33,11 +33,11 @@ const (
 	memoryLooks                 = 6
 )
 
-// residentAim is how much resident memory, in MB, the roller should need at most with so many brokers.
+// residentAim is the target for the roller's resident memory with that many brokers, in MB.
 const residentAim = 150
 
 // rollerMemory measures the roller's Deployment at 1,000 brokers: their pods and pod sets on a real API server, their topics in an embedded
-// Kafka. Nothing can be restarted, because an embedded Kafka tells of no quorum, but everything is read at each look.
+// Kafka. The roller restarts nothing, because an embedded Kafka reports no quorum, but reads everything at each look.
 func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: manyBrokers})
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 	return nil
 }
 
-// fillMany makes the topics.
+// fillMany creates the topics.
 func fillMany(ctx context.Context, bootstrap []string) error {
 	admin, err := saramakafka.New(kafka.Config{Bootstrap: bootstrap, RequestTimeout: time.Minute})
 	if err != nil {
@@ -102,7 +102,7 @@ func fillMany(ctx context.Context, bootstrap []string) error {
 	return err
 }
 
-// makeNodes makes pod sets, with the pods and ConfigMaps of their nodes. All pods are ready but the last one, so that the roller keeps
+// makeNodes creates pod sets, with the pods and ConfigMaps of their nodes. All pods but the last one are ready, so that the roller keeps
 // looking.
 func (w *world) makeNodes(ctx context.Context) error {
 	if err := podset.AddToScheme(w.scheme); err != nil {
@@ -163,7 +163,7 @@ func (w *world) makeNodes(ctx context.Context) error {
 
 var decided = regexp.MustCompile(`(?m)^strimzi_roller_looks_total\{.*result="decided"\} (\d+)$`)
 
-// looked waits until the roller at this address has looked so often.
+// looked waits until the roller at this address has made that many looks.
 func looked(ctx context.Context, address string, times int) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

@@ -13,10 +13,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 )
 
-// steadyInterval is short, so that two timed passes fit into a benchmark.
+// steadyInterval is short enough for two timed passes in a benchmark.
 const steadyInterval = 20 * time.Second
 
-// filling is a namespace that grows, with an operator on it.
+// filling is a namespace with an operator and a growing number of objects.
 type filling struct {
 	*world
 	namespace string
@@ -37,7 +37,7 @@ func (w *world) fill(ctx context.Context, namespace string, env map[string]strin
 	return &filling{world: w, namespace: namespace, observer: o, operator: p}, err
 }
 
-// grow applies objects until there are "to" of them, and waits until the last one is ready.
+// grow applies objects until there are to of them, and waits until the last one is ready.
 func (f *filling) grow(ctx context.Context, to int) (time.Duration, error) {
 	took, err := timed(func() error {
 		if err := f.post(ctx, f.namespace, f.namespace, f.have, to); err != nil {
@@ -52,7 +52,8 @@ func (f *filling) grow(ctx context.Context, to int) (time.Duration, error) {
 	return took, err
 }
 
-// scale fills one namespace step by step: resident memory at each step, and at the first one a converged set over two timed passes.
+// scale fills one namespace step by step. It measures resident memory at each step, and at the first step two timed passes over a converged
+// set.
 func (w *world) scale(ctx context.Context, r *Report, steps []int) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -79,10 +80,11 @@ func (w *world) scale(ctx context.Context, r *Report, steps []int) (err error) {
 	return w.removeAll(ctx, f.observer, f.namespace, f.have)
 }
 
-// burstBrokers shares the open files of the topics: a broker keeps at least one for each, and the usual limit is 20,000.
+// burstBrokers is the number of brokers that share the open files of the topics: a broker keeps at least one for each, and the usual limit
+// is 20,000.
 const burstBrokers = 2
 
-// burst applies n objects at once, and then counts what became of them on both sides.
+// burst applies n objects at once, and then counts the results on both sides.
 func (w *world) burst(ctx context.Context, r *Report, n int) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -120,7 +122,7 @@ func addMemory(r *Report, p *operatorproc.Process, n int) error {
 	return nil
 }
 
-// countAll compares what was asked for with what is there, on both sides.
+// countAll compares the wanted number of topics with the existing ones, on both sides.
 func (w *world) countAll(ctx context.Context, r *Report, namespace string, want int) error {
 	ready, all, err := w.countReady(ctx, namespace)
 	if err != nil {
@@ -147,7 +149,7 @@ func (w *world) countAll(ctx context.Context, r *Report, namespace string, want 
 // steady measures a converged set over two timed passes.
 func (w *world) steady(ctx context.Context, r *Report, p *operatorproc.Process, n int) error {
 	r.logf("scale: a converged set of %d over two timed passes of %s", n, steadyInterval)
-	// The first interval settles what is left of the creation, Events included: every object had its timed pass since.
+	// The first interval completes the remaining work of the creation, Events included: every object has had its timed pass since.
 	if err := pause(ctx, steadyInterval+steadyInterval/4); err != nil {
 		return err
 	}
@@ -186,8 +188,8 @@ func (w *world) steady(ctx context.Context, r *Report, p *operatorproc.Process, 
 	return nil
 }
 
-// kafkaTopicRequests counts all requests for KafkaTopics that the API server has answered, whoever made them. Nobody but the operator
-// makes any while it is read twice.
+// kafkaTopicRequests returns the number of requests for KafkaTopics that the API server has served, for all clients. Only the operator
+// makes any between two calls.
 func (w *world) kafkaTopicRequests(ctx context.Context) (float64, error) {
 	clients, err := kubernetes.NewForConfig(w.config)
 	if err != nil {
@@ -211,7 +213,7 @@ func (w *world) kafkaTopicRequests(ctx context.Context) (float64, error) {
 	return sum, nil
 }
 
-// pause lets time pass; what is measured here is what happens meanwhile.
+// pause waits. The caller measures what happens meanwhile.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -56,7 +56,7 @@ func (w *world) latency(ctx context.Context, r *Report, n int) (err error) {
 	return nil
 }
 
-// latencyFloor makes the same calls one after the other, as bare clients.
+// latencyFloor makes the same requests one after the other, with bare clients.
 func (w *world) latencyFloor(ctx context.Context, n int) (creates, changes []time.Duration, err error) {
 	const namespace = "latency-floor"
 	if err := w.createNamespace(ctx, namespace); err != nil {

@@ -31,14 +31,14 @@ import (
 )
 
 const (
-	// slowness is how long a slow API server takes for each call.
+	// slowness is the delay of each call to a slow API server.
 	slowness = 2 * time.Second
-	// edits are how often a Kafka is changed to see how long that takes; the median counts.
+	// edits is the number of measured changes of a Kafka; the median counts.
 	edits = 5
 )
 
-// besideSlow measures how long a change of the Kafka takes to arrive in the Kubernetes clusters that answer at once, while another one
-// takes 2 s for each call, and beside it the same while none is slow.
+// besideSlow measures the time until a change of the Kafka arrives in the Kubernetes clusters that respond at once, while another one takes
+// 2 s for each call, and compares it with the time while none is slow.
 func (s *stretched) besideSlow(ctx context.Context, r *Report) (err error) {
 	without, err := s.edit(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (m machine) has(ctx context.Context, namespace, line string) error {
 	}
 }
 
-// slowServer stands before an API server, and lets each call wait.
+// slowServer is a proxy of an API server that delays each call.
 type slowServer struct {
 	server *httptest.Server
 	calls  atomic.Int64
@@ -132,7 +132,7 @@ func (f *slowServer) close() {
 	f.server.Close()
 }
 
-// slowDown puts a slow server before the API server of a Kubernetes cluster.
+// slowDown starts a slowServer for the API server of a Kubernetes cluster.
 func (s *stretched) slowDown(m machine) (*slowServer, error) {
 	config := rest.AnonymousClientConfig(m.RESTConfig())
 	transport, err := rest.TransportFor(config)
@@ -172,7 +172,7 @@ func (s *stretched) slowDown(m machine) (*slowServer, error) {
 	return f, nil
 }
 
-// lead has the cluster operators reach a Kubernetes cluster through a server, until restore is called.
+// lead makes the cluster operators reach a Kubernetes cluster through a server, until restore is called.
 func (s *stretched) lead(ctx context.Context, m machine, through *httptest.Server) (restore func(context.Context) error, err error) {
 	central := s.machines[0]
 	name := "kubeconfig-" + m.ID
@@ -188,7 +188,7 @@ func (s *stretched) lead(ctx context.Context, m machine, through *httptest.Serve
 	for _, c := range kubeconfig.Clusters {
 		c.Server = address
 		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: through.Certificate().Raw})
-		c.TLSServerName = "example.com" // what httptest's certificate is for
+		c.TLSServerName = "example.com" // the name in httptest's certificate
 	}
 	text, err := clientcmd.Write(*kubeconfig)
 	if err != nil {
@@ -207,7 +207,8 @@ func (s *stretched) lead(ctx context.Context, m machine, through *httptest.Serve
 	}, nil
 }
 
-// reach replaces texts in the setting by which the cluster operators reach other Kubernetes clusters, and waits for their next start.
+// reach replaces texts in the setting with the addresses of other Kubernetes clusters, and waits until the cluster operators have
+// restarted.
 func (m machine) reach(ctx context.Context, replace ...string) error {
 	var operator appsv1.Deployment
 	if err := m.Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "cluster-operator"}, &operator); err != nil {

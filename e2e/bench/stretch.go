@@ -36,12 +36,12 @@ type stretched struct {
 	namespace string
 }
 
-// quiet is for how long requests of a converged Kafka are counted.
+// quiet is how long the requests for a converged Kafka are counted.
 const quiet = time.Minute
 
-// stretch measures a Kafka over three real Kubernetes clusters: how long it takes until it is ready, beside the same pods made by hand;
-// what the operators ask of a remote API server when there is nothing to do; how soon the loss of a Kubernetes cluster shows, and how long
-// a producer pauses then, beside the same Kafka without operators.
+// stretch measures a Kafka over three real Kubernetes clusters: the time until it is ready, compared with the same pods created by hand;
+// the operators' requests to a remote API server when nothing changes; the time until the loss of a Kubernetes cluster shows, and how long
+// a producer pauses then, compared with the same Kafka without operators.
 func stretch(ctx context.Context, r *Report) (err error) {
 	dir, err := os.MkdirTemp("", "bench-stretch-")
 	if err != nil {
@@ -105,7 +105,7 @@ func stretch(ctx context.Context, r *Report) (err error) {
 	return nil
 }
 
-// idle counts what the operators of the central Kubernetes cluster ask of the remote ones while nothing changes.
+// idle counts the requests of the central operators to remote API servers while nothing changes.
 func (s *stretched) idle(ctx context.Context, r *Report) error {
 	before, err := s.requests(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *stretched) idle(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// requests are how often remote API servers were asked.
+// requests are the numbers of requests to remote API servers.
 type requests struct{ all, writes int }
 
 // requests reads the metrics of client-go in all pods of the central operators.
@@ -143,7 +143,7 @@ func (s *stretched) requests(ctx context.Context) (requests, error) {
 		}
 		for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 			line := lines.Text()
-			// Operators reach their own API server by the address of its Service.
+			// Operators reach their own API server at the address of its Service.
 			if !strings.HasPrefix(line, "rest_client_requests_total{") || strings.Contains(line, home) || !strings.Contains(line, `:6443"`) {
 				continue
 			}
@@ -160,8 +160,8 @@ func (s *stretched) requests(ctx context.Context) (requests, error) {
 	return sum, nil
 }
 
-// loss cuts a Kubernetes cluster off and heals it while records are written, and returns the longest time that one took. With a report, it
-// tells when the loss and the return show in the status.
+// loss cuts a Kubernetes cluster off and reconnects it while records are written, and returns the longest time that a record took. With a
+// report, it also measures when the loss and the return show in the status.
 func (s *stretched) loss(ctx context.Context, r *Report, topic string) (longest time.Duration, err error) {
 	flow, err := s.records(ctx, topic)
 	if err != nil {
@@ -224,12 +224,12 @@ func (m machine) kafka(ctx context.Context, namespace string) (*v1.Kafka, error)
 	return k, m.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "my-cluster"}, k)
 }
 
-// records begins to write to a new topic from outside, with acks=all.
+// records starts to write to a new topic from outside, with acks=all.
 func (s *stretched) records(ctx context.Context, topic string) (*traffic.Traffic, error) {
 	return s.machines[0].records(ctx, s.lab, s.namespace, topic)
 }
 
-// records begins to write to a new topic of the namespace's Kafka from outside, with acks=all.
+// records starts to write to a new topic of the namespace's Kafka from outside, with acks=all.
 func (m machine) records(ctx context.Context, lab *realnodes.Lab, namespace, topic string) (*traffic.Traffic, error) {
 	k, err := m.kafka(ctx, namespace)
 	if err != nil {

@@ -24,13 +24,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// clientConcurrency is how many requests a bare client keeps on their way. More do not make this API server faster on two cores.
+// clientConcurrency is the number of concurrent requests of a bare client. More do not make this API server faster on two cores.
 const clientConcurrency = 32
 
-// topicsPerRequest is how many topics the floor puts into one Kafka request.
+// topicsPerRequest is the number of topics in a Kafka request of the floor.
 const topicsPerRequest = 500
 
-// world is the servers and the bare clients of them.
+// world is the servers and their bare clients.
 type world struct {
 	plane  *controlplane.ControlPlane
 	broker *realkafka.Cluster
@@ -38,7 +38,7 @@ type world struct {
 	config *rest.Config
 	client client.Client
 	scheme *runtime.Scheme
-	// settings are the operator's for all measurements.
+	// settings are the operator's settings for all measurements.
 	settings map[string]string
 }
 
@@ -70,8 +70,8 @@ func newWorld(ctx context.Context, o Options) (w *world, err error) {
 	return w, err
 }
 
-// startKafka starts a Kafka of so many brokers in the place of the present one. They run with the flags of a broker that works, rather
-// than with those of one that starts fast.
+// startKafka replaces the present Kafka with one that has that many brokers. They run with the JVM flags of a production broker, rather
+// than those for a fast start.
 func (w *world) startKafka(ctx context.Context, brokers int, progress io.Writer) (err error) {
 	if err := w.stopKafka(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (w *world) createNamespace(ctx context.Context, name string) error {
 	return w.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// newTopic is the object of every measurement: one partition, one replica, one setting.
+// newTopic returns the object of every measurement: one partition, one replica, one setting.
 func newTopic(namespace, prefix string, i int) *v1.KafkaTopic {
 	one := int32(1)
 	name := fmt.Sprintf("%s-%05d", prefix, i)

@@ -31,10 +31,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// rolling is how long all nodes of a Kafka may take to be restarted several times, one after the other, on a busy machine.
+// rolling is how long several restarts of all nodes of a Kafka, one node at a time, may take on a busy machine.
 const rolling = 15 * time.Minute
 
-// createTopic makes a topic that no KafkaTopic asks for.
+// createTopic creates a topic without a KafkaTopic.
 func (k *cluster) createTopic(name string) {
 	GinkgoHelper()
 	admin := k.admin()
@@ -52,7 +52,7 @@ func (k *cluster) secret(g Gomega, suffix string) *corev1.Secret {
 	return found
 }
 
-// carries waits until all nodes are ready and were started with what these annotations say.
+// carries waits until all nodes are ready and their pods have these annotations.
 func (k *cluster) carries(annotations map[string]string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -65,13 +65,13 @@ func (k *cluster) carries(annotations map[string]string) {
 	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
 }
 
-// patch changes an object by kubectl.
+// patch patches an object with kubectl.
 func (k *cluster) patch(kind, name, patch string) {
 	GinkgoHelper()
 	kubectl("patch", kind, name, "-n", k.namespace, "--type=merge", "-p", patch)
 }
 
-// renewCA asks for a new certificate of the cluster CA.
+// renewCA requests a new certificate of the cluster CA.
 func (k *cluster) renewCA() {
 	GinkgoHelper()
 	before := k.secret(Default, "-cluster-ca-cert")
@@ -83,7 +83,7 @@ func (k *cluster) renewCA() {
 		"-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"]})
 }
 
-// replaceCAKey asks for a new key of the cluster CA.
+// replaceCAKey requests a new key of the cluster CA.
 func (k *cluster) replaceCAKey() {
 	GinkgoHelper()
 	_, old := k.outside()
@@ -95,7 +95,7 @@ func (k *cluster) replaceCAKey() {
 	k.settled(old)
 }
 
-// switched waits until all nodes trust and use the present CA.
+// switched waits until all nodes trust and use the current CA.
 func (k *cluster) switched() {
 	GinkgoHelper()
 	k.carries(map[string]string{
@@ -104,7 +104,7 @@ func (k *cluster) switched() {
 	})
 }
 
-// settled waits until an earlier CA is left behind.
+// settled waits until no certificate of an earlier CA remains.
 func (k *cluster) settled(old []byte) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -117,10 +117,10 @@ func (k *cluster) settled(old []byte) {
 	Expect(kafka.ClassOf(err)).To(Equal(kafka.ClassAuthentication), "who trusts the old CA alone trusts nobody: %v", err)
 }
 
-// formerCA is where a user keeps the certificate of the CA that is replaced, for as long as clients and nodes are to trust it.
+// formerCA is the key under which a user keeps the certificate of a replaced CA, as long as clients and nodes have to trust it.
 const formerCA = "ca-2020-01-01T00-00-00Z.crt"
 
-// supplyCA exchanges the cluster CA for one of the user's own, as Strimzi's users do.
+// supplyCA replaces the cluster CA with a user's own, as Strimzi's users do.
 func (k *cluster) supplyCA() {
 	GinkgoHelper()
 	_, old := k.outside()
@@ -149,7 +149,7 @@ func (k *cluster) supplyCA() {
 	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation-")
 	k.switched()
 	k.ready()
-	// The Secret is the user's, and so is its end.
+	// The user owns the Secret, and removes the old certificate.
 	own := k.secret(Default, "-cluster-ca-cert")
 	Expect(own.Data).To(HaveKeyWithValue(formerCA, old), "a user's Secret is left as it is")
 	delete(own.Data, formerCA)
@@ -161,7 +161,7 @@ func (k *cluster) supplyCA() {
 	Expect(found.ID).To(Equal(k.object(Default).Status.ClusterID))
 }
 
-// ownAuthority is a CA of a user's own, in PEM.
+// ownAuthority returns a new CA of a user, in PEM.
 func ownAuthority() (certificate, key []byte) {
 	GinkgoHelper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -178,7 +178,7 @@ func ownAuthority() (certificate, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 
-// runs waits until all nodes run a version of Kafka, and returns once the status says so.
+// runs waits until all nodes run a version of Kafka and the status shows it.
 func (k *cluster) runs(version, metadata string) {
 	GinkgoHelper()
 	k.version = version
@@ -195,7 +195,7 @@ func (k *cluster) runs(version, metadata string) {
 	Expect(kafka.MetadataVersion(features.Finalized[kafka.FeatureMetadataVersion]).String()).To(Equal(metadata))
 }
 
-// grow makes the volumes of a pool 2Gi large, as its storage says now. The test does what a storage driver does.
+// grow waits until the volumes of a pool have 2Gi, which its storage requests. The test resizes them, as a storage driver does.
 func (k *cluster) grow(pool, storage string) {
 	GinkgoHelper()
 	before := k.readyPods(Default)
@@ -204,7 +204,7 @@ func (k *cluster) grow(pool, storage string) {
 	var claims corev1.PersistentVolumeClaimList
 	Eventually(func(g Gomega) {
 		g.Expect(k8s.List(ctx, &claims, client.InNamespace(k.namespace), client.MatchingLabels{podset.LabelPoolName: pool})).To(Succeed())
-		// Those of nodes that left are kept as they are.
+		// The operator keeps the claims of nodes that left unchanged.
 		claims.Items = slices.DeleteFunc(claims.Items, func(c corev1.PersistentVolumeClaim) bool {
 			return !slices.ContainsFunc(slices.Collect(maps.Keys(before)), func(pod string) bool { return strings.HasSuffix(c.Name, "-"+pod) })
 		})
@@ -227,7 +227,7 @@ func (k *cluster) grow(pool, storage string) {
 	Expect(k.readyPods(Default)).To(Equal(before), "no pod was restarted")
 }
 
-// scale changes the number of nodes of a pool and waits until there are so many.
+// scale changes the number of nodes of a pool, and waits until the Kafka has that many nodes.
 func (k *cluster) scale(pool string, replicas, nodes int) {
 	GinkgoHelper()
 	k.patch("kafkanodepool", pool, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
@@ -239,7 +239,7 @@ func (k *cluster) scale(pool string, replicas, nodes int) {
 	k.ready()
 }
 
-// move gives the partitions of all topics other replicas.
+// move moves the partitions of all topics to other replicas.
 func (k *cluster) move(brokers func([]int32) []int32) {
 	GinkgoHelper()
 	limited, cancel := context.WithTimeout(ctx, patience)
@@ -247,7 +247,8 @@ func (k *cluster) move(brokers func([]int32) []int32) {
 	Expect(traffic.Move(limited, k.records("any"), brokers)).To(Succeed())
 }
 
-// joinAndLeave has brokers join, take over partitions, be kept while they hold them, and leave without them.
+// joinAndLeave adds brokers, moves partitions to them, checks that the operator keeps them while they hold partitions, and that it removes
+// them afterwards.
 func (k *cluster) joinAndLeave(pool string, present, more []int32) {
 	GinkgoHelper()
 	before := k.readyPods(Default)
@@ -282,7 +283,7 @@ func (k *cluster) joinAndLeave(pool string, present, more []int32) {
 	Expect(strings.Contains(conditions(k.object(Default).Status.Conditions)["Warning"], "holds")).To(BeFalse())
 }
 
-// loseVolume takes a volume from the brokers of a pool whose topics are on it.
+// loseVolume removes a volume from the brokers of a pool, on which their topics are.
 func (k *cluster) loseVolume(pool string, brokers []int32, without string) {
 	GinkgoHelper()
 	const dir = "/var/lib/kafka/data-%d/kafka-log%d"

@@ -19,7 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// All life cycles, one after the other, on one Kafka. Those of every day's tests are in life_test.go.
+// All life cycles, one after the other, on one Kafka. Those of ordinary test runs are in life_test.go.
 var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, func() {
 	if !full {
 		return
@@ -92,7 +92,7 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 	})
 
 	It("is rolled while the API server is away for a minute", func() {
-		// A setting of brokers, for which no controller is restarted.
+		// A setting of brokers, which requires no restart of controllers.
 		brokers := func(g Gomega) map[string]types.UID {
 			ready := k.readyPods(g)
 			maps.DeleteFunc(ready, func(name string, _ types.UID) bool { return !strings.Contains(name, "-brokers-") })
@@ -117,7 +117,7 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 		Eventually(func(g Gomega) { g.Expect(k.pods(g)).To(BeEmpty()) }).Should(Succeed(), func() string { return said(k.namespace) })
 		report("from applying again to Ready", k.apply())
 		kept := k.volumes()
-		for id := range 3 { // an earlier cycle removed volume 1 of the brokers, and the manifest asks for it again
+		for id := range 3 { // an earlier cycle removed volume 1 of the brokers, and the manifest adds it again
 			name := fmt.Sprintf("data-1-%s-brokers-%d", k.name, id)
 			Expect(kept).To(HaveKey(name))
 			Expect(volumes).NotTo(HaveKey(name))
@@ -129,7 +129,7 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 	})
 })
 
-// withoutAPIServer takes the API server away for a while: the promise is about that time, and nothing is waited for by it.
+// withoutAPIServer stops the API server for a while. The promise is about this time, so the function does not wait for anything.
 func withoutAPIServer(during time.Duration) {
 	GinkgoHelper()
 	control := home.Nodes()[0]

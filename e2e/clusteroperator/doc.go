@@ -1,3 +1,3 @@
-// Package clusteroperator proves the cluster-operator on real nodes: a Kafka of real pods with TLS and volumes is made from a Kafka and a
-// KafkaNodePool, and is used, healed, rolled, deleted and made again, as users do it.
+// Package clusteroperator tests the cluster-operator on real nodes. The operator makes a Kafka of real pods with TLS and volumes from a
+// Kafka and a KafkaNodePool; the tests use, damage, roll, delete and re-create it, as users do.
 package clusteroperator

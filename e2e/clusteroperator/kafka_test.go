@@ -31,16 +31,16 @@ import (
 type cluster struct {
 	namespace, name, manifest string
 	nodes                     int
-	// version takes the place of the version in the manifest.
+	// version replaces the version in the manifest.
 	version string
 }
 
-// versionLine is where a manifest says the version of Kafka.
+// versionLine matches the version of Kafka in a manifest.
 var versionLine = regexp.MustCompile(`(?m)^(    version: ).*$`)
 
 func (k *cluster) path() string { return filepath.Join("testdata", k.manifest) }
 
-// apply applies the manifest and returns how long it takes until the Kafka is Ready.
+// apply applies the manifest, waits until the Kafka is Ready, and returns how long that took.
 func (k *cluster) apply() time.Duration {
 	GinkgoHelper()
 	began := time.Now()
@@ -55,7 +55,7 @@ func (k *cluster) apply() time.Duration {
 	return time.Since(began)
 }
 
-// ready waits until the Kafka is Ready as its object is now.
+// ready waits until the Kafka is Ready in its current generation.
 func (k *cluster) ready() {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -72,7 +72,7 @@ func (k *cluster) object(g Gomega) *v1.Kafka {
 	return found
 }
 
-// conditions are the status, the reason and the message of each condition, by its type.
+// conditions returns the status, the reason and the message of each condition, by type.
 func conditions(list []v1.Condition) map[string]string {
 	all := map[string]string{}
 	for _, c := range list {
@@ -81,7 +81,7 @@ func conditions(list []v1.Condition) map[string]string {
 	return all
 }
 
-// pods are the Kafka's nodes.
+// pods returns the pods of the Kafka's nodes.
 func (k *cluster) pods(g Gomega) []corev1.Pod {
 	var pods corev1.PodList
 	g.Expect(k8s.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{v1.LabelCluster: k.name},
@@ -89,7 +89,7 @@ func (k *cluster) pods(g Gomega) []corev1.Pod {
 	return pods.Items
 }
 
-// readyPods are the uids of the nodes that are ready, by name.
+// readyPods returns the uids of the ready nodes' pods, by name.
 func (k *cluster) readyPods(g Gomega) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, pod := range k.pods(g) {
@@ -100,8 +100,8 @@ func (k *cluster) readyPods(g Gomega) map[string]types.UID {
 	return uids
 }
 
-// outside is how somebody outside of the Kubernetes cluster reaches the Kafka: at the addresses that its status names, trusting its CA
-// alone.
+// outside returns what a client outside of the Kubernetes cluster needs to reach the Kafka: the addresses in its status, and its CA, which
+// is the only one that the client trusts.
 func (k *cluster) outside() (addresses []string, authority []byte) {
 	GinkgoHelper()
 	authority = k.secret(Default, "-cluster-ca-cert").Data["ca.crt"]
@@ -109,7 +109,7 @@ func (k *cluster) outside() (addresses []string, authority []byte) {
 	return k.bootstrap("external"), authority
 }
 
-// bootstrap is where the status of the Kafka says that a listener is.
+// bootstrap returns the addresses of a listener in the status of the Kafka.
 func (k *cluster) bootstrap(listener string) []string {
 	GinkgoHelper()
 	for _, l := range k.object(Default).Status.Listeners {
@@ -121,7 +121,7 @@ func (k *cluster) bootstrap(listener string) []string {
 	return nil
 }
 
-// records are the options for writing to and reading a topic from outside.
+// records returns the options for writing to and reading a topic from outside.
 func (k *cluster) records(topic string) traffic.Options {
 	GinkgoHelper()
 	addresses, authority := k.outside()
@@ -130,7 +130,7 @@ func (k *cluster) records(topic string) traffic.Options {
 	var lock sync.Mutex
 	return traffic.Options{
 		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Topic: topic, Group: topic + "-readers",
-		// As a client does that has the Secret mounted: what was there last counts while the API server is away.
+		// Like a client that mounts the Secret: while the API server is unreachable, the last known certificates are used.
 		Authorities: func() (*x509.CertPool, error) {
 			lock.Lock()
 			defer lock.Unlock()
@@ -142,7 +142,7 @@ func (k *cluster) records(topic string) traffic.Options {
 	}
 }
 
-// authorities are the certificates that clients are to trust currently; nil if that is unknown.
+// authorities returns the certificates that clients must currently trust; nil if they are unknown.
 func (k *cluster) authorities() *x509.CertPool {
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -159,7 +159,7 @@ func (k *cluster) authorities() *x509.CertPool {
 	return pool
 }
 
-// admin is a client of the brokers from outside.
+// admin returns a client of the brokers from outside.
 func (k *cluster) admin() *saramakafka.Admin {
 	GinkgoHelper()
 	return connect(k.outside())
@@ -180,7 +180,7 @@ func connectAs(c kafka.Config) *saramakafka.Admin {
 	return admin
 }
 
-// write writes and reads for as long as something is done, at least so many records, and returns the values that were acknowledged.
+// write writes and reads records while during runs, at least least of them, and returns the acknowledged values.
 func (k *cluster) write(topic string, least int, during func()) []string {
 	GinkgoHelper()
 	flow, err := traffic.Start(ctx, k.records(topic))
@@ -200,7 +200,7 @@ func (k *cluster) write(topic string, least int, during func()) []string {
 	return report.Acknowledged
 }
 
-// holds proves that each of these values is in the topic once.
+// holds checks that the topic has each of these values exactly once.
 func (k *cluster) holds(topic string, values []string) {
 	GinkgoHelper()
 	Expect(values).NotTo(BeEmpty())
@@ -216,7 +216,7 @@ func (k *cluster) holds(topic string, values []string) {
 	}).Should(Succeed(), func() string { return said(k.namespace) })
 }
 
-// inSync waits until all replicas of all partitions are.
+// inSync waits until all replicas of all partitions are in sync.
 func (k *cluster) inSync(admin *saramakafka.Admin) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -230,7 +230,7 @@ func (k *cluster) inSync(admin *saramakafka.Admin) {
 	}).Should(Succeed(), func() string { return said(k.namespace) })
 }
 
-// ended is a context that has ended.
+// ended returns a context that has ended.
 func ended() context.Context {
 	over, cancel := context.WithCancel(ctx)
 	cancel()

@@ -21,15 +21,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// healing is how long what somebody deleted by hand may be away.
+// healing is how long the operator may take to restore an object that was deleted by hand.
 const healing = 5 * time.Second
 
 var _ = Describe("a Kafka of three nodes", Ordered, func() {
 	if full {
-		return // the proof has a Kafka of its own
+		return // cycles_test.go uses another Kafka
 	}
 	k := &cluster{namespace: "kafka", name: "my-cluster", manifest: "kafka.yaml", nodes: 3}
-	var kept []string // what the topic of this name holds
+	var kept []string // the values in the topic "kept"
 
 	BeforeAll(func() {
 		createNamespace(k.namespace)
@@ -52,7 +52,7 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		for _, pod := range k.pods(Default) {
 			Eventually(k.metrics).WithArguments(pod.Name).Should(ContainSubstring("\nkafka_server_brokertopicmetrics_messagesin_total "))
 		}
-		// The nodes take this up while what follows goes on.
+		// The nodes load this while the next specs run.
 		kubectl("patch", "configmap", "my-cluster-metrics", "-n", k.namespace, "--type=merge", "-p",
 			`{"data":{"rules.yaml":"rules: [{pattern: 'kafka.server<type=BrokerTopicMetrics, name=MessagesInPerSec><>Count', name: taken_up}]"}}`)
 	})
@@ -196,7 +196,7 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		Expect(fmt.Sprint(conditions(k.object(Default).Status.Conditions))).NotTo(ContainSubstring("combined"))
 	})
 
-	// Its manifest does not know of it: whoever applies that again is told that volumes can't shrink.
+	// The manifest still has the smaller size: when it is applied again, the status reports that volumes can't shrink.
 	It("gets larger volumes", func() { k.grow("combined", `{"size":"2Gi"}`) })
 
 	It("has its records again when it is deleted and applied again, for the volumes are kept", func() {
@@ -215,7 +215,7 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 	})
 })
 
-// volumes are the uids of the claims, by name.
+// volumes returns the uids of the PersistentVolumeClaims, by name.
 func (k *cluster) volumes() map[string]types.UID {
 	GinkgoHelper()
 	var claims corev1.PersistentVolumeClaimList
@@ -228,7 +228,7 @@ func (k *cluster) volumes() map[string]types.UID {
 	return uids
 }
 
-// report puts a duration into the suite's report.
+// report adds a duration to the suite's report.
 func report(what string, took time.Duration) {
 	AddReportEntry(what, ReportEntryVisibilityAlways, took.Round(100*time.Millisecond).String())
 }

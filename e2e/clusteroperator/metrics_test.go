@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// metrics is what a node serves to Prometheus.
+// metrics returns the metrics that a node serves to Prometheus.
 func (k *cluster) metrics(g Gomega, pod string) string {
 	var found corev1.Pod
 	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: pod}, &found)).To(Succeed())

@@ -17,13 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// full reports whether all life cycles are tried (make prove): on several machines, and with the operator killed again and again.
+// full reports whether all life cycles are tested (make prove), on several machines, and with the operator killed repeatedly.
 var full = os.Getenv("PROVE") == "full"
 
-// machines is how many machines the Kubernetes cluster has.
+// machines is the number of machines of the Kubernetes cluster.
 var machines = map[bool]int{false: 1, true: 3}[full]
 
-// seed is that of the dice, and acknowledged counts the records that were acknowledged while something happened.
+// seed is the seed of dice. acknowledged counts the records that were acknowledged during changes.
 var (
 	seed         = chooseSeed()
 	dice         = rand.New(rand.NewPCG(seed, 0)) // no secrets here
@@ -40,7 +40,7 @@ func chooseSeed() uint64 {
 	return 1
 }
 
-// prove prints what was proven, as e2e/prove does.
+// prove prints the result of the proof, as e2e/prove does.
 func prove(t *testing.T, passed bool) {
 	violations := 0
 	if !passed {
@@ -54,10 +54,10 @@ func prove(t *testing.T, passed bool) {
 	fmt.Println("PROOF " + string(line))
 }
 
-// restless kills replicas of the cluster-operator at random moments, without a word to them, until the function that it returns is called.
+// restless kills replicas of the cluster-operator at random times, without a graceful shutdown, until the returned function is called.
 func restless() (stop func()) {
 	GinkgoHelper()
-	// Leaders are replaced after 15 s, and something is to happen before the next one goes.
+	// A new leader takes over after 15 s. The operator should act before the next kill.
 	from, to := 2*time.Second, 15*time.Second
 	moments := rand.New(rand.NewPCG(seed, dice.Uint64())) // no secrets here
 	kills, quit, gone := 0, make(chan struct{}), make(chan struct{})
@@ -71,7 +71,7 @@ func restless() (stop func()) {
 				return
 			case <-timer.C:
 			}
-			// While the API server is away, nobody is killed.
+			// While the API server is unreachable, no replica is killed.
 			var pods corev1.PodList
 			if k8s.List(ctx, &pods, client.InNamespace(operatorNamespace),
 				client.MatchingLabels{"app.kubernetes.io/name": "cluster-operator"}) != nil || len(pods.Items) == 0 {
@@ -96,8 +96,8 @@ func restless() (stop func()) {
 	}
 }
 
-// through has a Kafka go through something while records are written to it and the operator is killed, and waits until all is as it should
-// be.
+// through carries out a change of a Kafka while records are written to it and the operator is killed, and waits until the Kafka is as it
+// should be.
 func (k *cluster) through(what string, change func()) {
 	GinkgoHelper()
 	topic := "during-" + strconv.FormatUint(uint64(dice.Uint32()), 16)

@@ -26,22 +26,21 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
-// The shared parts. They are there once BeforeSuite is through.
+// The shared variables. BeforeSuite sets them.
 var (
-	// ctx is the suite's; nothing outlives it.
+	// ctx is the context of the suite.
 	ctx context.Context
-	// lab is one cluster, home, of so many machines.
+	// lab has one cluster, home, of machines nodes.
 	lab  *realnodes.Lab
 	home *realnodes.Cluster
 	// k8s is an administrator's client, without a cache.
 	k8s client.WithWatch
 )
 
-// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as
-// well.
+// patience is how long tests wait for an event. Expected events take a fraction of it on a busy machine.
 const patience = 4 * time.Minute
 
-// operatorNamespace is where the cluster-operator and the roller run.
+// operatorNamespace is the namespace of the cluster-operator and the roller.
 const operatorNamespace = "kafka-operators"
 
 func TestClusterOperatorOnNodes(t *testing.T) {
@@ -76,14 +75,14 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	kubectl("apply", "--server-side", "-k", filepath.Join("testdata", "operators"))
 	Expect(controlplane.WaitEstablished(ctx, home.Kubectl)).To(Succeed())
-	// Volumes may grow. The test is what makes them larger.
+	// Volumes may grow. The test resizes them.
 	kubectl("patch", "storageclass", "standard", "-p", `{"allowVolumeExpansion":true}`)
 	for _, name := range []string{"cluster-operator", "roller"} {
 		deployed(operatorNamespace, name)
 	}
 })
 
-// buildImages makes the images of the three Deployments as the Dockerfile does, and returns their archives.
+// buildImages builds the images of the three Deployments as the Dockerfile does, and returns their archives.
 func buildImages(dir string) []string {
 	GinkgoHelper()
 	root, err := operatorproc.RepositoryPath()
@@ -120,7 +119,7 @@ func kubectl(args ...string) string {
 	return out
 }
 
-// createNamespace makes a namespace that is gone with the specs around it. It is as strict about pods as Kubernetes can be.
+// createNamespace creates a namespace with the strictest Pod Security Standard. It is deleted with the specs around it.
 func createNamespace(name string) {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
@@ -128,7 +127,7 @@ func createNamespace(name string) {
 	DeferCleanup(func() { kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false") })
 }
 
-// said is what Kubernetes and the pods of a namespace tell, and the cluster-operator, for a failure's message.
+// said returns the state and the logs of the pods of a namespace and of the cluster-operator, for the message of a failure.
 func said(namespace string) string {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// machine is the address of the machine that all pods of a Kafka of one node run on.
+// machine is the address of the only machine, on which all pods of the Kafka run.
 const machine = "10.101.0.1"
 
 var _ = Describe("a Kafka with users", Ordered, func() {
@@ -123,8 +123,8 @@ var _ = Describe("a Kafka with users", Ordered, func() {
 	})
 })
 
-// tool runs a program of Kafka in the pod of its only node, as docs/cluster-operator/users.md has it: as the node itself, which is a super
-// user. The image of the tests has the programs without their scripts.
+// tool runs a program of Kafka in the pod of the only node, as docs/cluster-operator/users.md describes, with the node's own certificate,
+// which is a super user's. The image of the tests has the programs without their scripts.
 func (k *cluster) tool(input, class string, args ...string) {
 	GinkgoHelper()
 	const script = `cd /opt/kafka/certificates

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// auditPolicy logs who asks for what, not the objects. What the API server asks of itself is nobody's request.
+// auditPolicy logs the metadata of requests, and not their objects. It leaves out the requests of the API server to itself.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -24,20 +24,20 @@ rules:
 - level: Metadata
 `
 
-// Request is one request that the API server answered.
+// Request is one request that the API server served.
 type Request struct {
 	Time time.Time
-	// UserAgent is the client's name for itself, User the name it authenticated as.
+	// UserAgent is the client's user agent, User the authenticated user.
 	UserAgent, User string
 	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
 	Verb string
-	// Group, Resource, Subresource, Namespace and Name say what was asked for; Path does if that was no resource.
+	// Group, Resource, Subresource, Namespace and Name identify the requested resource; Path is set for requests that are not for a resource.
 	Group, Resource, Subresource, Namespace, Name, Path string
-	// Code is the status of the answer.
+	// Code is the status code of the response.
 	Code int
 }
 
-// String is a line for messages of failed tests.
+// String returns a line for messages of failed tests.
 func (r Request) String() string {
 	what := r.Path
 	if r.Resource != "" {
@@ -59,16 +59,16 @@ func (p *ControlPlane) configureAudit(args *envtest.Arguments) error {
 	}
 	args.Set("audit-policy-file", policy)
 	args.Set("audit-log-path", p.auditLog())
-	// Written before the request is forgotten, and never rotated away.
+	// Events are written before the response is complete, and the log is never rotated.
 	args.Set("audit-log-mode", "blocking")
 	args.Set("audit-log-maxsize", "1000000")
 	return nil
 }
 
-// Mark is a moment in the log of requests.
+// Mark is a position in the log of requests.
 type Mark int64
 
-// Mark returns the present moment, for a later [ControlPlane.Requests].
+// Mark returns the current position, for a later [ControlPlane.Requests].
 func (p *ControlPlane) Mark() (Mark, error) {
 	info, err := os.Stat(p.auditLog())
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *ControlPlane) Mark() (Mark, error) {
 	return Mark(info.Size()), nil
 }
 
-// auditEvent is the part of audit.k8s.io/v1 Event that matters here.
+// auditEvent has the fields of audit.k8s.io/v1 Event that are needed here.
 type auditEvent struct {
 	Stage          string
 	RequestURI     string
@@ -89,8 +89,8 @@ type auditEvent struct {
 	StageTimestamp time.Time
 }
 
-// Requests returns the requests since the mark (0 for all) that match, in order. A watch counts once, when it begins.
-// The API server logs a request just after its answer, so what was answered this very moment may be missing.
+// Requests returns the requests since the mark (0 for all) that match, in order. A watch counts once, when it begins. The API server logs a
+// request just after its response, so the latest requests may be missing.
 func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request, error) {
 	f, err := os.Open(p.auditLog())
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return requests, nil // and a line that is being written is left for the next time
+			return requests, nil // a line that is still being written is left for the next call
 		}
 		if err != nil {
 			return nil, err
@@ -120,7 +120,7 @@ func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request
 	}
 }
 
-// request converts the event; a long-running request (a watch) has one at its start and one at its end.
+// request converts the event. A long-running request (a watch) has one event at its start and one at its end.
 func (e auditEvent) request() (Request, bool) {
 	started := e.Stage == "ResponseStarted"
 	if (e.Verb == "watch") != started {

@@ -37,7 +37,7 @@ func (p *ControlPlane) startControllerManager(ctx context.Context) error {
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--service-account-private-key-file=" + filepath.Join(p.dir, "certificates", "sa-signer.key"),
-		// Garbage follows its owner at once, also if a test deletes a thousand.
+		// Objects are deleted soon after their owners, even if a test deletes a thousand.
 		"--kube-api-qps=500", "--kube-api-burst=1000",
 	}
 	if p.manager, err = process.Start(process.Options{Args: args, Output: p.logFile("kube-controller-manager")}); err != nil {
@@ -49,7 +49,7 @@ func (p *ControlPlane) startControllerManager(ctx context.Context) error {
 	return nil
 }
 
-// awaitServiceAccount waits for the first thing that the controller manager makes.
+// awaitServiceAccount waits for the first object that the controller manager creates.
 func (p *ControlPlane) awaitServiceAccount(ctx context.Context) error {
 	c, err := client.New(p.RESTConfig(), client.Options{})
 	if err != nil {

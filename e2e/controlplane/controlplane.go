@@ -19,7 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 )
 
-// Options describe a control plane. The zero value is an API server that nobody else works with.
+// Options describe a control plane. The zero value is an API server without controllers.
 type Options struct {
 	// ControllerManager also runs kube-controller-manager, with Controllers.
 	ControllerManager bool
@@ -28,15 +28,15 @@ type Options struct {
 	Controllers []string
 	// Audit logs every request, for [ControlPlane.Requests].
 	Audit bool
-	// SyncWrites has etcd flush every write to disk, as in production. By default it doesn't, for speed.
+	// SyncWrites makes etcd flush every write to disk, as in production. By default it doesn't, for speed.
 	SyncWrites bool
 	// APIServerArgs are further flags of kube-apiserver.
 	APIServerArgs map[string][]string
 	// Dir is the folder for all files, a temporary one if empty. Stop removes it either way.
 	Dir string
-	// Log, if set, is told what the package does.
+	// Log, if set, receives the progress of the package.
 	Log io.Writer
-	// StartTimeout bounds the wait for each program, 2 minutes if not set: machines that run tests are busy.
+	// StartTimeout is the timeout for the start of each program, 2 minutes if not set: machines that run tests are busy.
 	StartTimeout time.Duration
 }
 
@@ -50,11 +50,10 @@ type ControlPlane struct {
 	manager  *process.Process
 }
 
-// Available returns nil if Start can work, else one line that says what is missing. It may build the programs, which takes
-// minutes.
+// Available returns nil if Start can work, else a one-line error that says what is missing. It may build the programs, which takes minutes.
 func Available(ctx context.Context) error { return Prepare(ctx, io.Discard) }
 
-// Prepare is Available for those who want to watch: it tells its progress.
+// Prepare is Available with a report of its progress.
 func Prepare(ctx context.Context, progress io.Writer) error {
 	_, err := findBinaries(ctx, progress)
 	return err
@@ -164,7 +163,7 @@ func (p *ControlPlane) environment() (*envtest.Environment, error) {
 	if !p.options.SyncWrites {
 		env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
 	}
-	// Ten thousand objects with their history are more than the default of 2 GiB likes.
+	// Ten thousand objects with their history need more than the default quota of 2 GiB.
 	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592")
 	args := server.Configure()
 	if p.options.Audit {
@@ -195,7 +194,7 @@ func (p *ControlPlane) Stop() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		// The reaper, whose standard input ends with this process, still has work to do.
+		// The reaper still has work to do. Its standard input ends with this process.
 		return err
 	}
 	if p.reaper != nil {
@@ -254,7 +253,7 @@ func (p *ControlPlane) KubectlInput(ctx context.Context, stdin string, args ...s
 	var out, problem bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &problem
-	// The cache of discovery belongs into this control plane's folder: another one may serve at the same port tomorrow.
+	// The discovery cache must be in this control plane's folder: another API server may later use the same port.
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Kubeconfig(), "KUBECACHEDIR="+filepath.Join(p.dir, "kube-cache"))
 	if err := cmd.Run(); err != nil {
 		return out.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(problem.String()))

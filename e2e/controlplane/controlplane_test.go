@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// needControlPlane skips where there is no control plane, but not in CI.
+// needControlPlane skips the test if there can be no control plane. In CI, it fails the test.
 func needControlPlane(t *testing.T) {
 	t.Helper()
 	if err := Available(t.Context()); err != nil {
@@ -167,7 +167,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestNothingSurvivesAKill has this test binary start a control plane and kills it.
+// TestNothingSurvivesAKill makes this test binary start a control plane, and kills it.
 func TestNothingSurvivesAKill(t *testing.T) {
 	const child = "CONTROLPLANE_TEST_DIR"
 	if dir := os.Getenv(child); dir != "" {

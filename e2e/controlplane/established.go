@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// WaitEstablished waits until the API server serves every CustomResourceDefinition that it knows, a minute at most.
-// kubectl is the Kubectl of a control plane or of a real cluster.
+// WaitEstablished waits until the API server serves all installed CustomResourceDefinitions, for at most a minute. kubectl is the Kubectl
+// of a control plane or of a real cluster.
 //
-// `kubectl wait` fails at once on a definition whose status.conditions is still null, as it is right after it was applied,
-// so it is asked again until the minute is over.
+// `kubectl wait` fails at once on a definition whose status.conditions is still null, as it is right after an apply, so WaitEstablished
+// repeats the command until the minute is over.
 func WaitEstablished(ctx context.Context, kubectl func(ctx context.Context, args ...string) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// ServiceAccountToken returns a token of a service account, as kubectl create token does, and with any life: the API server itself makes
-// none that lives for less than ten minutes.
+// ServiceAccountToken returns a token of a service account, as kubectl create token does, but with any lifetime: the API server issues none
+// for less than ten minutes.
 func (p *ControlPlane) ServiceAccountToken(ctx context.Context, namespace, name string, life time.Duration) (string, error) {
 	made, err := p.Kubectl(ctx, "create", "token", name, "-n", namespace)
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *ControlPlane) ServiceAccountToken(ctx context.Context, namespace, name 
 	return resign(strings.TrimSpace(made), signer, time.Now().Add(life))
 }
 
-// resign returns the token with another end (RFC 7515, ES256).
+// resign returns the token with another expiry, signed again (RFC 7515, ES256).
 func resign(token string, key *ecdsa.PrivateKey, end time.Time) (string, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

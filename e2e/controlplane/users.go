@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// User is someone who talks to the API server, and may do what RBAC grants.
+// User is a user of the API server with the rights that RBAC grants.
 type User struct {
-	// Name is what RBAC and the audit log call the user.
+	// Name is the name of the user in RBAC and in the audit log.
 	Name string
 	// Kubeconfig is the path of the user's kubeconfig.
 	Kubeconfig string
@@ -20,7 +20,7 @@ type User struct {
 	RESTConfig *rest.Config
 }
 
-// AddUser makes a user, who authenticates with a client certificate.
+// AddUser creates a user who authenticates with a client certificate.
 func (p *ControlPlane) AddUser(name string, groups ...string) (*User, error) {
 	authenticated, err := p.env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
 	if err != nil {
@@ -37,8 +37,8 @@ func (p *ControlPlane) AddUser(name string, groups ...string) (*User, error) {
 	return &User{Name: name, Kubeconfig: path, RESTConfig: unlimited(authenticated.Config())}, nil
 }
 
-// AddServiceAccount makes a user with the name and the groups of a service account, so that the role bindings of a real
-// deployment apply: what runs with its kubeconfig has exactly the rights it will have there.
+// AddServiceAccount creates a user with the name and the groups of a service account, so that the role bindings of a real deployment apply:
+// a program with this kubeconfig has exactly the rights that it has there.
 func (p *ControlPlane) AddServiceAccount(namespace, name string) (*User, error) {
 	return p.AddUser(fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
 		"system:serviceaccounts", "system:serviceaccounts:"+namespace, "system:authenticated")

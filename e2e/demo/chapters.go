@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// The chapters speak of these samples.
+// The samples that the chapters use.
 const (
 	changed   = "orders"
 	lost      = "documents"

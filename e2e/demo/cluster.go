@@ -26,20 +26,21 @@ import (
 )
 
 const (
-	// operatorsNamespace is where config/default installs the operators.
+	// operatorsNamespace is the namespace of the operators in config/default.
 	operatorsNamespace = "kafka-operators"
-	// clusterNamespace is where the Kafka of the cluster operator's demo is, clusterName its name, and kubernetes the cluster's.
+	// clusterNamespace is the namespace of the Kafka in the cluster operator's demo, clusterName its name, and kubernetes the name of the
+	// Kubernetes cluster.
 	clusterNamespace = "kafka"
 	clusterName      = "my-cluster"
 	kubernetes       = "c1"
-	// clusterPatience bounds each wait of the story.
+	// clusterPatience is the timeout of each wait in the story.
 	clusterPatience = 5 * time.Minute
 )
 
-// onNodes is the demonstration of the cluster operator on a real Kubernetes cluster. It is held by the command nodes (e2e/cmd/nodes).
+// onNodes is the demo of the cluster operator on a real Kubernetes cluster, which the command nodes (e2e/cmd/nodes) runs.
 type onNodes struct {
 	*Demo
-	// name is that of the folder with the manifests, and of the target that shows it.
+	// name is the name of the folder with the manifests, and of the make target.
 	name    string
 	nodes   string // the program
 	kubectl string
@@ -48,23 +49,23 @@ type onNodes struct {
 	began   time.Time
 }
 
-// newOnNodes keeps its things in a folder of its own.
+// newOnNodes returns a demo with its own folder.
 func newOnNodes(d *Demo, name string) *onNodes {
 	own := *d
 	own.dir = filepath.Join(d.root, ".demo-"+name)
 	return &onNodes{Demo: &own, name: name, nodes: own.path("nodes")}
 }
 
-// manifest is the path of a manifest of the demonstration.
+// manifest returns the path of a manifest of the demo.
 func (o *onNodes) manifest(name string) string { return "e2e/demo/" + o.name + "/" + name }
 
-// environment has the program that holds the Kubernetes cluster hold this one, and no other.
+// environment returns an environment with which the program nodes uses this demo's Kubernetes cluster, and no other.
 func (o *onNodes) environment() []string {
 	return append(os.Environ(), "NODES_SOCKET="+o.path("socket"))
 }
 
-// Cluster shows the cluster operator at work: a real Kubernetes cluster, the three operators, a Kafka of three nodes that is written to all
-// the time, a rolling change, and a pod that is killed. It leaves everything running.
+// Cluster shows the cluster operator: a real Kubernetes cluster, the three operators, a Kafka of three nodes with a constant flow of
+// records, a rolling change, and a pod that is killed. It leaves everything running.
 func (d *Demo) Cluster(ctx context.Context) error {
 	o := newOnNodes(d, "cluster")
 	d.tell.section("Preparations (the first time takes some minutes)")
@@ -89,7 +90,7 @@ func (d *Demo) Cluster(ctx context.Context) error {
 	return nil
 }
 
-// ClusterDown ends the demonstration of the cluster operator. It is fine if nothing runs.
+// ClusterDown stops the demo of the cluster operator. It succeeds if nothing runs.
 func (d *Demo) ClusterDown(ctx context.Context) error { return newOnNodes(d, "cluster").down(ctx) }
 
 func (o *onNodes) down(ctx context.Context) error {
@@ -109,7 +110,7 @@ func (o *onNodes) down(ctx context.Context) error {
 	return nil
 }
 
-// build makes the program that holds the Kubernetes cluster, and the images, whose archives it returns.
+// build builds the program that runs the Kubernetes cluster, and the images, whose archives it returns.
 func (o *onNodes) build(ctx context.Context, names ...string) ([]string, error) {
 	if err := image.BuildProgram(ctx, o.nodes, o.root, "./e2e/cmd/nodes"); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (o *onNodes) up(ctx context.Context, archives []string) error {
 	return nil
 }
 
-// start starts so many Kubernetes clusters with the images, and connects to the first one.
+// start starts that many Kubernetes clusters with the images, and connects to the first one.
 func (o *onNodes) start(ctx context.Context, clusters int, archives []string) error {
 	cmd := exec.CommandContext(ctx, o.nodes, "up", "-clusters", strconv.Itoa(clusters))
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.root, o.environment(), io.Discard, o.tell
@@ -182,7 +183,7 @@ func (o *onNodes) start(ctx context.Context, clusters int, archives []string) er
 }
 
 func (o *onNodes) connect() error {
-	// Without, the client prints a stack trace in the middle of the story.
+	// Without this, the client prints a stack trace in the middle of the story.
 	log.SetLogger(logr.Discard())
 	config, err := clientcmd.BuildConfigFromFlags("", o.config)
 	if err != nil {
@@ -196,7 +197,7 @@ func (o *onNodes) connect() error {
 	return err
 }
 
-// run runs the program that holds the Kubernetes cluster.
+// run runs the program that holds the Kubernetes cluster, and returns its output.
 func (o *onNodes) run(ctx context.Context, args ...string) (string, error) {
 	var out, problem bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.nodes, args...)
@@ -207,7 +208,7 @@ func (o *onNodes) run(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// show runs kubectl, and shows both the command and what it prints.
+// show runs kubectl, and shows the command and its output.
 func (o *onNodes) show(ctx context.Context, args ...string) error {
 	o.tell.say("$ kubectl %s", shellLine(args))
 	out, err := o.quiet(ctx, args...)
@@ -220,7 +221,7 @@ func (o *onNodes) quiet(ctx context.Context, args ...string) (string, error) {
 	return runKubectl(ctx, o.kubectl, o.root, o.config, o.path("kube-cache"), args)
 }
 
-// runKubectl runs kubectl in a folder, and returns what it prints.
+// runKubectl runs kubectl in a folder, and returns its output.
 func runKubectl(ctx context.Context, program, dir, config, cache string, args []string) (string, error) {
 	var out, problem bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -232,7 +233,7 @@ func runKubectl(ctx context.Context, program, dir, config, cache string, args []
 	return out.String(), nil
 }
 
-// problem shows what the operators and nodes say, where the story failed. The Kubernetes cluster stays, so that one can look.
+// problem shows the logs of the operators and nodes after a failure. The Kubernetes cluster keeps running for inspection.
 func (o *onNodes) problem(ctx context.Context) error {
 	if o.kubectl == "" || ctx.Err() != nil {
 		return nil
@@ -250,7 +251,7 @@ func (o *onNodes) problem(ctx context.Context) error {
 	return nil
 }
 
-// howToGoOn describes what can be done with what runs.
+// howToGoOn describes what a user can try next.
 func (o *onNodes) howToGoOn() {
 	o.tell.section("Go on playing")
 	path := ""

@@ -24,7 +24,7 @@ func (o *onNodes) applied(ctx context.Context) error {
 	return o.show(ctx, "get", "kafka,kafkanodepool,strimzipodset,pods,pvc", "-n", clusterNamespace)
 }
 
-// makeKafka applies the Kafka, and shows how it becomes Ready.
+// makeKafka applies the Kafka, and shows its way to Ready.
 func (o *onNodes) makeKafka(ctx context.Context) error {
 	began := time.Now()
 	if err := o.show(ctx, "apply", "--server-side", "-n", clusterNamespace, "-f", o.manifest("kafka.yaml")); err != nil {
@@ -85,7 +85,7 @@ func (o *onNodes) used(ctx context.Context) error {
 	return o.show(ctx, "logs", "-n", clusterNamespace, "deploy/records", "--tail=1")
 }
 
-// read returns how many records were read, as the last line of the log says. A record that was refused is an error.
+// read returns the number of records that were read, from the last line of the log. A refused record is an error.
 func (o *onNodes) read(ctx context.Context) (int, error) {
 	out, err := o.quiet(ctx, "logs", "-n", clusterNamespace, "deploy/records", "--tail=1")
 	if err != nil {
@@ -116,14 +116,13 @@ func (o *onNodes) killed(ctx context.Context) error {
 	})
 }
 
-// node is what the story shows of a node.
+// node is the state of a node that the story shows.
 type node struct {
 	uid   string
 	state string
 }
 
-// watched does something, and shows what becomes of the nodes until so many of them were recreated and all are ready, and that records
-// flow on.
+// watched calls do, and shows the nodes until that many of them were recreated and all are ready, and that records still flow.
 func (o *onNodes) watched(ctx context.Context, anew int, do func() error) error {
 	before, err := o.pods(ctx)
 	if err != nil {
@@ -162,7 +161,7 @@ func (o *onNodes) watched(ctx context.Context, anew int, do func() error) error 
 	return o.flows(ctx)
 }
 
-// flows shows that records are still written and read, none refused.
+// flows shows that records are still written and read, and none is refused.
 func (o *onNodes) flows(ctx context.Context) error {
 	read, err := o.read(ctx)
 	if err != nil {
@@ -178,10 +177,10 @@ func (o *onNodes) flows(ctx context.Context) error {
 	return o.show(ctx, "logs", "-n", clusterNamespace, "deploy/records", "--tail=1")
 }
 
-// ready is the state of a node that serves.
+// ready is the state of a node that serves clients.
 const ready = "ready"
 
-// pods returns the state of each node that there is, by name; the others are away.
+// pods returns the state of each existing node, by name.
 func (o *onNodes) pods(ctx context.Context) (map[string]node, error) {
 	var pods corev1.PodList
 	err := o.k8s.List(ctx, &pods, client.InNamespace(clusterNamespace), client.MatchingLabels{v1.LabelCluster: clusterName},
@@ -207,12 +206,12 @@ func (o *onNodes) pods(ctx context.Context) (map[string]node, error) {
 	return all, nil
 }
 
-// event shows something, and when it was.
+// event shows a text with the time since the start.
 func (o *onNodes) event(began time.Time, text string) {
 	o.tell.say("    after %5.1f s  %s", time.Since(began).Seconds(), text)
 }
 
-// await polls until a condition holds. An error is shown only if the condition never does.
+// await polls until a condition holds. It shows an error only if the condition never does.
 func (o *onNodes) await(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
 	const pause = 200 * time.Millisecond
 	limited, cancel := context.WithTimeout(ctx, clusterPatience)

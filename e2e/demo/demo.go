@@ -1,8 +1,8 @@
-// Package demo is the demonstration: it starts the real parts and the operator, tells a short story with them, and leaves
-// everything running to be played with.
+// Package demo is the demo of the operators: it starts the real programs and the operator, shows a short story with them, and leaves
+// everything running.
 //
-// What runs in the background belongs to one detached process, the supervisor. It holds the embedded Kafka, and is the
-// parent of all else; when it ends, however it ends, everything ends.
+// All background programs belong to one detached process, the supervisor. It runs the embedded Kafka, and is the parent of all other
+// processes; when it ends, for whatever reason, they all end.
 package demo
 
 import (
@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// namespace is where the operator and the topics live, the same as in config/.
+	// namespace is the namespace of the operator and the topics, the same as in config/.
 	namespace = "kafka-topics"
-	// interval is how often the operator looks after topics that nobody has changed in Kubernetes. Its default of two
-	// minutes is a long time to stand in front of a terminal.
+	// interval is the interval of the operator's timed passes, which find changes in Kafka. The default of two minutes is long for a user in
+	// front of a terminal.
 	interval = 5 * time.Second
-	// patience bounds each wait of the story.
+	// patience is the timeout of each wait in the story.
 	patience = time.Minute
 )
 
@@ -33,7 +33,7 @@ type Demo struct {
 	tell *teller
 }
 
-// New returns the demonstration of the checkout that the working directory is in. It tells its story to the writer.
+// New returns the demo of the checkout of the working directory. It writes its story to out.
 func New(out io.Writer) (*Demo, error) {
 	root, err := assets.Root()
 	if err != nil {
@@ -53,7 +53,7 @@ func New(out io.Writer) (*Demo, error) {
 
 func (d *Demo) path(name string) string { return filepath.Join(d.dir, name) }
 
-// shown shortens a path inside the checkout for the eye.
+// shown returns a path inside the checkout relative to it.
 func (d *Demo) shown(path string) string {
 	if rel, err := filepath.Rel(d.root, path); err == nil && filepath.IsLocal(rel) {
 		return rel
@@ -67,7 +67,7 @@ type teller struct {
 	chapter int
 }
 
-// section begins a chapter.
+// section starts a chapter.
 func (t *teller) section(title string) {
 	t.chapter++
 	fmt.Fprintf(t.out, "\n== %d. %s\n\n", t.chapter, title)
@@ -79,10 +79,10 @@ func (t *teller) say(format string, args ...any) {
 
 // quote writes the output of a command, indented.
 func (t *teller) quote(text string) {
-	_, _ = io.WriteString(t.out, indent(text)) // as with all of the story, nobody is left to tell
+	_, _ = io.WriteString(t.out, indent(text)) // if the output is closed, there is nowhere to report the error
 }
 
-// Write passes the progress of preparations on, indented.
+// Write writes the progress of preparations, indented.
 func (t *teller) Write(b []byte) (int, error) {
 	t.quote(string(b))
 	return len(b), nil

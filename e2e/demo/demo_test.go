@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// inFolder makes a demo that keeps its things in the folder, so that it does not meet one that a person plays with.
+// inFolder returns a demo that uses this folder, so that it does not collide with a demo of a user of this machine.
 func inFolder(dir string, out *bytes.Buffer) (*Demo, error) {
 	d, err := New(out)
 	if err == nil {
@@ -28,7 +28,7 @@ func inFolder(dir string, out *bytes.Buffer) (*Demo, error) {
 
 const folderVariable = "DEMO_TEST_FOLDER"
 
-// TestMain lets this binary be the supervisor that the demo under test starts.
+// TestMain makes this binary run as the supervisor that the tested demo starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == SuperviseCommand {
 		os.Exit(supervise())
@@ -79,7 +79,7 @@ func newDemo(t *testing.T) (*Demo, *bytes.Buffer) {
 	return d, out
 }
 
-// The roller's demo tells its whole story, in which nobody notices the roll, and leaves nothing.
+// TestRoll checks that the roller's demo runs its whole story, that no client notices the roll, and that nothing remains.
 func TestRoll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real parts take longer than -short allows")
@@ -185,7 +185,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 	d, out := newDemo(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	// Interrupted as soon as there is something to clean up.
+	// Interrupt the demo as soon as there is something to clean up.
 	go func() {
 		defer cancel()
 		for len(processesOf(t, d.dir)) == 0 {

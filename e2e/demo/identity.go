@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// identity is a process that is still the same one if its id is in use: it has the same start time.
+// identity identifies a process by its id and start time: the id may be used again.
 type identity struct {
 	PID   int
 	Start string
@@ -25,7 +25,7 @@ func identify(pid int) (identity, error) {
 	return identity{PID: pid, Start: start}, nil
 }
 
-// alive reports whether the process runs, which one that has ended and was not reaped does not.
+// alive reports whether the process runs. A process that has ended and was not reaped does not.
 func (i identity) alive() bool {
 	if i.PID == 0 {
 		return false
@@ -44,7 +44,7 @@ func (i identity) signal(s syscall.Signal) error {
 	return nil
 }
 
-// startOf returns when a process was started: on Linux in ticks since the boot, elsewhere in the words of ps.
+// startOf returns when a process was started: on Linux in ticks since the boot, elsewhere as ps prints it.
 func startOf(pid int) (start string, alive bool) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// rollNamespace is where the pods of the roller's demo are, and rolled the Kafka cluster that they are of.
+	// rollNamespace is the namespace of the pods in the roller's demo, rolled the name of their Kafka cluster.
 	rollNamespace = "default"
 	rolled        = "my-cluster"
 )
 
-// roll is the demonstration of the roller while it runs.
+// roll is the running demo of the roller.
 type roll struct {
 	*Demo
 	scratch string
@@ -40,12 +40,12 @@ type roll struct {
 	admin   *saramakafka.Admin
 	k8s     client.Client
 	pool    podsets.Pool
-	// ends end what was started, the last one first.
+	// ends stop what was started, the last one first.
 	ends []func() error
 }
 
-// Roll shows the roller at work: a real API server, a Kafka of three nodes whose processes are pods, records that are written, and a roll
-// that nobody notices. When its story is told, all of it ends.
+// Roll shows the roller: a real API server, a Kafka of three nodes whose processes stand for pods, records that are written, and a roll
+// that no client notices. At the end it stops everything.
 func (d *Demo) Roll(ctx context.Context) (err error) {
 	r := &roll{Demo: d}
 	defer func() { err = errors.Join(err, r.end()) }()
@@ -75,7 +75,7 @@ func (r *roll) end() error {
 }
 
 func (r *roll) prepare(ctx context.Context) error {
-	ctrllog.SetLogger(logr.Discard()) // the clients'; they have nothing to say
+	ctrllog.SetLogger(logr.Discard()) // the clients log nothing of interest
 	for _, prepare := range []func(context.Context, io.Writer) error{controlplane.Prepare, realkafka.Prepare} {
 		if err := prepare(ctx, r.tell); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (r *roll) prepare(ctx context.Context) error {
 	return nil
 }
 
-// start starts an API server, a Kafka, and what stands in for the rest of Kubernetes.
+// start starts an API server, a Kafka, and the replacement for the rest of Kubernetes.
 func (r *roll) start(ctx context.Context) error {
 	var err error
 	if r.plane, err = controlplane.Start(ctx, controlplane.Options{}); err != nil {
@@ -120,7 +120,7 @@ func (r *roll) start(ctx context.Context) error {
 	return r.deploy(ctx)
 }
 
-// deploy makes the StrimziPodSet, and waits for its pods.
+// deploy creates the StrimziPodSet, and waits for its pods.
 func (r *roll) deploy(ctx context.Context) error {
 	scheme, err := podsets.Scheme()
 	if err != nil {
@@ -165,7 +165,7 @@ func (r *roll) kubectl(ctx context.Context, args ...string) (string, error) {
 	return r.plane.Kubectl(ctx, args...)
 }
 
-// show runs kubectl, and shows both the command and what it says.
+// show runs kubectl, and shows the command and its output.
 func (r *roll) show(ctx context.Context, args ...string) error {
 	r.tell.say("$ kubectl %s", shellLine(args))
 	out, err := r.kubectl(ctx, args...)
@@ -174,7 +174,7 @@ func (r *roll) show(ctx context.Context, args ...string) error {
 	return err
 }
 
-// roller runs a command of the roller, shows it and line by line what it says, and checks its exit code.
+// roller runs a command of the roller, shows it and each line of its output, and checks its exit code.
 func (r *roll) roller(ctx context.Context, exit int, args ...string) error {
 	r.tell.say("$ roller %s", shellLine(args))
 	c := exec.CommandContext(ctx, r.program, args...)

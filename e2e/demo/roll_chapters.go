@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// The roller's exit codes of which the story speaks.
+// The roller's exit codes in the story.
 const (
 	rollerDone    = 0
 	rollerPending = 3
@@ -72,7 +72,7 @@ func (r *roll) held(ctx context.Context) error {
 
 func (r *roll) unnoticed(ctx context.Context) error {
 	r.tell.section("The roll, while records are written with acks=all")
-	// The tool does not try again by itself, which clients do.
+	// The tool does not retry by default, as clients do.
 	config := filepath.Join(r.scratch, "producer.properties")
 	if err := os.WriteFile(config, []byte("retries=2147483647\n"), 0o600); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *roll) unnoticed(ctx context.Context) error {
 	return r.show(ctx, "get", "pods")
 }
 
-// watch keeps the smallest number of replicas in sync that any partition had.
+// watch records the smallest number of in-sync replicas of any partition.
 func (r *roll) watch(ctx context.Context, lowest *int) {
 	const pause = 100 * time.Millisecond
 	for ctx.Err() == nil {

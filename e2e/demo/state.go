@@ -9,16 +9,16 @@ import (
 	"path/filepath"
 )
 
-// state is what the demo remembers between its commands, in .demo/state.json.
+// state is the state of the demo between its commands, in .demo/state.json.
 type state struct {
-	// Supervisor is zero until the supervisor was started.
+	// Supervisor is zero until the supervisor has been started.
 	Supervisor identity
 	// Kafka is embedded or real.
 	Kafka string
-	// Binary is the operator's.
+	// Binary is the path of the operator's binary.
 	Binary string
 
-	// The rest is known once everything runs.
+	// The other fields are known once everything runs.
 
 	Ready      bool
 	Parts      []part
@@ -28,7 +28,7 @@ type state struct {
 	Metrics    string
 }
 
-// part is one of the programs that run in the background.
+// part is one of the background programs.
 type part struct {
 	Name string
 	PID  int
@@ -37,7 +37,7 @@ type part struct {
 
 func (d *Demo) stateFile() string { return d.path("state.json") }
 
-// load returns the state, nil if there is none.
+// load returns the state; nil if there is none.
 func (d *Demo) load() (*state, error) {
 	b, err := os.ReadFile(d.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func (d *Demo) load() (*state, error) {
 	return s, nil
 }
 
-// save replaces the state at once: other commands may be reading it.
+// save replaces the state atomically: other commands may be reading it.
 func (d *Demo) save(s *state) error {
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Demo) save(s *state) error {
 	return os.Rename(part, d.stateFile())
 }
 
-// running returns the state of a demo that runs.
+// running returns the state of a running demo.
 func (d *Demo) running() (*state, error) {
 	s, err := d.load()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// storyAdmin is what the story asks of Kafka, as somebody who goes behind the operator's back.
+// storyAdmin is the story's client of Kafka, which makes changes without the operator.
 type storyAdmin interface {
 	kafka.TopicReader
 	kafka.TopicWriter
@@ -39,7 +39,7 @@ func (d *Demo) tellStory(ctx context.Context, s *state) error {
 	return nil
 }
 
-// kubectl runs kubectl, and shows both the command and what it says.
+// kubectl runs kubectl, and shows the command and its output.
 func (t *story) kubectl(ctx context.Context, args ...string) error {
 	t.tell.say("$ kubectl %s", shellLine(args))
 	out, err := t.quietKubectl(ctx, args...)
@@ -52,7 +52,7 @@ func (t *story) quietKubectl(ctx context.Context, args ...string) (string, error
 	return runKubectl(ctx, t.state.Kubectl, t.root, t.state.Kubeconfig, t.path("kube-cache"), args)
 }
 
-// shellLine quotes what a shell would take apart.
+// shellLine quotes arguments that a shell would split or expand.
 func shellLine(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
@@ -64,7 +64,7 @@ func shellLine(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// inKafka shows all topics, or only the named one, as Kafka has them.
+// inKafka shows all topics in Kafka, or only the named one.
 func (t *story) inKafka(ctx context.Context, name string) error {
 	topics, err := t.admin.ListTopics(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (t *story) await(ctx context.Context, what string, condition func(context.C
 	}
 }
 
-// topic describes one topic and its own settings.
+// topic returns one topic and its own settings.
 func (t *story) topic(ctx context.Context, name string) (kafka.Topic, map[string]string, error) {
 	topics, err := t.admin.DescribeTopics(ctx, []string{name})
 	if err != nil {

@@ -15,23 +15,23 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// onThree is the demonstration of a Kafka over three Kubernetes clusters.
+// onThree is the demo of a Kafka over three Kubernetes clusters.
 type onThree struct {
 	*onNodes
 	remotes []remote
 }
 
-// remote is a Kubernetes cluster beside the central one.
+// remote is a Kubernetes cluster other than the central one.
 type remote struct {
-	// name is the one by which the command nodes knows it, id the one by which pools do.
+	// name is the name of the cluster for the command nodes, id its id in KafkaNodePools.
 	name, id string
 	// server is the address of its API server, which is always the same (e2e/realnodes/addresses.go).
 	server string
 	config string
 }
 
-// Stretch shows a Kafka with a node in each of three Kubernetes clusters, one of which loses its power while records are written, and its
-// return. It leaves everything running.
+// Stretch shows a Kafka with a node in each of three Kubernetes clusters. One of them loses its power while records are written, and
+// returns. It leaves everything running.
 func (d *Demo) Stretch(ctx context.Context) error {
 	o := &onThree{onNodes: newOnNodes(d, "stretch"), remotes: []remote{
 		{name: "c2", id: "cluster-east", server: "https://10.102.0.1:6443"}, {name: "c3", id: "cluster-west", server: "https://10.103.0.1:6443"},
@@ -56,10 +56,10 @@ func (d *Demo) Stretch(ctx context.Context) error {
 	return nil
 }
 
-// StretchDown ends the demonstration of a stretched Kafka. It is fine if nothing runs.
+// StretchDown stops the demo of a stretched Kafka. It succeeds if nothing runs.
 func (d *Demo) StretchDown(ctx context.Context) error { return newOnNodes(d, "stretch").down(ctx) }
 
-// up starts three Kubernetes clusters, installs the operators, and lets the central ones into the others.
+// up starts three Kubernetes clusters, installs the operators, and gives the central ones access to the other clusters.
 func (o *onThree) up(ctx context.Context, archives []string) error {
 	o.tell.section("Three Kubernetes clusters: c1 is the central one, c2 and c3 are remote")
 	if err := o.start(ctx, 3, archives); err != nil {
@@ -92,7 +92,7 @@ func (o *onThree) up(ctx context.Context, archives []string) error {
 	return nil
 }
 
-// install installs the operator that makes pods in a remote cluster.
+// install installs the operator that creates pods in a remote cluster.
 func (o *onThree) install(ctx context.Context, r *remote) error {
 	answer, err := o.run(ctx, "kubeconfig", r.name)
 	if err != nil {
@@ -111,7 +111,7 @@ func (o *onThree) install(ctx context.Context, r *remote) error {
 	return err
 }
 
-// admit gives the central cluster a Secret with a kubeconfig for a remote one.
+// admit creates a Secret in the central cluster with a kubeconfig for a remote one.
 func (o *onThree) admit(ctx context.Context, r *remote) error {
 	var token corev1.Secret
 	err := o.await(ctx, "Kubernetes makes a token", func(ctx context.Context) (bool, error) {
@@ -190,7 +190,7 @@ func (o *onThree) returned(ctx context.Context) error {
 	return o.flows(ctx)
 }
 
-// howToGoOn describes what can be done with what runs.
+// howToGoOn describes what a user can try next.
 func (o *onThree) howToGoOn() {
 	o.tell.section("Go on playing")
 	o.tell.say("    export KUBECONFIG=%s   # the central cluster; %s and %s are the others", o.config, o.remotes[0].config,

@@ -17,29 +17,29 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// SuperviseCommand is the command that runs the supervisor. It is not for people.
+// SuperviseCommand is the command that runs the supervisor. Users do not run it.
 const SuperviseCommand = "supervise"
 
-// progressFD is the file that the supervisor inherits from Up to report its progress on. Up reads it until its end.
+// progressFD is the file descriptor that the supervisor inherits from Up and writes its progress to. Up reads it until its end.
 const progressFD = 3
 
-// supervisor holds what runs in the background.
+// supervisor runs the background programs.
 type supervisor struct {
 	demo     *Demo
 	state    *state
 	progress io.Writer
 	plane    *controlplane.ControlPlane
-	// closers end the parts, in the order in which they were started.
+	// closers stop the parts, in the order in which they were started.
 	closers []func() error
 }
 
-// Supervise starts everything and holds it until the context ends.
+// Supervise starts everything and keeps it running until the context ends.
 func (d *Demo) Supervise(ctx context.Context) (err error) {
 	s, err := d.load()
 	if err != nil || s == nil {
 		return errors.Join(errors.New("there is nothing to supervise"), err)
 	}
-	// The parts must not inherit the file: it would not end with this process's own.
+	// The parts must not inherit the file: otherwise, it would not end with this process's own copy.
 	syscall.CloseOnExec(progressFD)
 	pipe := os.NewFile(progressFD, "progress")
 	sup := &supervisor{demo: d, state: s, progress: pipe}
@@ -47,7 +47,7 @@ func (d *Demo) Supervise(ctx context.Context) (err error) {
 	if err := sup.start(ctx); err != nil {
 		return err
 	}
-	// The end of the file tells Up that all is well, because the state is complete.
+	// The end of the file shows Up that the start succeeded, because the state is complete.
 	if err := pipe.Close(); err != nil {
 		return err
 	}
@@ -76,14 +76,14 @@ func (s *supervisor) start(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// Nobody may be reading any more; the demo runs nevertheless.
+		// Up may have stopped reading; the demo continues.
 		_, _ = fmt.Fprintf(s.progress, "%-68s %8s\n", step.name, seconds(time.Since(began)))
 	}
 	s.state.Ready = true
 	return s.demo.save(s.state)
 }
 
-// close ends the parts, the last first.
+// close stops the parts, the last one first.
 func (s *supervisor) close() error {
 	var errs []error
 	for _, closer := range slices.Backward(s.closers) {
@@ -134,7 +134,7 @@ func (s *supervisor) startKafka(ctx context.Context) error {
 	return nil
 }
 
-// install applies what a real installation applies, all but the Deployment: there are no nodes to run it on.
+// install applies what a real installation applies except the Deployment: there are no nodes to run it.
 func (s *supervisor) install(ctx context.Context) error {
 	folder := s.demo.path("install")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -154,7 +154,7 @@ func (s *supervisor) install(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"create", "namespace", namespace},
 		{"apply", "--server-side", "-k", folder},
-		// So that people can leave out -n.
+		// So that users can omit -n.
 		{"config", "set-context", "--current", "--namespace=" + namespace},
 	} {
 		if _, err := s.plane.Kubectl(ctx, args...); err != nil {

@@ -32,7 +32,7 @@ func table(rows [][]string) string {
 	return trailing.ReplaceAllString(b.String(), "\n")
 }
 
-// seconds rounds a duration for the eye, which takes what is shorter than a blink of a hundredth for none.
+// seconds formats a duration in seconds, with at least a hundredth.
 func seconds(d time.Duration) string {
 	const blink = 10 * time.Millisecond
 	return fmt.Sprintf("%.2f s", max(d, blink).Seconds())

@@ -11,12 +11,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// connect opens a Kafka client beside the operator's.
+// connect opens a Kafka client in addition to the operator's.
 func connect(s *state) (*saramakafka.Admin, error) {
 	return saramakafka.New(kafka.Config{Bootstrap: s.Bootstrap, ClientID: "demo"})
 }
 
-// Topics lists the topics as Kafka sees them.
+// Topics lists the topics in Kafka.
 func (d *Demo) Topics(ctx context.Context) error {
 	s, err := d.running()
 	if err != nil {
@@ -39,7 +39,7 @@ func (d *Demo) Topics(ctx context.Context) error {
 	return err
 }
 
-// renderTopics makes a table of the topics that are not Kafka's own, with what is set on each.
+// renderTopics returns a table of the topics that are not internal to Kafka, with the settings of each.
 func renderTopics(ctx context.Context, admin kafka.TopicReader, topics []kafka.Topic) (string, error) {
 	topics = slices.DeleteFunc(topics, func(t kafka.Topic) bool { return t.Internal })
 	slices.SortFunc(topics, func(a, b kafka.Topic) int { return strings.Compare(a.Name, b.Name) })
@@ -74,7 +74,7 @@ func renderTopics(ctx context.Context, admin kafka.TopicReader, topics []kafka.T
 	return table(rows), nil
 }
 
-// settings names what is set on the topic itself, in lines that fit a terminal; there is at least one line.
+// settings returns the settings of the topic itself, in lines that fit a terminal; there is at least one line.
 func settings(entries map[string]kafka.ConfigEntry) []string {
 	const width = 60
 	lines := []string{""}

@@ -32,8 +32,8 @@ func kafkaName(kind string) string {
 	return "an embedded Kafka (KAFKA=real for Apache Kafka itself)"
 }
 
-// Up starts the demonstration, tells its story and leaves it running. The kind of Kafka is embedded (or empty) or real.
-// What goes wrong on the way, a Ctrl-C included, ends everything that was started.
+// Up starts the demo, shows its story and leaves it running. The kind of Kafka is embedded (or empty) or real. After an error, including
+// Ctrl-C, it stops everything that was started.
 func (d *Demo) Up(ctx context.Context, kafkaKind string) error {
 	if kafkaKind == "" {
 		kafkaKind = kafkaEmbedded
@@ -50,13 +50,13 @@ func (d *Demo) Up(ctx context.Context, kafkaKind string) error {
 		} else {
 			d.tellLogs()
 		}
-		// The context of the failure may have ended; the cleaning up has time of its own.
+		// The context of the failure may have ended; the cleanup has its own.
 		return errors.Join(err, d.Down(context.WithoutCancel(ctx)))
 	}
 	return nil
 }
 
-// alreadyUp looks at what an earlier Up left, and clears it away if it does not run any more.
+// alreadyUp reports whether a demo runs already, and cleans up one that no longer runs.
 func (d *Demo) alreadyUp(ctx context.Context, kafkaKind string) (bool, error) {
 	s, err := d.load()
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *Demo) up(ctx context.Context, kafkaKind string) error {
 	return nil
 }
 
-// prepare makes the programs, with visible progress.
+// prepare builds the programs, with visible progress.
 func (d *Demo) prepare(ctx context.Context, kafkaKind string) (*state, error) {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (d *Demo) prepare(ctx context.Context, kafkaKind string) (*state, error) {
 	return s, nil
 }
 
-// startSupervisor starts the detached process that holds everything, and waits until everything runs.
+// startSupervisor starts the detached supervisor, and waits until everything runs.
 func (d *Demo) startSupervisor(ctx context.Context, s *state) (*state, error) {
 	if err := d.save(s); err != nil {
 		return nil, err
@@ -140,19 +140,19 @@ func (d *Demo) startSupervisor(ctx context.Context, s *state) (*state, error) {
 	defer func() { _ = progress.Close() }() // read to its end
 	cmd := exec.Command(d.self[0], d.self[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = d.root, log, log, []*os.File{theirs}
-	// A session of its own: neither Ctrl-C nor the end of the terminal ends it.
+	// In its own session, neither Ctrl-C nor the end of the terminal ends the supervisor.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	_ = theirs.Close() // or the end of the file would never come
+	_ = theirs.Close() // otherwise, the file would never end
 	if s.Supervisor, err = identify(cmd.Process.Pid); err != nil {
 		return nil, err
 	}
 	if err := d.save(s); err != nil {
 		return nil, err
 	}
-	// Reaped, it can be seen to have ended.
+	// Reap the process, so that its end can be detected.
 	go func() { _ = cmd.Wait() }()
 
 	stop := context.AfterFunc(ctx, func() { _ = progress.Close() })
@@ -167,7 +167,7 @@ func (d *Demo) startSupervisor(ctx context.Context, s *state) (*state, error) {
 	return nil, errors.Join(errors.New("something did not start, see above"), err)
 }
 
-// tellLogs shows the ends of the logs, which are about to be removed.
+// tellLogs shows the ends of the logs before they are removed.
 func (d *Demo) tellLogs() {
 	for _, name := range []string{supervisorLog, operatorLog} {
 		if b, err := os.ReadFile(d.path(name)); err == nil && len(b) > 0 {
@@ -177,7 +177,7 @@ func (d *Demo) tellLogs() {
 	}
 }
 
-// Down ends everything and removes its files. It is fine if nothing runs.
+// Down stops everything and removes the demo's files. It succeeds if nothing runs.
 func (d *Demo) Down(ctx context.Context) error {
 	s, err := d.load()
 	if err != nil {
@@ -199,8 +199,8 @@ func (d *Demo) Down(ctx context.Context) error {
 	return nil
 }
 
-// end asks the supervisor to end, and insists after a while. Its parts go with it either way: the kernel kills the operator
-// and Kafka when their parent dies, the control plane's reaper the rest.
+// end asks the supervisor to end, and kills it after a while. Its parts end with it either way: the kernel kills the operator and Kafka
+// when their parent dies, the control plane's reaper the others.
 func end(ctx context.Context, supervisor identity) error {
 	if err := supervisor.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -221,7 +221,7 @@ func end(ctx context.Context, supervisor identity) error {
 	return nil
 }
 
-// tellHowToGoOn describes what can be done with a demo that runs.
+// tellHowToGoOn describes what a user can try next in a running demo.
 func (d *Demo) tellHowToGoOn(s *state) {
 	d.tell.section("Go on playing")
 	path := ""

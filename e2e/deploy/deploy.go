@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package deploy installs the operators in real Kubernetes clusters as their users do: by kustomize, from images made as the Dockerfile
-// does.
+// Package deploy installs the operators in real Kubernetes clusters as users do: with kustomize, and images that are built as the
+// Dockerfile builds them.
 package deploy
 
 import (
@@ -27,21 +27,21 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 )
 
-// Namespace is where the operators run.
+// Namespace is the namespace of the operators.
 const Namespace = "kafka-operators"
 
-// patience is how long a Deployment may take to be ready on a busy machine.
+// patience is how long a Deployment may take to become ready on a busy machine.
 const patience = 4 * time.Minute
 
-// Place is a Kubernetes cluster, and an administrator's client of it, without a cache.
+// Place is a Kubernetes cluster with an administrator's client, which has no cache.
 type Place struct {
 	*realnodes.Cluster
-	// ID is the one by which KafkaNodePools name the Kubernetes cluster.
+	// ID is the id of the Kubernetes cluster in KafkaNodePools.
 	ID     string
 	Client client.Client
 }
 
-// Images makes the images registry/NAME:e2e of operators in dir, and returns their archives.
+// Images builds the images registry/NAME:e2e of operators in dir, and returns their archives.
 func Images(ctx context.Context, dir, registry string, names ...string) ([]string, error) {
 	root, err := operatorproc.RepositoryPath()
 	if err != nil {
@@ -58,7 +58,7 @@ func Images(ctx context.Context, dir, registry string, names ...string) ([]strin
 	return archives, nil
 }
 
-// Connect returns a Kubernetes cluster as a place.
+// Connect returns a Place for a Kubernetes cluster.
 func Connect(c *realnodes.Cluster, id string) (*Place, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme), podset.AddToScheme(scheme)); err != nil {
@@ -98,7 +98,7 @@ func (p *Place) Ready(ctx context.Context) error {
 	})
 }
 
-// Scale gives all Deployments of the operators so many replicas, and waits until they have them.
+// Scale sets the number of replicas of all Deployments of the operators, and waits until they are ready.
 func (p *Place) Scale(ctx context.Context, replicas int32) error {
 	if _, err := p.Kubectl(ctx, "scale", "deployments", "--all", "-n", Namespace, fmt.Sprintf("--replicas=%d", replicas)); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (p *Place) Scale(ctx context.Context, replicas int32) error {
 	return p.Ready(ctx)
 }
 
-// Stretch installs the operators in three Kubernetes clusters, the first of which is the central one, from the kustomizations central and
-// remote in a folder, and lets the central ones into the others.
+// Stretch installs the operators in three Kubernetes clusters, the first of which is the central one, with the kustomizations central and
+// remote in a folder. It gives the central operators credentials for the other clusters.
 func Stretch(ctx context.Context, lab *realnodes.Lab, folder string) ([]*Place, error) {
 	var places []*Place
 	for i, c := range lab.Clusters() {
@@ -146,7 +146,7 @@ func Stretch(ctx context.Context, lab *realnodes.Lab, folder string) ([]*Place, 
 	return places, nil
 }
 
-// admit returns the kubeconfig with which the central operators get in.
+// admit returns the kubeconfig for the central operators.
 func (p *Place) admit(ctx context.Context) ([]byte, error) {
 	var secret corev1.Secret
 	err := poll(ctx, func(ctx context.Context) (bool, error) {

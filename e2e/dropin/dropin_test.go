@@ -1,4 +1,4 @@
-// Package dropin_test exchanges the image of Strimzi's Topic Operators, and nothing else.
+// Package dropin_test replaces the image of Strimzi's Topic Operators, and nothing else.
 package dropin_test
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
 )
 
-// deployment is how Strimzi starts its image: arguments, variables and rights, and nothing else.
+// deployment is how Strimzi runs its image: only with these arguments, variables and rights.
 type deployment struct {
 	args  []string
 	env   map[string]string
@@ -44,7 +44,7 @@ var allOfTopics = rbacv1.PolicyRule{APIGroups: []string{"kafka.strimzi.io"}, Res
 	Verbs: []string{"get", "list", "watch", "create", "patch", "update", "delete"}}
 
 var deployments = map[string]deployment{
-	// packaging/install/topic-operator of Strimzi: 02-Role, 05-Deployment. The Role allows neither Leases nor Events nor Secrets.
+	// From packaging/install/topic-operator of Strimzi: 02-Role, 05-Deployment. The Role allows neither Leases nor Events nor Secrets.
 	"standalone": {
 		args: []string{startScript},
 		env: map[string]string{
@@ -57,8 +57,8 @@ var deployments = map[string]deployment{
 			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/finalizers"}, Verbs: []string{"update"}},
 		},
 	},
-	// What Strimzi's cluster operator gives the container in the Entity Operator's pod, without TLS, which needs Kafka's certificates. It
-	// hands on its own feature gates, and the settings of a Cruise Control that is there.
+	// The container as Strimzi's cluster operator sets it up in the Entity Operator's pod, but without TLS, which needs Kafka's certificates.
+	// The cluster operator passes on its feature gates, and settings for Cruise Control if there is one.
 	"entity operator": {
 		args: []string{startScript},
 		env: map[string]string{
@@ -82,7 +82,8 @@ var deployments = map[string]deployment{
 	},
 }
 
-// Only the image is exchanged: the program runs with what Strimzi gives its own, makes a topic, and ends well.
+// TestStrimzisDeploymentsRunUnchanged replaces only the image: with Strimzi's configuration, the program starts, creates a topic, and shuts
+// down cleanly.
 func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 	server, admin := startServer(t)
 	program, err := operatorproc.Build(t.Context(), false)
@@ -105,7 +106,7 @@ func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &v1.KafkaTopicSpec{}}
 			g.Expect(admin.Create(t.Context(), kt)).To(Succeed())
 			g.Eventually(func() string {
-				_ = admin.Get(t.Context(), client.ObjectKeyFromObject(kt), kt) // not read is not ready
+				_ = admin.Get(t.Context(), client.ObjectKeyFromObject(kt), kt) // an object that can't be read is not ready
 				return kt.Status.TopicID
 			}, time.Minute).ShouldNot(BeEmpty(), p.log.String)
 			g.Eventually(func() int { return p.status("/ready") }, time.Minute).Should(Equal(http.StatusOK), p.log.String)
@@ -145,7 +146,7 @@ func startServer(t *testing.T) (*envtest.Environment, client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Stop() }) // it ends with the process at the latest
+	t.Cleanup(func() { _ = server.Stop() }) // the server ends with the process at the latest
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ type program struct {
 	ended   chan error
 }
 
-// output is a log that is read while it is written.
+// output is a log that can be read while it is written.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -207,7 +208,7 @@ func startProgram(t *testing.T, binary string, server *envtest.Environment, admi
 
 	p := &program{address: fmt.Sprintf("127.0.0.1:%d", ports[0]), log: &output{}, ended: make(chan error, 1)}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary, d.args...)
-	// A pod has the address of its own, and the kubeconfig stands for the service account.
+	// A pod has its own address, and here the kubeconfig replaces the service account.
 	p.cmd.Env = []string{"KUBECONFIG=" + file, "POD_NAMESPACE=" + namespace, "STRIMZI_HTTP_ADDRESS=" + p.address,
 		"STRIMZI_NAMESPACE=" + namespace,
 		"STRIMZI_KAFKA_BOOTSTRAP_SERVERS=" + strings.Join(bootstrap, ",")}
@@ -230,7 +231,7 @@ func (p *program) status(path string) int {
 	return response.StatusCode
 }
 
-// end asks the program to end, as the kubelet does, and waits for Kubernetes' usual grace period at most.
+// end asks the program to end, as the kubelet does, and waits for at most Kubernetes' default grace period.
 func (p *program) end() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -45,7 +45,7 @@ func commands(t *testing.T) (copies, applies []string) {
 	return copies, applies
 }
 
-// shell runs lines of the README in a copy of the checkout's config, as somebody types them.
+// shell runs lines of the README in a copy of the checkout's config, as users type them.
 type shell struct {
 	dir   string
 	plane *controlplane.ControlPlane
@@ -76,20 +76,20 @@ func (s shell) run(ctx context.Context, line string) (string, error) {
 	return string(out), err
 }
 
-// forced is the line of the README with what docs/install.md adds to it.
+// forced returns a line of the README with the flag that docs/install.md adds.
 func forced(line string) string {
 	return strings.Replace(line, "--server-side", "--server-side --force-conflicts", 1)
 }
 
-// installed lists the kinds and the Deployments, with the generations of their specifications.
+// installed returns the kinds and the Deployments, with their generations.
 func installed(t *testing.T, plane *controlplane.ControlPlane) string {
 	t.Helper()
 	return run(t, plane, "get", "crd,deployments", "-A", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{"\n"}{end}`)
 }
 
-// The README's commands, as they are written there, stop at Strimzi's kinds. With --force-conflicts they install, and after that they work
-// as they are, and change nothing any more. Strimzi's kinds can be put back and replaced again. KafkaTopics outlive all of it, and the
-// operators start.
+// TestTheREADMEsCommandsInstallBesideStrimzi checks that the README's commands fail if Strimzi's kinds are installed. With
+// --force-conflicts they install; after that they work unchanged, and change nothing. Strimzi's kinds can be installed again and replaced
+// again. All KafkaTopics stay, and the operators start.
 func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
 	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
 				t.Helper()
 				for _, line := range applies {
 					out, err := sh.run(t.Context(), line)
-					if line == applies[0] { // it brings all kinds, so that the second line finds this project's
+					if line == applies[0] { // this line installs all kinds, so that the second line finds this project's
 						g.Expect(err).To(HaveOccurred(), "it replaces another's kinds unasked")
 						g.Expect(out).To(ContainSubstring("--force-conflicts"))
 						out, err = sh.run(t.Context(), forced(line))
@@ -154,7 +154,7 @@ func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
 func claimOf(t *testing.T, c client.Client, kt *v1.KafkaTopic) v1.KafkaTopicStatus {
 	t.Helper()
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(kt), kt); err != nil {
-		t.Logf("not read: %v", err) // while its kind is replaced
+		t.Logf("not read: %v", err) // its kind is being replaced
 		return v1.KafkaTopicStatus{}
 	}
 	return kt.Status
@@ -181,7 +181,7 @@ func startOperator(t *testing.T, o operatorproc.Options) *operatorproc.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Close() }) // its log may be gone
+	t.Cleanup(func() { _ = p.Close() }) // the log may have been removed already
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := p.WaitReady(ctx); err != nil {

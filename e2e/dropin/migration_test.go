@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// migration returns the commands of docs/migration.md by which a standalone topic operator is replaced: stop Strimzi's, replace the kind.
+// migration returns the commands of docs/migration.md that replace a standalone topic operator: stop Strimzi's, and replace the kind.
 func migration(t *testing.T) (stop, kind string) {
 	t.Helper()
 	path, err := operatorproc.RepositoryPath("docs", "migration.md")
@@ -36,10 +36,10 @@ func migration(t *testing.T) (stop, kind string) {
 	return string(all[0][1]), string(all[1][1])
 }
 
-// topicOfStrimzi is a KafkaTopic as Strimzi's topic operator leaves it, and the topic that it has.
+// topicOfStrimzi is a KafkaTopic as Strimzi's topic operator leaves it, and its topic.
 type topicOfStrimzi struct {
 	name, topic string
-	// paused is what Strimzi leaves without topicId.
+	// paused topics have a status without topicId.
 	paused bool
 }
 
@@ -50,15 +50,15 @@ var leftByStrimzi = []topicOfStrimzi{
 	{name: "deleted-in-between", topic: "deleted-in-between"},
 }
 
-// scene is Strimzi's standalone topic operator at work: its kind, its Deployment, KafkaTopics, and their topics in Kafka. Strimzi's program
-// does not run; the test writes what it writes.
+// scene is a running standalone topic operator of Strimzi: its kind, its Deployment, KafkaTopics, and their topics in Kafka. Strimzi's
+// program does not run; the test writes what the program would write.
 type scene struct {
 	*WithT
 	admin client.Client
 	kafka *saramakafka.Admin
 }
 
-// make makes a topic and its KafkaTopic, with what Strimzi writes: finalizer, condition, generation, name and id.
+// make creates a topic and its KafkaTopic, with the fields that Strimzi writes: finalizer, condition, generation, name and id.
 func (s scene) make(t *testing.T, o topicOfStrimzi) {
 	t.Helper()
 	retention, condition := "604800000", v1.ConditionReady
@@ -77,7 +77,7 @@ func (s scene) make(t *testing.T, o topicOfStrimzi) {
 	s.status(t, kt, condition)
 }
 
-// status writes a status as Strimzi does, which knows no cluster ids.
+// status writes a status as Strimzi does, without a cluster id.
 func (s scene) status(t *testing.T, kt *v1.KafkaTopic, condition string) {
 	t.Helper()
 	kt.Status = v1.KafkaTopicStatus{ObservedGeneration: kt.Generation, TopicName: *kt.Spec.TopicName, Conditions: []v1.Condition{
@@ -88,14 +88,14 @@ func (s scene) status(t *testing.T, kt *v1.KafkaTopic, condition string) {
 	s.Expect(s.admin.Status().Update(t.Context(), kt)).To(Succeed())
 }
 
-// topicState is what must not change of a topic. The id tells it from another one of its name.
+// topicState is the state of a topic that must not change. The id identifies the topic: another one may have the same name.
 type topicState struct {
 	id         string
 	partitions int
 	config     map[string]string
 }
 
-// inKafka returns all topics of Kafka by their names.
+// inKafka returns all topics in Kafka, by name.
 func (s scene) inKafka(t *testing.T) map[string]topicState {
 	t.Helper()
 	topics, err := s.kafka.ListTopics(t.Context())
@@ -116,7 +116,7 @@ func (s scene) inKafka(t *testing.T) map[string]topicState {
 	return all
 }
 
-// objects returns all KafkaTopics by their names.
+// objects returns all KafkaTopics, by name.
 func (s scene) objects(t *testing.T) map[string]v1.KafkaTopic {
 	t.Helper()
 	list := &v1.KafkaTopicList{}
@@ -128,7 +128,7 @@ func (s scene) objects(t *testing.T) map[string]v1.KafkaTopic {
 	return all
 }
 
-// ours waits until the operator has taken over each KafkaTopic: Ready with a cluster's id, or paused as before.
+// ours waits until the operator has taken over each KafkaTopic: it is Ready with a cluster id, or paused as before.
 func (s scene) ours(t *testing.T, log func() string) {
 	t.Helper()
 	s.Eventually(func(g Gomega) {
@@ -144,8 +144,8 @@ func (s scene) ours(t *testing.T, log func() string) {
 	}).Should(Succeed(), log)
 }
 
-// unchanged holds the KafkaTopics and the topics against those of before: all are there, with the same specifications, claims and
-// finalizers, and in Kafka nothing was made, changed or deleted.
+// unchanged compares the KafkaTopics and the topics with earlier ones: all KafkaTopics have the same specifications, claims and finalizers,
+// and no topic in Kafka was created, changed or deleted.
 func (s scene) unchanged(t *testing.T, objects map[string]v1.KafkaTopic, topics map[string]topicState) {
 	t.Helper()
 	s.Expect(s.inKafka(t)).To(Equal(topics))
@@ -163,8 +163,9 @@ func (s scene) unchanged(t *testing.T, objects map[string]v1.KafkaTopic, topics 
 	}
 }
 
-// The commands of docs/migration.md replace Strimzi's standalone topic operator by this one, and back, and once more. No KafkaTopic and no
-// topic changes on the way; one that is deleted while neither runs is deleted by the next, with its topic.
+// TestMigrationFromStrimzisTopicOperatorAndBack replaces Strimzi's standalone topic operator by this one with the commands of
+// docs/migration.md, then back, and then again. No KafkaTopic and no topic changes. A KafkaTopic that is deleted while neither operator
+// runs is deleted by the next one, with its topic.
 func TestMigrationFromStrimzisTopicOperatorAndBack(t *testing.T) {
 	for _, r := range []release{strimzi0, strimzi1} {
 		t.Run(r.name, func(t *testing.T) { migrate(t, r) })
@@ -197,7 +198,7 @@ func migrate(t *testing.T, r release) {
 	stop, kind := migration(t)
 	options := operatorproc.Options{Kubeconfig: plane.Kubeconfig(), Bootstrap: brokers.Bootstrap(),
 		Env: map[string]string{"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster"}}
-	// takeOver follows the page.
+	// takeOver runs the commands of the page.
 	takeOver := func() *operatorproc.Process {
 		t.Helper()
 		out, err := sh.run(t.Context(), stop)
@@ -212,7 +213,7 @@ func migrate(t *testing.T, r release) {
 	s.ours(t, p.Log)
 	s.unchanged(t, objects, topics)
 
-	// Back: this one is stopped, and Strimzi's comes back, with its kind, and writes its statuses.
+	// Back to Strimzi: this operator is stopped, and Strimzi's is installed with its kind, and writes its statuses.
 	code, err := p.Terminate()
 	s.Expect(err).NotTo(HaveOccurred())
 	s.Expect(code).To(BeZero(), p.Log)
@@ -226,7 +227,7 @@ func migrate(t *testing.T, r release) {
 	}
 	s.unchanged(t, objects, topics)
 
-	// A KafkaTopic that is deleted while nobody works waits for the next operator.
+	// A KafkaTopic that is deleted while no operator runs waits for the next operator.
 	deleted := objects["deleted-in-between"]
 	s.Expect(admin.Delete(t.Context(), &deleted)).To(Succeed())
 	s.Expect(s.inKafka(t)).To(Equal(topics))

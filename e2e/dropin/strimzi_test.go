@@ -20,10 +20,10 @@ import (
 
 const topicKind = "kafkatopics.kafka.strimzi.io"
 
-// release is what CustomResourceDefinitions of Strimzi differ in between its releases.
+// release has the properties of Strimzi's CustomResourceDefinitions that differ between its releases.
 type release struct {
 	name string
-	// served are the versions, stored the one that etcd has.
+	// served are the served versions, stored is the version in etcd.
 	served []string
 	stored string
 }
@@ -33,9 +33,9 @@ var (
 	strimzi1 = release{name: "Strimzi 1.x", served: []string{"v1"}, stored: "v1"}
 )
 
-// kinds writes a file with the four CustomResourceDefinitions that Strimzi and this project share, as a release of Strimzi has them:
-// with its labels and versions, and without the fields of KafkaTopic that only this project has. The rest is taken from this project's,
-// which have all of Strimzi's fields.
+// kinds writes a file with the four CustomResourceDefinitions that Strimzi and this project share, as a release of Strimzi has them: with
+// its labels and versions, and without the fields of KafkaTopic that only this project has. All other fields are copied from this
+// project's, which have all of Strimzi's.
 func (r release) kinds(t *testing.T) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -110,7 +110,7 @@ func startPlane(t *testing.T) (*controlplane.ControlPlane, client.Client) {
 	return plane, c
 }
 
-// run runs kubectl, which has to succeed, and waits until all kinds are served.
+// run runs kubectl, fails the test if kubectl fails, and waits until all kinds are served.
 func run(t *testing.T, plane *controlplane.ControlPlane, args ...string) string {
 	t.Helper()
 	out, err := plane.Kubectl(t.Context(), args...)

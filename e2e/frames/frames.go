@@ -1,5 +1,5 @@
-// Package frames reads and writes Kafka's frames, for the proxies of the tests: what passes through them is counted, held, refused and
-// rewritten, but not understood beyond its header.
+// Package frames reads and writes Kafka's frames for the proxies of the tests, which count, hold, reject and rewrite them, and only parse
+// their headers.
 package frames
 
 import (
@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// largest is the longest frame that is believed, in bytes.
+	// largest is the maximum size of a frame in bytes.
 	largest = 100 << 20
-	// HeaderBeginning is how many bytes of a request are its API key, version and correlation id.
+	// HeaderBeginning is the size of a request's API key, version and correlation id, in bytes.
 	HeaderBeginning = 8
 )
 
@@ -32,19 +32,19 @@ func Read(r io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// Write writes one frame, its size first.
+// Write writes one frame with its size first.
 func Write(w io.Writer, frame []byte) error {
 	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) // bounded by largest
 	return err
 }
 
-// Readdress replaces a broker's address in an answer by a proxy's, so that a client does not go past it. Both are host:port, and as long
-// as each other; anything else is a fault of the caller's.
+// Readdress replaces a broker's address in a response by a proxy's, so that a client does not bypass the proxy. Both are host:port and must
+// have the same length.
 func Readdress(answer []byte, broker, proxy string) []byte {
 	return bytes.ReplaceAll(answer, address(broker), address(proxy))
 }
 
-// address is an address as Kafka's answers have it: the host, and the port in four bytes.
+// address encodes an address as Kafka's responses do: the host, and the port in four bytes.
 func address(hostPort string) []byte {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {

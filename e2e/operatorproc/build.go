@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
-// Build builds the operator of this checkout, if need be with the race detector (which wants a C compiler), and returns the
-// path of the binary. It is kept in the user's cache; Go's own build cache makes a second build a matter of a second.
+// Build builds the operator of this checkout, optionally with the race detector (which needs a C compiler), and returns the path of the
+// binary. The binary stays in the user's cache; with Go's build cache, a second build takes about a second.
 func Build(ctx context.Context, race bool) (string, error) {
 	root, err := assets.Root()
 	if err != nil {
@@ -23,9 +23,9 @@ func Build(ctx context.Context, race bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Built beside and renamed, because the old one may be running.
+	// Build to another file and rename it, because the old binary may be running.
 	part := fmt.Sprintf("%s.%d", path, os.Getpid())
-	defer func() { _ = os.Remove(part) }() // it is gone if all went well
+	defer func() { _ = os.Remove(part) }() // the file was renamed if the build succeeded
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", part}
 	if race {
 		args = append(args, "-race")
@@ -38,13 +38,13 @@ func Build(ctx context.Context, race bool) (string, error) {
 	return path, os.Rename(part, path)
 }
 
-// RepositoryPath returns a path in the checkout that the operator is built from, for example of its CRDs.
+// RepositoryPath returns a path in the checkout that the operator is built from, for example the path of its CRDs.
 func RepositoryPath(elements ...string) (string, error) {
 	root, err := assets.Root()
 	return filepath.Join(append([]string{root}, elements...)...), err
 }
 
-// binaryPath names the binary after its checkout, so that two of them don't exchange theirs.
+// binaryPath returns the path of the binary. The name depends on the checkout, so that two checkouts don't overwrite each other's.
 func binaryPath(root string, race bool) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package operatorproc runs the topic-operator as what it is in production, a process of its own: built from this checkout,
-// configured by its environment, watched through its probes, its metrics and its log, and ended by signals.
+// Package operatorproc runs the topic-operator as in production, in its own process: built from this checkout, configured by its
+// environment, observed through its probes, metrics and log, and ended by signals.
 package operatorproc

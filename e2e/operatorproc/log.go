@@ -8,7 +8,7 @@ import (
 // LogFile returns the path of the log.
 func (op *Process) LogFile() string { return op.logFile }
 
-// Log returns all that the operator has logged.
+// Log returns the whole log.
 func (op *Process) Log() string {
 	b, err := os.ReadFile(op.logFile)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Metrics are the samples of a scrape by their series, as the exposition writes it: name{label="value",...}, with the labels
-// sorted by name.
+// Metrics maps each series of a scrape to its sample. A series is written as in the exposition format, name{label="value",...}, with the
+// labels sorted by name.
 type Metrics map[string]float64
 
 // Metrics scrapes the operator.
@@ -21,7 +21,7 @@ func (op *Process) Metrics(ctx context.Context) (Metrics, error) {
 	return parseMetrics(string(body))
 }
 
-// Scrape reads the metrics that any program serves at a URL.
+// Scrape reads the metrics of any program at a URL.
 func Scrape(ctx context.Context, url string) (Metrics, error) {
 	body, err := fetch(ctx, http.DefaultClient, url)
 	if err != nil {
@@ -37,7 +37,7 @@ func parseMetrics(text string) (Metrics, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		// A label's value may contain spaces, the sample's value does not; the operator writes no timestamps.
+		// A label's value may contain spaces, the sample's does not. The operator writes no timestamps.
 		split := strings.LastIndexByte(line, ' ')
 		if split < 0 {
 			return nil, fmt.Errorf("the sample %q has no value", line)
@@ -51,7 +51,7 @@ func parseMetrics(text string) (Metrics, error) {
 	return metrics, nil
 }
 
-// Sum adds up all series of a name that have all of the given labels, each written as label="value".
+// Sum returns the sum of all series with this name and all of the given labels, each written as label="value".
 func (m Metrics) Sum(name string, labels ...string) float64 {
 	total := 0.0
 	for series, value := range m {

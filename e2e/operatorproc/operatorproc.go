@@ -20,24 +20,24 @@ import (
 
 // Options describe an operator process.
 type Options struct {
-	// Binary is the program; this checkout's, built on the spot, if empty.
+	// Binary is the path of the program; if empty, this checkout's is built.
 	Binary string
-	// Race builds with the race detector. A race that it finds makes the process end with code 66.
+	// Race builds with the race detector. If it finds a race, the process exits with code 66.
 	Race bool
 	// Kubeconfig is the path of the operator's kubeconfig.
 	Kubeconfig string
-	// Namespace is what it watches (STRIMZI_NAMESPACE), default if empty.
+	// Namespace is the namespace that the operator watches (STRIMZI_NAMESPACE); "default" if empty.
 	Namespace string
 	// Bootstrap are the brokers' addresses.
 	Bootstrap []string
-	// Env are further variables; they win over those above and over the defaults: an address of its own for probes and
-	// metrics, and no leader election, which would make the successor of a killed operator wait for the lease to expire.
+	// Env are further variables. They override those above and the defaults: a free address for probes and metrics, and no leader election,
+	// which would make the successor of a killed operator wait for the lease to expire.
 	Env map[string]string
-	// LogFile is where it logs to; a temporary file if empty. Either way it outlives the process and is removed by Close.
+	// LogFile is the path of the log; a temporary file if empty. It remains when the process ends; Close removes it.
 	LogFile string
 }
 
-// Process is a running, or ended, operator process.
+// Process is an operator process, running or ended.
 type Process struct {
 	proc    *process.Process
 	address string
@@ -46,7 +46,7 @@ type Process struct {
 	client  *http.Client
 }
 
-// Start starts the operator; [Process.WaitReady] waits until it works.
+// Start starts the operator. [Process.WaitReady] waits until it is ready.
 func Start(ctx context.Context, o Options) (*Process, error) {
 	binary := o.Binary
 	if binary == "" {
@@ -112,7 +112,7 @@ func (op *Process) environment(o Options) map[string]string {
 	return env
 }
 
-// inherited is this process's environment without what would configure the operator behind the test's back.
+// inherited returns this process's environment without variables that would configure the operator.
 func inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(line string) bool {
 		return strings.HasPrefix(line, "STRIMZI_") || strings.HasPrefix(line, "KUBE") || strings.HasPrefix(line, "GORACE=")
@@ -134,11 +134,11 @@ func (op *Process) Exited() <-chan struct{} { return op.proc.Exited() }
 // ExitCode returns the code the process ended with; -1 while it runs, or if it was killed.
 func (op *Process) ExitCode() int { return op.proc.ExitCode() }
 
-// Kill ends the process as a crash would (SIGKILL), and waits until it is gone.
+// Kill kills the process (SIGKILL), like a crash, and waits until it has ended.
 func (op *Process) Kill() { op.proc.Kill() }
 
-// Terminate asks the process to end (SIGTERM), as the kubelet does, and returns the code it ended with. One that takes
-// longer than Kubernetes' usual grace period of 30 s is killed, which is an error.
+// Terminate asks the process to end (SIGTERM), as the kubelet does, and returns its exit code. It kills a process that takes longer than
+// Kubernetes' default grace period of 30 s, and returns an error.
 func (op *Process) Terminate() (int, error) {
 	const gracePeriod = 30 * time.Second
 	if err := op.proc.Terminate(gracePeriod); err != nil {
@@ -154,7 +154,7 @@ func (op *Process) Close() error {
 	return os.Remove(op.logFile)
 }
 
-// WaitReady waits until the operator says that it is ready.
+// WaitReady waits until the operator reports that it is ready.
 func (op *Process) WaitReady(ctx context.Context) error {
 	const pause = 50 * time.Millisecond
 	for {
@@ -172,7 +172,7 @@ func (op *Process) WaitReady(ctx context.Context) error {
 	}
 }
 
-// get returns the body of an answer 200.
+// get returns the body of a response with status 200.
 func (op *Process) get(ctx context.Context, path string) ([]byte, error) {
 	return fetch(ctx, op.client, "http://"+op.address+path)
 }

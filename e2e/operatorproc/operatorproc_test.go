@@ -52,7 +52,7 @@ func TestUsageOfThisProcess(t *testing.T) {
 	}
 }
 
-// fakeOperator stands in for the binary.
+// fakeOperator writes a shell script that replaces the binary.
 func fakeOperator(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "operator")

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// TestTheOperatorItself starts what all other tests of this module rely on.
+// TestTheOperatorItself checks the functions of this package that all other tests of this module need.
 func TestTheOperatorItself(t *testing.T) {
 	if err := controlplane.Available(t.Context()); err != nil {
 		if os.Getenv("CI") == "true" {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Usage is what a process has used.
+// Usage is the processor time and memory that a process has used.
 type Usage struct {
 	// CPU is the processor time since its start, in user and kernel mode.
 	CPU time.Duration
-	// RSS and PeakRSS are the resident memory, now and at its highest, in bytes.
+	// RSS and PeakRSS are the current and the maximum resident memory, in bytes.
 	RSS, PeakRSS int64
 }
 
-// Usage reads what the operator has used from /proc.
+// Usage reads the operator's usage from /proc.
 func (op *Process) Usage() (Usage, error) { return UsageOf(op.PID()) }
 
-// UsageOf reads what any process has used from /proc; benchmarks also look at the brokers.
+// UsageOf reads the usage of any process from /proc. Benchmarks also measure the brokers.
 func UsageOf(pid int) (Usage, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -42,7 +42,7 @@ func UsageOf(pid int) (Usage, error) {
 	return u, err
 }
 
-// parseCPU adds utime and stime. The program's name, the second field, may contain anything, so fields count from its end.
+// parseCPU adds utime and stime. The program's name, the second field, may contain any characters, so the fields are counted from its end.
 func parseCPU(stat []byte) (time.Duration, error) {
 	const (
 		utime, stime = 11, 12 // counted from the state, the first field after the name

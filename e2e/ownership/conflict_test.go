@@ -10,7 +10,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// oldestWins selects Strimzi's rule; unfinalized is the mode in which deleted objects are not held.
+// oldestWins selects Strimzi's conflict policy. unfinalized runs the operator without finalizers.
 var (
 	oldestWins  = settings{"STRIMZI_CONFLICT_POLICY": "oldest-wins"}
 	unfinalized = settings{"STRIMZI_USE_FINALIZERS": "false"}
@@ -22,7 +22,7 @@ func rivalOf(kt *v1.KafkaTopic, namespace, name string, changes ...change) *v1.K
 	return create(namespace, name, append([]change{topicName(kt.TopicName())}, changes...)...)
 }
 
-// conflicts waits until the object says that these others, in this order, claim its topic too.
+// conflicts waits until the object's status names these others, in this order, which also claim its topic.
 func conflicts(kt *v1.KafkaTopic, others ...*v1.KafkaTopic) {
 	GinkgoHelper()
 	var names []string
@@ -32,7 +32,7 @@ func conflicts(kt *v1.KafkaTopic, others ...*v1.KafkaTopic) {
 	refused(kt, v1.ReasonResourceConflict, "Also managed by "+strings.Join(names, ", "))
 }
 
-// twoNamespaces makes two, and returns them in the order of their names.
+// twoNamespaces creates two namespaces, and returns them sorted by name.
 func twoNamespaces() (string, string) {
 	GinkgoHelper()
 	one, two := newNamespace(), newNamespace()
@@ -42,13 +42,13 @@ func twoNamespaces() (string, string) {
 	return one, two
 }
 
-// younger waits until whatever is created now has a later creation time than the object: it counts in seconds.
+// younger waits until new objects have a later creation time than the object: it is in whole seconds.
 func younger(kt *v1.KafkaTopic) {
 	GinkgoHelper()
 	Eventually(time.Now).Should(BeTemporally(">=", kt.CreationTimestamp.Add(time.Second)))
 }
 
-// docs/decisions/claims.md.
+// See docs/decisions/claims.md.
 var _ = Describe("Several KafkaTopics for one topic", func() {
 	It("are all refused, Kafka is touched for none of them, and a restart changes nothing", func() {
 		one, two := twoNamespaces()
@@ -220,7 +220,7 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 			remove(olds[0])
 			remove(youngs[1])
 			for _, kt := range []*v1.KafkaTopic{olds[0], youngs[1]} {
-				// The operator has dealt with the deletion, so that nothing more is to come of it.
+				// The operator has handled the deletion, and does nothing more about it.
 				Eventually(o.logged).WithArguments("stays in Kafka", kt.Namespace+"/"+kt.Name+" ").Should(BeTrue())
 			}
 			survivors = []*v1.KafkaTopic{youngs[0], olds[1]}
@@ -238,7 +238,7 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 	It("where the oldest wins, only the younger ones are refused, and the next one takes over", func() {
 		one, two := twoNamespaces()
 		o := start(clusterA, never.and(oldestWins), one, two)
-		// Its name comes last, so that it is its age that counts.
+		// Its name is the last one, so that only its age can make it win.
 		oldest := created(clusterA, two, "z-oldest", config(retention, asItWas))
 		topic := clusterA.state(oldest.Name)
 		younger(oldest)

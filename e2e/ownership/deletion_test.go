@@ -7,7 +7,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// The order of docs/decisions/deletion.md, as it comes about in life.
+// The order of checks in docs/decisions/deletion.md.
 var _ = Describe("The checks of a deletion", func() {
 	It("deletes a topic whose id matches, and one that is paused and claimed", func() {
 		ns := newNamespace()

@@ -1,6 +1,6 @@
-// Package ownership holds the end-to-end tests of the promise that the operator touches no topic that is not provably its KafkaTopic's own
-// (docs/topic-operator/ownership.md). They run on the real parts only: the
-// operator's binary as processes, a real kube-apiserver, and two real Kafka clusters, A and B.
+// Package ownership has the end-to-end tests of the promise that the operator changes no topic that is not provably its KafkaTopic's own
+// (docs/topic-operator/ownership.md). They use only real programs: the operator's binary as processes, a real kube-apiserver, and two real
+// Kafka clusters, A and B.
 //
-// Specs share these. Each has namespaces and topics of its own, and operators that watch nothing else.
+// Specs share these. Each spec has its own namespaces and topics, and operators that watch only those namespaces.
 package ownership

@@ -10,10 +10,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 )
 
-// numbered makes names t00, t01 and so on.
+// numbered returns the names t00, t01 and so on.
 func numbered(i int) string { return fmt.Sprintf("t%02d", i) }
 
-// statusWrites counts the writes of the objects' statuses since the mark.
+// statusWrites returns the number of status writes since the mark, by object.
 func statusWrites(since controlplane.Mark, namespace string) map[string]int {
 	GinkgoHelper()
 	requests, err := plane.Requests(since, func(r controlplane.Request) bool {
@@ -64,7 +64,7 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 		}
 		Expect(clusterB.names(suffix(ns))).To(HaveLen(common), "topics in B")
 		Expect(clusterA.names(suffix(ns))).To(HaveLen(topics), "topics in A")
-		for _, i := range []int{0, topics - 1} { // in B, the one has a topic, and the other one has none
+		for _, i := range []int{0, topics - 1} { // the first one has a topic in B, the last one has none
 			Expect(isGone(objects[i])).To(BeFalse())
 		}
 		o.stop()
@@ -119,7 +119,7 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 	It("does not fight the operator of the right cluster for the status", func() {
 		const topics = 5
 		ns := newNamespace()
-		// The one that is wrong looks less and less often.
+		// The operator of the wrong cluster backs off.
 		often := settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "400"}
 		owner := start(clusterA, often, ns)
 		objects := make([]*v1.KafkaTopic, topics)
@@ -130,7 +130,7 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 		const total = "strimzi_reconciliations_total"
 		peace := func(since controlplane.Mark, most int, stray *operator) {
 			GinkgoHelper()
-			stray.passes(topics, v1.ReasonClusterMismatch) // each of them at least once, as all of them are due at about the same pace
+			stray.passes(topics, v1.ReasonClusterMismatch) // at least one pass over each, because all are due at about the same rate
 			began := owner.metric(total)
 			Eventually(func() float64 { return owner.metric(total) }).Should(BeNumerically(">=", began+3*topics))
 			for _, kt := range objects {
@@ -147,12 +147,12 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 		}
 		began := mark()
 		stray := start(clusterB, often, ns)
-		peace(began, 2, stray) // one that tells, and one that takes it back
+		peace(began, 2, stray) // one write of the stray, and one of the owner that reverts it
 
 		By("telling it once for the next generation")
 		began = mark()
 		each(topics, func(i int) { update(objects[i], config(retention, asAsked)) })
-		peace(began, 3, stray) // at worst: the owner has done it, the stray tells, the owner takes it back
+		peace(began, 3, stray) // at worst: a write of the owner, one of the stray, and one of the owner that reverts it
 		Expect(clusterB.names(suffix(ns))).To(BeEmpty())
 	})
 })
@@ -248,7 +248,7 @@ var _ = Describe("A Kafka cluster that changes under a running operator", func()
 	})
 })
 
-// A KafkaTopic without a finalizer leaves nothing behind that could tell of a deletion later.
+// Without a finalizer, no object remains that shows the deletion later.
 var _ = Describe("A KafkaTopic that vanishes while another Kafka cluster answers", func() {
 	It("takes its topic along once the right cluster is back, and no other", func() {
 		ns := newNamespace()
@@ -270,7 +270,7 @@ var _ = Describe("A KafkaTopic that vanishes while another Kafka cluster answers
 	})
 })
 
-// What cluster ids are for: two clusters in one namespace.
+// The purpose of cluster ids: two Kafka clusters with one namespace.
 var _ = Describe("Two Kafka clusters with one namespace", func() {
 	It("can have a topic of one name each, each with a KafkaTopic of its own", func() {
 		ns := newNamespace()
@@ -308,7 +308,7 @@ var _ = Describe("Two operators that see one new KafkaTopic at the same time", f
 		}
 		objects := make([]*v1.KafkaTopic, rounds)
 		each(rounds, func(i int) { objects[i] = create(ns, numbered(i), config(retention, asAsked)) })
-		// sides are the claimant of an object, and the other one.
+		// sides returns the indexes of the cluster that an object is claimed for, and of the other one.
 		sides := func(kt *v1.KafkaTopic) (owner, other int) {
 			if kt.Status.ClusterID == clusterB.ClusterID() {
 				return 1, 0

@@ -13,16 +13,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// cluster is a Kafka of one broker, and what specs do in it behind the operators' backs.
+// cluster is a Kafka of one broker that specs change without the operators.
 type cluster struct {
 	*realkafka.Cluster
 	name  string
 	admin *saramakafka.Admin
-	// broker takes and counts records.
+	// broker writes and counts records.
 	broker *traffic.Broker
 }
 
-// startCluster starts a cluster that lives as long as the suite.
+// startCluster starts a cluster for the whole suite.
 func startCluster(name string) *cluster {
 	GinkgoHelper()
 	c, err := realkafka.Start(ctx, realkafka.Options{Log: GinkgoWriter, Config: map[string]string{"auto.create.topics.enable": "false"}})
@@ -37,16 +37,17 @@ func startCluster(name string) *cluster {
 	return &cluster{Cluster: c, name: name, admin: admin, broker: broker}
 }
 
-// state is all that matters of a topic. The zero value is that of a topic that does not exist.
+// state is the state of a topic that specs compare. The zero value means that the topic does not exist.
 type state struct {
 	id         string
 	partitions int
-	// config is what is set on the topic itself, records how many its first partition holds.
+	// config has the settings of the topic itself, records the number of records in its first partition.
 	config  map[string]string
 	records int64
 }
 
-// state looks at a topic. While a topic is being made or deleted it may fail; whoever expects that asks in an Eventually.
+// state returns the state of a topic. It may fail while a topic is being created or deleted; callers that expect that call it in an
+// Eventually.
 func (c *cluster) state(name string) state {
 	GinkgoHelper()
 	all, err := c.admin.DescribeTopics(ctx, []string{name})
@@ -69,7 +70,7 @@ func (c *cluster) state(name string) state {
 	return s
 }
 
-// id returns a topic's id, as statuses have it; empty if there is no topic.
+// id returns a topic's id in the format of statuses; empty if there is no topic.
 func (c *cluster) id(name string) string {
 	GinkgoHelper()
 	all, err := c.admin.DescribeTopics(ctx, []string{name})
@@ -84,7 +85,7 @@ func (c *cluster) id(name string) string {
 // exists reports whether there is a topic of this name.
 func (c *cluster) exists(name string) bool { GinkgoHelper(); return c.id(name) != "" }
 
-// names returns the names of all topics that end so, sorted.
+// names returns the names of all topics with this suffix, sorted.
 func (c *cluster) names(suffix string) []string {
 	GinkgoHelper()
 	all, err := c.admin.ListTopics(ctx)
@@ -99,7 +100,7 @@ func (c *cluster) names(suffix string) []string {
 	return names
 }
 
-// make creates a topic with records and returns what it is then. The settings alternate keys and values.
+// make creates a topic with records and returns its state. The settings alternate keys and values.
 func (c *cluster) make(name string, settings ...string) state {
 	GinkgoHelper()
 	topic := kafka.NewTopic{Name: name, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{}}
@@ -125,7 +126,7 @@ func (c *cluster) remove(name string) {
 	Eventually(c.exists).WithArguments(name).Should(BeFalse())
 }
 
-// someRecords is how many records produce writes.
+// someRecords is the number of records that produce writes.
 const someRecords = 3
 
 // produce writes some records to the topic's first partition.
@@ -140,7 +141,7 @@ func (c *cluster) produce(topic string) {
 	}).Should(BeEmpty(), "topics that take no records yet")
 }
 
-// count returns how many records the topic's first partition holds.
+// count returns the number of records in the topic's first partition.
 func (c *cluster) count(topic string) int64 {
 	GinkgoHelper()
 	counts, err := c.broker.Count(map[string]int{topic: 1})
@@ -148,7 +149,7 @@ func (c *cluster) count(topic string) int64 {
 	return counts[topic][0]
 }
 
-// keeps proves that the topic is what it was: the same one, with the same shape, the same settings and all records.
+// keeps checks that the topic is unchanged: the same topic, partitions, settings and records.
 func (c *cluster) keeps(name string, before state) {
 	GinkgoHelper()
 	Expect(c.state(name)).To(Equal(before), "topic %s in cluster %s", name, c.name)

@@ -5,7 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// What the API server has accepted when a request leaves counts, and not what it had when the operator began to wait for Kafka
+// The state of the API server when a request leaves counts, and not the state when the operator began to wait for Kafka
 // (docs/decisions/facts-at-the-call.md).
 var _ = Describe("A Kafka cluster that hangs while KafkaTopics are deleted and changed", func() {
 	for name, key := range map[string]uint16{"when they are looked at": apiMetadata, "right before the change": apiVersions} {

@@ -92,7 +92,7 @@ var _ = Describe("A KafkaTopic that moves to another namespace", Ordered, func()
 			arrived := func(from string) {
 				GinkgoHelper()
 				for i, kt := range objects {
-					// The operator has dealt with the deletion, so that nothing more is to come of it.
+					// The operator has handled the deletion, and does nothing more about it.
 					Eventually(o.logged).WithArguments("stays in Kafka", from+"/"+kt.Name+" ").Should(BeTrue())
 					ready(kt, clusterA)
 					clusterA.keeps(kt.Name, topics[i])
@@ -113,7 +113,7 @@ var _ = Describe("A KafkaTopic that moves to another namespace", Ordered, func()
 	}
 })
 
-// moved creates the object of another one's topic in another namespace.
+// moved creates an object in another namespace for the topic of an existing object.
 func moved(kt *v1.KafkaTopic, to string) *v1.KafkaTopic {
 	GinkgoHelper()
 	there := object(to, kt.Name)
@@ -165,7 +165,7 @@ var _ = Describe("A KafkaTopic that never got a topic", func() {
 				Eventually(clusterA.exists).WithArguments(kt.Name).Should(BeFalse(), "the topic of a KafkaTopic that is gone")
 			}
 			AddReportEntry("not ready for deletion", stuck)
-			ready(create(ns, "sentinel"), clusterA) // whatever was queued before it has been dealt with
+			ready(create(ns, "sentinel"), clusterA) // the operator has handled all objects that were queued before
 			for _, kt := range objects {
 				if isGone(kt) {
 					Expect(clusterA.exists(kt.Name)).To(BeFalse(), "topic %s came back", kt.Name)
@@ -176,18 +176,18 @@ var _ = Describe("A KafkaTopic that never got a topic", func() {
 	}
 })
 
-// moment is when a new KafkaTopic is deleted.
+// moment is the time at which a new KafkaTopic is deleted.
 type moment int
 
 const (
-	// atOnce, when its topic is there, when its status tells of it.
+	// atOnce is right after the creation, withTopic when the topic exists, withStatus when the status names the topic.
 	atOnce moment = iota
 	withTopic
 	withStatus
 	moments
 )
 
-// deleteAfter deletes the object at this moment.
+// deleteAfter waits for this moment and deletes the object.
 func deleteAfter(kt *v1.KafkaTopic, when moment) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -202,8 +202,8 @@ func deleteAfter(kt *v1.KafkaTopic, when moment) {
 	remove(kt)
 }
 
-// blockedOrGone waits until the object is gone, or is not going to go because nothing proves that the topic is its own; it reports the
-// latter.
+// blockedOrGone waits until the object is deleted, or its deletion is blocked because nothing proves that the topic is its own. It reports
+// whether the deletion is blocked.
 func blockedOrGone(kt *v1.KafkaTopic) (blocked bool) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -18,7 +18,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// newNamespace makes a namespace.
+// newNamespace creates a namespace.
 func newNamespace() string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{}
@@ -27,12 +27,12 @@ func newNamespace() string {
 	return namespace.Name
 }
 
-// named makes a name that no other spec uses: it ends like the namespace.
+// named returns a name with the suffix of the namespace, which no other spec uses.
 func named(name, namespace string) string { return name + suffix(namespace) }
 
 func suffix(namespace string) string { return strings.TrimPrefix(namespace, "owner") }
 
-// each calls f for 0..n-1, many at a time.
+// each calls f for 0..n-1 concurrently.
 func each(n int, f func(int)) {
 	GinkgoHelper()
 	const together = 16
@@ -49,7 +49,7 @@ func each(n int, f func(int)) {
 	wg.Wait()
 }
 
-// change is a part of a KafkaTopic in the making.
+// change changes a KafkaTopic before it is written.
 type change func(*v1.KafkaTopic)
 
 // config sets a key; the value is JSON, as a user would write it.
@@ -75,10 +75,10 @@ func annotation(key, value string) change {
 	return func(kt *v1.KafkaTopic) { metav1.SetMetaDataAnnotation(&kt.ObjectMeta, key, value) }
 }
 
-// retention is the configuration by which specs tell whether a topic was altered.
+// retention is the configuration key by which specs detect changes of a topic.
 const retention = "retention.ms"
 
-// object makes a KafkaTopic of one partition and one replica, changed as asked for. It has the same name as its topic.
+// object returns a KafkaTopic of one partition and one replica, with changes. It has the same name as its topic.
 func object(namespace, name string, changes ...change) *v1.KafkaTopic {
 	one := int32(1)
 	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{Partitions: &one, Replicas: &one}}
@@ -89,7 +89,7 @@ func object(namespace, name string, changes ...change) *v1.KafkaTopic {
 	return kt
 }
 
-// create creates the object of a topic whose name is the spec's own.
+// create creates an object for a topic with a name that no other spec uses.
 func create(namespace, name string, changes ...change) *v1.KafkaTopic {
 	GinkgoHelper()
 	kt := object(namespace, named(name, namespace), changes...)
@@ -97,7 +97,7 @@ func create(namespace, name string, changes ...change) *v1.KafkaTopic {
 	return kt
 }
 
-// created creates an object and waits until it is ready. Then the topic gets some records.
+// created creates an object, waits until it is ready, and writes some records to the topic.
 func created(c *cluster, namespace, name string, changes ...change) *v1.KafkaTopic {
 	GinkgoHelper()
 	kt := create(namespace, name, changes...)
@@ -106,7 +106,7 @@ func created(c *cluster, namespace, name string, changes ...change) *v1.KafkaTop
 	return kt
 }
 
-// update changes the object, whatever the operator writes meanwhile.
+// update changes the object, and retries if the operator writes at the same time.
 func update(kt *v1.KafkaTopic, changes ...change) {
 	GinkgoHelper()
 	Eventually(func() error {
@@ -120,7 +120,7 @@ func update(kt *v1.KafkaTopic, changes ...change) {
 	}).Should(Succeed())
 }
 
-// writeStatus writes a status that could not come about by itself. No operator runs meanwhile.
+// writeStatus writes a status that no operator would write. No operator may run meanwhile.
 func writeStatus(kt *v1.KafkaTopic, status v1.KafkaTopicStatus) {
 	GinkgoHelper()
 	status.ObservedGeneration = kt.Generation
@@ -128,7 +128,7 @@ func writeStatus(kt *v1.KafkaTopic, status v1.KafkaTopicStatus) {
 	Expect(k8s.Status().Update(ctx, kt)).To(Succeed())
 }
 
-// remove asks for the object's deletion.
+// remove requests the object's deletion.
 func remove(kt *v1.KafkaTopic) {
 	GinkgoHelper()
 	Expect(k8s.Delete(ctx, kt)).To(Succeed())
@@ -142,8 +142,8 @@ func refresh(g Gomega, kt *v1.KafkaTopic) {
 	fresh.DeepCopyInto(kt)
 }
 
-// conditions renders the conditions without their times and without Stalled, which repeats Ready, such as "Ready=False ResourceConflict:
-// Also managed by ...".
+// conditions returns the conditions without their times, and without Stalled, which repeats Ready, for example "Ready=False
+// ResourceConflict: Also managed by ...".
 func conditions(kt *v1.KafkaTopic) []string {
 	var all []string
 	for _, c := range kt.Status.Conditions {
@@ -159,7 +159,7 @@ func conditions(kt *v1.KafkaTopic) []string {
 	return all
 }
 
-// says waits until the object has exactly this condition, a text or a matcher.
+// says waits until the object has only this condition, a text or a matcher.
 func says(kt *v1.KafkaTopic, want any) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -168,7 +168,7 @@ func says(kt *v1.KafkaTopic, want any) {
 	}).Should(Succeed())
 }
 
-// ready waits until the object is ready, for the topic that the cluster has.
+// ready waits until the object is ready and its status names the cluster's topic.
 func ready(kt *v1.KafkaTopic, c *cluster) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -203,12 +203,12 @@ func containing(texts []string) OmegaMatcher {
 	return SatisfyAll(all...)
 }
 
-// mismatch is the literal message.
+// mismatch is the exact message for an object of another cluster.
 func mismatch(stored, current string) string {
 	return fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", stored, current)
 }
 
-// gone waits until the object is gone.
+// gone waits until the object is deleted.
 func gone(kt *v1.KafkaTopic) {
 	GinkgoHelper()
 	Eventually(isGone).WithArguments(kt).Should(BeTrue(), "the object is still there")
@@ -243,7 +243,7 @@ func told(kt *v1.KafkaTopic, kind, reason string, texts ...string) {
 	Eventually(events).WithArguments(kt).Should(ContainElement(SatisfyAll(HavePrefix(kind+" "+reason+": "), containing(texts))))
 }
 
-// dump writes all objects of a namespace as YAML, up to a sensible number.
+// dump returns the first objects of a namespace as YAML.
 func dump(namespace string) string {
 	const most = 10
 	list := &v1.KafkaTopicList{}

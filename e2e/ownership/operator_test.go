@@ -18,13 +18,13 @@ type settings map[string]string
 
 // The intervals between two timed passes over a KafkaTopic.
 var (
-	// soon sets a short interval, so that specs can wait for timed passes.
+	// soon sets a short interval, for specs that wait for timed passes.
 	soon = settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "1000"}
-	// never proves that what happens is due to an event: the next timed pass is an hour away.
+	// never sets an interval of an hour, so that all actions are due to events.
 	never = settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "3600000"}
 )
 
-// and joins settings; the later ones win.
+// and merges settings. Those of others take precedence.
 func (s settings) and(others settings) settings {
 	all := maps.Clone(s)
 	maps.Copy(all, others)
@@ -37,11 +37,11 @@ type operator struct {
 	namespaces []string
 }
 
-// running are the operators of the moment, for whoever explains a failure.
+// running are the operators that currently run, for messages of failures.
 var running []*operator
 
-// launch starts an operator that watches the namespaces, without waiting for it. It ends with the spec, or the container, that asks for it,
-// if it has not ended before.
+// launch starts an operator that watches the namespaces, without waiting for it. It is stopped at the end of the spec or container that
+// called launch.
 func launch(bootstrap []string, env settings, namespaces ...string) *operator {
 	GinkgoHelper()
 	o := &operator{namespaces: namespaces}
@@ -69,7 +69,7 @@ func (o *operator) awaitReady() *operator {
 	return o
 }
 
-// stop ends the operator in order.
+// stop shuts the operator down gracefully.
 func (o *operator) stop() {
 	GinkgoHelper()
 	code, err := o.process.Terminate()
@@ -77,7 +77,7 @@ func (o *operator) stop() {
 	Expect(code).To(BeZero(), "the exit code; the log ends with\n%s", o.process.LogTail(lastLines))
 }
 
-// end ends the operator if it still runs, and removes its files.
+// end stops the operator if it still runs, and removes its files.
 func (o *operator) end() {
 	GinkgoHelper()
 	running = slices.DeleteFunc(running, func(other *operator) bool { return other == o })
@@ -87,7 +87,7 @@ func (o *operator) end() {
 	}
 }
 
-// metric adds up the series of a metric that have all of the labels.
+// metric returns the sum of the series of a metric that have all of the labels.
 func (o *operator) metric(name string, labels ...string) float64 {
 	GinkgoHelper()
 	all, err := o.process.Metrics(ctx)
@@ -104,7 +104,7 @@ func (o *operator) gauge(value float64, name string, labels ...string) {
 
 func reasonLabel(reason string) string { return `reason="` + reason + `"` }
 
-// passes waits until the operator has refused so many more times for this reason: whatever was to come of further passes has come.
+// passes waits until the operator has refused that many more times for this reason, so that any further action would have happened.
 func (o *operator) passes(more float64, reason string) {
 	GinkgoHelper()
 	const total = "strimzi_ownership_refusals_total"
@@ -116,7 +116,7 @@ func (o *operator) passes(more float64, reason string) {
 // logged reports whether one line of the log contains all texts.
 func (o *operator) logged(texts ...string) bool { return len(o.process.LogLines(texts...)) > 0 }
 
-// lastLines is how much of a log helps.
+// lastLines is the number of log lines in the message of a failure.
 const lastLines = 60
 
 func (o *operator) explain() string {

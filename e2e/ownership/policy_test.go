@@ -12,14 +12,14 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// policyFile is a namespace policy that an operator is given.
+// policyFile is the file of an operator's namespace policy.
 type policyFile struct {
 	path string
-	// teamA, teamB and admins are the namespaces, mark is what makes the topics' names this spec's own.
+	// teamA, teamB and admins are the namespaces. mark makes the names of topics unique to the spec.
 	teamA, teamB, admins, mark string
 }
 
-// newPolicyFile makes the example of docs/topic-operator/namespace-policy.md, with namespaces that DNS allows.
+// newPolicyFile writes the example of docs/topic-operator/namespace-policy.md, with valid names of namespaces.
 func newPolicyFile() *policyFile {
 	GinkgoHelper()
 	p := &policyFile{teamA: newNamespace(), teamB: newNamespace(), admins: newNamespace(),
@@ -29,7 +29,7 @@ func newPolicyFile() *policyFile {
 	return p
 }
 
-// seed is the example; a is what it calls team.a, and b team.b.
+// seed returns the example, with a for team.a and b for team.b.
 func (p *policyFile) seed(a, b string) string {
 	return fmt.Sprintf(`policy:
 - namespace: %[1]s
@@ -48,7 +48,7 @@ func (p *policyFile) seed(a, b string) string {
 `, a, b, p.admins, p.mark)
 }
 
-// write replaces the file in one go, as a mounted ConfigMap is replaced.
+// write replaces the file atomically, as kubelet replaces a mounted ConfigMap.
 func (p *policyFile) write(content string) {
 	GinkgoHelper()
 	part := p.path + ".part"
@@ -60,7 +60,7 @@ func (p *policyFile) settings() settings {
 	return settings{"STRIMZI_NAMESPACE_POLICY_FILE": p.path}
 }
 
-// name makes a topic's name from one with a %, which stands for the mark.
+// name replaces % in the name of a topic by the mark.
 func (p *policyFile) name(name string) string { return strings.ReplaceAll(name, "%", p.mark) }
 
 // object creates a KafkaTopic for the topic.
@@ -71,13 +71,13 @@ func (p *policyFile) object(namespace, name string, changes ...change) *v1.Kafka
 	return kt
 }
 
-// violates waits until the KafkaTopic is refused because only the owner may manage its topic.
+// violates waits until the KafkaTopic is refused because only owner may manage its topic.
 func violates(kt *v1.KafkaTopic, owner string) {
 	GinkgoHelper()
 	refusedWith(kt, v1.ReasonPolicyViolation, "'"+kt.TopicName()+"' can be managed from namespace '"+owner+"' only")
 }
 
-// docs/decisions/namespace-policy.md.
+// See docs/decisions/namespace-policy.md.
 var _ = Describe("A namespace policy", func() {
 	It("refuses the violators alone, and follows its file", func() {
 		p := newPolicyFile()

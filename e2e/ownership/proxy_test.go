@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/frames"
 )
 
-// proxy stands between an operator and a Kafka cluster, which can be exchanged behind the same address. The operator meets the brokers at
-// the proxy's address only.
+// proxy is a proxy between an operator and a Kafka cluster, which can be replaced by another one at the same address. The operator connects
+// to the brokers only through the proxy.
 type proxy struct {
 	listener net.Listener
 
@@ -21,27 +21,27 @@ type proxy struct {
 	target *cluster
 	refuse refusal
 	conns  map[net.Conn]struct{}
-	// held are the kinds of requests that do not get through until released is closed; heldBack counts those that wait.
+	// held are the kinds of requests that the proxy holds until released is closed. heldBack is the number of waiting requests.
 	held     []uint16
 	released chan struct{}
 	heldBack int
-	// reached counts the requests that reached each cluster.
+	// reached is the number of requests that reached each cluster.
 	reached map[*cluster]map[uint16]int
 }
 
-// refusal is what becomes of a DescribeCluster request.
+// refusal is how the proxy treats DescribeCluster requests.
 type refusal int
 
 const (
-	// answered: it is passed on.
+	// answered: the proxy forwards the request.
 	answered refusal = iota
-	// denied: the answer is an error.
+	// denied: the proxy responds with an error.
 	denied
-	// cut: the connection ends.
+	// cut: the proxy closes the connection.
 	cut
 )
 
-// The numbers of requests in Kafka's protocol.
+// The API keys of Kafka's protocol.
 const (
 	apiMetadata          = 3
 	apiVersions          = 18
@@ -52,7 +52,7 @@ const (
 	apiIncrementalConfig = 44
 )
 
-// startProxy starts a proxy that lives as long as the spec, or the container, that asks for it.
+// startProxy starts a proxy, which is stopped at the end of the spec or container that called startProxy.
 func startProxy(target *cluster, refuse refusal) *proxy {
 	GinkgoHelper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +77,7 @@ func startProxy(target *cluster, refuse refusal) *proxy {
 
 func (p *proxy) bootstrap() []string { return []string{p.listener.Addr().String()} }
 
-// lead lets the address lead to another cluster from now on. Connections to the one before end.
+// lead makes the proxy forward to another cluster from now on. It closes connections to the earlier one.
 func (p *proxy) lead(to *cluster) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +87,7 @@ func (p *proxy) lead(to *cluster) {
 	}
 }
 
-// permit lets DescribeCluster through from now on.
+// permit makes the proxy forward DescribeCluster from now on.
 func (p *proxy) permit() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *proxy) refusing() refusal {
 	return p.refuse
 }
 
-// count returns how many requests have reached a cluster; of these kinds, if there are any given.
+// count returns the number of requests that reached a cluster, of these kinds if there are any.
 func (p *proxy) count(c *cluster, keys ...uint16) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,12 +113,12 @@ func (p *proxy) count(c *cluster, keys ...uint16) int {
 	return n
 }
 
-// changes returns how many requests have reached a cluster that change something in it, or would if it were not for a flag.
+// changes returns the number of requests that reached a cluster and change something there, or would without a flag.
 func (p *proxy) changes(c *cluster) int {
 	return p.count(c, apiCreateTopics, apiDeleteTopics, apiCreatePartitions, apiIncrementalConfig)
 }
 
-// hold lets no more requests of these kinds through, as a Kafka cluster that hangs. release does.
+// hold makes the proxy hold all requests of these kinds, like a Kafka cluster that hangs, until release.
 func (p *proxy) hold(keys ...uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,14 +132,14 @@ func (p *proxy) release() {
 	p.held = nil
 }
 
-// waiting returns how many requests are held.
+// waiting returns the number of held requests.
 func (p *proxy) waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.heldBack
 }
 
-// await waits with a request that is held.
+// await waits while requests of this kind are held.
 func (p *proxy) await(key uint16) {
 	p.mu.Lock()
 	released, held := p.released, slices.Contains(p.held, key)
@@ -161,7 +161,7 @@ func (p *proxy) note(c *cluster, key uint16) {
 	p.reached[c][key]++
 }
 
-// connect opens the connection behind a connection, to where the address leads at this moment; nil if it leads nowhere.
+// connect opens a connection to the present cluster for a client's connection; nil if there is no cluster.
 func (p *proxy) connect(front net.Conn) (net.Conn, *cluster) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +185,7 @@ func (p *proxy) part(conns ...net.Conn) {
 	}
 }
 
-// serve passes requests and answers on.
+// serve forwards requests and responses.
 func (p *proxy) serve(front net.Conn) {
 	defer front.Close()
 	back, target := p.connect(front)
@@ -227,8 +227,8 @@ func (p *proxy) serve(front net.Conn) {
 	}
 }
 
-// deny makes an answer to DescribeCluster that is an error. Kafka's client has one request at a time on a connection, so that no other
-// answer is under way.
+// deny returns an error as the response to DescribeCluster. Kafka's client has one request at a time on a connection, so no other response
+// is pending.
 func deny(request []byte) []byte {
 	const clusterAuthorizationFailed = 31
 	version := binary.BigEndian.Uint16(request[2:])
@@ -243,11 +243,12 @@ func deny(request []byte) []byte {
 	answer = append(answer, 1)                                 // an empty cluster id
 	answer = binary.BigEndian.AppendUint32(answer, 0xffffffff) // no controller
 	answer = append(answer, 1)                                 // no brokers
-	answer = binary.BigEndian.AppendUint32(answer, 0x80000000) // no rights were asked for
+	answer = binary.BigEndian.AppendUint32(answer, 0x80000000) // no authorized operations were requested
 	return append(answer, 0)                                   // no tags
 }
 
-// readdress replaces the brokers' addresses in an answer by the proxy's, which are as long; or the operator would go past it.
+// readdress replaces the brokers' addresses in a response by the proxy's, which have the same length. Otherwise, the operator would bypass
+// the proxy.
 func (p *proxy) readdress(answer []byte) []byte {
 	for _, c := range []*cluster{clusterA, clusterB} {
 		answer = frames.Readdress(answer, c.Bootstrap()[0], p.listener.Addr().String())

@@ -11,7 +11,7 @@ import (
 
 const dropsClusterID = "drops status.clusterId"
 
-// strimziCRD makes the CustomResourceDefinition as Strimzi's is: without status.clusterId and spec.managed. ourCRD applies the operator's
+// strimziCRD makes the CustomResourceDefinition like Strimzi's, without status.clusterId and spec.managed. ourCRD applies the operator's
 // own.
 func strimziCRD() {
 	GinkgoHelper()
@@ -44,7 +44,7 @@ func tells(kt *v1.KafkaTopic, text string) {
 	}).Should(Succeed())
 }
 
-// looks waits until the operator has made so many more passes.
+// looks waits until the operator has made that many more passes.
 func (o *operator) looks(more float64) {
 	GinkgoHelper()
 	const total = "strimzi_reconciliations_total"

@@ -20,9 +20,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// The shared parts. They are there once BeforeSuite is through.
+// The shared variables. BeforeSuite sets them.
 var (
-	// ctx is the suite's; nothing outlives it.
+	// ctx is the context of the suite.
 	ctx context.Context
 	// plane is the control plane. It logs every request.
 	plane *controlplane.ControlPlane
@@ -30,15 +30,15 @@ var (
 	k8s client.WithWatch
 	// program is the operator's binary.
 	program string
-	// clusterA and clusterB are the Kafka clusters. In most specs A is the operator's own, and B another one.
+	// clusterA and clusterB are the Kafka clusters. In most specs, A is the operator's own cluster.
 	clusterA, clusterB *cluster
 )
 
 const (
-	// patience is how long a spec waits for what has to come; what is right takes a fraction of it. It leaves room for a machine with other
-	// work to do.
+	// patience is how long specs wait for an event. Expected events take a fraction of it, so that it suffices on a busy machine.
 	patience = 40 * time.Second
-	// quiet is how long nothing must happen where nothing should. Longer proves more and costs more; what matters has a sharper proof besides.
+	// quiet is how long specs check that nothing happens. A longer time would prove more and cost more; important promises have stricter
+	// checks as well.
 	quiet = time.Second
 )
 
@@ -97,7 +97,7 @@ func startControlPlane() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// After a failure, say what a person would look at first.
+// After a failure, print what helps to find its cause.
 var _ = JustAfterEach(func() {
 	if !CurrentSpecReport().Failed() {
 		return

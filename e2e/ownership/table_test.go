@@ -7,34 +7,34 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// The values of the key by which the examples tell whether a topic was altered: what it has, and what its KafkaTopic asks for.
+// The values of the configuration key by which the examples detect changes of a topic: the topic's own value, and the value in its
+// KafkaTopic.
 const (
 	asItWas = "3600000"
 	asAsked = "7200000"
 )
 
-// Ids that nothing in these tests has.
+// Ids of a Kafka cluster and a topic that do not exist in these tests.
 const (
 	foreignCluster = "Zm9yZWlnbi1jbHVzdGVyLQ"
 	foreignTopic   = "Zm9yZWlnbi10b3BpYy0tLQ"
 )
 
-// example is a KafkaTopic in the situation that a row of the table in docs/topic-operator/ownership.md describes. It was brought about
-// while no operator was running.
+// example is a KafkaTopic in the situation of a row of the table in docs/topic-operator/ownership.md. It was created while no operator ran.
 type example struct {
 	kt *v1.KafkaTopic
-	// topic is the topic before the operator started; the zero value if there was none.
+	// topic is the state of the topic before the operator started; the zero value if there was none.
 	topic state
 }
 
-// newcomer is a KafkaTopic that nobody has seen yet, and that has no topic.
+// newcomer returns a KafkaTopic that no operator has processed, without a topic.
 func newcomer(namespace, name string) *example {
 	GinkgoHelper()
 	return &example{kt: create(namespace, name, config(retention, asAsked))}
 }
 
-// veteran is a KafkaTopic with a status, and with a topic in cluster A that has records, and differs from what the KafkaTopic asks for. The
-// status is changed by f.
+// veteran returns a KafkaTopic with a status, which f changes, and with a topic in cluster A. The topic has records, and its configuration
+// differs from the KafkaTopic's.
 func veteran(namespace, name string, f func(*v1.KafkaTopicStatus), changes ...change) *example {
 	GinkgoHelper()
 	e := &example{topic: clusterA.make(named(name, namespace), retention, asItWas)}
@@ -45,7 +45,7 @@ func veteran(namespace, name string, f func(*v1.KafkaTopicStatus), changes ...ch
 	return e
 }
 
-// The ways in which statuses differ from one that is in order.
+// Changes of a valid status.
 func inOrder(*v1.KafkaTopicStatus)             {}
 func ofAnotherCluster(s *v1.KafkaTopicStatus)  { s.ClusterID = foreignCluster }
 func ofAnotherTopic(s *v1.KafkaTopicStatus)    { s.TopicID = foreignTopic }
@@ -53,13 +53,13 @@ func withoutTopicID(s *v1.KafkaTopicStatus)    { s.TopicID = "" }
 func strangerWithoutID(s *v1.KafkaTopicStatus) { s.TopicID, s.ClusterID = "", foreignCluster }
 func unclaimed(s *v1.KafkaTopicStatus)         { *s = v1.KafkaTopicStatus{} }
 
-// deleting asks for the KafkaTopic's deletion.
+// deleting requests the KafkaTopic's deletion.
 func (e *example) deleting() *example { GinkgoHelper(); remove(e.kt); return e }
 
-// untouched proves that the topic is as it was.
+// untouched checks that the topic is unchanged.
 func (e *example) untouched() { GinkgoHelper(); clusterA.keeps(e.kt.TopicName(), e.topic) }
 
-// aligned waits until the topic is as its KafkaTopic asks for, and still the same one with its records.
+// aligned waits until the topic has the configuration of its KafkaTopic, and checks that it is still the same topic with its records.
 func (e *example) aligned() {
 	GinkgoHelper()
 	want := e.topic
@@ -67,14 +67,14 @@ func (e *example) aligned() {
 	Eventually(clusterA.state).WithArguments(e.kt.TopicName()).Should(Equal(want))
 }
 
-// goneWithTopic waits until the KafkaTopic and its topic are gone.
+// goneWithTopic waits until the KafkaTopic and its topic are deleted.
 func (e *example) goneWithTopic() {
 	GinkgoHelper()
 	gone(e.kt)
 	Eventually(clusterA.exists).WithArguments(e.kt.TopicName()).Should(BeFalse())
 }
 
-// cleared waits until the KafkaTopic is unmanaged and its status names no topic any more.
+// cleared waits until the KafkaTopic is unmanaged and its status no longer names a topic.
 func (e *example) cleared() {
 	GinkgoHelper()
 	says(e.kt, "Unmanaged=True")
@@ -82,7 +82,7 @@ func (e *example) cleared() {
 	e.untouched()
 }
 
-// skipped waits until the KafkaTopic is paused, still claimed by the same cluster.
+// skipped waits until the KafkaTopic is paused, and checks that the same cluster still claims it.
 func (e *example) skipped() {
 	GinkgoHelper()
 	before := e.kt.Status
@@ -93,8 +93,8 @@ func (e *example) skipped() {
 	e.untouched()
 }
 
-// refusedAs waits until nothing is done for this reason, and proves that nothing was, and that the status still tells the same of the
-// topic.
+// refusedAs waits until the KafkaTopic is refused for this reason, and checks that the topic is unchanged and that the status still names
+// it.
 func (e *example) refusedAs(reason string, texts ...string) {
 	GinkgoHelper()
 	before := e.kt.Status
@@ -106,9 +106,9 @@ func (e *example) refusedAs(reason string, texts ...string) {
 	told(e.kt, "Warning", reason, texts...)
 }
 
-// The table in docs/topic-operator/ownership.md, row by row: scenario, status.topicId, status.clusterId, the operator's clusterId.
+// The table in docs/topic-operator/ownership.md, row by row. Columns: scenario, status.topicId, status.clusterId, the operator's clusterId.
 var _ = Describe("What happens, case by case", Ordered, func() {
-	// known knows its cluster; unknown does not, because the fetch fails; careful does not either, and deletes nothing meanwhile.
+	// known has its cluster's id. unknown and careful do not, because the request fails; careful deletes nothing meanwhile.
 	var known, unknown, careful *operator
 	var gate, carefulGate *proxy
 	examples := map[string]*example{}
@@ -230,7 +230,7 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 		careful.shows(0, 0, v1.ReasonClusterIDUnknown)
 	})
 
-	// The client looks brokers up by the same request: the connection that is cut must not make other requests fail.
+	// The client finds brokers with the same request: the closed connection must not make other requests fail.
 	It(row2cut, func() {
 		ns := newNamespace()
 		e := newcomer(ns, "cut")
@@ -245,7 +245,7 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 	})
 })
 
-// Statuses from before there was a status.clusterId.
+// Statuses that were written before there was a status.clusterId.
 var _ = Describe("Backwards compatibility", Ordered, func() {
 	var claimed, stranger, missing, owned, other, elsewhere *example
 
@@ -253,7 +253,7 @@ var _ = Describe("Backwards compatibility", Ordered, func() {
 		ns := newNamespace()
 		withoutClusterID := func(s *v1.KafkaTopicStatus) { s.ClusterID = "" }
 		withAnotherTopic := func(s *v1.KafkaTopicStatus) { s.TopicID, s.ClusterID = foreignTopic, "" }
-		// gone makes an example whose topic is not there.
+		// gone returns an example without its topic.
 		gone := func(e *example) *example {
 			clusterA.remove(e.kt.Name)
 			e.topic = state{}

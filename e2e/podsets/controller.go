@@ -21,26 +21,26 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// controller makes the pods of StrimziPodSets.
+// controller creates the pods of StrimziPodSets.
 type controller struct {
-	// client reads from a cache. What that missed shows when something is written: pods are made by name and deleted by UID.
+	// client reads from a cache. Writes fail if the cache is outdated: pods are created by name and deleted by UID.
 	client client.Client
 }
 
 func (c *controller) addTo(mgr manager.Manager) error {
-	// The status is the controller's own; annotations of the set are the roller's business.
+	// The controller ignores changes of the status, which it writes itself, and of annotations, which are for the roller.
 	return builder.ControllerManagedBy(mgr).Named("strimzipodset").
 		For(&podset.StrimziPodSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.setsOf)).
 		Complete(c)
 }
 
-// setsOf are the sets that a pod may concern: those that own it, select it, or declare a pod of its name.
+// setsOf returns the sets that a pod may concern: those that own it, select it, or declare a pod of its name.
 func (c *controller) setsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	pod, ok := object.(*corev1.Pod)
 	var sets podset.StrimziPodSetList
 	if !ok || c.client.List(ctx, &sets, client.InNamespace(pod.Namespace)) != nil {
-		return nil // the cache answers as long as the manager runs
+		return nil // the cache only fails when the manager stops
 	}
 	var requests []reconcile.Request
 	for i := range sets.Items {
@@ -60,7 +60,7 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if set.DeletionTimestamp != nil {
-		return reconcile.Result{}, nil // its pods are the garbage collector's
+		return reconcile.Result{}, nil // the garbage collector deletes its pods
 	}
 	status := podset.StrimziPodSetStatus{ObservedGeneration: set.Generation}
 	err := c.follow(ctx, &set, &status)
@@ -72,7 +72,7 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, errors.Join(err, c.tell(ctx, &set, status))
 }
 
-// follow makes the pods what the set says, and counts them.
+// follow makes the pods match the set, and counts them.
 func (c *controller) follow(ctx context.Context, set *podset.StrimziPodSet, status *podset.StrimziPodSetStatus) error {
 	desired, err := set.DesiredPods()
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *controller) carryOut(ctx context.Context, set *podset.StrimziPodSet, p 
 	return errors.Join(errs...)
 }
 
-// tell writes the status if it says something new.
+// tell writes the status if it changed.
 func (c *controller) tell(ctx context.Context, set *podset.StrimziPodSet, status podset.StrimziPodSetStatus) error {
 	if len(set.Status.Conditions) == 1 && len(status.Conditions) == 1 && set.Status.Conditions[0].Message == status.Conditions[0].Message {
 		status.Conditions = set.Status.Conditions // the same error, since then
@@ -128,5 +128,5 @@ func (c *controller) tell(ctx context.Context, set *podset.StrimziPodSet, status
 	return client.IgnoreNotFound(c.client.Status().Patch(ctx, set, patch))
 }
 
-// isGone reports whether a call about an object of one UID failed because that object is not there any more, though another one may be.
+// isGone reports whether a call for an object with a UID failed because that object no longer exists, though another one may.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

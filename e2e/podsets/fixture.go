@@ -23,38 +23,38 @@ import (
 )
 
 const (
-	// kafkaContainer is the container of a pod that is Kafka, and configKey the entry of its ConfigMap that is its configuration file.
+	// kafkaContainer is the name of Kafka's container in a pod, configKey the key of the configuration file in its ConfigMap.
 	kafkaContainer = "kafka"
 	configKey      = "server.config"
 )
 
 // Options describe a fixture.
 type Options struct {
-	// Config is that of an administrator of the API server, where the CRD of StrimziPodSets is installed.
+	// Config is an administrator's configuration for the API server, in which the CRD of StrimziPodSets is installed.
 	Config *rest.Config
-	// Namespace is the one that is followed.
+	// Namespace is the watched namespace.
 	Namespace string
-	// Kafka has the nodes. Those that run when the fixture starts are taken over by their first pods as they are. Its StartTimeout is how long
-	// a node is waited for that can't serve, for example because there is no quorum; its process is left to itself after that, and never
-	// becomes ready.
+	// Kafka has the nodes. The first pods of nodes that run when the fixture starts use the existing processes. Its StartTimeout is how long
+	// the fixture waits for a node that can't serve, for example because there is no quorum; after that, the node's process keeps running, and
+	// its pod never becomes ready.
 	Kafka *realkafka.Cluster
-	// Log, if set, is told what the fixture does.
+	// Log, if set, receives what the fixture does.
 	Log io.Writer
 }
 
-// Fault is what goes wrong with a pod.
+// Fault is a failure of a pod.
 type Fault struct {
-	// Waiting is why its container does not run, for example CrashLoopBackOff; the node's process is killed. Empty: the container runs and is
-	// never ready.
+	// Waiting is the reason why its container does not run, for example CrashLoopBackOff; the node's process is killed. Empty: the container
+	// runs but is never ready.
 	Waiting string
-	// Revision limits the fault to pods that were made from it; empty: all.
+	// Revision limits the fault to pods of this revision; empty: all pods.
 	Revision string
 }
 
 // Start is the start of a node for a pod.
 type Start struct {
 	Node int32
-	// Pod is the uid of the pod, and Revision what it was made from.
+	// Pod is the uid of the pod, Revision its revision.
 	Pod, Revision string
 	At            time.Time
 }
@@ -72,7 +72,7 @@ type Fixture struct {
 	nodes  map[int32]*process
 }
 
-// Run starts a fixture; ctx bounds its life, and Close ends it.
+// Run starts a fixture. It ends with ctx or Close.
 func Run(ctx context.Context, o Options) (*Fixture, error) {
 	o.Log = cmp.Or[io.Writer](o.Log, io.Discard)
 	f := &Fixture{options: o, ended: make(chan error, 1), faults: map[int32]Fault{}, nodes: map[int32]*process{}}
@@ -100,7 +100,7 @@ func Run(ctx context.Context, o Options) (*Fixture, error) {
 	return f, nil
 }
 
-// Close ends the fixture. It leaves pods and processes as they are.
+// Close ends the fixture. Pods and processes remain.
 func (f *Fixture) Close() error {
 	f.end()
 	err := <-f.ended
@@ -115,36 +115,35 @@ func (f *Fixture) Close() error {
 	return err
 }
 
-// Break makes something go wrong with the pods of a node, from now on.
+// Break makes the pods of a node fail from now on.
 func (f *Fixture) Break(node int32, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults[node] = fault
 }
 
-// Mend ends what Break began.
+// Mend ends the failure of a node's pods.
 func (f *Fixture) Mend(node int32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.faults, node)
 }
 
-// Starts are the starts of nodes so far, each for a new pod, in their order. Containers that were started again in the same pod are not
-// among them.
+// Starts returns the starts of nodes so far, each for a new pod, in their order. It leaves out restarts of containers in the same pod.
 func (f *Fixture) Starts() []Start {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.starts)
 }
 
-// began notes a start.
+// began records a start.
 func (f *Fixture) began(start Start) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.starts = append(f.starts, start)
 }
 
-// fault is what is wrong with a pod; false: nothing.
+// fault returns the fault of a pod, and whether it has one.
 func (f *Fixture) fault(node int32, pod *corev1.Pod) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,12 +151,12 @@ func (f *Fixture) fault(node int32, pod *corev1.Pod) (Fault, bool) {
 	return fault, broken && (fault.Revision == "" || fault.Revision == pod.Annotations[podset.AnnotationRevision])
 }
 
-// configFile is where a node reads its configuration.
+// configFile returns the path of a node's configuration.
 func (f *Fixture) configFile(node int32) string {
 	return filepath.Join(filepath.Dir(f.options.Kafka.LogFile(node)), "server.properties")
 }
 
-// Properties is the content of a node's configuration file as it is now: what its ConfigMap is to hold at first.
+// Properties returns the content of a node's present configuration file, for the first version of its ConfigMap.
 func (f *Fixture) Properties(node int32) (string, error) {
 	text, err := os.ReadFile(f.configFile(node))
 	return string(text), err
@@ -167,7 +166,7 @@ func (f *Fixture) logf(format string, args ...any) {
 	fmt.Fprintf(f.options.Log, "podsets: "+format+"\n", args...)
 }
 
-// nodeID is the id of the node in a pod.
+// nodeID returns the id of the node in a pod.
 func nodeID(podName string) (int32, bool) {
 	id, err := strconv.ParseInt(podName[strings.LastIndexByte(podName, '-')+1:], 10, 32)
 	return int32(id), err == nil

@@ -16,21 +16,21 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// place is the name of the Node that all pods of a namespace are on: several fixtures may share an API server.
+// place returns the name of the Node of all pods of a namespace: several fixtures may share an API server.
 func place(namespace string) string { return "podsets-" + namespace }
 
-// look is how often the kubelet looks at each process.
+// look is the interval at which the kubelet checks each process.
 const look = 100 * time.Millisecond
 
-// kubelet has a process for each pod.
+// kubelet runs a process for each pod.
 type kubelet struct {
 	client client.Client
-	// reader asks the API server: what a cache remembers may be another pod of the same name.
+	// reader reads from the API server: a cache may still have another pod of the same name.
 	reader  client.Reader
 	fixture *Fixture
 }
 
-// register makes the Node, and tells the API server where its logs are.
+// register creates the Node, with the address of the log server.
 func (k *kubelet) register(ctx context.Context, port int) error {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: place(k.fixture.options.Namespace)}}
 	if err := k.client.Create(ctx, node); err != nil {
@@ -62,7 +62,8 @@ func (k *kubelet) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	return ctrl.Result{RequeueAfter: look}, k.keep(ctx, p, &pod)
 }
 
-// process is that of a node. A new pod gets none that ran for another one: only what ran before there were pods is taken over.
+// process returns the process of a node. A new pod does not get the process of an earlier pod, except for processes that ran before there
+// were pods.
 func (k *kubelet) process(id int32, pod *corev1.Pod) (*process, error) {
 	f := k.fixture
 	f.mu.Lock()
@@ -78,10 +79,10 @@ func (k *kubelet) process(id int32, pod *corev1.Pod) (*process, error) {
 	if p.pod == pod.UID {
 		return p, nil
 	}
-	if err := p.stop(); err != nil { // the last pod was deleted by force
+	if err := p.stop(); err != nil { // the previous pod was force-deleted
 		return nil, err
 	}
-	since, err := p.logLength() // nothing is logged for this pod yet
+	since, err := p.logLength() // the log of this pod begins here
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (k *kubelet) process(id int32, pod *corev1.Pod) (*process, error) {
 	return next, nil
 }
 
-// end ends the process, and then lets the pod go.
+// end stops the process, and then removes the pod.
 func (k *kubelet) end(ctx context.Context, p *process, pod *corev1.Pod) error {
 	k.fixture.logf("node %d is stopped: pod %s is deleted", p.node, pod.UID)
 	if err := p.stop(); err != nil {
@@ -101,7 +102,7 @@ func (k *kubelet) end(ctx context.Context, p *process, pod *corev1.Pod) error {
 	return client.IgnoreNotFound(k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID}))
 }
 
-// keep has the process run, unless something is wrong with the pod, and tells how it is.
+// keep runs the process unless the pod has a fault, and writes the pod's status.
 func (k *kubelet) keep(ctx context.Context, p *process, pod *corev1.Pod) error {
 	fault, broken := k.fixture.fault(p.node, pod)
 	if broken && fault.Waiting != "" {
@@ -144,12 +145,11 @@ func (k *kubelet) run(ctx context.Context, p *process, pod *corev1.Pod) error {
 		p.begun = true
 		k.fixture.began(start)
 	}
-	p.start(context.WithoutCancel(ctx)) // the start outlives this look; Close ends it
+	p.start(context.WithoutCancel(ctx)) // the start continues after this check; Close ends it
 	return nil
 }
 
-// beginLog has the pod's log begin with the process that is about to start: a kubelet serves the log of the container that runs, and not
-// the last one's.
+// beginLog makes the pod's log start with the process that is about to start: a kubelet serves the log of the present container only.
 func (k *kubelet) beginLog(p *process) error {
 	since, err := p.logLength()
 	if err != nil {
@@ -161,7 +161,7 @@ func (k *kubelet) beginLog(p *process) error {
 	return nil
 }
 
-// tell writes the pod's status, if it is another one.
+// tell writes the pod's status if it changed.
 func (k *kubelet) tell(ctx context.Context, pod *corev1.Pod, is bool, state corev1.ContainerState) error {
 	status := pod.Status.DeepCopy()
 	status.Phase = corev1.PodRunning
@@ -180,7 +180,7 @@ func (k *kubelet) tell(ctx context.Context, pod *corev1.Pod, is bool, state core
 	return unlessOvertaken(k.client.Status().Update(ctx, pod))
 }
 
-// unlessOvertaken drops the error of a write that came too late: what overtook it leads to another one.
+// unlessOvertaken drops the error of a write that conflicts with a newer one: the newer one causes another pass.
 func unlessOvertaken(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

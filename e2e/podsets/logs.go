@@ -29,9 +29,9 @@ func serveLogs(f *Fixture) (*logServer, error) {
 		if lines, err := strconv.Atoi(r.FormValue("tailLines")); err == nil {
 			text = lastLines(text, lines)
 		}
-		_, _ = w.Write(text) // who does not listen any more misses nothing
+		_, _ = w.Write(text) // the client may have disconnected
 	})
-	server := httptest.NewTLSServer(mux) // the API server trusts any kubelet unless it is told otherwise
+	server := httptest.NewTLSServer(mux) // by default, the API server trusts any kubelet
 	address, err := url.Parse(server.URL)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func serveLogs(f *Fixture) (*logServer, error) {
 
 func (s *logServer) close() { s.server.Close() }
 
-// log is what a pod has logged: what the node has since its process for the pod was started last.
+// log returns the log of a pod: the part of its node's log since the process was last started for the pod.
 func (f *Fixture) log(pod string) ([]byte, error) {
 	id, ok := nodeID(pod)
 	f.mu.Lock()

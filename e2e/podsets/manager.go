@@ -20,13 +20,13 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// Scheme knows the kinds of Kubernetes, and StrimziPodSets.
+// Scheme returns a scheme with the kinds of Kubernetes, and StrimziPodSets.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme))
 }
 
-// newManager returns a manager for one namespace; several may run in one process. Warnings go to the log.
+// newManager returns a manager for one namespace; a process may run several. Warnings go to the log.
 func newManager(c *rest.Config, namespace string, log io.Writer) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
@@ -40,8 +40,8 @@ func newManager(c *rest.Config, namespace string, log io.Writer) (manager.Manage
 	})
 }
 
-// Follow makes the pods of the StrimziPodSets of one namespace, on a Kubernetes cluster with nodes and with the CRD of StrimziPodSets,
-// until ctx ends or stop is called. stop returns when it has ended; the pods stay.
+// Follow creates the pods of the StrimziPodSets of one namespace, on a Kubernetes cluster with nodes and with the CRD of StrimziPodSets,
+// until ctx ends or stop is called. stop returns when Follow has ended. The pods remain.
 func Follow(ctx context.Context, c *rest.Config, namespace string, log io.Writer) (stop func() error, err error) {
 	mgr, err := newManager(c, namespace, log)
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// plan is what to do so that the pods are those that a set declares, and what its status is meanwhile.
+// plan has the actions that make the pods match a set, and the status of the set meanwhile.
 type plan struct {
-	// create are pods that are missing, as they should be.
+	// create are the missing pods.
 	create []corev1.Pod
 	// adopt are pods of the set that have no owner.
 	adopt []corev1.Pod
 	// remove are pods that are no longer in the set, or that ended and will not run again.
 	remove []corev1.Pod
-	// foreign are pods under the names of the set's that belong to somebody else.
+	// foreign are pods of other owners that have names of the set's pods.
 	foreign []corev1.Pod
 
 	pods, ready, current int32
 }
 
-// makePlan decides. existing are all pods of the set's namespace.
+// makePlan returns the plan for a set. existing are all pods of the set's namespace.
 //
-// It is what Strimzi's controller does, but for two cases in which that deletes pods that may be anybody's: here an empty selector selects
-// nothing, and a pod that somebody else controls is left alone.
+// It does what Strimzi's controller does, except for two cases in which that one deletes pods that may have other owners: here, an empty
+// selector selects nothing, and a pod with another controller is left alone.
 func makePlan(set *podset.StrimziPodSet, desired, existing []corev1.Pod) plan {
 	p := plan{pods: int32(len(desired))}
 	for i := range desired {
@@ -47,7 +47,7 @@ func makePlan(set *podset.StrimziPodSet, desired, existing []corev1.Pod) plan {
 	return p
 }
 
-// want deals with one pod that should be there; pod is nil if it is not.
+// want plans one desired pod; pod is nil if it does not exist.
 func (p *plan) want(set *podset.StrimziPodSet, desired, pod *corev1.Pod) {
 	switch {
 	case pod == nil:
@@ -79,7 +79,7 @@ func find(pods []corev1.Pod, name string) *corev1.Pod {
 	return nil
 }
 
-// selects reports whether a pod has the labels that the set selects by. Only matchLabels count, as in Strimzi.
+// selects reports whether a pod has the labels of the set's selector. Only matchLabels count, as in Strimzi.
 func selects(set *podset.StrimziPodSet, pod *corev1.Pod) bool {
 	if set.Spec == nil || len(set.Spec.Selector.MatchLabels) == 0 {
 		return false
@@ -92,7 +92,7 @@ func isOwner(set *podset.StrimziPodSet, pod *corev1.Pod) bool {
 	return owner != nil && owner.UID == set.UID
 }
 
-// owned is a desired pod as it is created: in the set's namespace, and the set's.
+// owned returns a desired pod for creation, in the set's namespace and with the set as its owner.
 func owned(set *podset.StrimziPodSet, desired *corev1.Pod) corev1.Pod {
 	pod := *desired.DeepCopy()
 	pod.Namespace = set.Namespace

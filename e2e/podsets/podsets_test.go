@@ -33,7 +33,7 @@ type scene struct {
 	pool    podsets.Pool
 }
 
-// pod is the node's as it is now.
+// pod returns the node's present pod.
 func (s *scene) pod(ctx context.Context, g Gomega) *corev1.Pod {
 	pod := &corev1.Pod{}
 	g.Expect(s.k8s.Get(ctx, client.ObjectKey{Namespace: s.pool.Namespace, Name: s.pool.PodName(0)}, pod)).To(Succeed())
@@ -51,7 +51,7 @@ func start(t *testing.T) *scene {
 			t.Fatal(err)
 		}
 	}
-	ctrllog.SetLogger(logr.Discard()) // the clients'; they have nothing to say
+	ctrllog.SetLogger(logr.Discard()) // the clients log nothing of interest
 	s := &scene{WithT: NewWithT(t), pool: podsets.Pool{Namespace: "default", Cluster: "my-cluster", Name: "all", Broker: true,
 		Controller: true, Nodes: []int32{0}, Revision: "r1"}}
 	var err error
@@ -81,7 +81,7 @@ func start(t *testing.T) *scene {
 	return s
 }
 
-// status is what the set says of its pods: how many there should be, are ready, and are up to date.
+// status returns the numbers in the set's status: pods, ready pods, and current pods.
 func (s *scene) status(ctx context.Context) func() []int32 {
 	return func() []int32 {
 		var set podset.StrimziPodSet
@@ -106,7 +106,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Expect(first.OwnerReferences[0].Kind).To(Equal("StrimziPodSet"))
 	s.Expect(s.fixture.Starts()).To(BeEmpty(), "it ran already")
 
-	// A set of another revision leaves the pod alone.
+	// With another revision of the set, the controller leaves the pod alone.
 	s.pool.Revision = "r2"
 	next, err := s.pool.PodSet()
 	s.Expect(err).NotTo(HaveOccurred())
@@ -118,7 +118,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Expect(s.kafka.PID(0)).To(Equal(process))
 	s.Expect(s.pod(ctx, s).UID).To(Equal(first.UID))
 
-	// Who deletes it gets a new one, of the new revision, with the configuration of the ConfigMap.
+	// After a deletion, there is a new pod of the new revision, with the configuration in the ConfigMap.
 	var config corev1.ConfigMap
 	s.Expect(s.k8s.Get(ctx, client.ObjectKeyFromObject(first), &config)).To(Succeed())
 	config.Data["server.config"] += "num.io.threads=3\n"
@@ -134,7 +134,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Expect(starts[0].Pod).To(Equal(string(second.UID)))
 	s.Expect(s.fixture.Properties(0)).To(ContainSubstring("num.io.threads=3\n"))
 
-	// The API server serves the log of the new process, and nothing of the old one's.
+	// The API server serves only the log of the new process.
 	clientset, err := kubernetes.NewForConfig(s.plane.RESTConfig())
 	s.Expect(err).NotTo(HaveOccurred())
 	log, err := clientset.CoreV1().Pods("default").GetLogs(second.Name, &corev1.PodLogOptions{Container: "kafka"}).DoRaw(ctx)
@@ -145,7 +145,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Expect(err).NotTo(HaveOccurred())
 	s.Expect(strings.Count(string(log), "\n")).To(Equal(1))
 
-	// A process that dies is started again in the same pod.
+	// A process that dies is restarted in the same pod.
 	process = s.kafka.PID(0)
 	s.Expect(s.kafka.Kill(0)).To(Succeed())
 	s.Eventually(s.status(ctx), patience).Should(Equal([]int32{1, 0, 1}))
@@ -157,7 +157,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Expect(err).NotTo(HaveOccurred())
 	s.Expect(strings.Count(string(log), "Kafka Server started")).To(Equal(1), "the log is that of the container which runs now")
 
-	// What goes wrong goes wrong, until it is mended, or until the pod is of another revision.
+	// A fault lasts until Mend, or until the pod has another revision.
 	s.fixture.Break(0, podsets.Fault{})
 	s.Eventually(func(g Gomega) { g.Expect(isReady(s.pod(ctx, g))).To(BeFalse()) }, patience).Should(Succeed())
 	s.Expect(s.kafka.PID(0)).NotTo(BeZero())

@@ -11,35 +11,35 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// Pool is a KafkaNodePool: nodes of the same roles, whose pods are of one StrimziPodSet.
+// Pool is a KafkaNodePool: nodes with the same roles, whose pods are in one StrimziPodSet.
 type Pool struct {
-	// Namespace and Cluster are those of the Kafka cluster, Name is the pool's own.
+	// Namespace and Cluster are those of the Kafka cluster, Name is the name of the pool.
 	Namespace, Cluster, Name string
 	// Broker and Controller are the roles of its nodes.
 	Broker, Controller bool
 	// Nodes are the ids of its nodes.
 	Nodes []int32
-	// Revision is what the pods should be made from.
+	// Revision is the desired revision of the pods.
 	Revision string
-	// ClusterID is the id of the Kafka cluster, which the ConfigMaps tell of; they do not if it is empty.
+	// ClusterID is the id of the Kafka cluster in the ConfigMaps; if empty, they have none.
 	ClusterID string
-	// Edit, if set, changes each pod after all else was filled in: its image, its volumes, where it runs.
+	// Edit, if set, changes each pod after all other fields were set, for example its image, its volumes and its node.
 	Edit func(id int32, pod *corev1.Pod)
 }
 
-// SetName is the name of the pool's StrimziPodSet.
+// SetName returns the name of the pool's StrimziPodSet.
 func (p Pool) SetName() string { return p.Cluster + "-" + p.Name }
 
-// PodName is the name of a node's pod, and of its ConfigMap.
+// PodName returns the name of a node's pod and ConfigMap.
 func (p Pool) PodName(id int32) string { return fmt.Sprintf("%s-%d", p.SetName(), id) }
 
-// labels are those of the set, its pods and their ConfigMaps.
+// labels returns the labels of the set, its pods and their ConfigMaps.
 func (p Pool) labels() map[string]string {
 	return map[string]string{v1.LabelCluster: p.Cluster, podset.LabelKind: "Kafka", podset.LabelName: p.Cluster + "-kafka",
 		podset.LabelPoolName: p.Name}
 }
 
-// PodSet is the pool's StrimziPodSet, with the labels and annotations that Strimzi gives them.
+// PodSet returns the pool's StrimziPodSet, with Strimzi's labels and annotations.
 func (p Pool) PodSet() (*podset.StrimziPodSet, error) {
 	set := &podset.StrimziPodSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.SetName(), Labels: p.labels()},
@@ -72,7 +72,7 @@ func (p Pool) pod(id int32) corev1.Pod {
 	return pod
 }
 
-// ConfigMap holds the configuration that a node is to have: the content of its configuration file.
+// ConfigMap returns the ConfigMap with a node's desired configuration file.
 func (p Pool) ConfigMap(id int32, properties string) *corev1.ConfigMap {
 	config := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.PodName(id), Labels: p.labels()},

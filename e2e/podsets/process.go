@@ -10,16 +10,17 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// process is the process of one node, and the pod that it runs for. It is used by one goroutine at a time: that of the pod.
+// process is the process of one node, and the pod that it runs for. Only the goroutine of the pod uses it.
 type process struct {
 	kafka *realkafka.Cluster
 	node  int32
-	// pod is the uid of the pod that it runs for, and since where its log begins in that of the node; the fixture's mutex guards since.
+	// pod is the uid of the pod, and since the position at which the pod's log begins in the node's log. The fixture's mutex guards since.
 	pod   types.UID
 	since int64
-	// begun: it was started for this pod before, or ran already.
+	// begun is true if the process was started for this pod, or ran already.
 	begun bool
-	// starting is closed once the start is over; nil: it was not started. cancel ends the wait for it, and failed is why it does not serve.
+	// starting is closed when the start has ended; nil if the process was not started. cancel ends the wait for the start, and failed is why
+	// the node does not serve.
 	starting chan struct{}
 	cancel   context.CancelFunc
 	failed   error
@@ -28,7 +29,7 @@ type process struct {
 // running reports whether there is a process.
 func (p *process) running() bool { return p.kafka.PID(p.node) != 0 }
 
-// serves reports whether the node serves; the error says why its start came to nothing.
+// serves reports whether the node serves. The error is why its start failed.
 func (p *process) serves() (bool, error) {
 	if p.starting == nil {
 		return p.running(), nil // it ran before there was a pod
@@ -39,7 +40,7 @@ func (p *process) serves() (bool, error) {
 	return p.failed == nil && p.running(), p.failed
 }
 
-// isStarting reports whether a start is waited for.
+// isStarting reports whether a start is under way.
 func (p *process) isStarting() bool {
 	if p.starting == nil {
 		return false
@@ -52,7 +53,7 @@ func (p *process) isStarting() bool {
 	}
 }
 
-// start begins to start the node; ctx bounds that.
+// start starts the node in the background; ctx limits the start.
 func (p *process) start(ctx context.Context) {
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.starting = make(chan struct{})
@@ -70,7 +71,7 @@ func (p *process) abandon() {
 	}
 }
 
-// stop ends the process in order.
+// stop shuts the process down gracefully.
 func (p *process) stop() error {
 	p.abandon()
 	if !p.running() {
@@ -79,7 +80,7 @@ func (p *process) stop() error {
 	return p.kafka.Stop(p.node)
 }
 
-// crash ends it as a crash does.
+// crash kills the process, as in a crash.
 func (p *process) crash() error {
 	p.abandon()
 	if !p.running() {
@@ -88,7 +89,7 @@ func (p *process) crash() error {
 	return p.kafka.Kill(p.node)
 }
 
-// logLength is how much the node has logged.
+// logLength returns the size of the node's log.
 func (p *process) logLength() (int64, error) {
 	info, err := os.Stat(p.kafka.LogFile(p.node))
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// cluster is a Kafka of one broker, and what the proofs do in it behind the operators' backs.
+// cluster is a Kafka of one broker that the proofs change without the operators.
 type cluster struct {
 	*realkafka.Cluster
 	admin   *saramakafka.Admin
 	records *traffic.Broker
 }
 
-// startKafka starts a cluster that lives as long as the test.
+// startKafka starts a cluster for the whole test.
 func startKafka(ctx context.Context, t *testing.T) (*cluster, error) {
 	c, err := realkafka.Start(ctx, realkafka.Options{Config: map[string]string{"auto.create.topics.enable": "false"}})
 	if err != nil {
@@ -43,15 +43,15 @@ func startKafka(ctx context.Context, t *testing.T) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(func() { _ = r.Close() }) // the cluster goes with it
+	t.Cleanup(func() { _ = r.Close() }) // the cluster is stopped as well
 	return &cluster{Cluster: c, admin: admin, records: r}, nil
 }
 
-// state is all that a proof knows of a topic. The zero value is that of a topic that does not exist.
+// state is the state of a topic that proofs compare. The zero value means that the topic does not exist.
 type state struct {
 	id         string
 	partitions int
-	// config is what is set on the topic itself, records how many each partition holds.
+	// config has the settings of the topic itself, records the number of records in each partition.
 	config  map[string]string
 	records []int64
 }
@@ -65,7 +65,7 @@ func (s state) String() string {
 	return fmt.Sprintf("id %s, %d partitions, configuration %v, records %v", s.id, s.partitions, s.config, s.records)
 }
 
-// differs describes how the topic became another one than it was; empty if it did not.
+// differs describes the changes of the topic; empty if there are none.
 func (s state) differs(now state) string {
 	kept := s.exists() == now.exists() && s.id == now.id && s.partitions == now.partitions && maps.Equal(s.config, now.config) &&
 		slices.Equal(s.records, now.records)
@@ -75,7 +75,7 @@ func (s state) differs(now state) string {
 	return fmt.Sprintf("was %s; is %s", s, now)
 }
 
-// lost describes what the topic lost of what it is there for: itself, or records. More partitions are no loss.
+// lost describes whether the topic itself or records were lost; empty if not. More partitions are no loss.
 func (s state) lost(now state) string {
 	if s.id == now.id && len(now.records) >= len(s.records) && slices.Equal(s.records, now.records[:len(s.records)]) {
 		return ""
@@ -83,8 +83,8 @@ func (s state) lost(now state) string {
 	return fmt.Sprintf("was %s; is %s", s, now)
 }
 
-// states looks at topics. Those that do not exist have the zero state. It asks several times, so that it is wrong about topics that change
-// meanwhile.
+// states returns the states of topics; the zero state for those that do not exist. It makes several requests, so it may be wrong about
+// topics that change meanwhile.
 func (c *cluster) states(ctx context.Context, names ...string) (map[string]state, error) {
 	found := map[string]state{}
 	if len(names) == 0 {
@@ -133,7 +133,7 @@ func (c *cluster) states(ctx context.Context, names ...string) (map[string]state
 	return found, nil
 }
 
-// all looks at all topics but Kafka's own.
+// all returns the states of all topics except Kafka's own.
 func (c *cluster) all(ctx context.Context) (map[string]state, error) {
 	topics, err := c.admin.ListTopics(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *cluster) all(ctx context.Context) (map[string]state, error) {
 	return c.states(ctx, names...)
 }
 
-// settled looks at a topic that nobody changes any more, until a broker shows the last change too.
+// settled returns the state of a topic that nothing changes any more, once a broker shows the last change.
 func (c *cluster) settled(ctx context.Context, name string) (state, error) {
 	const apart = 200 * time.Millisecond
 	var s state
@@ -171,10 +171,10 @@ func (c *cluster) settled(ctx context.Context, name string) (state, error) {
 	return s, err
 }
 
-// errTaken means that somebody else made the topic.
+// errTaken means that another client created the topic.
 var errTaken = errors.New("the topic exists already")
 
-// make creates topics behind the operators' backs, and waits until the broker shows them.
+// make creates topics without the operators, and waits until the broker shows them.
 func (c *cluster) make(ctx context.Context, topics ...kafka.NewTopic) error {
 	made, err := c.admin.CreateTopics(ctx, topics, false)
 	if err != nil {
@@ -199,13 +199,13 @@ func (c *cluster) make(ctx context.Context, topics ...kafka.NewTopic) error {
 			if topic.Err != nil {
 				return fmt.Errorf("topic %s: %w", name, topic.Err)
 			}
-			// An operator may have been faster to replace it, which is fine too.
+			// An operator may have replaced it first, which is fine.
 		}
 		return nil
 	})
 }
 
-// newTopic asks for a topic.
+// newTopic returns a request for a topic.
 func newTopic(name string, partitions int32, config map[string]string) kafka.NewTopic {
 	topic := kafka.NewTopic{Name: name, Partitions: partitions, ReplicationFactor: 1, Configs: map[string]*string{}}
 	for key, value := range config {
@@ -214,7 +214,7 @@ func newTopic(name string, partitions int32, config map[string]string) kafka.New
 	return topic
 }
 
-// fill writes records into partition 0 of topics that were just made.
+// fill writes records to partition 0 of new topics.
 func (c *cluster) fill(ctx context.Context, counts map[string]int) error {
 	return await(ctx, patience, func() error {
 		var err error
@@ -228,7 +228,7 @@ func (c *cluster) fill(ctx context.Context, counts map[string]int) error {
 	})
 }
 
-// remove deletes a topic behind the operators' backs, if there is one.
+// remove deletes a topic, if there is one, without the operators.
 func (c *cluster) remove(ctx context.Context, name string) error {
 	found, err := c.admin.DescribeTopics(ctx, []string{name})
 	if err != nil || kafka.IsNotFound(found[name].Err) {
@@ -245,7 +245,7 @@ func (c *cluster) remove(ctx context.Context, name string) error {
 	return results[id]
 }
 
-// alter changes a topic's configuration behind the operators' backs. A topic that is gone is left alone.
+// alter changes a topic's configuration without the operators. It ignores topics that do not exist.
 func (c *cluster) alter(ctx context.Context, name string, set map[string]string) error {
 	change := kafka.ConfigChange{Resource: kafka.TopicResource(name), Set: set}
 	results, err := c.admin.AlterConfigs(ctx, []kafka.ConfigChange{change}, false)
@@ -255,8 +255,8 @@ func (c *cluster) alter(ctx context.Context, name string, set map[string]string)
 	return results[change.Resource]
 }
 
-// patience is how long a proof waits for what has to come. What is right takes a fraction of it, but the machine may be busy.
+// patience is how long a proof waits for an event. Expected events take a fraction of it, but the machine may be busy.
 const patience = time.Minute
 
-// lag is far longer than a broker needs to learn of what the controller has done, on a busy machine.
+// lag is far longer than a broker needs to learn about a change of the controller, on a busy machine.
 const lag = 10 * time.Second

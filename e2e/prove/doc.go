@@ -1,10 +1,10 @@
-// Package prove holds proofs: tests that throw dice over and over, and count how often a promise was broken. They run on the real
-// parts only: the operator's binary as processes, a real kube-apiserver, a real Apache Kafka.
+// Package prove has proofs: tests that make many random choices, and count how often a promise was broken. They use only real programs: the
+// operator's binary as processes, a real kube-apiserver, a real Apache Kafka.
 //
-// A proof runs small by default and in full with PROVE=full. PROVE_SEED repeats the dice of a run (what the machine makes of them differs).
-// Each proof that comes to its end prints one line to standard output:
+// A proof is short by default and full with PROVE=full. PROVE_SEED repeats the random choices of a run (timing still differs). Each proof
+// that completes prints one line to standard output:
 //
 //	PROOF {"name":"...","count":200,"violations":0,"seed":42}
 //
-// If a promise was broken, the test fails and tells what was lost, with the history of the object in question.
+// If a promise was broken, the test fails and prints what was lost, with the history of the object.
 package prove

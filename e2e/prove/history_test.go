@@ -17,32 +17,32 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// history remembers every version of every KafkaTopic, as the API server tells them in order, and what was done by whom.
+// history records every version of every KafkaTopic, in the order of the API server's events, and the actions of the proof.
 type history struct {
 	proof *proof
 	mu    sync.Mutex
 	lines []line
-	// objects are by their UID.
+	// objects maps UIDs to objects.
 	objects map[types.UID]*object
-	// edited are the names of objects whose status somebody else than an operator wrote.
+	// edited are the names of objects whose status was written by the proof rather than by an operator.
 	edited map[string]bool
 }
 
-// line is one thing that happened; it concerns everybody if it has no name.
+// line is one event. A line without a name concerns all objects.
 type line struct {
 	at         time.Time
 	name, what string
 }
 
-// object is what is known of one KafkaTopic.
+// object is the known state of one KafkaTopic.
 type object struct {
 	last *v1.KafkaTopic
 	gone bool
-	// claims are the clusters that it was ever claimed for, in order.
+	// claims are the clusters for which it was ever claimed, in order.
 	claims []string
 }
 
-// follow writes the history of a namespace until the context ends.
+// follow records the history of a namespace until the context ends.
 func follow(ctx context.Context, p *proof, k8s client.WithWatch, namespace string) (*history, error) {
 	h := &history{proof: p, objects: map[types.UID]*object{}, edited: map[string]bool{}}
 	var list v1.KafkaTopicList
@@ -63,7 +63,7 @@ func follow(ctx context.Context, p *proof, k8s client.WithWatch, namespace strin
 			for e := range w.ResultChan() {
 				kt, ok := e.Object.(*v1.KafkaTopic)
 				if !ok {
-					p.violated("the watch", "%v", e.Object) // nothing can be proven any more
+					p.violated("the watch", "%v", e.Object) // without the watch, nothing can be proven
 					return
 				}
 				version = kt.ResourceVersion
@@ -81,21 +81,22 @@ func follow(ctx context.Context, p *proof, k8s client.WithWatch, namespace strin
 	return h, nil
 }
 
-// note writes down what was done about a name, or, without a name, what concerns everybody.
+// note records an action for a name, or, without a name, for all objects.
 func (h *history) note(name, format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines = append(h.lines, line{at: time.Now(), name: name, what: fmt.Sprintf(format, args...)})
 }
 
-// edit notes that somebody else than an operator is about to write an object's status.
+// edit records that the proof, and not an operator, is about to write an object's status.
 func (h *history) edit(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.edited[name] = true
 }
 
-// saw takes in a new version, and checks what holds for all of them (docs/decisions/another-cluster.md; docs/decisions/deletion.md).
+// saw records a new version, and checks the promises that hold for every version (docs/decisions/another-cluster.md;
+// docs/decisions/deletion.md).
 func (h *history) saw(kind watch.EventType, kt *v1.KafkaTopic) {
 	h.note(kt.Name, "  %s %s", strings.ToLower(string(kind)), describe(kt))
 	h.mu.Lock()
@@ -119,7 +120,7 @@ func (h *history) saw(kind watch.EventType, kt *v1.KafkaTopic) {
 	o.last, o.gone = kt, kind == watch.Deleted
 }
 
-// object returns what is known of an object.
+// object returns the known state of an object.
 func (h *history) object(uid types.UID) object {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,7 +131,7 @@ func (h *history) object(uid types.UID) object {
 	return object{last: o.last, gone: o.gone, claims: slices.Clone(o.claims)}
 }
 
-// await waits until the watch shows the object so.
+// await waits until the watch shows the object in the state that f accepts.
 func (h *history) await(ctx context.Context, uid types.UID, what string, f func(o object) bool) error {
 	return await(ctx, patience, func() error {
 		o := h.object(uid)
@@ -141,7 +142,7 @@ func (h *history) await(ctx context.Context, uid types.UID, what string, f func(
 	})
 }
 
-// story tells the history of a name.
+// story returns the history of a name.
 func (h *history) story(name string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,7 +156,7 @@ func (h *history) story(name string) string {
 	return b.String()
 }
 
-// describe is a version in one line.
+// describe returns a version as one line.
 func describe(kt *v1.KafkaTopic) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "uid=%.8s rv=%s generation=%d", kt.UID, kt.ResourceVersion, kt.Generation)
@@ -185,12 +186,12 @@ func describe(kt *v1.KafkaTopic) string {
 	return b.String()
 }
 
-// hasCondition reports whether a condition holds.
+// hasCondition reports whether a condition is True.
 func hasCondition(kt *v1.KafkaTopic, kind string) bool {
 	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == v1.ConditionTrue })
 }
 
-// isReady reports whether the present specification is carried out.
+// isReady reports whether the object is Ready in its present generation.
 func isReady(kt *v1.KafkaTopic) bool {
 	return kt.Status.ObservedGeneration == kt.Generation && hasCondition(kt, v1.ConditionReady)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// An operator is killed (SIGKILL) at any moment, over and over, while KafkaTopics and topics are created, changed and deleted, also behind
-// its back. It loses no topic and no record that it may not delete, changes nothing that is not its KafkaTopic's, and once it is left
-// alone, all is as asked for.
+// TestKillNine kills (SIGKILL) an operator again and again at random times, while KafkaTopics and topics are created, changed and deleted,
+// also without the operator. The operator must not lose a topic or record that it may not delete, and must change no topic that is not its
+// KafkaTopic's. Once the kills end, all topics are as requested.
 func TestKillNine(t *testing.T) {
 	p := newProof(t, "kill -9", 150, 1000)
 	k := &kills{proof: p, world: newWorld(p, 1), bystanders: map[string]state{}}
@@ -35,14 +35,14 @@ func TestKillNine(t *testing.T) {
 	p.end(k.story)
 }
 
-// kills is the scene of the proof.
+// kills is the state of the proof.
 type kills struct {
 	*world
 	proof    *proof
-	subjects [][]*subject // those of each player
-	// bystanders are topics that no KafkaTopic claims.
+	subjects [][]*subject // by player
+	// bystanders are topics without a KafkaTopic.
 	bystanders map[string]state
-	// log gathers the logs of all operators.
+	// log has the logs of all operators.
 	log     string
 	op      *operatorproc.Process
 	killed  int
@@ -50,7 +50,7 @@ type kills struct {
 	blocked struct{ notReady, made, mismatch atomic.Int64 }
 }
 
-// prepare makes the topics that have records, and the subjects of all players.
+// prepare creates the topics with records, and the subjects of all players.
 func (k *kills) prepare() error {
 	ctx := k.proof.t.Context()
 	k.log = filepath.Join(k.proof.t.TempDir(), "operators.log")
@@ -85,7 +85,7 @@ func (k *kills) prepare() error {
 		}
 	}
 	for i := range bystanders {
-		add(fmt.Sprintf("topic-%03d-bystander", i)) // names that are much like the others
+		add(fmt.Sprintf("topic-%03d-bystander", i)) // names that are similar to the others
 	}
 	if err := k.kafka[0].make(ctx, topics...); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (k *kills) prepare() error {
 	return k.take(ctx)
 }
 
-// take notes what there is to lose, and creates the KafkaTopics of the topics that have records.
+// take records the state of all topics with records, and creates the KafkaTopics of those that get one.
 func (k *kills) take(ctx context.Context) error {
 	all, err := k.kafka[0].all(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func (k *kills) take(ctx context.Context) error {
 	return nil
 }
 
-// run plays all operations while the operator is killed again and again. The last operator is left running.
+// run runs all operations while the operator is killed again and again. The last operator keeps running.
 func (k *kills) run() {
 	ctx, end := context.WithCancel(k.proof.t.Context())
 	var tormentor, players sync.WaitGroup
@@ -139,8 +139,8 @@ func (k *kills) run() {
 	}
 }
 
-// torment starts the operator and kills it, until the context ends: some times while it starts or catches up, else within some seconds.
-// Between its lives things pile up for it.
+// torment starts the operator and kills it, until the context ends: sometimes while it starts or catches up, otherwise within some seconds.
+// Changes accumulate while it does not run.
 func (k *kills) torment(ctx context.Context, d dice) {
 	for {
 		op, err := k.startOperator(ctx, k.kafka[0], map[string]string{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "2000"})
@@ -172,7 +172,7 @@ func (k *kills) torment(ctx context.Context, d dice) {
 	}
 }
 
-// keepLog appends the operator's log to the others.
+// keepLog appends the operator's log to those of the earlier ones.
 func (k *kills) keepLog(op *operatorproc.Process) {
 	f, err := os.OpenFile(k.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -183,11 +183,11 @@ func (k *kills) keepLog(op *operatorproc.Process) {
 	fmt.Fprintf(f, "%s\n", op.Log())
 }
 
-// play does operations on the player's subjects, one after the other, as long as there are any left to do.
+// play runs operations on the player's subjects, one after the other, until the budget is used up.
 func (k *kills) play(ctx context.Context, d dice, subjects []*subject, budget *atomic.Int64) {
 	rest := 2 * time.Second
 	if k.proof.full {
-		rest = 4 * time.Second // more kills for each operation
+		rest = 4 * time.Second // more kills per operation
 	}
 	for budget.Add(-1) >= 0 {
 		pause(ctx, d.between(0, rest))
@@ -211,7 +211,7 @@ func (k *kills) play(ctx context.Context, d dice, subjects []*subject, budget *a
 	}
 }
 
-// converge waits until everything is as it was asked for last.
+// converge waits until all subjects are as last requested.
 func (k *kills) converge() {
 	ctx := k.proof.t.Context()
 	var subjects sync.WaitGroup
@@ -230,7 +230,7 @@ func (k *kills) converge() {
 	subjects.Wait()
 }
 
-// come waits until a subject is as it was asked for last.
+// come waits until a subject is as last requested.
 func (k *kills) come(ctx context.Context, s *subject) error {
 	if s.deleted {
 		if err := k.history.await(ctx, s.kt.UID, "deleted or refused", over); err != nil {
@@ -259,7 +259,7 @@ func (k *kills) come(ctx context.Context, s *subject) error {
 	})
 }
 
-// final proves that Kafka has what it has to have, and nothing else.
+// final checks that Kafka has exactly the topics that it must have.
 func (k *kills) final() {
 	now, err := k.kafka[0].all(k.proof.t.Context())
 	if err != nil {
@@ -284,7 +284,7 @@ func (k *kills) final() {
 	}
 }
 
-// judge finds what was broken about a subject in the end.
+// judge reports the promises that were broken for a subject.
 func (k *kills) judge(s *subject, topic state) {
 	if s.keeper || s.aloof {
 		if what := s.start.lost(topic); what != "" {
@@ -292,7 +292,7 @@ func (k *kills) judge(s *subject, topic state) {
 		}
 	}
 	switch {
-	case s.lost: // told already
+	case s.lost: // reported already
 	case s.frozen:
 		if what := s.left.differs(topic); what != "" {
 			k.proof.violated(s.name, "a topic that no operator may touch (paused %t, unmanaged %t, KafkaTopic %t): %s", s.paused, s.unmanaged,
@@ -303,7 +303,7 @@ func (k *kills) judge(s *subject, topic state) {
 	}
 }
 
-// story tells the history of a name, and what the operators said of it.
+// story returns the history of a name, and the operators' log lines about it.
 func (k *kills) story(name string) string {
 	var b strings.Builder
 	b.WriteString(k.history.story(name))
@@ -323,10 +323,10 @@ func (k *kills) story(name string) string {
 	return b.String()
 }
 
-// over reports whether an object that is being deleted is gone, or stays for good.
+// over reports whether a deletion has completed or is blocked.
 func over(o object) bool { return o.gone || blocked(o) }
 
-// countBlocked counts a deletion that is blocked, and finds those that may not be.
+// countBlocked counts a blocked deletion, and reports those that must not be blocked.
 func (k *kills) countBlocked(s *subject, o object, had bool) {
 	switch reason := refusal(o.last); reason {
 	case v1.ReasonNotReadyForDeletion:

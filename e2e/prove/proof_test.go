@@ -16,11 +16,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// proof counts what was tried, and what broke a promise.
+// proof counts the attempts and the broken promises.
 type proof struct {
 	t    *testing.T
 	name string
-	// full: the proof runs in full; count is how often it throws its dice.
+	// full is true if the proof runs in full. count is the number of its random choices.
 	full  bool
 	count int
 	seed  uint64
@@ -29,10 +29,10 @@ type proof struct {
 	violations []violation
 }
 
-// violation is a broken promise about the object, or the topic, of a name.
+// violation is a broken promise about the object or topic of a name.
 type violation struct{ name, what string }
 
-// newProof prepares a proof, or skips it where the real parts are not to be had (but not in CI).
+// newProof prepares a proof, or skips it if the real programs are not available. In CI, it fails the test instead.
 func newProof(t *testing.T, name string, small, full int) *proof {
 	t.Helper()
 	for _, available := range []func(context.Context) error{realkafka.Available, controlplane.Available} {
@@ -58,19 +58,19 @@ func newProof(t *testing.T, name string, small, full int) *proof {
 	return p
 }
 
-// dice returns one of the proof's independent sequences of dice.
+// dice returns one of the proof's independent random sequences.
 func (p *proof) dice(number int) dice {
 	return dice{rand.New(rand.NewPCG(p.seed, uint64(number)))} // no secrets here
 }
 
-// violated notes a broken promise.
+// violated records a broken promise.
 func (p *proof) violated(name, format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.violations = append(p.violations, violation{name: name, what: fmt.Sprintf(format, args...)})
 }
 
-// end prints the result, and fails the test if a promise was broken. The story of a name is reported once.
+// end prints the result, and fails the test if a promise was broken. It prints the story of each name once.
 func (p *proof) end(story func(name string) string) {
 	p.t.Helper()
 	p.mu.Lock()
@@ -103,15 +103,15 @@ func (p *proof) end(story func(name string) string) {
 // dice is a sequence of random numbers.
 type dice struct{ *rand.Rand }
 
-// between returns a duration from the one to the other.
+// between returns a random duration between from and to.
 func (d dice) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(d.Int64N(int64(to-from)+1))
 }
 
-// yes is true so many times out of so many.
+// yes returns true with a probability of times/outOf.
 func (d dice) yes(times, outOf int) bool { return d.IntN(outOf) < times }
 
-// pause lets time pass: not to wait for anything, but to do the next thing at a moment of its own.
+// pause waits, to do the next step at a random time.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -121,13 +121,13 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// look is the pause between two looks at something that is waited for.
+// look is the polling interval of await.
 const look = 25 * time.Millisecond
 
-// errNotYet means that what is waited for has not come.
+// errNotYet means that an awaited state has not been reached.
 var errNotYet = errors.New("not yet")
 
-// await waits until f returns no error, and says in the end what was lacking.
+// await waits until f returns nil. On a timeout, it returns f's last error.
 func await(ctx context.Context, within time.Duration, f func() error) error {
 	deadline := time.Now().Add(within)
 	for {

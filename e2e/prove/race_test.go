@@ -15,8 +15,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Two operators, each of a Kafka cluster of its own, see the same KafkaTopic, and both clusters have a topic of
-// its name. Whatever becomes of the KafkaTopic, only the cluster that it was claimed for may lose its topic, or see it changed.
+// TestTheRaceOfTwoOperators runs two operators, each for its own Kafka cluster, that watch the same KafkaTopics. Both clusters have a topic
+// of each name. Whatever happens to a KafkaTopic, only the topic in the cluster that it was claimed for may be deleted or changed.
 func TestTheRaceOfTwoOperators(t *testing.T) {
 	p := newProof(t, "the race of two operators", 20, 200)
 	r := &race{proof: p, world: newWorld(p, 2), expected: [2]map[string]state{{}, {}}}
@@ -34,17 +34,17 @@ func TestTheRaceOfTwoOperators(t *testing.T) {
 	p.end(r.story)
 }
 
-// race is the scene of the proof.
+// race is the state of the proof.
 type race struct {
 	*world
 	proof *proof
 	sides [2]*operatorproc.Process
-	// expected are all topics of either cluster as they have to be, by their names.
+	// expected maps the names of all topics of each cluster to their required states.
 	expected [2]map[string]state
 	tally    tally
 }
 
-// tally counts how rounds ended.
+// tally counts the results of rounds.
 type tally struct{ neither, first, second int }
 
 func (t tally) String() string {
@@ -68,17 +68,17 @@ func (r *race) start() error {
 	return nil
 }
 
-// kind is what happens in a round.
+// kind is the scenario of a round.
 type kind int
 
 const (
-	// The object was deleted before anybody claimed it, and both operators see that at once.
+	// The object is deleted before any operator claims it, and both operators see the deletion at once.
 	bothSeeTheDeletion kind = iota
-	// It is created and deleted at any moment while both operators work on it.
+	// The object is created and deleted at a random time while both operators process it.
 	deletedAtAnyMoment
-	// It is claimed, its status loses the topic's id, and it is deleted.
+	// The object is claimed, its status loses the topic's id, and it is deleted.
 	claimedAndForgotten
-	// It is created, and lives. Then it goes one of the ways that are documented.
+	// The object is created and claimed. Then it ends in one of the documented ways.
 	livesUnclaimed
 	kinds
 )
@@ -87,19 +87,19 @@ func (k kind) String() string {
 	return [...]string{"both see the deletion", "deleted at any moment", "claimed and forgotten", "lives unclaimed"}[k]
 }
 
-// round is one game.
+// round is one run of a scenario.
 type round struct {
 	name string
 	kind kind
 	dice dice
 	kt   *v1.KafkaTopic
-	// before are the topics of its name in both clusters.
+	// before are the topics of that name in both clusters.
 	before [2]state
-	// kept: the object was let go without its topic.
+	// kept is true if the object was deleted without its topic.
 	kept bool
 }
 
-// play plays some rounds at once.
+// play runs several rounds at once.
 func (r *race) play(first, n int) error {
 	ctx := r.proof.t.Context()
 	rounds := make([]*round, n)
@@ -137,7 +137,7 @@ func (r *race) play(first, n int) error {
 	return nil
 }
 
-// prepare makes the topics, with records, in both clusters, and the objects.
+// prepare creates the topics with records in both clusters, and the objects.
 func (r *race) prepare(ctx context.Context, rounds []*round) error {
 	for side, c := range r.kafka {
 		var topics []kafka.NewTopic
@@ -163,7 +163,8 @@ func (r *race) prepare(ctx context.Context, rounds []*round) error {
 		}
 	}
 	for _, x := range rounds {
-		// Asks for what the one cluster has, or the other one, or neither: with and without a change that has to wait for the claim.
+		// The object requests the state of one cluster's topic, of the other's, or of neither: with and without a change that has to wait for the
+		// claim.
 		asked := x.dice.IntN(4)
 		x.kt = newObject(x.name, int32(1+asked/3), map[string]string{"retention.ms": strconv.Itoa(1_000_000_000 + asked)}) // few
 		if x.kind == bothSeeTheDeletion || x.kind == deletedAtAnyMoment && x.dice.yes(1, 2) {
@@ -173,7 +174,7 @@ func (r *race) prepare(ctx context.Context, rounds []*round) error {
 	return nil
 }
 
-// deleteUnseen creates and deletes objects while both operators hang, and lets both go on at once.
+// deleteUnseen creates and deletes objects while both operators are stopped, and resumes both at once.
 func (r *race) deleteUnseen(ctx context.Context, rounds []*round) error {
 	for _, op := range r.sides {
 		hang(op)
@@ -197,7 +198,7 @@ func (r *race) deleteUnseen(ctx context.Context, rounds []*round) error {
 	return nil
 }
 
-// stall lets one operator or the other hang for some milliseconds, over and over, so that now the one and now the other one is behind.
+// stall repeatedly stops one of the operators for some milliseconds, so that either may be behind.
 func (r *race) stall(ctx context.Context, d dice) {
 	for ctx.Err() == nil {
 		op := r.sides[d.IntN(len(r.sides))]
@@ -208,7 +209,7 @@ func (r *race) stall(ctx context.Context, d dice) {
 	}
 }
 
-// run plays a round to the point where nothing more is to come of it.
+// run runs a round until no operator has anything to do for it.
 func (r *race) run(ctx context.Context, x *round) error {
 	if x.kind == bothSeeTheDeletion {
 		return r.refusedByBoth(ctx, x)
@@ -229,12 +230,12 @@ func (r *race) run(ctx context.Context, x *round) error {
 	return r.live(ctx, x)
 }
 
-// refusedByBoth waits until both operators have said that they do not delete anything.
+// refusedByBoth waits until both operators have logged that they delete nothing.
 func (r *race) refusedByBoth(ctx context.Context, x *round) error {
 	for i, op := range r.sides {
 		err := await(ctx, patience, func() error {
 			if r.history.object(x.kt.UID).gone {
-				return nil // and there is nothing to wait for
+				return nil // then there is no refusal to wait for
 			}
 			if len(op.LogLines(mention(x.name), v1.ReasonNotReadyForDeletion)) == 0 {
 				return fmt.Errorf("%w: operator %c has not refused the deletion", errNotYet, 'A'+i)
@@ -248,7 +249,7 @@ func (r *race) refusedByBoth(ctx context.Context, x *round) error {
 	return r.history.await(ctx, x.kt.UID, "refused", over)
 }
 
-// deleted deletes the object and waits until it is gone, or stays for good.
+// deleted deletes the object and waits until it is removed, or its deletion is blocked.
 func (r *race) deleted(ctx context.Context, x *round) error {
 	if err := r.delete(ctx, x.kt); err != nil {
 		return err
@@ -256,7 +257,7 @@ func (r *race) deleted(ctx context.Context, x *round) error {
 	return r.history.await(ctx, x.kt.UID, "deleted or refused", func(o object) bool { return o.gone || blocked(o) })
 }
 
-// claimed waits until the object is claimed, the owner has done its work, and the other operator has seen that it is not its own.
+// claimed waits until the object is claimed, the owner has aligned the topic, and the other operator has refused the object.
 func (r *race) claimed(ctx context.Context, x *round) error {
 	err := r.history.await(ctx, x.kt.UID, "claimed", func(o object) bool { return o.last.Status.ClusterID != "" })
 	if err != nil {
@@ -281,12 +282,12 @@ func (r *race) claimed(ctx context.Context, x *round) error {
 	})
 }
 
-// owner returns the side that the object is claimed for; -1 if there is none.
+// owner returns the side that the object is claimed for; -1 if it is not claimed.
 func (r *race) owner(x *round) int {
 	return slices.IndexFunc(r.kafka, func(c *cluster) bool { return c.ClusterID() == r.history.object(x.kt.UID).last.Status.ClusterID })
 }
 
-// asAsked reports whether a topic is as its object asks for.
+// asAsked reports whether a topic is as its object requests.
 func asAsked(kt *v1.KafkaTopic, s state) bool {
 	want := map[string]string{}
 	for key, value := range kt.Spec.Config {
@@ -295,7 +296,7 @@ func asAsked(kt *v1.KafkaTopic, s state) bool {
 	return s.exists() && s.partitions == int(*kt.Spec.Partitions) && maps.Equal(s.config, want)
 }
 
-// forget makes the object's status lose the topic's id, as a restored backup or a pause does, and deletes it.
+// forget removes the topic's id from the object's status, as a restored backup or a pause does, and deletes the object.
 func (r *race) forget(ctx context.Context, x *round) error {
 	if x.dice.yes(1, 2) {
 		if err := r.annotate(ctx, x.kt, v1.AnnotationPauseReconciliation, "true"); err != nil {
@@ -313,8 +314,7 @@ func (r *race) forget(ctx context.Context, x *round) error {
 	return r.deleted(ctx, x)
 }
 
-// live lets an object that is claimed end in one of the ways that are documented: with its topic, without it, or after it was claimed
-// again.
+// live ends a claimed object in one of the documented ways: with its topic, without it, or after it was claimed again.
 func (r *race) live(ctx context.Context, x *round) error {
 	way := x.dice.IntN(3)
 	if way == 0 {
@@ -343,7 +343,7 @@ func (r *race) live(ctx context.Context, x *round) error {
 	return r.deleted(ctx, x)
 }
 
-// check holds what both clusters have against what the history of the objects allows.
+// check compares the topics of both clusters with those that the history of the objects allows.
 func (r *race) check(ctx context.Context, rounds []*round) error {
 	var names []string
 	for _, x := range rounds {
@@ -352,7 +352,7 @@ func (r *race) check(ctx context.Context, rounds []*round) error {
 	var now [2]map[string]state
 	for side, c := range r.kafka {
 		var err error
-		// A topic that is being deleted is no sight to rely on, and a broker learns of a deletion after the controller.
+		// The state of a topic that is being deleted is unreliable, and a broker learns about a deletion after the controller.
 		late := await(ctx, lag, func() error {
 			if now[side], err = c.states(ctx, names...); err != nil {
 				return err
@@ -374,13 +374,13 @@ func (r *race) check(ctx context.Context, rounds []*round) error {
 	return nil
 }
 
-// mayGo reports whether the topic of a cluster may be deleted, and so has to be: with the KafkaTopic that was claimed for it.
+// mayGo reports whether the topic of a cluster may be deleted, and so must be: with the KafkaTopic that was claimed for it.
 func (r *race) mayGo(x *round, side int) bool {
 	o := r.history.object(x.kt.UID)
 	return o.gone && !x.kept && o.last.Status.ClusterID == r.kafka[side].ClusterID()
 }
 
-// judge finds what was broken in a round.
+// judge reports the promises that were broken in a round.
 func (r *race) judge(x *round, now [2]state) {
 	o := r.history.object(x.kt.UID)
 	for side, c := range r.kafka {
@@ -422,11 +422,11 @@ func (r *race) count(now [2]state) {
 	}
 }
 
-// clear takes the documented way out for the objects whose deletion is blocked.
+// clear resolves blocked deletions as documented.
 func (r *race) clear(ctx context.Context, rounds []*round) {
 	for _, x := range rounds {
 		if o := r.history.object(x.kt.UID); o.gone || !blocked(o) {
-			continue // one that hangs in between is a violation already
+			continue // an object in another state is already a violation
 		}
 		if err := r.letGo(ctx, x.kt); err != nil {
 			r.proof.violated(x.name, "%v", err)
@@ -434,7 +434,7 @@ func (r *race) clear(ctx context.Context, rounds []*round) {
 	}
 }
 
-// finally proves that nothing came later: both clusters have exactly the topics that they had at the end of each round.
+// finally checks that nothing changed later: both clusters have exactly the topics that they had at the end of each round.
 func (r *race) finally() {
 	for side, c := range r.kafka {
 		now, err := c.all(r.proof.t.Context())
@@ -454,10 +454,10 @@ func (r *race) finally() {
 	}
 }
 
-// mention is how an operator's log names an object.
+// mention returns the text by which an operator's log names an object.
 func mention(name string) string { return "KafkaTopic=" + namespace + "/" + name + " " }
 
-// story tells the history of a round, and what both operators said of it.
+// story returns the history of a round, and the log lines of both operators about it.
 func (r *race) story(name string) string {
 	text := r.history.story(name)
 	for i, op := range r.sides {

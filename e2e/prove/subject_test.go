@@ -11,42 +11,42 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// subject is one name: of a KafkaTopic, if there is one, and of a topic. Only one player at a time has to do with it.
+// subject is one name, of a topic and, if there is one, of a KafkaTopic. Only one player at a time uses it.
 type subject struct {
 	name string
 	dice dice
-	// keeper: the topic has records, and is never deleted. aloof: so, and its KafkaTopic is never managed.
+	// keeper is true for a topic with records that is never deleted; aloof is true for such a topic whose KafkaTopic is never managed.
 	keeper, aloof bool
 	start         state
 
-	// kt is the object; nil if there is none. partitions and config are what it asks for; no name ever asks for fewer partitions.
+	// kt is the object; nil if there is none. partitions and config are its specification; the partitions of a name never decrease.
 	kt         *v1.KafkaTopic
 	partitions int32
 	config     map[string]string
 	paused     bool
 	unmanaged  bool
 	deleted    bool
-	// tampered: somebody else deleted or made the topic since the object was created.
+	// tampered is true if the proof deleted or created the topic since the object was created.
 	tampered bool
-	// altered: somebody else changed the topic's configuration since then.
+	// altered is true if the proof changed the topic's configuration since then.
 	altered bool
 
-	// frozen: no operator may touch the topic, so that it has to stay as left.
+	// frozen is true while no operator may change the topic, which has to stay as in left.
 	frozen bool
 	left   state
-	// lost: something was broken already, so that nothing more can be said.
+	// lost is true after a violation; later results say nothing.
 	lost bool
 }
 
-// matches reports whether the topic is as the object asks for.
+// matches reports whether the topic is as the object requests.
 func (s *subject) matches(topic state) bool {
 	return topic.exists() && topic.partitions == int(s.partitions) && maps.Equal(topic.config, s.config)
 }
 
-// operation does something, or reports that it makes no sense now.
+// operation runs an operation, or returns false if it is not possible now.
 type operation func(ctx context.Context, s *subject) (bool, error)
 
-// step does one operation on the subject.
+// step runs one random operation on the subject.
 func (k *kills) step(ctx context.Context, s *subject) (bool, error) {
 	switch {
 	case s.kt == nil && s.dice.yes(1, 3):
@@ -66,7 +66,7 @@ func (k *kills) step(ctx context.Context, s *subject) (bool, error) {
 	return operations[s.dice.IntN(len(operations))](ctx, s)
 }
 
-// begin creates the object, for a new topic or for the one that is there.
+// begin creates the object, for a new topic or for the existing one.
 func (k *kills) begin(ctx context.Context, s *subject) (bool, error) {
 	if err := k.stays(ctx, s); err != nil {
 		return false, err
@@ -86,7 +86,7 @@ func (k *kills) begin(ctx context.Context, s *subject) (bool, error) {
 	return true, k.create(ctx, s.kt)
 }
 
-// setting is a configuration that costs no records.
+// setting returns a random configuration that deletes no records.
 func (s *subject) setting() (key, value string) {
 	switch s.dice.IntN(4) {
 	case 0:
@@ -99,7 +99,7 @@ func (s *subject) setting() (key, value string) {
 	return "compression.type", [...]string{"lz4", "gzip", "zstd", "snappy"}[s.dice.IntN(4)]
 }
 
-// flash creates the object and deletes it a moment later.
+// flash creates the object and deletes it shortly after.
 func (k *kills) flash(ctx context.Context, s *subject) (bool, error) {
 	if _, err := k.begin(ctx, s); err != nil {
 		return false, err
@@ -121,7 +121,7 @@ func (k *kills) configure(ctx context.Context, s *subject) (bool, error) {
 	return true, k.patch(ctx, s.kt, map[string]any{"spec": map[string]any{"config": map[string]any{key: change}}})
 }
 
-// raise asks for more partitions.
+// raise increases the partitions.
 func (k *kills) raise(ctx context.Context, s *subject) (bool, error) {
 	const most = 8
 	if s.partitions >= most {
@@ -131,20 +131,20 @@ func (k *kills) raise(ctx context.Context, s *subject) (bool, error) {
 	return true, k.patch(ctx, s.kt, map[string]any{"spec": map[string]any{"partitions": s.partitions}})
 }
 
-// turnPaused pauses, or ends the pause.
+// turnPaused starts or ends a pause.
 func (k *kills) turnPaused(ctx context.Context, s *subject) (bool, error) {
 	if s.paused {
 		s.paused = false
 		return true, k.thaw(ctx, s, func() error { return k.annotate(ctx, s.kt, v1.AnnotationPauseReconciliation, nil) })
 	}
 	if s.unmanaged || hasCondition(k.history.object(s.kt.UID).last, v1.ConditionReconciliationPaused) {
-		return false, nil // an answer of before could not be told from the one to come
+		return false, nil // the earlier condition could not be distinguished from the next one
 	}
 	s.paused = true
 	return true, k.freeze(ctx, s, v1.ConditionReconciliationPaused, k.annotate(ctx, s.kt, v1.AnnotationPauseReconciliation, "true"))
 }
 
-// turnManaged takes the topic out of management, or back into it.
+// turnManaged makes the topic unmanaged or managed.
 func (k *kills) turnManaged(ctx context.Context, s *subject) (bool, error) {
 	if s.unmanaged {
 		s.unmanaged = false
@@ -165,7 +165,7 @@ func (k *kills) turnManaged(ctx context.Context, s *subject) (bool, error) {
 	return true, k.freeze(ctx, s, v1.ConditionUnmanaged, k.patch(ctx, s.kt, map[string]any{"spec": map[string]any{"managed": false}}))
 }
 
-// freeze waits until the operator has taken note that the topic is not to be touched. From then on it has to stay as it is.
+// freeze waits until the operator has acknowledged that it must not change the topic. From then on, the topic has to stay unchanged.
 func (k *kills) freeze(ctx context.Context, s *subject, condition string, asked error) error {
 	if asked != nil {
 		return asked
@@ -178,7 +178,7 @@ func (k *kills) freeze(ctx context.Context, s *subject, condition string, asked 
 	return k.note(ctx, s)
 }
 
-// note takes down how the topic is, if nobody but us may touch it.
+// note records the state of the topic, if only the proof may change it.
 func (k *kills) note(ctx context.Context, s *subject) error {
 	if !s.frozen {
 		return nil
@@ -189,7 +189,7 @@ func (k *kills) note(ctx context.Context, s *subject) error {
 	return err
 }
 
-// thaw proves that the topic was left alone, and then lets the operator have it.
+// thaw checks that the topic is unchanged, and then lets the operator manage it.
 func (k *kills) thaw(ctx context.Context, s *subject, ask func() error) error {
 	if err := k.stays(ctx, s); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (k *kills) thaw(ctx context.Context, s *subject, ask func() error) error {
 	return ask()
 }
 
-// stays proves that the topic is as it was left.
+// stays checks that the topic is unchanged.
 func (k *kills) stays(ctx context.Context, s *subject) error {
 	now, err := k.kafka[0].settled(ctx, s.name)
 	if err != nil {
@@ -211,7 +211,7 @@ func (k *kills) stays(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// alterBehind changes the topic's configuration behind the operator's back.
+// alterBehind changes the topic's configuration without the operator.
 func (k *kills) alterBehind(ctx context.Context, s *subject) (bool, error) {
 	key, value := s.setting()
 	if s.dice.yes(1, 2) {
@@ -225,7 +225,7 @@ func (k *kills) alterBehind(ctx context.Context, s *subject) (bool, error) {
 	return true, k.note(ctx, s)
 }
 
-// removeBehind deletes the topic behind the operator's back.
+// removeBehind deletes the topic without the operator.
 func (k *kills) removeBehind(ctx context.Context, s *subject) (bool, error) {
 	s.tampered = true
 	k.history.note(s.name, "in Kafka: delete the topic")
@@ -235,7 +235,7 @@ func (k *kills) removeBehind(ctx context.Context, s *subject) (bool, error) {
 	return true, k.note(ctx, s)
 }
 
-// replaceBehind makes the topic again behind the operator's back, unless the operator is faster.
+// replaceBehind deletes and creates the topic without the operator, unless the operator creates it first.
 func (k *kills) replaceBehind(ctx context.Context, s *subject) (bool, error) {
 	s.tampered = true
 	k.history.note(s.name, "in Kafka: delete the topic and create it again")
@@ -248,13 +248,13 @@ func (k *kills) replaceBehind(ctx context.Context, s *subject) (bool, error) {
 	return true, k.note(ctx, s)
 }
 
-// delete asks for the object's deletion.
+// delete requests the object's deletion.
 func (k *kills) delete(ctx context.Context, s *subject) (bool, error) {
 	s.deleted = true
 	return true, k.world.delete(ctx, s.kt)
 }
 
-// recreate deletes the object and creates it again as soon as it is gone.
+// recreate deletes the object and creates it again as soon as it is removed.
 func (k *kills) recreate(ctx context.Context, s *subject) (bool, error) {
 	if _, err := k.delete(ctx, s); err != nil {
 		return false, err
@@ -268,7 +268,8 @@ func (k *kills) recreate(ctx context.Context, s *subject) (bool, error) {
 	return k.begin(ctx, s)
 }
 
-// finish ends the life of an object that was deleted, once it is gone, or refused; that one is let go, which is an operation of its own.
+// finish handles a deleted object once it is removed, or its deletion is blocked. In the latter case it lets the object go, which counts as
+// an operation.
 func (k *kills) finish(ctx context.Context, s *subject) (bool, error) {
 	o := k.history.object(s.kt.UID)
 	if o.gone {
@@ -289,13 +290,14 @@ func (k *kills) finish(ctx context.Context, s *subject) (bool, error) {
 	return true, k.stays(ctx, s)
 }
 
-// overtaken reports whether an object went although it had a finalizer, by its last state. An API server that found none when it was asked
-// to delete the object does not look again, so that one that is added at the same moment does not hold it. The topic made for it stays.
+// overtaken reports whether an object was removed although its last version had a finalizer. If the object has no finalizer when the API
+// server starts a deletion, the API server does not check again, so a finalizer that is added at the same time does not hold the object.
+// The topic that was created for it stays.
 func overtaken(last *v1.KafkaTopic) bool {
 	return last.DeletionTimestamp == nil && len(last.Finalizers) > 0
 }
 
-// bury proves that the topic of an object that is gone went with it, if it was the object's, and stayed if it was not.
+// bury checks that the topic of a removed object was deleted if it was the object's, and stayed if it was not.
 func (k *kills) bury(ctx context.Context, s *subject, o object) error {
 	claimed := o.last.Status.ClusterID != "" && !s.unmanaged
 	var now state

@@ -22,10 +22,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 )
 
-// namespace is where all KafkaTopics of a proof live.
+// namespace is the namespace of all KafkaTopics of a proof.
 const namespace = "prove"
 
-// world is what a proof happens in: one API server and some Kafka clusters. It lives as long as the test.
+// world is the environment of a proof: one API server and some Kafka clusters, for the whole test.
 type world struct {
 	plane   *controlplane.ControlPlane
 	k8s     client.WithWatch
@@ -37,7 +37,7 @@ type world struct {
 func newWorld(p *proof, clusters int) *world {
 	p.t.Helper()
 	ctx := p.t.Context()
-	ctrllog.SetLogger(logr.Discard()) // the client's; it has nothing to say
+	ctrllog.SetLogger(logr.Discard()) // the client logs nothing of interest
 	w := &world{kafka: make([]*cluster, clusters)}
 	errs := make([]error, clusters+1)
 	var started sync.WaitGroup
@@ -88,7 +88,7 @@ func (w *world) startControlPlane(ctx context.Context, t *testing.T) error {
 	return w.k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 }
 
-// startOperator starts an operator of the cluster; it does not wait until it is ready.
+// startOperator starts an operator of the cluster, without waiting until it is ready.
 func (w *world) startOperator(ctx context.Context, c *cluster, env map[string]string) (*operatorproc.Process, error) {
 	all := map[string]string{"STRIMZI_LEADER_ELECTION_ENABLED": "false"}
 	maps.Copy(all, env)
@@ -97,11 +97,11 @@ func (w *world) startOperator(ctx context.Context, c *cluster, env map[string]st
 	})
 }
 
-// hang stops an operator in its tracks; goOn lets it go on.
+// hang suspends an operator; goOn resumes it.
 func hang(op *operatorproc.Process) { _ = syscall.Kill(op.PID(), syscall.SIGSTOP) }
 func goOn(op *operatorproc.Process) { _ = syscall.Kill(op.PID(), syscall.SIGCONT) }
 
-// newObject makes a KafkaTopic that is not created yet.
+// newObject returns a KafkaTopic that is not created yet.
 func newObject(name string, partitions int32, config map[string]string) *v1.KafkaTopic {
 	one := int32(1)
 	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{Partitions: &partitions, Replicas: &one}}
@@ -116,7 +116,7 @@ func newObject(name string, partitions int32, config map[string]string) *v1.Kafk
 	return kt
 }
 
-// patch changes an object, whatever the operator writes meanwhile.
+// patch patches an object, which does not conflict with the operator's writes.
 func (w *world) patch(ctx context.Context, kt *v1.KafkaTopic, change map[string]any) error {
 	text, err := json.Marshal(change)
 	if err != nil {
@@ -138,14 +138,14 @@ func (w *world) create(ctx context.Context, kt *v1.KafkaTopic) error {
 	return w.k8s.Create(ctx, kt)
 }
 
-// delete asks for an object's deletion.
+// delete requests an object's deletion.
 func (w *world) delete(ctx context.Context, kt *v1.KafkaTopic) error {
 	w.history.note(kt.Name, "delete")
 	target := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: kt.Namespace, Name: kt.Name}}
 	return w.k8s.Delete(ctx, target)
 }
 
-// letGo takes the documented way out of a deletion that is blocked: the object goes, the topic stays.
+// letGo resolves a blocked deletion as documented: the object is removed, the topic stays.
 func (w *world) letGo(ctx context.Context, kt *v1.KafkaTopic) error {
 	err := w.annotate(ctx, kt, v1.AnnotationManaged, "false")
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -154,14 +154,14 @@ func (w *world) letGo(ctx context.Context, kt *v1.KafkaTopic) error {
 	return w.history.await(ctx, kt.UID, "gone by the documented way out", func(o object) bool { return o.gone })
 }
 
-// awaitReady waits until the operator works.
+// awaitReady waits until the operator is ready.
 func awaitReady(ctx context.Context, op *operatorproc.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return op.WaitReady(ctx)
 }
 
-// blocked reports whether the object's deletion is refused for good, and waits for its user.
+// blocked reports whether the object's deletion is refused until its user acts.
 func blocked(o object) bool {
 	if o.gone || o.last.DeletionTimestamp == nil {
 		return false
@@ -173,7 +173,7 @@ func blocked(o object) bool {
 	return false
 }
 
-// patchStatus changes an object's status, as whoever restores a backup does.
+// patchStatus patches an object's status, like the restoration of a backup.
 func (w *world) patchStatus(ctx context.Context, kt *v1.KafkaTopic, change map[string]any) error {
 	text, err := json.Marshal(map[string]any{"status": change})
 	if err != nil {

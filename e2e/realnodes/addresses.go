@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// The addresses of a lab. All of them exist only in the lab's own network namespaces, so any number of labs use the same.
+// The addresses of a lab. They exist only in the lab's network namespaces, so any number of labs can use the same.
 //
 //	10.100.0.1      the test process, in a network of its own
 //	10.(100+C).0.0/16  all of cluster C, of which
@@ -21,13 +21,13 @@ const (
 	maxClusters, maxNodes = 27, 200
 )
 
-// everything holds all addresses of a lab, everyPod of all clusters (and nodes).
+// everything is the prefix of all addresses of a lab.
 var everything = netip.MustParsePrefix("10.96.0.0/11")
 
-// gateway is the router's address on every link. It is of local meaning only.
+// gateway is the router's address on every link. It is link-local.
 var gateway = netip.MustParseAddr("169.254.1.1")
 
-// sitePrefix holds all addresses of a cluster; of the test process for number 0.
+// sitePrefix returns the prefix of all addresses of a cluster; of the test process for number 0.
 func sitePrefix(cluster int) netip.Prefix {
 	return netip.PrefixFrom(siteAddress(cluster, 0, 0), 16)
 }
@@ -36,38 +36,38 @@ func siteAddress(cluster, third, fourth int) netip.Addr {
 	return netip.AddrFrom4([4]byte{firstOctet, byte(outsideOctet + cluster), byte(third), byte(fourth)})
 }
 
-// outsideAddress is the test process's.
+// outsideAddress returns the address of the test process.
 func outsideAddress() netip.Addr { return siteAddress(0, 0, 1) }
 
-// nodeAddress is that of a node, counted from 1.
+// nodeAddress returns the address of a node, counted from 1.
 func nodeAddress(cluster, node int) netip.Addr { return siteAddress(cluster, 0, node) }
 
-// podPrefix holds the addresses of a node's pods.
+// podPrefix returns the prefix of a node's pods.
 func podPrefix(cluster, node int) netip.Prefix {
 	return netip.PrefixFrom(siteAddress(cluster, node, 0), 24)
 }
 
-// balancerPrefix holds the addresses that a cluster's load balancers can have.
+// balancerPrefix returns the prefix of a cluster's load balancers.
 func balancerPrefix(cluster int) netip.Prefix {
 	return netip.PrefixFrom(siteAddress(cluster, 220, 0), 24)
 }
 
-// LoadBalancerAddress returns one of the addresses, counted from 1 to 254, that the cluster's load balancers can have. Everything in the
-// lab is routed to node 1 for it, where kube-proxy passes it on once it is in the status of a Service.
+// LoadBalancerAddress returns the n-th address for a load balancer of the cluster, counted from 1 to 254. The lab routes these addresses to
+// node 1, where kube-proxy forwards them once they are in the status of a Service.
 func (c *Cluster) LoadBalancerAddress(n int) string { return siteAddress(c.number, 220, n).String() }
 
-// servicePrefix holds the addresses of a cluster's services.
+// servicePrefix returns the prefix of a cluster's services.
 func servicePrefix(cluster int) netip.Prefix {
 	return netip.PrefixFrom(siteAddress(cluster, 240, 0), 20)
 }
 
-// apiServiceAddress is that of the service kubernetes, always the first one.
+// apiServiceAddress returns the address of the service kubernetes, which is always the first one.
 func apiServiceAddress(cluster int) netip.Addr { return siteAddress(cluster, 240, 1) }
 
-// dnsAddress is that of a cluster's DNS service.
+// dnsAddress returns the address of a cluster's DNS service.
 func dnsAddress(cluster int) netip.Addr { return siteAddress(cluster, 240, 10) }
 
-// checkSize reports whether there are addresses for so many clusters and nodes.
+// checkSize returns an error unless there are addresses for that many clusters and nodes.
 func checkSize(clusters, nodes int) error {
 	if clusters < 1 || clusters > maxClusters || nodes < 1 || nodes > maxNodes {
 		return fmt.Errorf("a lab has 1 to %d clusters of 1 to %d nodes each, not %d of %d", maxClusters, maxNodes, clusters, nodes)

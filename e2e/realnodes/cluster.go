@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// loopback is where programs of this machine reach a cluster.
+// loopback is the address at which programs of this machine reach a cluster.
 var loopback = netip.MustParseAddr("127.0.0.1")
 
 // Cluster is one Kubernetes cluster.
@@ -61,7 +61,7 @@ func newCluster(l *Lab, number int) (*Cluster, error) {
 	return c, writeFiles(l.path("kubeconfigs"), map[string][]byte{c.name: config})
 }
 
-// bringUp starts the nodes and waits until the cluster is ready for use.
+// bringUp starts the nodes and waits until the cluster is ready.
 func (c *Cluster) bringUp(ctx context.Context, began time.Time) error {
 	var starts errgroup.Group
 	for _, n := range c.nodes {
@@ -92,7 +92,7 @@ func (c *Cluster) bringUp(ctx context.Context, began time.Time) error {
 	return c.LoadImages(c.lab.options.Images...)
 }
 
-// explain adds to an error what the nodes and their programs say.
+// explain adds the last lines of the logs of the first node and its programs to an error.
 func (c *Cluster) explain(err error) error {
 	if err == nil {
 		return nil
@@ -112,16 +112,16 @@ func (c *Cluster) Name() string { return c.name }
 // Nodes returns the nodes. The first one has the control plane.
 func (c *Cluster) Nodes() []*Node { return slices.Clone(c.nodes) }
 
-// Addresses holds all addresses of the cluster: of nodes, pods and services.
+// Addresses returns the prefix with all addresses of the cluster: of nodes, pods and services.
 func (c *Cluster) Addresses() netip.Prefix { return sitePrefix(c.number) }
 
-// apiServer is where the API server is within the lab.
+// apiServer returns the URL of the API server within the lab.
 func (c *Cluster) apiServer() string {
 	return "https://" + netip.AddrPortFrom(c.nodes[0].Address(), apiPort).String()
 }
 
-// RESTConfig returns a client configuration of an administrator, without a limit on the rate of requests. It connects by the
-// lab's means, so it works in this process only; what it does is subject to cuts from Outside.
+// RESTConfig returns a client configuration of an administrator, without a limit on the rate of requests. It dials with the lab, so it
+// works in this process only, and cuts from Outside affect it.
 func (c *Cluster) RESTConfig() *rest.Config {
 	return &rest.Config{
 		Host: c.apiServer(),
@@ -139,12 +139,12 @@ func (c *Cluster) RESTConfig() *rest.Config {
 // Close.
 func (c *Cluster) Kubeconfig() string { return c.lab.path("kubeconfigs", c.name) }
 
-// PodKubeconfig returns the content of a kubeconfig of an administrator for pods, of this and of other clusters.
+// PodKubeconfig returns the content of a kubeconfig of an administrator, for pods of this and of other clusters.
 func (c *Cluster) PodKubeconfig() ([]byte, error) {
 	return kubeconfig(c.name, c.apiServer(), c.authority.pem.certificate, c.admin)
 }
 
-// LoadImages imports image archives into all nodes. These must have power.
+// LoadImages imports image archives into all nodes, which must have power.
 func (c *Cluster) LoadImages(archives ...string) error {
 	var imports errgroup.Group
 	for _, n := range c.nodes {
@@ -172,7 +172,7 @@ func (c *Cluster) KubectlInput(ctx context.Context, stdin string, args ...string
 	var out, problem bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.KubectlPath(), args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &problem
-	// The cache of discovery belongs into this lab's folder: another API server may serve at the same port tomorrow.
+	// The discovery cache must be in this lab's folder: another API server may later use the same port.
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "KUBECACHEDIR="+c.lab.path("kube-cache"))
 	if err := cmd.Run(); err != nil {
 		return out.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(problem.String()))

@@ -26,7 +26,7 @@ const (
 	Scheduler         Component = "kube-scheduler"
 )
 
-// Where programs of a node look for things. Each node has its own in these places.
+// Paths of the programs on a node. Each node has its own files there.
 const (
 	containerdSocket = "/run/containerd/containerd.sock"
 	kubeletRoot      = "/var/lib/kubelet"
@@ -35,15 +35,15 @@ const (
 	etcdRoot         = "/var/lib/etcd"
 )
 
-// volumePlugins is where plugins of the old kind would be. Without the flag programs make a folder elsewhere on the machine.
+// volumePlugins is the folder for volume plugins of the old kind. Without the flag, programs create a folder elsewhere on the machine.
 const volumePlugins = kubeletRoot + "/volume-plugins"
 
 const apiPort = 6443
 
-// controlPlaneLabel marks the node with the control plane. Kubernetes' own label for it is one that a node can't give itself.
+// controlPlaneLabel marks the node with the control plane. A node can't set Kubernetes' own label for this.
 const controlPlaneLabel = "realnodes.test/control-plane"
 
-// kernelValues are those that kubelet insists on, and would set for the whole machine.
+// kernelValues are the kernel parameters that kubelet requires, and would otherwise set for the whole machine.
 var kernelValues = map[string]string{
 	"/proc/sys/vm/overcommit_memory":      "1",
 	"/proc/sys/vm/panic_on_oom":           "0",
@@ -53,7 +53,7 @@ var kernelValues = map[string]string{
 	"/proc/sys/kernel/keys/root_maxbytes": "25000000",
 }
 
-// spec describes the node to its first process.
+// spec returns the description of the node for its first process.
 func (n *Node) spec() *nodespec.Spec {
 	p := n.cluster.lab.programs
 	return &nodespec.Spec{
@@ -74,7 +74,7 @@ func (n *Node) spec() *nodespec.Spec {
 		Dir:         n.dir,
 		Components:  n.components(),
 		ImportImage: []string{filepath.Join(p.nodes, "ctr"), "--address", containerdSocket, "--namespace", "k8s.io", "images", "import"},
-		// The programs find each other, and nft, by PATH.
+		// The programs find each other and nft by PATH.
 		Env: []string{"PATH=" + p.nodes + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"},
 	}
 }
@@ -87,7 +87,7 @@ func (n *Node) components() []nodespec.Component {
 	return append(all, n.kubeProxy(), n.kubelet(), n.volumeProvisioner())
 }
 
-// served is the condition that the API server serves, also what it makes for itself, such as the roles of the others.
+// served is the condition that the API server is ready, with the objects that it creates itself, such as the roles of the other programs.
 func (n *Node) served() nodespec.Condition {
 	return nodespec.Condition{URL: n.cluster.apiServer() + "/readyz"}
 }
@@ -106,7 +106,7 @@ func (n *Node) etcd() nodespec.Component {
 		"--name=" + n.name, "--data-dir=" + etcdRoot,
 		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + n.name + "=" + peer,
-		// A node that loses its power here does not take the machine's memory with it.
+		// A simulated loss of power keeps the memory of the machine, so etcd needs no fsync.
 		"--unsafe-no-fsync", "--log-level=warn",
 	})
 }
@@ -133,7 +133,7 @@ func (n *Node) controllerManager() nodespec.Component {
 		"--service-account-private-key-file=" + n.etc("service-accounts.key"), "--root-ca-file=" + n.etc("ca.crt"),
 		"--cluster-signing-cert-file=" + n.etc("ca.crt"), "--cluster-signing-key-file=" + n.etc("ca.key"),
 		"--leader-elect=false", "--bind-address=127.0.0.1", "--profiling=false", "--flex-volume-plugin-dir=" + volumePlugins,
-		// One identity for all controllers, and a high rate: else the first minute goes into service accounts.
+		// One identity for all controllers, and a high rate limit: otherwise, service accounts take up the first minute.
 		"--use-service-account-credentials=false", "--kube-api-qps=200", "--kube-api-burst=400",
 		"--node-monitor-period=1s", "--node-monitor-grace-period=" + n.cluster.lab.options.NodeGrace.Round(time.Second).String(),
 	}, n.cluster.lab.options.ControllerManagerArgs...), n.served())
@@ -170,14 +170,14 @@ func (n *Node) volumeProvisioner() nodespec.Component {
 	}, n.served())
 }
 
-// etc is the path of a file of the node's configuration.
+// etc returns the path of a file of the node's configuration.
 func (n *Node) etc(file string) string { return n.path("etc", file) }
 
 func (n *Node) path(elements ...string) string {
 	return filepath.Join(append([]string{n.dir}, elements...)...)
 }
 
-// writeFiles writes files for this user only: keys are among them.
+// writeFiles writes files that only this user can read: keys are among them.
 func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/stock"
 )
 
-// object is an object of some configuration file. JSON is YAML as well.
+// object is an object of a configuration file. JSON is valid YAML.
 type object = map[string]any
 
 // configuration returns the configuration files of the node's programs.
@@ -33,8 +33,8 @@ func (n *Node) configuration() (map[string][]byte, error) {
 	return files, nil
 }
 
-// containerdConfig: without the right to raise priorities, as in many containers, a container's wish for one is not a reason to
-// fail; and there is no hierarchy for huge pages. The plugin opt would make a folder of the machine's.
+// containerdConfig returns the configuration of containerd. Without the right to raise priorities, as in many containers, a container's
+// request for one must not fail it; and there is no hierarchy for huge pages. The plugin opt would create a folder on the machine.
 func (n *Node) containerdConfig() string {
 	return strings.NewReplacer(
 		"$ROOT", containerdRoot, "$STATE", filepath.Dir(containerdSocket), "$SOCKET", containerdSocket,
@@ -84,19 +84,19 @@ func (n *Node) kubeletConfig() object {
 		"authorization": object{"mode": "Webhook"},
 		"clusterDomain": "cluster.local",
 		"clusterDNS":    []string{dnsAddress(n.cluster.number).String()},
-		// The machine's own DNS is not reachable from a pod.
+		// Pods can't reach the machine's own DNS.
 		"resolvConf":  "",
 		"oomScoreAdj": 0, "failSwapOn": false,
-		// The disk is the whole machine's: how full it is says nothing about the node.
+		// The disk is the whole machine's: its usage is not the node's.
 		"evictionHard": object{
 			"memory.available": "100Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%", "imagefs.inodesFree": "0%",
 		},
 		"imageGCHighThresholdPercent": 100,
 		"makeIPTablesUtilChains":      false,
-		// How soon a changed ConfigMap or Secret is seen in a volume.
+		// How soon volumes show a changed ConfigMap or Secret.
 		"syncFrequency":   "3s",
 		"volumePluginDir": volumePlugins,
-		// A lease is renewed four times in its duration, and the duration is well within the grace.
+		// A lease is renewed four times in its duration, and the duration is well below the grace period.
 		"nodeLeaseDurationSeconds":  max(4, int(n.cluster.lab.options.NodeGrace.Seconds()/2)),
 		"nodeStatusUpdateFrequency": "3s", "nodeStatusReportFrequency": "1m",
 	}
@@ -107,16 +107,16 @@ func (n *Node) kubeProxyConfig() object {
 		"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration",
 		"mode":             "nftables",
 		"clientConnection": object{"kubeconfig": n.etc("kube-proxy.kubeconfig")},
-		// Pods of all clusters are treated as this cluster's: nobody's address is translated on the way.
+		// Pods of all clusters are treated like this cluster's: no address is translated.
 		"clusterCIDR":        everything.String(),
 		"hostnameOverride":   n.name,
 		"bindAddress":        n.Address().String(),
 		"nodePortAddresses":  []string{single(n.Address()).String()},
 		"healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249",
 		"oomScoreAdj": 0,
-		// These settings are the machine's, and stay as they are.
+		// These settings belong to the machine and stay unchanged.
 		"conntrack": object{"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
-		// Changes of a service's endpoints are in force at once.
+		// Changes of a service's endpoints take effect at once.
 		"nftables": object{"minSyncPeriod": "100ms", "syncPeriod": "30s"},
 	}
 }
@@ -130,8 +130,8 @@ func (n *Node) schedulerConfig() object {
 	}
 }
 
-// cniConfig gives each pod a link of its own to the node, which routes. There is no bridge, so a pod reaches itself through its
-// service too.
+// cniConfig returns a configuration that gives each pod its own link to the node, which routes. Without a bridge, a pod can reach itself
+// through its service.
 func (n *Node) cniConfig() object {
 	return object{
 		"cniVersion": "1.0.0", "name": "pods",
@@ -151,7 +151,7 @@ func (n *Node) cniConfig() object {
 
 func addresses(a ...netip.Addr) []netip.Addr { return a }
 
-// certificates returns the keys of the node's programs, and the kubeconfigs that hold them.
+// certificates returns the keys of the node's programs, and the kubeconfigs with them.
 func (n *Node) certificates() (map[string][]byte, error) {
 	c := n.cluster
 	files := map[string][]byte{"ca.crt": c.authority.pem.certificate}
@@ -181,7 +181,7 @@ func (n *Node) certificates() (map[string][]byte, error) {
 		}
 		files[name+".crt"], files[name+".key"] = pair.certificate, pair.key
 		if name == "kubelet" {
-			// It is a client and a server with the same certificate.
+			// Kubelet is a client and a server with the same certificate.
 			if files["kubelet.kubeconfig"], err = kubeconfig(c.name, c.apiServer(), c.authority.pem.certificate, pair); err != nil {
 				return nil, err
 			}

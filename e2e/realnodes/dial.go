@@ -13,19 +13,18 @@ import (
 	"time"
 )
 
-// dialTimeout bounds a dial whose context does not: what is cut never answers.
+// dialTimeout is the timeout of a dial whose context has none: across a cut there is never a response.
 const dialTimeout = 30 * time.Second
 
-// DialContext connects to an address in the lab: of a node, a pod, or a node port. It fits wherever a dialer does, such as
-// rest.Config.Dial. Names are not resolved: there is no DNS that knows those of all clusters. The connection is usable from
-// any goroutine.
+// DialContext connects to an address in the lab: of a node, a pod, or a node port. It can be used wherever a dialer is needed, such as in
+// rest.Config.Dial. It does not resolve names: no DNS has those of all clusters. The connection can be used in any goroutine.
 func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if _, err := netip.ParseAddrPort(address); err != nil {
 		return nil, fmt.Errorf("dial into the lab: %w", err)
 	}
 	var conn net.Conn
 	err := l.network.outside.do(func() error {
-		// Without a fallback the dial stays on this goroutine, therefore on the thread that is in the namespace.
+		// Without a fallback, the dial stays on this goroutine and so on the thread in the namespace.
 		dialer := net.Dialer{FallbackDelay: -1, Timeout: dialTimeout}
 		var err error
 		conn, err = dialer.DialContext(ctx, network, address)
@@ -56,8 +55,8 @@ func (l *Lab) ListenPacket() (net.PacketConn, error) {
 	return conn, err
 }
 
-// Forward listens on a free port of this machine's loopback interface, and passes connections on to an address in the lab, until
-// Close. It is for programs that can't use DialContext, such as kubectl. It returns the address it listens on.
+// Forward listens on a free port of this machine's loopback interface, and forwards connections to an address in the lab, until Close. It
+// is for programs that can't use DialContext, such as kubectl. It returns the address on which it listens.
 func (l *Lab) Forward(address string) (string, error) {
 	if _, err := netip.ParseAddrPort(address); err != nil {
 		return "", fmt.Errorf("forward into the lab: %w", err)
@@ -78,7 +77,7 @@ func (l *Lab) Forward(address string) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// forwarder passes connections on.
+// forwarder forwards connections.
 type forwarder struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
@@ -101,7 +100,7 @@ func (f *forwarder) accept() {
 	}
 }
 
-// keep notes a connection, to be closed with the forwarder.
+// keep records a connection, which is closed with the forwarder. It returns false if the forwarder is closed.
 func (f *forwarder) keep(conn net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +138,7 @@ func (f *forwarder) serve(near net.Conn) {
 	back.Wait()
 }
 
-// pass copies in one direction to the end, and passes on the end.
+// pass copies data in one direction until its end, and passes on the end.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	tcp, ok := to.(*net.TCPConn)

@@ -4,10 +4,10 @@ package realnodes
 
 import "github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/stock"
 
-// KafkaImage is an image that every node has: Apache Kafka in /opt/kafka/libs (the jars, without the scripts), a Java runtime whose
-// programs are on PATH, bash, and busybox's tools. Its user is 1000. Whoever uses it must not have it pulled: with a tag other
-// than latest, Kubernetes does not.
+// KafkaImage is an image on every node: Apache Kafka in /opt/kafka/libs (the jars, without the scripts), a Java runtime whose programs are
+// on PATH, bash, and busybox's tools. It runs as user 1000. Pods must not pull it: with a tag other than latest, Kubernetes does not by
+// default.
 const KafkaImage = stock.Kafka
 
-// PreviousKafkaImage is the same with the version of Kafka before, for upgrades.
+// PreviousKafkaImage is the same image with the previous version of Kafka, for upgrades.
 const PreviousKafkaImage = stock.PreviousKafka

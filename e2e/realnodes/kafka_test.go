@@ -52,7 +52,7 @@ var _ = Describe("a Kafka over three clusters", func() {
 		results, err := admin.CreateTopics(ctx, []kafka.NewTopic{{Name: "orders", Partitions: 3, ReplicationFactor: 3}}, false)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(results["orders"].Err).NotTo(HaveOccurred())
-		// A record for each partition, for which the test has to reach each leader, and each leader its followers.
+		// Write a record to each partition. For that, the test has to reach each leader, and each leader its followers.
 		Expect(traffic.Write(ctx, traffic.Options{Bootstrap: bootstrap, Dial: lab.DialContext, Topic: "orders"},
 			traffic.Record{Partition: 0}, traffic.Record{Partition: 1}, traffic.Record{Partition: 2})).To(Succeed())
 		Eventually(func(g Gomega) {
@@ -66,7 +66,8 @@ var _ = Describe("a Kafka over three clusters", func() {
 	})
 })
 
-// startKafka starts a node in each cluster, waits until all are ready, and returns their addresses. The end of the spec deletes them.
+// startKafka starts a node in each cluster, waits until all are ready, and returns their addresses. The nodes are deleted at the end of the
+// spec.
 func startKafka() []string {
 	GinkgoHelper()
 	manifest, err := os.ReadFile(filepath.Join("testdata", "kafka.yaml"))

@@ -11,14 +11,14 @@ func kubeconfig(name, server string, authority []byte, client keyPair) ([]byte, 
 	return withOneContext(name, server, authority, clientcmdapi.AuthInfo{ClientCertificateData: client.certificate, ClientKeyData: client.key})
 }
 
-// TokenKubeconfig returns a kubeconfig for the account of a token Secret (type kubernetes.io/service-account-token), once Kubernetes has
-// filled that in.
+// TokenKubeconfig returns a kubeconfig for the account of a token Secret (type kubernetes.io/service-account-token) that Kubernetes has
+// filled in.
 func TokenKubeconfig(server string, token *corev1.Secret) ([]byte, error) {
 	return withOneContext("cluster", server, token.Data[corev1.ServiceAccountRootCAKey],
 		clientcmdapi.AuthInfo{Token: string(token.Data[corev1.ServiceAccountTokenKey])})
 }
 
-// withOneContext returns a kubeconfig that holds all it needs.
+// withOneContext returns a kubeconfig without references to files.
 func withOneContext(name, server string, authority []byte, user clientcmdapi.AuthInfo) ([]byte, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: authority}

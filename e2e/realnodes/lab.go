@@ -17,24 +17,23 @@ import (
 
 // Options describe a lab. The zero value is one cluster of one node.
 type Options struct {
-	// Clusters is how many clusters there are; 0 means 1.
+	// Clusters is the number of clusters; 0 means 1.
 	Clusters int
-	// Nodes is how many nodes each cluster has, the one with the control plane included; 0 means 1.
+	// Nodes is the number of nodes of each cluster, including the one with the control plane; 0 means 1.
 	Nodes int
-	// NodeGrace is how long a cluster waits for a sign of life of a node until it counts as not ready; 0 means 20 s. Kubernetes'
-	// own default is 50 s.
+	// NodeGrace is the time without a heartbeat after which a node counts as not ready; 0 means 20 s. Kubernetes' default is 50 s.
 	NodeGrace time.Duration
 	// APIServerArgs and ControllerManagerArgs are further flags of these programs, in the form --flag=value.
 	APIServerArgs, ControllerManagerArgs []string
 	// Images are archives that every node imports before Start returns.
 	Images []string
-	// StartTimeout bounds Start, building the programs not included; 0 means 3 minutes: machines that run tests are busy.
+	// StartTimeout is the timeout of Start, without building the programs; 0 means 3 minutes: machines that run tests are busy.
 	StartTimeout time.Duration
-	// Log, if set, is told what the package does.
+	// Log, if set, receives the progress of the package.
 	Log io.Writer
 }
 
-// Lab is a number of clusters that can reach each other.
+// Lab is a set of clusters that can reach each other.
 type Lab struct {
 	options  Options
 	programs *programs
@@ -47,10 +46,10 @@ type Lab struct {
 	closed     bool
 }
 
-// patience bounds the end of a lab, whose processes are killed.
+// patience is the timeout for the end of a lab, whose processes are killed.
 const patience = time.Minute
 
-// Start starts a lab and waits until its clusters are ready for use. The context bounds the start only.
+// Start starts a lab and waits until its clusters are ready. The context limits the start only.
 func Start(ctx context.Context, o Options) (*Lab, error) {
 	o = withDefaults(o)
 	if err := checkSize(o.Clusters, o.Nodes); err != nil {
@@ -123,10 +122,10 @@ func (l *Lab) bringUp(ctx context.Context) error {
 // Clusters returns the clusters.
 func (l *Lab) Clusters() []*Cluster { return slices.Clone(l.clusters) }
 
-// Dir returns the lab's folder. Logs and kubeconfigs are in it.
+// Dir returns the lab's folder, with logs and kubeconfigs.
 func (l *Lab) Dir() string { return l.scratch.Dir }
 
-// Close ends everything, and leaves nothing behind.
+// Close stops everything and leaves nothing behind.
 func (l *Lab) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -155,7 +154,7 @@ func (l *Lab) Close() error {
 	return errors.Join(append(errs, l.scratch.remove(ctx))...)
 }
 
-// end is PowerOff for one that may be off.
+// end is PowerOff for a node that may be off already.
 func (n *Node) end(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -165,14 +164,14 @@ func (n *Node) end(ctx context.Context) error {
 	return n.powerOff(ctx)
 }
 
-// Cut takes the connection between two sites away, in both directions, for pods and nodes alike. Nothing is refused: what is sent
-// is lost. Two sites that are cut already stay so.
+// Cut breaks the connection between two sites, in both directions, for pods and nodes alike. Packets are lost, and connections are not
+// refused. Cutting two sites again has no effect.
 func (l *Lab) Cut(a, b Site) error { return l.network.cut(a.site(), b.site()) }
 
-// Heal gives two sites their connection back.
+// Heal restores the connection between two sites.
 func (l *Lab) Heal(a, b Site) error { return l.network.heal(a.site(), b.site()) }
 
-// Isolate cuts a cluster from all others. The test process still reaches it; Cut(c, Outside) takes that away as well.
+// Isolate cuts a cluster from all others. The test process still reaches it; Cut(c, Outside) breaks that connection as well.
 func (l *Lab) Isolate(c *Cluster) error {
 	for _, other := range l.clusters {
 		if err := l.Cut(c, other); err != nil {
@@ -191,10 +190,10 @@ func (l *Lab) HealAll() error {
 	return errors.Join(errs...)
 }
 
-// Site is what can be cut from another: a cluster with all its nodes, or Outside.
+// Site is one end of a cut: a cluster with all its nodes, or Outside.
 type Site interface{ site() int }
 
-// Outside is where the test process is, and all that dials by the lab's means.
+// Outside is the site of the test process and of everything that dials with the lab.
 const Outside = outside(0)
 
 type outside int

@@ -54,14 +54,14 @@ var _ = Describe("a lab", func() {
 	})
 })
 
-// usualFolders are those that the programs of a node make where they are installed in the usual way.
+// usualFolders are the folders that the programs of a node create when they are installed in the usual way.
 var usualFolders = []string{
 	"/etc/cni", "/etc/containerd", "/etc/kubernetes", "/opt/cni", "/opt/containerd", "/run/cni", "/run/containerd", "/run/netns", "/run/nri",
 	"/usr/libexec/kubernetes", "/var/lib/cni", "/var/lib/containerd", "/var/lib/etcd", "/var/lib/kubelet", "/var/lib/volumes",
 	"/var/log/containers", "/var/log/pods", "/var/run/kubernetes",
 }
 
-// usual returns those of the usual folders that there are.
+// usual returns those of usualFolders that exist.
 func usual() []string {
 	var found []string
 	for _, folder := range usualFolders {
@@ -72,10 +72,10 @@ func usual() []string {
 	return found
 }
 
-// killedChild names, in the environment of this test binary, the file in which it says that its lab has started.
+// killedChild is the environment variable of a child of this test with the name of the file that the child writes when its lab has started.
 const killedChild = "REALNODES_TEST_STARTED"
 
-// TestNothingSurvivesAKill has this test binary start a lab and kills it; once more together with the lab's reaper.
+// TestNothingSurvivesAKill makes this test binary start a lab and kills it; and a second time together with the lab's reaper.
 func TestNothingSurvivesAKill(t *testing.T) {
 	if started := os.Getenv(killedChild); started != "" {
 		startAndWaitForTheEnd(t, started)
@@ -103,7 +103,7 @@ func TestNothingSurvivesAKill(t *testing.T) {
 		}
 		g.Expect(running(dir)).NotTo(BeEmpty())
 		kill()
-		// The nodes end by themselves. What they leave is for the next lab, but not within a minute.
+		// The nodes end by themselves. The next lab removes their remains, but only after a minute.
 		g.Eventually(func() ([]string, error) { return running(dir) }, testPatience, 50*time.Millisecond).Should(BeEmpty())
 		g.Expect(dir).To(BeADirectory())
 		hourAgo := time.Now().Add(-time.Hour)
@@ -128,7 +128,7 @@ func startAndWaitForTheEnd(t *testing.T, started string) {
 	select {}
 }
 
-// startChild has this test binary start a lab, and returns the lab's folder, and what kills the child.
+// startChild makes this test binary start a lab, and returns the lab's folder and a function that kills the child.
 func startChild(t *testing.T) (dir string, kill func()) {
 	t.Helper()
 	g := NewWithT(t)
@@ -140,7 +140,7 @@ func startChild(t *testing.T) (dir string, kill func()) {
 	g.Expect(cmd.Start()).To(Succeed())
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // the state says all
+		_ = cmd.Wait() // the process state has the result
 		close(ended)
 	}()
 	kill = func() {
@@ -185,7 +185,7 @@ func TestALabWhoseReaperWasKilledTooIsSweptByTheNext(t *testing.T) {
 	g.Expect(traces(dir)).To(BeEmpty())
 }
 
-// traces returns what there is of a lab on the machine: its folder, its cgroups, mounts, and processes.
+// traces returns the remains of a lab on the machine: its folder, cgroups, mounts, and processes.
 func traces(dir string) ([]string, error) {
 	var found []string
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -226,13 +226,12 @@ func running(dir string) ([]string, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) {
-		err = nil // a cgroup that goes away while it is looked at
+		err = nil // the cgroup was removed meanwhile
 	}
 	return found, err
 }
 
-// processes returns the processes of this machine that have such arguments, by their numbers. The arguments have a space behind
-// each.
+// processes returns the processes of this machine whose arguments match, by process id. Each argument is followed by a space.
 func processes(such func(args string) bool) (map[int]string, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespace is a network namespace. It has no name: it lives as long as somebody is in it or has it open, and can't be left
-// behind.
+// namespace is a network namespace without a name. It exists as long as a process is in it or has it open, and can't be left behind.
 type namespace struct {
 	file *os.File
-	// links are its links, addresses and routes.
+	// links gives access to its links, addresses and routes.
 	links *netlink.Handle
 }
 
-// thread is where a thread finds its own network namespace.
+// thread is the path of a thread's own network namespace.
 const thread = "/proc/thread-self/ns/net"
 
 func newNamespace() (*namespace, error) {
@@ -59,8 +58,8 @@ func (n *namespace) close() {
 	n.file.Close()
 }
 
-// do runs a function in the namespace. Sockets that it opens stay there, whoever uses them. It must not start goroutines that
-// do, as they are elsewhere.
+// do runs a function in the namespace. Sockets that it opens stay in the namespace, in whichever goroutine they are used. The function must
+// not open sockets in new goroutines, which run in another namespace.
 func (n *namespace) do(f func() error) error {
 	return onOwnThread(func() error {
 		if err := unix.Setns(n.fd(), unix.CLONE_NEWNET); err != nil {
@@ -70,13 +69,13 @@ func (n *namespace) do(f func() error) error {
 	})
 }
 
-// sysctl sets a value of the namespace's own.
+// sysctl sets a kernel parameter of the namespace.
 func (n *namespace) sysctl(path, value string) error {
 	return n.do(func() error { return os.WriteFile("/proc/sys/net/"+path, []byte(value), 0o644) })
 }
 
-// onOwnThread runs a function on a thread that may change its network namespace. The thread comes back to the namespace it
-// came from; one that can't ends.
+// onOwnThread runs a function on a thread that may change its network namespace. The thread then returns to its earlier namespace, or ends
+// if it can't.
 func onOwnThread(f func() error) error {
 	result := make(chan error)
 	go func() {

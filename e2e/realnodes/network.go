@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// network joins the nodes and the test process: each has a network namespace of its own and a link to a router, which is one
-// more namespace. All traffic between nodes goes through the router, and a cut is a rule there.
+// network connects the nodes and the test process. Each has its own network namespace with a link to a router, which is another namespace.
+// All traffic between nodes passes through the router, and a cut is a rule there.
 type network struct {
 	router  *namespace
 	outside *namespace
@@ -26,7 +26,7 @@ type network struct {
 	cuts map[[2]int]bool
 }
 
-// cutPriority is that of the rules that cut. They are asked before any route.
+// cutPriority is the priority of the rules for cuts. They apply before any route.
 const cutPriority = 100
 
 func newNetwork() (n *network, err error) {
@@ -42,7 +42,7 @@ func newNetwork() (n *network, err error) {
 	if err := n.router.sysctl("ipv4/ip_forward", "1"); err != nil {
 		return n, err
 	}
-	// What is sent to a node that lost its power gets no answer, rather than the router's that there is no route.
+	// Packets to a node without power are lost, rather than rejected by the router for lack of a route.
 	if err := n.router.links.RouteAdd(blackhole(everything)); err != nil {
 		return n, fmt.Errorf("add the route of the absent: %w", err)
 	}
@@ -58,7 +58,7 @@ func (n *network) close() {
 	}
 }
 
-// attachNode makes the network namespace of a node, which forwards between its pods and the others.
+// attachNode creates the network namespace of a node, which forwards packets from and to its pods.
 func (n *network) attachNode(link string, cluster, node int) (*namespace, error) {
 	behind := []netip.Prefix{podPrefix(cluster, node)}
 	if node == 1 {
@@ -70,7 +70,7 @@ func (n *network) attachNode(link string, cluster, node int) (*namespace, error)
 	}
 	err = ns.sysctl("ipv4/ip_forward", "1")
 	for _, prefix := range behind {
-		// What is sent to a pod that is gone must not come back to the router. A pod's own route is more specific.
+		// Packets to a deleted pod must not return to the router. A pod's own route is more specific.
 		err = errors.Join(err, ns.links.RouteAdd(blackhole(prefix)))
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (n *network) attachNode(link string, cluster, node int) (*namespace, error)
 	return ns, nil
 }
 
-// attach makes a namespace with a link to the router, and an address by which everything is reached that lies behind it.
+// attach creates a namespace with a link to the router, and an address, which is also the gateway of the prefixes behind it.
 func (n *network) attach(link string, address netip.Addr, behind ...netip.Prefix) (*namespace, error) {
 	ns, err := newNamespace()
 	if err != nil {
@@ -111,7 +111,7 @@ func (n *network) connect(ns *namespace, name string, address netip.Addr, behind
 	if err := ns.links.RouteAdd(&netlink.Route{LinkIndex: near, Scope: netlink.SCOPE_LINK, Dst: ipNet(single(gateway))}); err != nil {
 		return fmt.Errorf("add the route to the router: %w", err)
 	}
-	// The source has to be said: there may be more addresses on a node than its own.
+	// Set the source address: a node may have more addresses than its own.
 	if err := ns.links.RouteAdd(&netlink.Route{LinkIndex: near, Gw: gateway.AsSlice(),
 		Dst: ipNet(netip.PrefixFrom(netip.IPv4Unspecified(), 0)), Src: address.AsSlice()}); err != nil {
 		return fmt.Errorf("add the default route: %w", err)
@@ -139,7 +139,7 @@ func linkUp(ns *namespace, name string, address netip.Addr) (index int, err erro
 	return link.Attrs().Index, ns.links.LinkSetUp(link)
 }
 
-// detach takes a node's link away, with the routes over it. It is gone already once the node's namespace is.
+// detach removes a node's link with its routes. The link no longer exists if the node's namespace is gone.
 func (n *network) detach(name string) error {
 	link, err := n.router.links.LinkByName(name)
 	if errors.As(err, &netlink.LinkNotFoundError{}) {
@@ -154,7 +154,7 @@ func (n *network) detach(name string) error {
 	return nil
 }
 
-// cut takes the connection between two sites away, in both directions. What is on its way is lost without a word.
+// cut breaks the connection between two sites, in both directions. Packets are lost without an error.
 func (n *network) cut(a, b int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -171,7 +171,7 @@ func (n *network) cut(a, b int) error {
 	return nil
 }
 
-// heal gives two sites their connection back.
+// heal restores the connection between two sites.
 func (n *network) heal(a, b int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -188,7 +188,7 @@ func (n *network) heal(a, b int) error {
 	return nil
 }
 
-// severed returns the pairs that are cut.
+// severed returns the pairs of sites without a connection.
 func (n *network) severed() [][2]int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

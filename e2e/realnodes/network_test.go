@@ -16,7 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// needRoot skips for users who may not make namespaces, but not in CI.
+// needRoot skips the test for users who may not create namespaces. In CI, it fails the test.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -28,7 +28,7 @@ func needRoot(t *testing.T) {
 	t.Skip("namespaces need root")
 }
 
-// listen answers each connection in a namespace with the client's address.
+// listen accepts connections in a namespace, and sends each client its address.
 func listen(t *testing.T, ns *namespace, address string) {
 	t.Helper()
 	var listener net.Listener
@@ -44,7 +44,7 @@ func listen(t *testing.T, ns *namespace, address string) {
 			if err != nil {
 				return // closed
 			}
-			_, _ = io.WriteString(conn, conn.RemoteAddr().String()) // the client may be gone
+			_, _ = io.WriteString(conn, conn.RemoteAddr().String()) // the client may have disconnected
 			conn.Close()
 		}
 	})
@@ -54,8 +54,8 @@ func listen(t *testing.T, ns *namespace, address string) {
 	})
 }
 
-// seenAs connects from a namespace and returns as whom. The first packet over a new link may be lost, and is sent again a second
-// later.
+// seenAs connects from a namespace and returns the client address that the server sees. The first packet over a new link may be lost, and
+// is sent again a second later.
 func seenAs(ns *namespace, address string) (string, error) {
 	return seenWithin(ns, address, testPatience)
 }
@@ -98,7 +98,7 @@ func TestCutsAndHeals(t *testing.T) {
 		addresses = append(addresses, netip.AddrPortFrom(nodeAddress(cluster+1, 1), 80).String())
 	}
 	reach := func(from *namespace, to int) error { _, err := seenAs(from, addresses[to-1]); return err }
-	// lost describes what became of a connection that nobody refuses, but for the patience.
+	// lost reports whether a connection times out, rather than being refused.
 	lost := func(from *namespace, to int) bool {
 		_, err := seenWithin(from, addresses[to-1], 300*time.Millisecond)
 		var problem net.Error
@@ -117,7 +117,7 @@ func TestCutsAndHeals(t *testing.T) {
 	g.Expect(reach(nodes[2], 2)).To(Succeed())
 	g.Expect(reach(n.outside, 1)).To(Succeed())
 
-	// A node that starts again is still cut off.
+	// A restarted node is still cut off.
 	g.Expect(n.detach("n2")).To(Succeed())
 	g.Expect(n.detach("n2")).To(Succeed(), "it is gone already")
 	g.Expect(lost(n.outside, 2)).To(BeTrue(), "nobody refuses for what is not there")
@@ -137,7 +137,7 @@ func TestCutsAndHeals(t *testing.T) {
 
 func TestAForwarderPassesEverythingOnAndEndsWhatIsOpen(t *testing.T) {
 	g := NewWithT(t)
-	// The far end answers when it has heard all.
+	// The far end responds when it has received everything.
 	far, err := net.Listen("tcp", "127.0.0.1:0")
 	g.Expect(err).NotTo(HaveOccurred())
 	defer far.Close()
@@ -151,7 +151,7 @@ func TestAForwarderPassesEverythingOnAndEndsWhatIsOpen(t *testing.T) {
 			}
 			serving.Go(func() {
 				defer conn.Close()
-				heard, _ := io.ReadAll(conn) // cut short when the forwarder closes
+				heard, _ := io.ReadAll(conn) // incomplete if the forwarder closes
 				_, _ = conn.Write(append([]byte("heard "), heard...))
 			})
 		}

@@ -31,14 +31,14 @@ type Node struct {
 	running *machine // nil while the power is off
 }
 
-// machine is a node that has power.
+// machine is the state of a node with power.
 type machine struct {
 	namespace *namespace
 	boot      *exec.Cmd
 	requests  io.WriteCloser
 	answers   io.ReadCloser
-	lines     *bufio.Reader // of the answers
-	ended     chan struct{} // closed once the boot process is gone
+	lines     *bufio.Reader // of the responses
+	ended     chan struct{} // closed when the boot process has ended
 	log       *os.File
 	since     time.Time
 }
@@ -46,13 +46,13 @@ type machine struct {
 // Name returns the name of the Node object.
 func (n *Node) Name() string { return n.name }
 
-// Address returns the node's address, which is also where node ports are.
+// Address returns the node's address, which node ports use as well.
 func (n *Node) Address() netip.Addr { return nodeAddress(n.cluster.number, n.number) }
 
 // LogFile returns the path of a component's log.
 func (n *Node) LogFile(c Component) string { return n.path("logs", string(c)+".log") }
 
-// PowerOff takes the node's power: everything on it ends at once and without a word. What is on its disks stays.
+// PowerOff cuts the node's power: everything on it ends at once, without a shutdown. Its disks keep their content.
 func (n *Node) PowerOff(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,8 +64,8 @@ func (n *Node) PowerOff(ctx context.Context) error {
 
 func (n *Node) powerOff(ctx context.Context) error {
 	m := n.running
-	// It kills the init, with which the kernel kills all processes of the node.
-	_ = m.boot.Process.Signal(syscall.SIGTERM) // gone is as good
+	// The boot process kills the init, and with it the kernel kills all processes of the node.
+	_ = m.boot.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
 	case <-m.ended:
 	case <-ctx.Done():
@@ -86,7 +86,7 @@ func (n *Node) powerOff(ctx context.Context) error {
 	return errors.Join(err, n.cluster.lab.network.detach(n.name))
 }
 
-// PowerOn gives the node its power back. It returns when the node's programs are being started: see [Cluster.WaitReady].
+// PowerOn restores the node's power. It returns when the node's programs are starting: see [Cluster.WaitReady].
 func (n *Node) PowerOn() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,7 +113,7 @@ func (n *Node) bootMachine(namespace *namespace) (*machine, error) {
 	}
 	cmd := exec.Command(filepath.Join(n.cluster.lab.programs.agent, "nodeinit"), "boot", n.path("spec.json"))
 	cmd.Dir, cmd.Stderr = "/", log
-	// In a group of its own: a Ctrl-C at the terminal reaches only the test, which then ends its nodes in order.
+	// In its own process group: Ctrl-C at the terminal reaches only the test, which then stops its nodes in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.ExtraFiles = []*os.File{namespace.file}
 	requests, err := cmd.StdinPipe()
@@ -131,17 +131,17 @@ func (n *Node) bootMachine(namespace *namespace) (*machine, error) {
 	m := &machine{namespace: namespace, boot: cmd, requests: requests, answers: answers, lines: bufio.NewReader(answers), log: log,
 		since: time.Now(), ended: make(chan struct{})}
 	go func() {
-		// Not Wait, which would close the pipe of answers at once.
-		_, _ = cmd.Process.Wait() // how it ended is in its log
+		// Use Process.Wait: cmd.Wait would close the pipe of responses at once.
+		_, _ = cmd.Process.Wait() // its log has the result
 		close(m.ended)
 	}()
 	return m, nil
 }
 
-// Stop kills a component, which stays down until Start.
+// Stop kills a component. It stays down until Start.
 func (n *Node) Stop(c Component) error { return n.request(nodespec.Stop, string(c)) }
 
-// Start has a component run that was stopped.
+// Start starts a component that was stopped.
 func (n *Node) Start(c Component) error { return n.request(nodespec.Start, string(c)) }
 
 // LoadImage imports an image archive into the node's container runtime.
@@ -153,7 +153,7 @@ func (n *Node) LoadImage(archive string) error {
 	return n.request(nodespec.Import, archive)
 }
 
-// request has the node's first process do something.
+// request sends a request to the node's first process.
 func (n *Node) request(verb, argument string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -173,7 +173,7 @@ func (n *Node) request(verb, argument string) error {
 	return nil
 }
 
-// prepare writes the node's configuration, and gives it a disk with the images.
+// prepare writes the node's configuration, and creates its disk with the images.
 func (n *Node) prepare() error {
 	configuration, err := n.configuration()
 	if err != nil {

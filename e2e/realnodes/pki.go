@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// validity of certificates: longer than any lab lives.
+// validity is the validity of certificates: longer than any lab runs.
 const validity = 30 * 24 * time.Hour
 
 // authority is the certificate authority of a cluster.
@@ -26,7 +26,7 @@ type authority struct {
 // keyPair is a certificate with its key, in PEM.
 type keyPair struct{ certificate, key []byte }
 
-// identity is whom a certificate is for. Kubernetes takes the user and the groups from the name, servers are known by the hosts.
+// identity is the subject of a certificate. Kubernetes reads the user and the groups from the name; servers are identified by hosts.
 type identity struct {
 	user      string
 	groups    []string
@@ -45,7 +45,7 @@ func newAuthority(name string) (*authority, error) {
 	return &authority{certificate, key, pair}, err
 }
 
-// issue makes a certificate for a client or a server or both.
+// issue creates a certificate for a client or a server or both.
 func (a *authority) issue(who identity) (keyPair, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: who.user, Organization: who.groups},
@@ -60,7 +60,7 @@ func (a *authority) issue(who identity) (keyPair, error) {
 	return pair, err
 }
 
-// sign makes a key and a certificate for it, signed by the authority, or by itself without one.
+// sign creates a key and a certificate for it, signed by the authority, or self-signed without one.
 func sign(template *x509.Certificate, by *authority) (keyPair, *ecdsa.PrivateKey, *x509.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 const pollInterval = 50 * time.Millisecond
 
-// poll asks until there is no reason to wait any more. The error is the context's, with the last reason.
+// poll calls reason until it returns nil. When the context ends, poll returns the context's error with the last reason.
 func poll(ctx context.Context, reason func(context.Context) error) error {
 	for {
 		err := reason(ctx)
@@ -37,7 +37,7 @@ func poll(ctx context.Context, reason func(context.Context) error) error {
 	}
 }
 
-// waitServed waits until the API server serves.
+// waitServed waits until the API server is ready.
 func (c *Cluster) waitServed(ctx context.Context) error {
 	config := c.RESTConfig()
 	config.Timeout = 5 * time.Second
@@ -63,7 +63,7 @@ func (c *Cluster) waitServed(ctx context.Context) error {
 	})
 }
 
-// addons are the manifests of what a cluster has besides Kubernetes' own programs. The words in capitals are replaced.
+// addons are the manifests of a cluster besides Kubernetes' own programs. applyAddons replaces the words in capitals.
 //
 //go:embed addons.yaml
 var addons string
@@ -76,8 +76,7 @@ func (c *Cluster) applyAddons(ctx context.Context) error {
 	})
 }
 
-// WaitReady waits until the cluster is ready for use: all nodes that have power are ready, DNS answers, and pods have the account
-// they run with.
+// WaitReady waits until the cluster is ready: all nodes with power are ready, DNS responds, and the default service account of pods exists.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	reader, err := kubernetes.NewForConfig(c.RESTConfig())
 	if err != nil {
@@ -107,19 +106,18 @@ func (c *Cluster) nodesReady(ctx context.Context, reader kubernetes.Interface) e
 	return nil
 }
 
-// powerSince returns since when the node has power.
+// powerSince returns since when the node has power, and whether it has.
 func (n *Node) powerSince() (since time.Time, power bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.running == nil {
 		return time.Time{}, false
 	}
-	// Kubernetes' times are whole seconds.
+	// Times in Kubernetes are whole seconds.
 	return n.running.since.Truncate(time.Second), true
 }
 
-// nodeReady reports whether a node has said that it is ready since some time. What it said before a loss of power is still there
-// after it.
+// nodeReady reports whether a node has reported since some time that it is ready. A report from before a loss of power does not count.
 func nodeReady(node *corev1.Node, since time.Time) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
@@ -129,7 +127,7 @@ func nodeReady(node *corev1.Node, since time.Time) bool {
 	return false
 }
 
-// dnsReady: one that runs since the power of its node came on, and is ready.
+// dnsReady checks that a pod of the DNS is ready and has run since its node got power.
 func (c *Cluster) dnsReady(ctx context.Context, reader kubernetes.Interface) error {
 	pods, err := reader.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{LabelSelector: "k8s-app=kube-dns"})
 	if err != nil {
@@ -144,7 +142,7 @@ func (c *Cluster) dnsReady(ctx context.Context, reader kubernetes.Interface) err
 	return errors.New("DNS is not ready")
 }
 
-// runsReady reports whether all containers of a pod are ready and were started since some time.
+// runsReady reports whether all containers of a pod are ready and started after some time.
 func runsReady(pod *corev1.Pod, since time.Time) bool {
 	for _, container := range pod.Status.ContainerStatuses {
 		if !container.Ready || container.State.Running == nil || container.State.Running.StartedAt.Time.Before(since) {
@@ -154,7 +152,7 @@ func runsReady(pod *corev1.Pod, since time.Time) bool {
 	return len(pod.Status.ContainerStatuses) > 0
 }
 
-// accountReady: a pod is refused while its namespace has no service account.
+// accountReady checks that the default service account exists: pods are rejected in a namespace without one.
 func accountReady(ctx context.Context, reader kubernetes.Interface) error {
 	_, err := reader.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 	return err

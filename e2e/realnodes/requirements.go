@@ -21,27 +21,26 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
-// controllers are the cgroup controllers that kubelet and the container runtime work with. Each has a hierarchy of its own, or
-// shares one; name=systemd is the one without a controller, which programs know a process by.
+// controllers are the cgroup controllers that kubelet and the container runtime use. Each has its own hierarchy, or shares one.
+// name=systemd is the hierarchy without a controller, by which programs identify a process.
 var controllers = []string{"cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "name=systemd"}
 
-// programs are where a lab's programs are.
+// programs are the paths of a lab's programs.
 type programs struct {
-	// nodes is the folder of hack/assets.sh nodes, controlPlane that of controlplane.
+	// nodes is the folder of the programs from hack/assets.sh nodes, controlPlane that of controlplane.
 	nodes, controlPlane string
 	// store is the container runtime's store with the images of hack/assets.sh images.
 	store string
-	// agent is the folder of the programs of this package.
+	// agent is the folder of this package's programs.
 	agent string
-	// hierarchies are those of the machine's cgroups.
+	// hierarchies are the machine's cgroup hierarchies.
 	hierarchies []nodespec.Hierarchy
 }
 
-// Available returns nil if Start can work, else one line that says what is missing. It may build the programs, which takes
-// minutes.
+// Available returns nil if Start can work, else a one-line error that says what is missing. It may build the programs, which takes minutes.
 func Available(ctx context.Context) error { return Prepare(ctx, io.Discard) }
 
-// Require skips a test that needs nodes where there can be none, or where they take too long (-short); in CI it fails then.
+// Require skips a test that needs nodes if there can be none, or if they take too long (-short). In CI, it fails the test instead.
 func Require(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -55,7 +54,7 @@ func Require(t *testing.T) {
 	}
 }
 
-// Prepare is Available for those who want to watch: it tells its progress.
+// Prepare is Available with a report of its progress.
 func Prepare(ctx context.Context, progress io.Writer) error {
 	_, err := findPrograms(ctx, progress)
 	return err
@@ -125,7 +124,7 @@ func findHierarchy(mounts, controller string) (nodespec.Hierarchy, bool) {
 		if !slices.Contains(options, controller) {
 			continue
 		}
-		// The same hierarchy is mounted again only with the same controllers.
+		// A hierarchy can be mounted again only with the same controllers.
 		shared := slices.DeleteFunc(options, func(o string) bool { return !slices.Contains(controllers, o) && !strings.HasPrefix(o, "net_") })
 		if strings.HasPrefix(controller, "name=") {
 			shared = append(shared, "none")
@@ -135,7 +134,7 @@ func findHierarchy(mounts, controller string) (nodespec.Hierarchy, bool) {
 	return nodespec.Hierarchy{}, false
 }
 
-// unsuitable explains why a folder can't hold a lab: the containers' file systems are overlays, which can't lie on another overlay.
+// unsuitable returns an error if a folder can't hold a lab: containers' file systems are overlays, which can't be on another overlay.
 func unsuitable(dir string) error {
 	const overlay = 0x794c7630
 	var fs syscall.Statfs_t
@@ -148,10 +147,10 @@ func unsuitable(dir string) error {
 	return nil
 }
 
-// building keeps two labs of this process from building at once; Go's own build cache does the rest.
+// building prevents two labs of this process from building at once. Go's build cache handles other processes.
 var building sync.Mutex
 
-// buildAgent builds the programs of a node that are this package's own. The Go command leaves alone what is up to date.
+// buildAgent builds this package's programs for nodes. The Go command skips those that are up to date.
 func buildAgent(ctx context.Context) (string, error) {
 	building.Lock()
 	defer building.Unlock()
@@ -163,7 +162,7 @@ func buildAgent(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Named after the checkout, so that two of them don't exchange theirs.
+	// The name depends on the checkout, so that two checkouts don't overwrite each other's programs.
 	dir := filepath.Join(cache, "kafka-operators", "bin", "realnodes-"+shortHash(root))
 	unlock, err := lockFile(dir+".lock", syscall.LOCK_EX)
 	if err != nil {

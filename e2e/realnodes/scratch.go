@@ -23,8 +23,8 @@ const (
 	ownerLock     = ".owner"
 )
 
-// scratch is all that a lab leaves on the machine: a folder, which lives as long as its owner holds the lock in it, and cgroups of
-// the same name. A reaper, a process of its own, removes both when the owner is gone.
+// scratch is everything that a lab creates on the machine: a folder, which is kept as long as its owner holds the lock in it, and cgroups
+// of the same name. A reaper, which is a separate process, removes both when the owner has ended.
 type scratch struct {
 	remains.Lab
 	unlock func()
@@ -52,7 +52,7 @@ func newScratch(ctx context.Context, p *programs) (*scratch, error) {
 func (s *scratch) startReaper(program string) error {
 	s.reaper = exec.Command(program, append([]string{s.Dir}, s.Hierarchies...)...)
 	s.reaper.Dir = "/"
-	// In a session of its own, it survives what ends the test.
+	// In its own session, the reaper survives signals to the test's session.
 	s.reaper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var err error
 	if s.tell, err = s.reaper.StdinPipe(); err != nil {
@@ -61,24 +61,24 @@ func (s *scratch) startReaper(program string) error {
 	return s.reaper.Start()
 }
 
-// remove ends and removes everything, and then the reaper.
+// remove stops and removes everything, and then stops the reaper.
 func (s *scratch) remove(ctx context.Context) error {
 	if err := s.Remove(ctx); err != nil {
-		// The reaper goes on trying when this process has ended.
+		// The reaper tries again when this process has ended.
 		return err
 	}
 	s.unlock()
 	if s.tell == nil {
 		return nil
 	}
-	// It finds nothing to do.
+	// The reaper finds nothing to remove.
 	return errors.Join(s.tell.Close(), s.reaper.Wait())
 }
 
-// cgroup is the path of a node's cgroup below the root of each hierarchy.
+// cgroup returns the path of a node's cgroup below the root of each hierarchy.
 func (s *scratch) cgroup(node string) string { return filepath.Join(filepath.Base(s.Dir), node) }
 
-// sweep removes the labs whose owners and reapers were killed. A folder of less than a minute may not have its lock yet.
+// sweep removes labs whose owners and reapers were killed. It skips folders of less than a minute, which may not have their lock yet.
 func sweep(ctx context.Context, tmp string, hierarchies []string) {
 	dirs, _ := filepath.Glob(filepath.Join(tmp, scratchPrefix+"*")) // the pattern is well-formed
 	for _, dir := range dirs {
@@ -95,16 +95,16 @@ func sweep(ctx context.Context, tmp string, hierarchies []string) {
 	}
 }
 
-// sweepPatience bounds what a lab that is gone can take of one that starts.
+// sweepPatience limits how long the removal of an old lab may delay the start of a new one.
 const sweepPatience = 10 * time.Second
 
 func sweepOne(ctx context.Context, lab remains.Lab) {
 	ctx, cancel := context.WithTimeout(ctx, sweepPatience)
 	defer cancel()
-	_ = lab.Remove(ctx) // what can't be removed is no reason not to start
+	_ = lab.Remove(ctx) // a failed removal must not prevent the start
 }
 
-// sources are the distinct folders at which hierarchies are mounted.
+// sources returns the distinct folders at which hierarchies are mounted.
 func sources(hierarchies []nodespec.Hierarchy) []string {
 	var dirs []string
 	seen := map[string]bool{}
@@ -117,7 +117,7 @@ func sources(hierarchies []nodespec.Hierarchy) []string {
 	return dirs
 }
 
-// lockFile takes a lock that the kernel gives back when this process ends, however it ends.
+// lockFile takes a lock that the kernel releases when this process ends.
 func lockFile(path string, how int) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err

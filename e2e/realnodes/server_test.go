@@ -26,14 +26,14 @@ import (
 type server struct {
 	cluster *Cluster
 	k8s     client.Client
-	// http speaks from outside of the clusters, each request on a connection of its own.
+	// http sends requests from outside of the clusters, each over its own connection.
 	http *http.Client
 }
 
 // serverPod is the name of the only pod.
 const serverPod = "server-0"
 
-// startServer starts the test server in a cluster and waits until it is ready. It is gone with the spec.
+// startServer starts the test server in a cluster and waits until it is ready. The server is deleted with the spec.
 func startServer(c *Cluster) *server {
 	GinkgoHelper()
 	s := serverIn(c)
@@ -61,7 +61,7 @@ func apply(c *Cluster, manifests string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// pod returns the pod, or nil if it is not there.
+// pod returns the pod; nil if there is none.
 func (s *server) pod(g Gomega) *corev1.Pod {
 	pod := &corev1.Pod{}
 	err := s.k8s.Get(ctx, client.ObjectKey{Namespace: "default", Name: serverPod}, pod)
@@ -72,7 +72,7 @@ func (s *server) pod(g Gomega) *corev1.Pod {
 	return pod
 }
 
-// ready returns the pod once it is.
+// ready waits until the pod is ready, and returns it.
 func (s *server) ready() *corev1.Pod {
 	GinkgoHelper()
 	return s.becomes("ready", podReady)
@@ -105,15 +105,15 @@ func podReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// address is that of the server in its pod.
+// address returns the address of the server in its pod.
 func address(pod *corev1.Pod) string { return net.JoinHostPort(pod.Status.PodIP, "8080") }
 
-// get asks the server from outside.
+// get sends a request to the server from outside.
 func (s *server) get(pod *corev1.Pod, path string) (string, error) {
 	return s.do(http.MethodGet, "http://"+address(pod)+path, "")
 }
 
-// isLost reports whether nobody answers, nor refuses, within a second.
+// isLost reports whether a request gets neither a response nor a refused connection within a second.
 func (s *server) isLost(pod *corev1.Pod) bool {
 	hasty := *s.http
 	hasty.Timeout = time.Second
@@ -127,7 +127,7 @@ func (s *server) post(pod *corev1.Pod, path, body string) error {
 	return err
 }
 
-// fetch has the server, in its pod, get something.
+// fetch makes the server, in its pod, get a URL.
 func (s *server) fetch(pod *corev1.Pod, what string) (string, error) {
 	return s.get(pod, "/fetch?url="+url.QueryEscape(what))
 }

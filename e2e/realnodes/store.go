@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// copyStore copies a container runtime's store. Images are never written again, so their files are linked where the file system
-// allows it, and cost neither time nor disk; the databases are copied.
+// copyStore copies a container runtime's store. The files of images are never written again, so they are hard-linked where the file system
+// allows it, which takes neither time nor disk space. The databases are copied.
 func copyStore(from, to string) error {
 	return filepath.WalkDir(from, func(source string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -44,7 +44,7 @@ func copyStore(from, to string) error {
 	})
 }
 
-// copyFolder makes a folder with the permissions of another, whatever the mask.
+// copyFolder creates a folder with the permissions of another, regardless of the umask.
 func copyFolder(target string, info fs.FileInfo) error {
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		return err
@@ -75,6 +75,6 @@ func sameRights(target string, info fs.FileInfo) error {
 			return err
 		}
 	}
-	// After the owner, whose change takes special bits away.
+	// Set the mode after the owner: a change of the owner clears special bits.
 	return os.Chmod(target, info.Mode())
 }

@@ -19,21 +19,20 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 )
 
-// The shared parts. They are there once BeforeSuite is through.
+// The shared variables. BeforeSuite sets them.
 var (
-	// ctx is the suite's; nothing outlives it.
+	// ctx is the context of the suite.
 	ctx context.Context
-	// lab is what most specs are about: three clusters of one node.
+	// lab is the lab of most specs: three clusters of one node.
 	lab *Lab
-	// foldersBefore are those of the usual folders that the machine had before there was any lab.
+	// foldersBefore are those of usualFolders that existed before there was any lab.
 	foldersBefore []string
 )
 
-// Whoever waits for something to happen waits this long; what is right takes a fraction of it. It leaves room for a machine with
-// other work to do.
+// testPatience is how long tests wait for an event. Expected events take a fraction of it, so that it suffices on a busy machine.
 const testPatience = 90 * time.Second
 
-// serverImage is the test server's.
+// serverImage is the image of the test server.
 const serverImage = "realnodes.test/server:1"
 
 func TestRealNodes(t *testing.T) {
@@ -48,7 +47,7 @@ func TestRealNodes(t *testing.T) {
 	RunSpecs(t, "real nodes")
 }
 
-// needNodes skips where there can be no nodes, but not in CI.
+// needNodes skips the test if there can be no nodes. In CI, it fails the test.
 func needNodes(t *testing.T) {
 	t.Helper()
 	if err := Available(t.Context()); err != nil {
@@ -73,7 +72,7 @@ var _ = BeforeSuite(func() {
 	AddReportEntry("start of three clusters", ReportEntryVisibilityAlways, time.Since(began).Round(time.Millisecond).String())
 })
 
-// buildServerImage makes an image of the test server, a static program, and returns its archive.
+// buildServerImage builds an image of the test server, a static program, and returns its archive.
 func buildServerImage(dir string) string {
 	GinkgoHelper()
 	program, archive := filepath.Join(dir, "testserver"), filepath.Join(dir, "testserver.tar")
@@ -82,7 +81,7 @@ func buildServerImage(dir string) string {
 	return archive
 }
 
-// clientOf is an administrator's client of a cluster, without a cache.
+// clientOf returns an administrator's client of a cluster, without a cache.
 func clientOf(c *Cluster) client.Client {
 	GinkgoHelper()
 	scheme := runtime.NewScheme()

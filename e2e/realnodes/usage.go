@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Usage is what a node with all that runs on it has used.
+// Usage is the processor time and memory used by a node and everything that runs on it.
 type Usage struct {
-	// CPU is the time on all processors since the power came on.
+	// CPU is the processor time since the power was switched on.
 	CPU time.Duration
-	// Memory is the anonymous memory in use, in bytes: without files, which the kernel keeps in memory only while nobody else
-	// wants it.
+	// Memory is the anonymous memory in use, in bytes. It leaves out files, which the kernel keeps in memory only while the memory is not
+	// needed.
 	Memory int64
 }
 
-// Usage returns what the node has used.
+// Usage returns the usage of the node.
 func (n *Node) Usage() (Usage, error) {
 	cgroup := n.cluster.lab.scratch.cgroup(n.name)
 	cpu, err := os.ReadFile(filepath.Join(n.hierarchy("cpuacct"), cgroup, "cpuacct.usage"))
@@ -44,12 +44,12 @@ func (n *Node) Usage() (Usage, error) {
 	return Usage{}, fmt.Errorf("node %s: its cgroup does not tell its memory", n.name)
 }
 
-// hierarchy is where the hierarchy of a controller is mounted on the machine.
+// hierarchy returns the folder at which the hierarchy of a controller is mounted on the machine.
 func (n *Node) hierarchy(controller string) string {
 	for _, h := range n.cluster.lab.programs.hierarchies {
 		if h.Name == controller {
 			return h.Source
 		}
 	}
-	return "" // findHierarchies has found all there must be
+	return "" // findHierarchies has found all required ones
 }

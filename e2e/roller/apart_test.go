@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// The nodes of a cluster whose controllers are apart from its brokers.
+// The nodes of a cluster with separate controllers and brokers.
 var (
 	brokers     = []int32{0, 1, 2}
 	controllers = []int32{3, 4, 5}
@@ -22,7 +22,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 	BeforeAll(func() {
 		s.begin("apart", realkafka.Options{
 			Brokers: 3, Controllers: 3, JVMFlags: []string{logsAsShipped()},
-			// A broker that is killed is to recover its logs from the beginning on, and not from where it noted down once a minute.
+			// A killed broker has to recover its logs from the beginning, and not from a checkpoint that it writes once a minute.
 			Config: map[string]string{"log.flush.offset.checkpoint.interval.ms": "86400000"},
 		})
 	})
@@ -57,7 +57,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 		for _, moment := range []func() bool{s.aPodIsDeleted, s.begins(2), s.aPodIsDeleted, s.begins(4), s.aPodIsDeleted} {
 			roll := s.start("roll", "--max-unavailable=3")
 			Eventually(moment).WithTimeout(2 * patience).WithPolling(eager).Should(BeTrue())
-			roll.Kill() // the next one knows of what it did by the journal only
+			roll.Kill() // the next one only has the journal
 			Expect(roll.ExitCode()).To(Equal(-1), "it was in the midst of it")
 		}
 		Expect(s.ask(done, "roll", "--max-unavailable=3", "--limit=4m")).To(MatchRegexp(`Done: \d+ nodes? restarted`))
@@ -75,12 +75,12 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 	quorumSpecs(s)
 })
 
-// aPodIsDeleted reports whether one is: a restart has begun, and the node is being stopped.
+// aPodIsDeleted reports whether a pod is being deleted: a restart has begun, and the node is stopping.
 func (s *scene) aPodIsDeleted() bool {
 	return slices.ContainsFunc(s.pods(), func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
-// begins reports whether so many nodes have begun to run for new pods.
+// begins returns a function that reports whether that many nodes have started for new pods.
 func (s *scene) begins(n int) func() bool {
 	return func() bool { return s.restarts() >= n }
 }

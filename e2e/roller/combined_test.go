@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// journal is the ConfigMap in which the roller keeps what it remembers.
+// journal is the name of the ConfigMap with the roller's state.
 const journal = cluster + "-roller"
 
 var _ = Describe("Three combined nodes", Ordered, func() {
@@ -121,7 +121,7 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 	It("restarts nodes for a legal value that Kafka refuses while they run, also where another value of the key is stored", func() {
 		good := s.configuration()
 		started := s.restarts()
-		s.configured(good, "num.io.threads=100\nmax.connections=12346\n") // Kafka at most doubles it while it runs
+		s.configured(good, "num.io.threads=100\nmax.connections=12346\n") // a running Kafka accepts at most twice the value
 		Expect(s.ask(done, "roll", "--limit=4m")).To(And(
 			ContainSubstring("Kafka refuses num.io.threads=100: InvalidRequestException: "),
 			ContainSubstring("is restarted: ConfigChangeRequiresRestart (num.io.threads)")))
@@ -146,14 +146,14 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 	Context("with the Deployment's program", Ordered, func() { deploymentSpecs(s) })
 })
 
-// followers are the combined nodes other than the active controller.
+// followers returns the combined nodes other than the active controller.
 func (s *scene) followers() []int32 {
 	GinkgoHelper()
 	leader := s.leader()
 	return slices.DeleteFunc(s.kafka.NodeIDs(), func(id int32) bool { return id == leader })
 }
 
-// inOrder are the combined nodes in the order in which they are restarted if all are ready.
+// inOrder returns the combined nodes in the order of their restarts if all are ready.
 func (s *scene) inOrder() []int32 {
 	GinkgoHelper()
 	return append(s.followers(), s.leader())

@@ -17,7 +17,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// deploymentSpecs are about the Deployment's program, in two replicas of which one works.
+// deploymentSpecs are about the Deployment's program, in two replicas of which one is the leader.
 func deploymentSpecs(s *scene) {
 	var first, second *background
 	BeforeAll(func() {
@@ -47,7 +47,7 @@ func deploymentSpecs(s *scene) {
 		before, order := s.restarts(), s.inOrder()
 		s.outdate()
 		Eventually(s.restarts).WithTimeout(2 * patience).Should(BeNumerically(">", before))
-		// What is announced is told by the one that did it.
+		// The replica that did the work announces it.
 		Eventually(func() []eventsv1.Event { return s.events(order[0], "PodHasOldRevision") }).Should(HaveLen(1))
 		Expect(first.metrics()).To(And(s.tell(`phase{%s,phase="Rolling"}`, 1), s.tell(`restarts_total{%s,result="done"}`, 1)))
 		first.Kill()
@@ -88,7 +88,7 @@ func deploymentSpecs(s *scene) {
 	})
 }
 
-// metrics is what it shows; an error is told in its place.
+// metrics returns the metrics of the program; an error is returned as the text.
 func (b *background) metrics() string {
 	text, err := b.get("/metrics")
 	if err != nil {
@@ -97,13 +97,13 @@ func (b *background) metrics() string {
 	return text
 }
 
-// tell matches metrics in which a series of the roller's has a value. In its place stand the labels that all have.
+// tell matches metrics in which a series of the roller has a value. %s stands for the labels that all series have.
 func (s *scene) tell(series string, value float64) types.GomegaMatcher {
 	own := fmt.Sprintf("cluster=%q,namespace=%q", cluster, s.namespace)
 	return ContainSubstring("strimzi_roller_" + fmt.Sprintf(series, own) + fmt.Sprintf(" %g\n", value))
 }
 
-// holder is who holds the lease; empty: nobody does.
+// holder returns the holder of the lease; empty if there is none.
 func (s *scene) holder() string {
 	var lease coordinationv1.Lease
 	err := k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: cluster + "-roller-leader"}, &lease)
@@ -114,7 +114,7 @@ func (s *scene) holder() string {
 	return *lease.Spec.HolderIdentity
 }
 
-// journalVersion is that of the journal as it was written last.
+// journalVersion returns the resourceVersion of the journal.
 func (s *scene) journalVersion() string {
 	GinkgoHelper()
 	var config corev1.ConfigMap
@@ -122,7 +122,7 @@ func (s *scene) journalVersion() string {
 	return config.ResourceVersion
 }
 
-// events are the Events of a node's pod for a reason.
+// events returns the Events of a node's pod with this reason.
 func (s *scene) events(id int32, reason string) []eventsv1.Event {
 	GinkgoHelper()
 	var events eventsv1.EventList

@@ -1,3 +1,3 @@
-// Package roller tests the roller by its own program, with the rights that config/roller gives it, on a real API server and a real Kafka
-// whose nodes are processes (package podsets makes them of StrimziPodSets).
+// Package roller tests the roller's program, with the rights that config/roller gives it, on a real API server and a real Kafka whose nodes
+// are processes (package podsets runs them for StrimziPodSets).
 package roller

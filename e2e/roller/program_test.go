@@ -29,7 +29,7 @@ const (
 	blocked = 4
 )
 
-// environment is this process's without what would configure the roller behind the test's back.
+// environment returns this process's environment without variables that would configure the roller.
 func (s *scene) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(line string) bool {
 		return strings.HasPrefix(line, "STRIMZI_") ||
@@ -38,7 +38,7 @@ func (s *scene) environment() []string {
 	return append(env, "KUBECONFIG="+s.roller.Kubeconfig)
 }
 
-// ask runs a command of the roller to its end, which must be with the given code, and returns what it printed.
+// ask runs a command of the roller, checks its exit code, and returns its output.
 func (s *scene) ask(exit int, args ...string) string {
 	GinkgoHelper()
 	c := exec.CommandContext(ctx, program, append(args, s.where(args[0])...)...)
@@ -53,14 +53,14 @@ func (s *scene) ask(exit int, args ...string) string {
 	return string(out)
 }
 
-// background is a roller that runs beside the spec.
+// background is a roller that runs during a spec.
 type background struct {
 	*process.Process
 	output  string
 	address string
 }
 
-// start starts a command; the end of the spec kills it at the latest.
+// start starts a command. It is killed at the end of the spec at the latest.
 func (s *scene) start(args ...string) *background {
 	GinkgoHelper()
 	b := &background{output: filepath.Join(GinkgoT().TempDir(), "roller.log")}
@@ -88,7 +88,7 @@ func (s *scene) run(args ...string) *background {
 	return b
 }
 
-// printed is what it has printed so far.
+// printed returns its output so far.
 func (b *background) printed() string {
 	text, err := os.ReadFile(b.output)
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *background) printed() string {
 	return string(text)
 }
 
-// get asks the Deployment's program for a page.
+// get returns a page of the Deployment's program.
 func (b *background) get(path string) (string, error) {
 	client := http.Client{Timeout: 5 * time.Second}
 	response, err := client.Get("http://" + b.address + path)
@@ -112,7 +112,7 @@ func (b *background) get(path string) (string, error) {
 	return string(text), err
 }
 
-// planned is what users rely on in the plan's JSON.
+// planned has the fields of the plan's JSON that users rely on.
 type planned struct {
 	Batches []struct {
 		Nodes []int32 `json:"nodes"`
@@ -130,7 +130,7 @@ type planned struct {
 	} `json:"nodes"`
 }
 
-// plan asks for the plan, as JSON.
+// plan returns the plan, which it reads as JSON.
 func (s *scene) plan(exit int, args ...string) planned {
 	GinkgoHelper()
 	var p planned
@@ -138,7 +138,7 @@ func (s *scene) plan(exit int, args ...string) planned {
 	return p
 }
 
-// order is the nodes of a plan's batches, one after another.
+// order returns the nodes of a plan's batches, one after the other.
 func (p planned) order() []int32 {
 	var ids []int32
 	for _, b := range p.Batches {

@@ -11,14 +11,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 )
 
-// brief is how long the roller waits for answers that nobody gives while there is no quorum.
+// brief is a short timeout of the roller's requests, for specs without a quorum, in which no broker responds.
 const brief = "--timeout=2s"
 
-// servesNobody is what is reported of a restart by which nothing is lost: the node is down, and, once it was seen to refuse connections,
-// since when.
+// servesNobody is the message about a node whose restart loses nothing: the node is down, and, if it was seen to refuse connections, since
+// when.
 const servesNobody = `it (serves no clients|has been unable to serve clients since \S+ UTC: it refuses connections)`
 
-// quorumSpecs are about the metadata quorum when it is lost.
+// quorumSpecs are about the loss of the metadata quorum.
 func quorumSpecs(s *scene) {
 	It("restarts nothing that works while the quorum is lost, says why, and goes on when it is back", func() {
 		before, uids := s.restarts(), s.uids()

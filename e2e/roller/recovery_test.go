@@ -20,10 +20,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// segments is how many segments a log has that takes its time to recover.
+// segments is the number of segments of a log that takes long to recover.
 const segments = 400
 
-// shippedLogging is as much of the log4j2.yaml that Kafka is shipped with as concerns the log of a container.
+// shippedLogging is the part of Kafka's default log4j2.yaml for the log of a container.
 const shippedLogging = `status = ERROR
 appender.out.type = Console
 appender.out.name = STDOUT
@@ -33,7 +33,7 @@ rootLogger.level = INFO
 rootLogger.appenderRef.out.ref = STDOUT
 `
 
-// logsAsShipped has nodes log what Kafka logs by default. That a broker recovers its logs can be seen in nothing else.
+// logsAsShipped makes nodes log what Kafka logs by default. Only that log shows that a broker recovers its logs.
 func logsAsShipped() string {
 	GinkgoHelper()
 	path := filepath.Join(GinkgoT().TempDir(), "log4j2.properties")
@@ -72,7 +72,8 @@ func recoverySpecs(s *scene) {
 			Expect(roll.Running()).To(BeTrue(), "it waits: %s", roll.printed())
 			roll.Kill()
 		})
-		// Neither is it unready for too long, nor silent for too long. The controllers go; brokers wait for it because of their partitions.
+		// The limits for an unready and for a silent node do not apply to it. The controllers are restarted; brokers wait for it because of their
+		// partitions.
 		roll := s.start("roll", "--patience=3s", "--silence=2s")
 		Eventually(func() []int32 { return s.remade(uids) }).WithTimeout(3 * patience).Should(Equal(controllers))
 		Consistently(func() []int32 { return s.remade(uids) }, 6*time.Second, "200ms").Should(Equal(controllers))
@@ -109,8 +110,8 @@ func (s *scene) withoutLogs(do func()) {
 	restore()
 }
 
-// makeSegments writes a topic of one partition that has many segments: each record begins one, since it is later than the last one by more
-// than a segment may last.
+// makeSegments writes a topic of one partition with many segments: each record starts a segment, because its timestamp is later than the
+// last one's by more than segment.ms.
 func (s *scene) makeSegments() {
 	GinkgoHelper()
 	const topic = "segments"
@@ -127,7 +128,7 @@ func (s *scene) makeSegments() {
 	Expect(traffic.Write(ctx, traffic.Options{Bootstrap: s.kafka.Bootstrap(), Topic: topic}, records...)).To(Succeed())
 }
 
-// suspendInRecovery kills a broker, and has it hang while it recovers its logs.
+// suspendInRecovery kills a broker, and suspends it while it recovers its logs.
 func (s *scene) suspendInRecovery(node int32) {
 	GinkgoHelper()
 	began, err := os.ReadFile(s.kafka.LogFile(node))
@@ -140,7 +141,7 @@ func (s *scene) suspendInRecovery(node int32) {
 	Expect(s.kafka.Kill(node)).To(Succeed())
 	Eventually(log).WithPolling(eager).Should(MatchRegexp(`Recovering unflushed segment .* for segments-0`))
 	Expect(s.kafka.Suspend(node)).To(Succeed())
-	DeferCleanup(func() { _ = s.kafka.Resume(node) }) // it runs already if all went well
+	DeferCleanup(func() { _ = s.kafka.Resume(node) }) // it was resumed already if the spec succeeded
 	Expect(log()).NotTo(MatchRegexp(`Loaded \d+ logs`), "it is not through")
 	GinkgoWriter.Printf("node %d hangs after %d of %d segments\n", node, strings.Count(log(), " recovered for segments-0"), segments)
 	s.seen(node, beReady(corev1.ConditionFalse))

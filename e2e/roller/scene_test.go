@@ -22,7 +22,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// cluster is the name of all Kafka clusters; each has a namespace of its own.
+// cluster is the name of all Kafka clusters; each has its own namespace.
 const cluster = "my-cluster"
 
 // scene is a Kafka cluster, its pods, and a user with the rights of the roller.
@@ -36,7 +36,7 @@ type scene struct {
 	roller    *controlplane.User
 }
 
-// begin makes it. It lives as long as the container of specs.
+// begin creates the scene, which is removed with the container of specs.
 func (s *scene) begin(namespace string, o realkafka.Options) {
 	GinkgoHelper()
 	*s = scene{namespace: namespace, revisions: 1}
@@ -44,8 +44,8 @@ func (s *scene) begin(namespace string, o realkafka.Options) {
 	if o.Config == nil {
 		o.Config = map[string]string{}
 	}
-	o.Config["broker.heartbeat.interval.ms"] = "500" // a broker is in service when its next heartbeat is answered, after 2 s by default
-	o.StartTimeout = 5 * time.Minute                 // without a quorum no broker serves, and there is none for a while in some specs
+	o.Config["broker.heartbeat.interval.ms"] = "500" // a broker is unfenced with its next heartbeat, by default after 2 s
+	o.StartTimeout = 5 * time.Minute                 // some specs have no quorum for a while, and then no broker serves
 	o.Log = GinkgoWriter
 	var err error
 	s.kafka, err = realkafka.Start(ctx, o)
@@ -82,7 +82,7 @@ func (s *scene) begin(namespace string, o realkafka.Options) {
 	s.settled()
 }
 
-// grant makes the namespace and a user who may do there what config/roller allows.
+// grant creates the namespace, and a user with the rights of config/roller there.
 func (s *scene) grant() {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
@@ -92,7 +92,8 @@ func (s *scene) grant() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// ledAsBefore waits until each partition is led by its first replica: what restarts moved is back, long before Kafka's own balancing.
+// ledAsBefore waits until each partition is led by its first replica: leaders that restarts moved are back, long before Kafka's own
+// balancing.
 func (s *scene) ledAsBefore() {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -126,10 +127,10 @@ func (s *scene) settled() {
 	}).WithTimeout(2 * patience).Should(Succeed())
 }
 
-// revision is what the pods should be made from.
+// revision returns the desired revision of the pods.
 func (s *scene) revision() string { return s.pools[0].Revision }
 
-// outdate has all pods be made from another revision than those that there are.
+// outdate gives all pod sets a new revision.
 func (s *scene) outdate() {
 	GinkgoHelper()
 	s.revisions++
@@ -141,7 +142,7 @@ func (s *scene) outdate() {
 	}
 }
 
-// change changes an object, as often as it takes.
+// change updates an object, and retries on conflicts.
 func change[T any, P interface {
 	client.Object
 	*T
@@ -176,13 +177,13 @@ func annotate[T any, P interface {
 	})
 }
 
-// configure sets the configuration that a node is to have.
+// configure sets the desired configuration of a node.
 func (s *scene) configure(id int32, properties string) {
 	GinkgoHelper()
 	change(s, s.pod(id), func(c *corev1.ConfigMap) { c.Data["server.config"] = properties })
 }
 
-// properties is the configuration that a node is to have.
+// properties returns the desired configuration of a node.
 func (s *scene) properties(id int32) string {
 	GinkgoHelper()
 	var config corev1.ConfigMap
@@ -190,7 +191,7 @@ func (s *scene) properties(id int32) string {
 	return config.Data["server.config"]
 }
 
-// configuration is what all nodes are to have, by node.
+// configuration returns the desired configuration of all nodes, by node.
 func (s *scene) configuration() map[int32]string {
 	GinkgoHelper()
 	all := map[int32]string{}
@@ -200,7 +201,7 @@ func (s *scene) configuration() map[int32]string {
 	return all
 }
 
-// configured has all nodes have some more properties than those of before, and returns what that comes to.
+// configured adds properties to the earlier configuration of all nodes, and returns the result.
 func (s *scene) configured(before map[int32]string, more string) map[int32]string {
 	GinkgoHelper()
 	all := map[int32]string{}
@@ -211,7 +212,7 @@ func (s *scene) configured(before map[int32]string, more string) map[int32]strin
 	return all
 }
 
-// pod is the name of a node's pod.
+// pod returns the name of a node's pod.
 func (s *scene) pod(id int32) string {
 	for _, p := range s.pools {
 		if slices.Contains(p.Nodes, id) {
@@ -221,30 +222,30 @@ func (s *scene) pod(id int32) string {
 	return ""
 }
 
-// seen waits until a node's pod is as it should be.
+// seen waits until a node's pod matches.
 func (s *scene) seen(id int32, matcher types.GomegaMatcher) {
 	GinkgoHelper()
 	Eventually(s.seenNow).WithArguments(id).Should(matcher)
 }
 
-// seenNow is a node's pod.
+// seenNow returns a node's pod.
 func (s *scene) seenNow(id int32) (corev1.Pod, error) {
 	var pod corev1.Pod
 	err := k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.pod(id)}, &pod)
 	return pod, err
 }
 
-// beStuck is how a pod is whose container can't run.
+// beStuck matches a pod whose container can't run for this reason.
 func beStuck(reason string) types.GomegaMatcher {
 	return HaveField("Status.ContainerStatuses", ConsistOf(HaveField("State.Waiting", HaveField("Reason", reason))))
 }
 
-// beReady is how a pod is that is ready, or not.
+// beReady matches a pod with this status of the condition Ready.
 func beReady(status corev1.ConditionStatus) types.GomegaMatcher {
 	return HaveField("Status.Conditions", ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", status))))
 }
 
-// remade are the nodes whose pods are others than those whose uids are given, in the order of their ids.
+// remade returns the nodes whose pods do not have the given uids, sorted by id.
 func (s *scene) remade(uids map[int32]string) []int32 {
 	GinkgoHelper()
 	ids := []int32{}
@@ -258,7 +259,7 @@ func (s *scene) remade(uids map[int32]string) []int32 {
 	return ids
 }
 
-// uids are those of the pods that there are, by node.
+// uids returns the uids of the existing pods, by node.
 func (s *scene) uids() map[int32]string {
 	GinkgoHelper()
 	uids := map[int32]string{}
@@ -272,7 +273,7 @@ func (s *scene) uids() map[int32]string {
 	return uids
 }
 
-// pods are those that there are.
+// pods returns the existing pods.
 func (s *scene) pods() []corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -280,7 +281,7 @@ func (s *scene) pods() []corev1.Pod {
 	return pods.Items
 }
 
-// restartedSince are the nodes that were started for a new pod after so many starts, in order.
+// restartedSince returns the nodes that were started for new pods after that many starts, in order.
 func (s *scene) restartedSince(before int) []int32 {
 	ids := []int32{}
 	for _, start := range s.fixture.Starts()[before:] {
@@ -289,10 +290,10 @@ func (s *scene) restartedSince(before int) []int32 {
 	return ids
 }
 
-// restarts is how many there were.
+// restarts returns the number of restarts.
 func (s *scene) restarts() int { return len(s.fixture.Starts()) }
 
-// leader is the active controller.
+// leader returns the active controller.
 func (s *scene) leader() int32 {
 	GinkgoHelper()
 	var leader int32
@@ -305,7 +306,7 @@ func (s *scene) leader() int32 {
 	return leader
 }
 
-// where are the flags that say which cluster is meant, and where it is.
+// where returns the flags that name the cluster and its addresses.
 func (s *scene) where(command string) []string {
 	flags := []string{
 		"--namespace=" + s.namespace, "--cluster=" + cluster,

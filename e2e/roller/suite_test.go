@@ -20,21 +20,21 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// The shared parts. They are there once BeforeSuite is through.
+// The shared variables. BeforeSuite sets them.
 var (
-	// ctx is the suite's; nothing outlives it.
+	// ctx is the context of the suite.
 	ctx context.Context
-	// plane is the control plane, and k8s an administrator's client without a cache.
+	// plane is the control plane. k8s is an administrator's client without a cache.
 	plane *controlplane.ControlPlane
 	k8s   client.Client
-	// program is the roller's.
+	// program is the path of the roller's program.
 	program string
 )
 
-// patience is how long something that should happen is waited for; what is right takes a fraction of it.
+// patience is how long specs wait for an event. Expected events take a fraction of it.
 const patience = time.Minute
 
-// eager is how often something is looked at that passes soon.
+// eager is the polling interval for short-lived states.
 const eager = 5 * time.Millisecond
 
 func TestRoller(t *testing.T) {
@@ -60,7 +60,7 @@ var _ = BeforeSuite(func() {
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())
 	DeferCleanup(cancel)
-	ctrllog.SetLogger(logr.Discard()) // the clients'; they have nothing to say
+	ctrllog.SetLogger(logr.Discard()) // the clients log nothing of interest
 	built := make(chan error, 1)
 	program = filepath.Join(GinkgoT().TempDir(), "roller")
 	go func() { built <- build(program) }()

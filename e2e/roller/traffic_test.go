@@ -18,17 +18,17 @@ const (
 	minISR       = 2
 )
 
-// flow is records that are written and read, and a watch on the replicas in sync, for as long as a roll takes.
+// flow is a flow of records that are written and read during a roll, with a watch of the in-sync replicas.
 type flow struct {
 	records *traffic.Traffic
 	end     context.CancelFunc
 	ended   sync.WaitGroup
-	// lowest is, by topic, the smallest number of replicas in sync that any partition had; looks is how often they were looked at.
+	// lowest maps each topic to the smallest number of in-sync replicas of any partition. looks is the number of checks.
 	lowest map[string]int
 	looks  int
 }
 
-// produce begins.
+// produce starts the flow.
 func (s *scene) produce() *flow {
 	GinkgoHelper()
 	two := strconv.Itoa(minISR)
@@ -45,13 +45,13 @@ func (s *scene) produce() *flow {
 	DeferCleanup(func() {
 		f.end()
 		f.ended.Wait()
-		f.records.Stop(during) // which has ended
+		f.records.Stop(during) // the context has ended
 	})
 	Eventually(func() int { return f.records.Progress().Read }).Should(BeNumerically(">", 10), "it flows")
 	return f
 }
 
-// watch looks at the replicas in sync of all topics, the internal ones too.
+// watch checks the in-sync replicas of all topics, including internal ones.
 func (f *flow) watch(during context.Context, s *scene) {
 	for during.Err() == nil {
 		topics, err := s.admin.ListTopics(during)
@@ -72,7 +72,7 @@ func (f *flow) watch(during context.Context, s *scene) {
 	}
 }
 
-// stop ends the traffic, and proves that nobody noticed anything.
+// stop ends the traffic, and checks that no client noticed anything.
 func (f *flow) stop() {
 	GinkgoHelper()
 	f.end()

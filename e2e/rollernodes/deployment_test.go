@@ -22,12 +22,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 )
 
-// deployment is the roller's, in one Kubernetes cluster.
+// deployment is the roller's Deployment in one Kubernetes cluster.
 type deployment struct {
 	in        *realnodes.Cluster
 	k8s       client.Client
 	namespace string
-	// kafka is the name of the Kafka cluster that it rolls, lease that of the Lease by which its replicas elect a leader.
+	// kafka is the name of the Kafka cluster that it rolls, lease the name of the Lease by which its replicas elect a leader.
 	kafka, lease string
 }
 
@@ -49,7 +49,7 @@ func deploy(in *realnodes.Cluster, namespace, kafka, lease, overlay string) *dep
 	return d
 }
 
-// leader is the pod that works, by the lease.
+// leader returns the pod of the leader, which holds the lease.
 func (d *deployment) leader() *corev1.Pod {
 	GinkgoHelper()
 	var pod corev1.Pod
@@ -63,7 +63,7 @@ func (d *deployment) leader() *corev1.Pod {
 	return &pod
 }
 
-// logs are those of the replicas that are there.
+// logs returns the logs of the existing replicas.
 func (d *deployment) logs() string {
 	GinkgoHelper()
 	out, err := d.in.Kubectl(ctx, "logs", "-n", d.namespace, "-l", "app.kubernetes.io/name=roller", "--prefix", "--tail=-1")
@@ -71,7 +71,7 @@ func (d *deployment) logs() string {
 	return out
 }
 
-// metrics are those that a pod serves.
+// metrics returns the metrics that a pod serves.
 func (d *deployment) metrics(pod *corev1.Pod) string {
 	GinkgoHelper()
 	web := &http.Client{Transport: &http.Transport{DialContext: lab.DialContext, DisableKeepAlives: true}}
@@ -86,19 +86,19 @@ func (d *deployment) metrics(pod *corev1.Pod) string {
 	return string(body)
 }
 
-// status is what the roller last told of the roll.
+// status returns the latest status that the roller recorded.
 func (d *deployment) status() (string, error) {
 	var journal corev1.ConfigMap
 	err := d.k8s.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.kafka + "-roller"}, &journal)
 	return journal.Data["status"], err
 }
 
-// run runs a command of the roller in one of the replicas. What it exits with is in the error.
+// run runs a command of the roller in one of the replicas. The error has its exit code.
 func (d *deployment) run(args ...string) (string, error) {
 	return d.in.Kubectl(ctx, append([]string{"exec", "-n", d.namespace, "deploy/roller", "--", image.ProgramPath}, args...)...)
 }
 
-// eventsOf are the Events of the roller's on a pod of that name in a Kubernetes cluster, each as "reason: note", in no order.
+// eventsOf returns the roller's Events on a pod of that name in a Kubernetes cluster, each as "reason: note", in no order.
 func (d *deployment) eventsOf(c *realnodes.Cluster, pod string) ([]string, error) {
 	var list eventsv1.EventList
 	err := clientOf(c).List(ctx, &list, client.InNamespace(d.namespace))

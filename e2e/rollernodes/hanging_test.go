@@ -15,8 +15,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 )
 
-// hangingKafka makes another Kafka cluster in the namespace of k, left to the roller as well. Its pod finds no machine, and whoever asks
-// its brokers gets no answer and no refusal: their address is in another Kubernetes cluster, and the way there is cut.
+// hangingKafka creates another Kafka cluster in the namespace of k, which the roller rolls as well. Its pod can't be scheduled, and
+// requests to its brokers get neither a response nor a refusal: their address is in another Kubernetes cluster, which is cut off.
 func hangingKafka(k *kafkaCluster, name string) {
 	GinkgoHelper()
 	home, away := lab.Clusters()[0], lab.Clusters()[1]

@@ -18,24 +18,24 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// history is what became of the pods of a Kafka cluster, in all Kubernetes clusters, as their API servers told it.
+// history has the lives of the pods of a Kafka cluster, in all Kubernetes clusters, from the events of their API servers.
 type history struct {
 	mu sync.Mutex
-	// pods are all that there ever were, in the order in which they were made; the last one of a name is the present one.
+	// pods are all pods that ever existed, in the order of their creation. The last one of a name is the present one.
 	pods []life
-	// together is how many were away at most when one was stopped, itself included.
+	// together is the largest number of nodes that were not ready when one was stopped, including that one.
 	together int
 }
 
-// life is that of one pod.
+// life is the life of one pod.
 type life struct {
 	name, revision string
 	uid            types.UID
-	// begun: it was ready once. ready: it is. ending: it was deleted.
+	// begun is true if the pod was ever ready, ready if it is ready, ending if it was deleted.
 	begun, ready, ending bool
 }
 
-// follow notes what happens to the pods of a Kafka cluster from now on, until the suite's ctx ends.
+// follow records the events of the pods of a Kafka cluster from now on, until the suite's ctx ends.
 func (h *history) follow(c *realnodes.Cluster, namespace, cluster string) {
 	GinkgoHelper()
 	events, err := clientOf(c).Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: cluster})
@@ -72,7 +72,7 @@ func (h *history) note(pod *corev1.Pod, gone bool) {
 	}
 }
 
-// away is how many nodes are not ready; mu is held.
+// away returns the number of nodes that are not ready. The caller holds mu.
 func (h *history) away() int {
 	present := map[string]bool{}
 	for _, l := range h.pods {
@@ -87,7 +87,7 @@ func (h *history) away() int {
 	return away
 }
 
-// made are the names of the pods that were made from a revision, in order.
+// made returns the names of the pods that were created with a revision, in order.
 func (h *history) made(revision string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +100,7 @@ func (h *history) made(revision string) []string {
 	return names
 }
 
-// stopped are the names of the pods of a revision that were deleted, in the order in which they were made.
+// stopped returns the names of the pods of a revision that were deleted, in the order of their creation.
 func (h *history) stopped(revision string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +113,7 @@ func (h *history) stopped(revision string) []string {
 	return names
 }
 
-// mostAway is how many nodes were away at most when one was stopped, itself included.
+// mostAway returns the largest number of nodes that were not ready when one was stopped, including that one.
 func (h *history) mostAway() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

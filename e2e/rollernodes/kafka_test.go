@@ -30,31 +30,31 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// topic has a partition that each node leads, with replicas on all of them; minISR of them have to be in sync.
+// topic has a partition for each node to lead, with replicas on all nodes; minISR of them have to be in sync.
 const (
 	topic      = "records"
 	partitions = 3
 	minISR     = "2"
 )
 
-// kafkaCluster is a Kafka of combined nodes, whose pods are made from StrimziPodSets, one for each Kubernetes cluster.
+// kafkaCluster is a Kafka of combined nodes, whose pods are created from StrimziPodSets, one for each Kubernetes cluster.
 type kafkaCluster struct {
 	namespace, name string
-	// port is the first of its node ports: that of clients of node n is port+n, that of controllers port+50+n.
+	// port is the first of its node ports: the port of node n for clients is port+n, for controllers port+50+n.
 	port int
-	// places are the Kubernetes clusters, and nodes the ids of the nodes in each.
+	// places are the Kubernetes clusters, nodes the ids of the nodes in each.
 	places []*realnodes.Cluster
 	nodes  map[*realnodes.Cluster][]int32
 	// sidecar, if set, is the command of a second container of the pods of the next revision.
 	sidecar []string
 
 	admin *saramakafka.Admin
-	// views ask one node each: who is cut off from the others believes for long that all are in sync.
+	// views are clients of one node each: a node that is cut off from the others believes for long that all replicas are in sync.
 	views   []*saramakafka.Admin
 	history *history
 }
 
-// startKafka starts one, with the topic, and waits until all of it is ready. It is gone with the specs around it.
+// startKafka starts a Kafka cluster with the topic, and waits until it is ready. It is deleted with the specs around it.
 func startKafka(k *kafkaCluster) {
 	GinkgoHelper()
 	k.history = &history{}
@@ -62,7 +62,7 @@ func startKafka(k *kafkaCluster) {
 		k8s := clientOf(c)
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace}}
 		Expect(k8s.Create(ctx, namespace)).To(Succeed())
-		DeferCleanup(func() { Expect(k8s.Delete(ctx, namespace)).To(Succeed()) }) // what is in it goes meanwhile
+		DeferCleanup(func() { Expect(k8s.Delete(ctx, namespace)).To(Succeed()) }) // its content is deleted in the background
 		k.history.follow(c, k.namespace, k.name)
 		stop, err := podsets.Follow(ctx, c.RESTConfig(), k.namespace, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
@@ -86,13 +86,13 @@ func startKafka(k *kafkaCluster) {
 			Name: topic, Partitions: partitions, ReplicationFactor: 3, Configs: map[string]*string{"min.insync.replicas": &two},
 		}}, false)
 		g.Expect(err).NotTo(HaveOccurred())
-		// A request that timed out here may have been executed there.
+		// A request that timed out for the client may have been executed by the broker.
 		g.Expect(results[topic].Err == nil || kafka.IsExists(results[topic].Err)).To(BeTrue(), "%v", results[topic].Err)
 	}).Should(Succeed(), k.logs)
 	k.allReady("r1")
 }
 
-// connect makes a client that talks to these addresses and to no others.
+// connect returns a client that connects only to these addresses.
 func connect(addresses ...string) *saramakafka.Admin {
 	GinkgoHelper()
 	admin, err := saramakafka.New(kafka.Config{
@@ -109,7 +109,7 @@ func connect(addresses ...string) *saramakafka.Admin {
 	return admin
 }
 
-// pool is the nodes of one Kubernetes cluster.
+// pool returns the pool of nodes in one Kubernetes cluster.
 func (k *kafkaCluster) pool(c *realnodes.Cluster, revision string) podsets.Pool {
 	return podsets.Pool{
 		Namespace: k.namespace, Cluster: k.name, Name: c.Name(), Broker: true, Controller: true, Nodes: k.nodes[c], Revision: revision,
@@ -125,7 +125,7 @@ func (k *kafkaCluster) pool(c *realnodes.Cluster, revision string) podsets.Pool 
 	}
 }
 
-// makeNode makes what a node's pod needs: its configuration, its volume, and an address that stays.
+// makeNode creates the objects for a node's pod: its configuration, its volume, and a fixed address.
 func (k *kafkaCluster) makeNode(k8s client.Client, c *realnodes.Cluster, id int32) {
 	GinkgoHelper()
 	p := k.pool(c, "")
@@ -158,7 +158,7 @@ func (k *kafkaCluster) makeNode(k8s client.Client, c *realnodes.Cluster, id int3
 func (k *kafkaCluster) clientPort(id int32) uint16     { return uint16(k.port) + uint16(id) }
 func (k *kafkaCluster) controllerPort(id int32) uint16 { return uint16(k.port) + 50 + uint16(id) }
 
-// addresses are those of all nodes, from everywhere.
+// addresses returns the addresses of all nodes, which can be reached from everywhere.
 func (k *kafkaCluster) addresses(port func(int32) uint16) []string {
 	var all []string
 	for _, c := range k.places {
@@ -169,7 +169,7 @@ func (k *kafkaCluster) addresses(port func(int32) uint16) []string {
 	return all
 }
 
-// podName is that of a node.
+// podName returns the name of a node's pod.
 func (k *kafkaCluster) podName(id int32) string {
 	for _, c := range k.places {
 		if slices.Contains(k.nodes[c], id) {
@@ -179,7 +179,7 @@ func (k *kafkaCluster) podName(id int32) string {
 	return ""
 }
 
-// outdate has all pods be made from another revision from now on.
+// outdate gives all pod sets another revision.
 func (k *kafkaCluster) outdate(revision string) {
 	GinkgoHelper()
 	for _, c := range k.places {
@@ -197,7 +197,7 @@ func (k *kafkaCluster) outdate(revision string) {
 	}
 }
 
-// allReady waits until all pods are of the revision and ready, and all replicas are in sync.
+// allReady waits until all pods have the revision and are ready, and all replicas are in sync.
 func (k *kafkaCluster) allReady(revision string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -217,7 +217,7 @@ func (k *kafkaCluster) allReady(revision string) {
 	}).Should(Succeed(), k.logs)
 }
 
-// lowestISR is how many replicas are in sync of the partition of which it is the fewest, as a node sees it.
+// lowestISR returns the smallest number of in-sync replicas of any partition, as a node reports it.
 func lowestISR(ctx context.Context, view *saramakafka.Admin) (int, error) {
 	topics, err := view.DescribeTopics(ctx, []string{topic})
 	if err == nil {
@@ -230,7 +230,7 @@ func lowestISR(ctx context.Context, view *saramakafka.Admin) (int, error) {
 	return lowest, err
 }
 
-// logs are what the nodes said last, for a failure's message.
+// logs returns the last log lines of the nodes, for the message of a failure.
 func (k *kafkaCluster) logs() string {
 	logsCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

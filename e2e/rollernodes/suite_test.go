@@ -21,18 +21,17 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 )
 
-// The shared parts. They are there once BeforeSuite is through.
+// The shared variables. BeforeSuite sets them.
 var (
-	// ctx is the suite's; nothing outlives it.
+	// ctx is the context of the suite.
 	ctx context.Context
-	// lab is three clusters of one node, all with the roller's image and the CRDs.
+	// lab has three clusters of one node, all with the roller's image and the CRDs.
 	lab *realnodes.Lab
 	// acknowledged is how many records were.
 	acknowledged int
 )
 
-// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as
-// well.
+// patience is how long specs wait for an event. Expected events take a fraction of it on a busy machine.
 const patience = 3 * time.Minute
 
 // itInFull adds a spec that make prove alone runs. Others do not know it: in CI a skipped spec is one that could not run, a failure.
@@ -42,7 +41,7 @@ func itInFull(text string, body func()) {
 	}
 }
 
-// rollerImage is the name that the overlays in testdata give the roller's image.
+// rollerImage is the name of the roller's image in the overlays of testdata.
 const rollerImage = "rollernodes.test/roller:e2e"
 
 func TestRollerOnNodes(t *testing.T) {
@@ -79,7 +78,7 @@ var _ = BeforeSuite(func() {
 	}
 })
 
-// buildImage makes the roller's image as the Dockerfile does, and returns its archive: the static program, and a user without rights.
+// buildImage builds the roller's image as the Dockerfile does, with the static program and an unprivileged user, and returns its archive.
 func buildImage(dir string) string {
 	GinkgoHelper()
 	root, err := operatorproc.RepositoryPath()
@@ -89,7 +88,7 @@ func buildImage(dir string) string {
 	return archive
 }
 
-// clientOf is an administrator's client of a cluster, without a cache.
+// clientOf returns an administrator's client of a cluster, without a cache.
 func clientOf(c *realnodes.Cluster) client.WithWatch {
 	GinkgoHelper()
 	scheme, err := podsets.Scheme()

@@ -53,7 +53,7 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 		Expect(k.history.made("r2")).To(ConsistOf(names()), "each once")
 		Expect(k.history.mostAway()).To(Equal(1))
 		Eventually(d.status).Should(ContainSubstring(`"phase":"Done"`))
-		for i, c := range k.places { // a pod's Events are where the pod is
+		for i, c := range k.places { // Events are in the cluster of their pod
 			name := names()[i]
 			Eventually(func() ([]string, error) {
 				return d.eventsOf(c,
@@ -77,7 +77,7 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 				"3")
 		}).Should(ContainSubstring("Unknown: its pod is unknown: cluster cluster-west can't be read"))
 		for id, c := range map[int32]*realnodes.Cluster{1: home, 2: east} {
-			out, _ := d.run("explain", strconv.Itoa(int(id))) // ends with 4: something is blocked
+			out, _ := d.run("explain", strconv.Itoa(int(id))) // exits with 4: a restart is blocked
 			Expect(out).To(And(ContainSubstring("because  PodHasOldRevision"), ContainSubstring("blocked  Availability: partition records-")))
 			Eventually(func() ([]string, error) {
 				return d.eventsOf(c,
@@ -106,7 +106,7 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 	})
 })
 
-// admit makes the roller known in a remote cluster, and returns the kubeconfig with which it gets in.
+// admit installs the roller's account in a remote cluster, and returns the kubeconfig for it.
 func admit(c *realnodes.Cluster, namespace string) []byte {
 	GinkgoHelper()
 	_, err := c.Kubectl(ctx, "apply", "--server-side", "-k", filepath.Join("testdata", "remote"))

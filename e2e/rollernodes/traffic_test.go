@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 )
 
-// flow is records that are written and read, and how few replicas any partition had in sync meanwhile.
+// flow is a flow of records that are written and read, with the smallest number of in-sync replicas of any partition meanwhile.
 type flow struct {
 	records *traffic.Traffic
 	once    sync.Once
@@ -23,7 +23,7 @@ type flow struct {
 	lowest  int
 }
 
-// produce begins to write, to read, and to watch.
+// produce starts to write, to read, and to watch.
 func (k *kafkaCluster) produce() *flow {
 	GinkgoHelper()
 	records, err := traffic.Start(ctx, traffic.Options{
@@ -35,14 +35,14 @@ func (k *kafkaCluster) produce() *flow {
 	for _, view := range k.views {
 		f.ended.Go(func() {
 			for watchCtx.Err() == nil {
-				if n, err := lowestISR(watchCtx, view); err == nil { // a broker that does not answer says nothing
+				if n, err := lowestISR(watchCtx, view); err == nil { // ignore brokers that do not respond
 					f.saw(n)
 				}
 				pause(watchCtx, 200*time.Millisecond)
 			}
 		})
 	}
-	DeferCleanup(f.stop) // also when a spec fails before it
+	DeferCleanup(f.stop) // also if a spec fails earlier
 	return f
 }
 
@@ -52,7 +52,7 @@ func (f *flow) saw(inSync int) {
 	f.lowest = min(f.lowest, inSync)
 }
 
-// stop ends it, and proves that no client noticed anything.
+// stop ends the flow, and checks that no client noticed anything.
 func (f *flow) stop() {
 	GinkgoHelper()
 	stopCtx, cancel := context.WithTimeout(ctx, patience)
@@ -66,7 +66,7 @@ func (f *flow) stop() {
 	Expect(f.lowest).To(BeNumerically(">=", 2), "replicas in sync")
 }
 
-// pause waits so long, or until ctx ends.
+// pause waits for a duration, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ServiceExports is the CustomResourceDefinition of what exports a Service to other clusters of a set, as far as it is read here.
+// ServiceExports is the CustomResourceDefinition of ServiceExports, which export Services to other clusters of a set, with the parts that
+// ClusterSet needs.
 const ServiceExports = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
@@ -32,11 +33,12 @@ spec:
       schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// Domain is that of the cluster set.
+// Domain is the domain of the cluster set.
 const Domain = "clusterset.local"
 
 // ClusterSet answers DNS queries for the pods of headless Services that clusters of a set export, until the context ends:
-// POD.CLUSTER.SERVICE.NAMESPACE.svc.clusterset.local. It asks the API servers, by the clusters' ids, each time.
+// POD.CLUSTER.SERVICE.NAMESPACE.svc.clusterset.local. It maps the ids of clusters to readers of their API servers, and reads them for each
+// query.
 type ClusterSet map[string]client.Reader
 
 // Serve serves DNS on a connection, and closes it.
@@ -52,7 +54,7 @@ func (s ClusterSet) Serve(ctx context.Context, conn net.PacketConn) {
 		query := append([]byte{}, buffer[:n]...)
 		go func() {
 			if answer, err := s.answer(ctx, query); err == nil {
-				_, _ = conn.WriteTo(answer, from) // who did not get it asks again
+				_, _ = conn.WriteTo(answer, from) // a client without a response retries
 			}
 		}()
 	}
@@ -79,7 +81,7 @@ func (s ClusterSet) answer(ctx context.Context, packet []byte) ([]byte, error) {
 	return out.Pack()
 }
 
-// lookup returns the address of a pod, which is not valid if there is none of that name.
+// lookup returns the address of a pod; an invalid one if there is no pod of that name.
 func (s ClusterSet) lookup(ctx context.Context, name string) (none netip.Addr, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

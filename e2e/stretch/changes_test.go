@@ -22,7 +22,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 )
 
-// exchangeCredentials gives the operators credentials of a Kubernetes cluster that do not do, then new ones, and takes the old ones away.
+// exchangeCredentials gives the operators invalid credentials of a Kubernetes cluster, then new valid ones, and revokes the old ones.
 func exchangeCredentials(remote *place) {
 	GinkgoHelper()
 	secret := func(id string) *corev1.Secret {
@@ -67,7 +67,7 @@ func exchangeCredentials(remote *place) {
 	Eventually(func() error { return remote.Client.Get(ctx, key, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
 }
 
-// leaveAndJoin takes a Kubernetes cluster off the list of the operators, and puts it back.
+// leaveAndJoin removes a Kubernetes cluster from the operators' list, and adds it again.
 func leaveAndJoin(remote *place) {
 	GinkgoHelper()
 	const key = "clusters"
@@ -91,8 +91,8 @@ func leaveAndJoin(remote *place) {
 	report("it joined again", time.Since(began))
 }
 
-// drain does what draining a Kubernetes node does to a pod: its eviction is refused, and the annotation that Strimzi's Drain Cleaner then
-// sets has it moved.
+// drain does to a pod what draining a Kubernetes node does: the eviction is rejected, and the annotation that Strimzi's Drain Cleaner then
+// sets makes the roller move the pod.
 func drain(remote *place) {
 	GinkgoHelper()
 	before := readyPods(Default)

@@ -33,10 +33,10 @@ import (
 
 const name = "my-cluster"
 
-// namespace is where the Kafka is that the specs are about now.
+// namespace is the namespace of the Kafka that the current specs use.
 var namespace = "stretched"
 
-// nodes is how many it has.
+// nodes is the number of its nodes.
 var nodes = 3
 
 func object(g Gomega) *v1.Kafka {
@@ -57,7 +57,7 @@ func condition(k *v1.Kafka, kind string) string {
 
 func whatWasSaid() string { return said(namespace) }
 
-// ready waits until the Kafka is Ready as its object is now, in all Kubernetes clusters.
+// ready waits until the Kafka is Ready in its current generation, in all Kubernetes clusters.
 func ready() {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -68,7 +68,7 @@ func ready() {
 	}).Should(Succeed(), whatWasSaid)
 }
 
-// operatorPods are the pods of the operators in the central Kubernetes cluster, and how often their containers were restarted.
+// operatorPods returns the restarts of the containers of the operators' pods in the central Kubernetes cluster, by pod.
 func operatorPods(g Gomega) map[string]int32 {
 	var pods corev1.PodList
 	g.Expect(places[0].Client.List(ctx, &pods, client.InNamespace(deploy.Namespace))).To(Succeed())
@@ -81,7 +81,7 @@ func operatorPods(g Gomega) map[string]int32 {
 	return restarts
 }
 
-// readyPods are the uids of the nodes that are ready, by name, in all Kubernetes clusters.
+// readyPods returns the uids of the ready nodes' pods in all Kubernetes clusters, by name.
 func readyPods(g Gomega) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, p := range places {
@@ -97,7 +97,7 @@ func readyPods(g Gomega) map[string]types.UID {
 	return uids
 }
 
-// outside is how somebody outside of all Kubernetes clusters reaches the Kafka.
+// outside returns the addresses and the CA with which clients outside of all Kubernetes clusters reach the Kafka.
 func outside() (addresses []string, authority []byte) {
 	GinkgoHelper()
 	for _, l := range object(Default).Status.Listeners {
@@ -122,7 +122,7 @@ func records(topic string) traffic.Options {
 	}
 }
 
-// admin is a client of the brokers from outside.
+// admin returns a client of the brokers from outside.
 func admin() *saramakafka.Admin {
 	GinkgoHelper()
 	addresses, authority := outside()
@@ -135,7 +135,7 @@ func admin() *saramakafka.Admin {
 	return a
 }
 
-// inSync waits until all replicas of all partitions are.
+// inSync waits until all replicas of all partitions are in sync.
 func inSync(a *saramakafka.Admin) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -149,7 +149,7 @@ func inSync(a *saramakafka.Admin) {
 	}).Should(Succeed(), whatWasSaid)
 }
 
-// write writes with acks=all and reads for as long as something is done; no record may be lost or refused.
+// write writes with acks=all and reads while during runs. No record may be lost or rejected.
 func write(topic string, during func(flow *traffic.Traffic)) {
 	GinkgoHelper()
 	a := admin()
@@ -176,12 +176,12 @@ func write(topic string, during func(flow *traffic.Traffic)) {
 			len(r.Acknowledged), r.Longest.Round(time.Millisecond)))
 }
 
-// longOutage is how long a Kubernetes cluster is away when all is tried (make prove): longer than a producer waits for an acknowledgement
-// by default.
+// longOutage is how long a Kubernetes cluster is unreachable in the full tests (make prove): longer than a producer waits for an
+// acknowledgement by default.
 var longOutage = map[bool]time.Duration{true: 150 * time.Second}[full]
 
-// goesOn waits until the node that is away leads no partition of a topic, and records are acknowledged after that. The client was there
-// before.
+// goesOn waits until the unreachable node leads no partition of a topic, and later records are acknowledged. The client was connected
+// before the outage.
 func goesOn(a *saramakafka.Admin, topic string, away int32, flow *traffic.Traffic) {
 	GinkgoHelper()
 	began := time.Now()
@@ -199,8 +199,8 @@ func goesOn(a *saramakafka.Admin, topic string, away int32, flow *traffic.Traffi
 	Eventually(func() time.Duration { return time.Since(began) }).Should(BeNumerically(">=", longOutage))
 }
 
-// makesPodsAgain kills the pod with that uid in a remote Kubernetes cluster, waits until the operator there has made it again, and returns
-// its name.
+// makesPodsAgain kills the pod with that uid in a remote Kubernetes cluster, waits until the operator there has created it again, and
+// returns its name.
 func makesPodsAgain(remote *place, uid types.UID) string {
 	GinkgoHelper()
 	killed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-east-1"}}
@@ -214,8 +214,8 @@ func makesPodsAgain(remote *place, uid types.UID) string {
 	return killed.Name
 }
 
-// made is what operators made for the Kafka in each Kubernetes cluster, pods aside: the uids of all objects, and the generations of those
-// that have one.
+// made returns the objects that operators made for the Kafka in each Kubernetes cluster, except pods: their uids, and the generations of
+// those that have one.
 func made(g Gomega) map[string]string {
 	found := map[string]string{}
 	for _, p := range places {
@@ -342,7 +342,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 			report("it is Ready again after the central cluster's power came back", time.Since(began))
 		})
 		inSync(a)
-		// The status may be the one from before the power went, and kubelet's probes come after the replicas.
+		// The status may be from before the loss of power, and kubelet's probes run after the replicas are in sync.
 		Eventually(readyPods).Should(HaveLen(3), whatWasSaid)
 		for pod, uid := range readyPods(Default) {
 			if was, there := before[pod]; there && !strings.HasPrefix(pod, name+"-central-") {

@@ -21,7 +21,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 )
 
-// Nodes reach each other by load balancers, and by names of the Multi-Cluster Services API: in full only (make prove).
+// Nodes reach each other with load balancers, and with names of the Multi-Cluster Services API: in the full tests only (make prove).
 var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
 		DeferCleanup(func() { namespace = "stretched" })
@@ -65,7 +65,7 @@ var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func
 	})
 })
 
-// formBy has the operator use a network provider, and makes a Kafka in a namespace.
+// formBy makes the operator use a network provider, and creates a Kafka in a namespace.
 func formBy(provider, in string) {
 	GinkgoHelper()
 	namespace = in

@@ -37,21 +37,21 @@ const (
 	westID    = "cluster-west"
 )
 
-// realm is three real control planes, each with the garbage collector, and the operators as processes with the rights that their manifests
-// give them. Nothing runs pods there, so that no Kafka ever serves: it is for what operators do to objects.
+// realm is three real control planes, each with the garbage collector, and the operators as processes with the rights of their manifests.
+// No pods run there, so no Kafka becomes available: realm is for tests of the objects that operators change.
 type realm struct {
 	*WithT
 	t       *testing.T
 	planes  map[string]*controlplane.ControlPlane
 	k8s     map[string]client.Client
 	program string
-	// namespace is where the Kafka of a test is.
+	// namespace is the namespace of the test's Kafka.
 	namespace string
-	// operators are the processes, by the Kubernetes clusters that they are of.
+	// operators are the processes, by their Kubernetes clusters.
 	operators map[string]*operatorproc.Process
 }
 
-// newRealm starts the control planes, with all that the manifests install but the operators, which start does.
+// newRealm starts the control planes, with everything that the manifests install except the operators. Method start starts those.
 func newRealm(t *testing.T) *realm {
 	t.Helper()
 	if err := controlplane.Available(t.Context()); err != nil {
@@ -112,7 +112,7 @@ func newRealm(t *testing.T) *realm {
 	return r
 }
 
-// install applies what a user applies in a Kubernetes cluster, and gives it a machine.
+// install applies what a user applies in a Kubernetes cluster, and creates a Node there.
 func (r *realm) install(id string) {
 	r.t.Helper()
 	folder := "remote"
@@ -148,7 +148,7 @@ func (r *realm) admit(id, token string) {
 	}
 }
 
-// start starts the operator of a Kubernetes cluster in the role that it has for stretched Kafkas.
+// start starts the operator of a Kubernetes cluster in its role for stretched Kafkas.
 func (r *realm) start(id string) {
 	r.t.Helper()
 	env := map[string]string{"STRIMZI_POD_SET_RECONCILIATION_ONLY": "true"}
@@ -160,7 +160,7 @@ func (r *realm) start(id string) {
 		env = map[string]string{
 			"STRIMZI_CENTRAL_CLUSTER_ID": centralID, "STRIMZI_REMOTE_KUBE_CONFIG": remotes,
 			"STRIMZI_STRETCH_PLUGIN_CLASS_NAME": "nodeport", "STRIMZI_STRETCH_PLUGIN_CLASS_PATH": r.t.TempDir(),
-			// What is healed within a test is healed because somebody watches.
+			// The interval is longer than the tests: the operator must restore objects because of its watches.
 			"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "3600000",
 		}
 	}
@@ -188,7 +188,7 @@ func (r *realm) run(id string, env map[string]string) *operatorproc.Process {
 	return p
 }
 
-// within has a part of a test fail by itself, with a namespace of that name in all Kubernetes clusters.
+// within returns a realm for a part of a test that fails separately, with a namespace of that name in all Kubernetes clusters.
 func (r *realm) within(t *testing.T, namespace string) *realm {
 	t.Helper()
 	part := *r
@@ -203,7 +203,7 @@ func (r *realm) within(t *testing.T, namespace string) *realm {
 	return &part
 }
 
-// apply applies the Kafka of the other tests: a node in each Kubernetes cluster.
+// apply applies the Kafka of the other tests, with a node in each Kubernetes cluster.
 func (r *realm) apply() {
 	r.t.Helper()
 	r.kubectl(centralID, "apply", "--server-side", "-n", r.namespace, "-f", filepath.Join("testdata", "kafka.yaml"))
@@ -215,7 +215,7 @@ func (r *realm) kafka(g Gomega) *v1.Kafka {
 	return found
 }
 
-// told waits until a condition of the Kafka begins like that, and returns it.
+// told waits until a condition of the Kafka begins with text, and returns it.
 func (r *realm) told(kind, text string) (all string) {
 	r.t.Helper()
 	r.Eventually(func(g Gomega) {
@@ -225,8 +225,8 @@ func (r *realm) told(kind, text string) (all string) {
 	return all
 }
 
-// made are the objects in the namespace in a Kubernetes cluster, whoever's, with their uids and generations; of those that have none, with
-// their versions. What Kubernetes itself makes in each namespace is left out.
+// made returns all objects in the namespace in a Kubernetes cluster, of any owner, with their uids and generations, or with their versions
+// if they have no generation. It leaves out the objects that Kubernetes itself creates in each namespace.
 func (r *realm) made(id string) map[string]string {
 	r.t.Helper()
 	kinds := "pods,services,configmaps,secrets,serviceaccounts,persistentvolumeclaims,networkpolicies,poddisruptionbudgets,roles,rolebindings"

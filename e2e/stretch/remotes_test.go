@@ -25,8 +25,8 @@ const (
 		"Please ensure Strimzi CRDs are installed in all target clusters."
 )
 
-// TestOperatorsOverThreeControlPlanes is what goes wrong with other Kubernetes clusters: with what is installed there, with who else is
-// there, and with the way in.
+// TestOperatorsOverThreeControlPlanes tests problems with other Kubernetes clusters: of installed kinds, of other owners of objects, and of
+// access.
 func TestOperatorsOverThreeControlPlanes(t *testing.T) {
 	r := newRealm(t)
 	r.uninstall()
@@ -41,7 +41,7 @@ func TestOperatorsOverThreeControlPlanes(t *testing.T) {
 	for _, part := range []struct {
 		name, namespace string
 		do              func(*realm)
-		// long is one that make prove alone plays: an API server takes a token for a minute longer than it lasts.
+		// long tests run only with make prove: an API server accepts a token for a minute longer than its lifetime.
 		long bool
 	}{
 		{"a Kubernetes cluster lacks the kind StrimziPodSet", "kafka", (*realm).lacksTheKind, false},
@@ -65,20 +65,20 @@ func TestOperatorsOverThreeControlPlanes(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"operators over three control planes\",\"count\":%d,\"violations\":0,\"seed\":0}\n", passed)
 }
 
-// uninstall takes the kind StrimziPodSet away from the cluster east, with all objects of it.
+// uninstall removes the kind StrimziPodSet and all its objects from the cluster east.
 func (r *realm) uninstall() {
 	r.t.Helper()
 	r.kubectl(eastID, "delete", "crd", podSets, "--wait", "--timeout=120s")
 }
 
-// reinstall installs it again.
+// reinstall installs the kind again.
 func (r *realm) reinstall() {
 	r.t.Helper()
 	r.kubectl(eastID, "apply", "--server-side", "-f",
 		filepath.Join("..", "..", "config", "crd", "bases", "core.strimzi.io_strimzipodsets.yaml"))
 }
 
-// spread waits until there is a StrimziPodSet, and the pod that it lists, in each Kubernetes cluster.
+// spread waits until each Kubernetes cluster has a StrimziPodSet, and the pod that it lists.
 func (r *realm) spread() {
 	r.t.Helper()
 	for _, id := range []string{centralID, eastID, westID} {
@@ -121,7 +121,7 @@ func (r *realm) losesTheKind() {
 	r.Expect(r.made(westID)).To(Equal(west), "the others stay as they are")
 }
 
-// credentialsEnd gives the operators a token that ends soon, and one that lasts, once it has ended.
+// credentialsEnd gives the operators a token that expires soon, and after its expiry one that lasts.
 func (r *realm) credentialsEnd() {
 	const life = 40 * time.Second
 	token, err := r.planes[eastID].ServiceAccountToken(r.t.Context(), deploy.Namespace, "central-operators", life)
@@ -138,7 +138,7 @@ func (r *realm) credentialsEnd() {
 	r.told("Degraded", "True RemoteClusterUnreachable")
 	r.told(v1.ConditionWarning, "True CredentialsExpire The credentials for cluster 'cluster-east' expired at ")
 
-	// The others go on, and nothing happens where nobody gets in.
+	// The other clusters are still reconciled, and nothing changes in the cluster without access.
 	before := r.made(eastID)
 	r.kubectl(centralID, "patch", "kafka", name, "-n", r.namespace, "--type=merge", "-p",
 		`{"spec":{"kafka":{"config":{"log.retention.hours":7}}}}`)
@@ -183,7 +183,7 @@ func (r *realm) leavesNothing() {
 	}
 }
 
-// sameName has an ordinary operator make a Kafka of the same name in the cluster east, and one be made over all of them then.
+// sameName creates a Kafka of the same name with a separate operator in the cluster east, and then a Kafka over all clusters.
 func (r *realm) sameName() {
 	r.kubectl(eastID, "apply", "--server-side", "-f", filepath.Join("..", "..", "config", "cluster-operator", "rbac", "role.yaml"))
 	r.run(eastID, map[string]string{"STRIMZI_NAMESPACE": r.namespace})
@@ -212,7 +212,7 @@ func (r *realm) sameName() {
 	}).Should(MatchError(apierrors.IsNotFound, "NotFound"))
 	still()
 
-	// Its own operator goes on with it.
+	// The separate operator still reconciles its Kafka.
 	r.kubectl(eastID, "patch", "kafka", name, "-n", r.namespace, "--type=merge", "-p",
 		`{"spec":{"kafka":{"config":{"log.retention.hours":7}}}}`)
 	r.Eventually(r.configured).WithArguments(eastID, name+"-east-0").Should(ContainSubstring("log.retention.hours=7\n"))

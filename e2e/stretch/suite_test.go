@@ -18,33 +18,32 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// The shared parts. They are there once BeforeSuite is through.
+// The shared variables. BeforeSuite sets them.
 var (
-	// ctx is the suite's; nothing outlives it.
+	// ctx is the context of the suite.
 	ctx context.Context
 	lab *realnodes.Lab
 	// places are the three Kubernetes clusters, the central one first.
 	places []*place
 )
 
-// full reports whether all is tried (make prove).
+// full reports whether all specs run (make prove).
 var full = os.Getenv("PROVE") == "full"
 
-// itInFull adds a spec that make prove alone runs. Others do not know it: in CI a skipped spec is one that could not run, a failure.
+// itInFull adds a spec that only make prove runs. It does not add the spec otherwise: in CI, a skipped spec is a failure.
 func itInFull(text string, body func()) {
 	if full {
 		It(text, Offset(1), body)
 	}
 }
 
-// acknowledged is how many records were.
+// acknowledged is the number of acknowledged records.
 var acknowledged int
 
 // place is a Kubernetes cluster.
 type place struct{ *deploy.Place }
 
-// patience is how long is waited for a thing that is to happen; what is right takes a fraction of it, on a machine with other work to do as
-// well.
+// patience is how long tests wait for an event. Expected events take a fraction of it on a busy machine.
 const patience = 4 * time.Minute
 
 func TestStretchedKafkaOnNodes(t *testing.T) {
@@ -92,7 +91,7 @@ func report(what string, took time.Duration) {
 	AddReportEntry(what, ReportEntryVisibilityAlways, took.Round(time.Millisecond).String())
 }
 
-// said is what Kubernetes and the pods of a namespace tell in all clusters, and the operators, for a failure's message.
+// said returns the state and the logs of the pods of a namespace and of the operators in all clusters, for the message of a failure.
 func said(namespace string) string {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -16,7 +16,7 @@ var _ = Describe("The list of alterable configurations", func() {
 	It("shouldNotCallGetClusterConfigWhenDisabled: without the review, no broker is asked for its configuration", func() {
 		proxy := startProxy(main.Bootstrap()...)
 		o := startOperator(setup{name: "unreviewed", bootstrap: proxy.addresses(), env: settings{"STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW": "true"}})
-		// A new topic needs no look at a configuration, so that every such request would be the review's.
+		// The operator reads no configuration for a new topic, so any such request would be the review's.
 		stage(o).created("t")
 		Expect(proxy.count(apiDescribeConfigs)).To(BeZero())
 		Expect(o.logged(autoCreate)).To(BeFalse())
@@ -28,7 +28,7 @@ var _ = Describe("The list of alterable configurations", func() {
 		s := stage(timed())
 		kt := s.created("t", config("retention.ms", `1000000`))
 		main.alter(kt.Name, throttles)
-		main.alter(kt.Name, map[string]string{"flush.ms": "1"}) // whose reversal proves that the operator has looked
+		main.alter(kt.Name, map[string]string{"flush.ms": "1"}) // the reversal proves that the operator has checked the topic
 		Eventually(main.settings).WithArguments(kt.Name).ShouldNot(HaveKey("flush.ms"))
 		for key, value := range throttles {
 			Expect(main.settings(kt.Name)).To(HaveKeyWithValue(key, value))

@@ -8,7 +8,7 @@ import (
 var _ = Describe("An operator that may not do everything", Ordered, func() {
 	var s *scene
 
-	// allow lets the operator do operations on the topics whose names begin so.
+	// allow permits the operator these operations on the topics with this prefix.
 	allow := func(prefix string, operations ...string) {
 		GinkgoHelper()
 		args := []string{"--topic", prefix + "-", "--resource-pattern-type", "prefixed"}

@@ -19,7 +19,7 @@ var _ = Describe("Objects that can't be carried out", func() {
 		const n = 50
 		namespace := newNamespace()
 		s := stageIn(&operator{kafka: main, name: "nobody yet"}, namespace)
-		// All are there when the operator starts, so that good and bad travel in the same batches.
+		// All objects exist when the operator starts, so that valid and invalid ones are in the same batches.
 		s.createAll(n/2, label("good", "yes"))
 		existing := s.topic("map-on-existing", config("cleanup.policy", `{"a": "b"}`))
 		main.make(existing.Name, 1, nil)
@@ -65,7 +65,7 @@ var _ = Describe("Objects that can't be carried out", func() {
 	})
 })
 
-// goodOnesReady waits until n objects that are labelled as good are ready.
+// goodOnesReady waits until n objects with the label good are ready.
 func (s *scene) goodOnesReady(n int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -82,7 +82,7 @@ var _ = Describe("Objects that others work on at the same time", func() {
 	It("may vanish in the middle of a pass: nothing is left of them, and others are not held up", func() {
 		const n = 30
 		s := stage(unfinalized())
-		// Without finalizers an object vanishes the moment it is deleted, whatever the operator is doing with it.
+		// Without finalizers, an object disappears at once when it is deleted, whatever the operator is doing.
 		each(n, func(i int) {
 			defer GinkgoRecover()
 			kt := s.create(name("gone", i))

@@ -12,13 +12,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// broker is a Kafka cluster and a super user's client of it.
+// broker is a Kafka cluster with a super user's client.
 type broker struct {
 	*realkafka.Cluster
 	admin *saramakafka.Admin
 }
 
-// startBrokers starts a cluster that lives as long as the node that asks for it.
+// startBrokers starts a cluster, which is stopped with the Ginkgo node that called startBrokers.
 func startBrokers(o realkafka.Options) *broker {
 	GinkgoHelper()
 	o.Log = GinkgoWriter
@@ -31,13 +31,13 @@ func startBrokers(o realkafka.Options) *broker {
 	return &broker{Cluster: cluster, admin: admin}
 }
 
-// stubborn is a cluster of one broker that deletes no topics (delete.topic.enable=false) and creates none by itself. It starts when first
-// asked for.
+// stubborn is a cluster of one broker that deletes no topics (delete.topic.enable=false) and does not auto-create any. It is started when
+// it is first needed.
 var stubborn = sync.OnceValue(func() *broker {
 	return startForSuite(realkafka.Options{Config: map[string]string{"delete.topic.enable": "false", "auto.create.topics.enable": "false"}})
 })
 
-// lateBrokers are clusters that started within a spec and outlive it.
+// lateBrokers are clusters that were started in a spec and run until the end of the suite.
 var lateBrokers []*broker
 
 func startForSuite(o realkafka.Options) *broker {
@@ -60,7 +60,7 @@ func closeLateBrokers() {
 	}
 }
 
-// topic returns a topic, or nil if there is none.
+// topic returns a topic; nil if there is none.
 func (b *broker) topic(name string) *kafka.Topic {
 	GinkgoHelper()
 	all, err := b.admin.DescribeTopics(ctx, []string{name})
@@ -76,7 +76,7 @@ func (b *broker) topic(name string) *kafka.Topic {
 // exists reports whether there is a topic of this name.
 func (b *broker) exists(name string) bool { GinkgoHelper(); return b.topic(name) != nil }
 
-// id returns a topic's id, as statuses have it; empty if there is no topic.
+// id returns a topic's id in the format of statuses; empty if there is no topic.
 func (b *broker) id(name string) string {
 	GinkgoHelper()
 	if t := b.topic(name); t != nil {
@@ -85,7 +85,7 @@ func (b *broker) id(name string) string {
 	return ""
 }
 
-// partitions returns how many partitions a topic has.
+// partitions returns the number of partitions of a topic.
 func (b *broker) partitions(name string) int {
 	GinkgoHelper()
 	if t := b.topic(name); t != nil {
@@ -94,7 +94,7 @@ func (b *broker) partitions(name string) int {
 	return 0
 }
 
-// settings returns what is configured on the topic itself.
+// settings returns the configuration of the topic itself.
 func (b *broker) settings(name string) map[string]string {
 	GinkgoHelper()
 	resource := kafka.TopicResource(name)
@@ -120,7 +120,7 @@ func (b *broker) effective(name, key string) string {
 	return all[resource].Entries[key].Value
 }
 
-// alter changes a topic's configuration behind the operator's back.
+// alter changes a topic's configuration without the operator.
 func (b *broker) alter(name string, set map[string]string) {
 	GinkgoHelper()
 	change := kafka.ConfigChange{Resource: kafka.TopicResource(name), Set: set}
@@ -129,7 +129,7 @@ func (b *broker) alter(name string, set map[string]string) {
 	Expect(all[change.Resource]).NotTo(HaveOccurred())
 }
 
-// make creates a topic behind the operator's back and returns its id.
+// make creates a topic without the operator and returns its id.
 func (b *broker) make(name string, partitions int32, config map[string]string) string {
 	GinkgoHelper()
 	topic := kafka.NewTopic{Name: name, Partitions: partitions, ReplicationFactor: 1, Configs: map[string]*string{}}
@@ -143,7 +143,7 @@ func (b *broker) make(name string, partitions int32, config map[string]string) s
 	return all[name].ID.String()
 }
 
-// remove deletes a topic behind the operator's back.
+// remove deletes a topic without the operator.
 func (b *broker) remove(name string) {
 	GinkgoHelper()
 	id := b.topic(name).ID
@@ -152,7 +152,7 @@ func (b *broker) remove(name string) {
 	Expect(all[id]).NotTo(HaveOccurred())
 }
 
-// list returns the ids of all topics whose name the filter lets through, by name.
+// list returns the ids of all topics whose names the filter accepts, by name.
 func (b *broker) list(filter func(string) bool) map[string]string {
 	GinkgoHelper()
 	all, err := b.admin.ListTopics(ctx)

@@ -16,14 +16,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// What one broker can't show. The specs share a cluster of three, and leave it whole.
+// Specs that need several brokers. They share a cluster of three, and restore it.
 var _ = Describe("With three brokers", Ordered, func() {
 	var three *broker
 	BeforeAll(func() {
 		three = startBrokers(realkafka.Options{Brokers: 3, Config: map[string]string{
 			"auto.create.topics.enable": "false",
-			// How long a broker waits for a controller that hangs before it asks the next one. Changes cannot be faster than this; the
-			// default of 30 s would only make the spec longer.
+			// How long a broker waits for a controller that hangs before it tries the next one. Changes cannot be faster; the default of 30 s would
+			// only make the spec longer.
 			"controller.socket.timeout.ms": "5000",
 		}})
 	})
@@ -33,7 +33,7 @@ var _ = Describe("With three brokers", Ordered, func() {
 		namespace := newNamespace()
 		return stageIn(startOperator(setup{name: name, namespaces: namespace, kafka: three, env: env}), namespace)
 	}
-	// controller is the broker that is the active controller: whoever loses it loses most.
+	// controller returns the broker that is the active controller: its loss has the largest effect.
 	controller := func() int32 {
 		GinkgoHelper()
 		var leader int32
@@ -45,7 +45,7 @@ var _ = Describe("With three brokers", Ordered, func() {
 		}).Should(Succeed())
 		return leader
 	}
-	// whole waits until all brokers are in service.
+	// whole waits until all brokers are unfenced.
 	whole := func() {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
@@ -70,7 +70,7 @@ var _ = Describe("With three brokers", Ordered, func() {
 		kt := s.created("t", replicas(2))
 		here := three.topic(kt.Name).Partitions[0].Replicas
 		other := slices.DeleteFunc(three.BrokerIDs(), func(id int32) bool { return slices.Contains(here, id) })[0]
-		// Enough data, and a throttle that is low enough, for the move to last until it is let go.
+		// Enough data, and a sufficiently low throttle, for the move to last until the spec ends it.
 		_, err := three.Tool(ctx, "ProducerPerformance", "--bootstrap-server", strings.Join(three.Bootstrap(), ","),
 			"--topic", kt.Name, "--num-records", "2000", "--record-size", "10000", "--throughput", "-1")
 		Expect(err).NotTo(HaveOccurred())
@@ -93,7 +93,7 @@ var _ = Describe("With three brokers", Ordered, func() {
 		passes := func() float64 { return s.metric("strimzi_reconciliations_total") }
 
 		move("--execute", "--throttle", "10000")
-		// Brokers learn of it one after the other.
+		// Brokers receive the change one after the other.
 		Eventually(moving).Should(Equal(1))
 		Eventually(where).Should(HaveLen(3))
 		Eventually(three.settings).WithArguments(kt.Name).Should(HaveKey("leader.replication.throttled.replicas"))
@@ -107,7 +107,7 @@ var _ = Describe("With three brokers", Ordered, func() {
 		move("--execute", "--additional", "--throttle", "1000000000")
 		Eventually(moving).Should(BeZero())
 		Eventually(where).Should(ConsistOf(here[0], other))
-		move("--verify") // takes the throttle away
+		move("--verify") // removes the throttle
 		before = passes()
 		Eventually(passes).Should(BeNumerically(">=", before+3))
 		s.ready(kt)

@@ -23,7 +23,7 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		}}), namespace)
 		s.createAll(n, config("retention.ms", `7200000`))
 		s.allReady(n, time.Minute)
-		// Events trail behind, since their rate is bounded.
+		// Events arrive later, because their rate is limited.
 		Eventually(func() int {
 			events := &eventsv1.EventList{}
 			Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
@@ -31,9 +31,9 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		}).WithPolling(slowly).Should(Equal(n))
 	})
 
-	// passes are those over objects that were in order before.
+	// passes returns the number of passes over objects that were converged before.
 	passes := func() float64 { return s.metric("strimzi_reconciliations_periodical_total") }
-	// wholePasses waits until each object has been looked at this often, by the timer alone.
+	// wholePasses waits until each object has had that many timed passes.
 	wholePasses := func(times float64) {
 		GinkgoHelper()
 		goal := passes() + times*n
@@ -41,7 +41,7 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 	}
 
 	It("costs the API server nothing: not one request for KafkaTopics in two timed passes", func() {
-		wholePasses(1) // the settling looks after the creation are over
+		wholePasses(1) // the last passes after the creation are over
 		since, kafkaBefore := mark(), s.requests("Metadata")+s.requests("DescribeConfigs")
 		failed := s.metric("strimzi_reconciliations_failed_total")
 		wholePasses(2)
@@ -116,7 +116,7 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 	})
 })
 
-// writes are the requests that modify something.
+// writes returns the requests that modify objects.
 func writes(requests []controlplane.Request) []controlplane.Request {
 	var all []controlplane.Request
 	for _, r := range requests {

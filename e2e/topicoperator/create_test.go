@@ -47,7 +47,7 @@ var _ = Describe("A new KafkaTopic", func() {
 	It("needs one pass and two writes for a topic", func() {
 		since := mark()
 		kt := s.created("t")
-		other := s.created("other") // by then the first one's writes are through, and would have caused a pass if they did
+		other := s.created("other") // the first object's writes are done now, with any pass they might cause
 		Eventually(func() int { return len(s.asked(since)) }).Should(Equal(4), "finalizer and status, twice")
 		Consistently(func() int { return len(s.asked(since)) }).Should(Equal(4))
 		_, _ = kt, other
@@ -165,7 +165,7 @@ var _ = Describe("A new KafkaTopic", func() {
 })
 
 var _ = Describe("A KafkaTopic for an existing topic", func() {
-	// existing is a topic that is made behind the operator's back, with what the object then leaves out.
+	// existing creates a topic without the operator, and an object that leaves out one of its settings.
 	existing := func(s *scene, without change) {
 		GinkgoHelper()
 		kt := s.topic("t", partitions(3), config("retention.ms", `2000000`), without)

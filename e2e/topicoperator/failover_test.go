@@ -19,7 +19,7 @@ var _ = Describe("Two replicas with leader election", func() {
 				"STRIMZI_LEADER_ELECTION_ENABLED":           "true",
 				"STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE":   namespace,
 				"STRIMZI_LEADER_ELECTION_LEASE_NAME":        "replicas",
-				"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": "8000", // shorter, and a busy machine loses it
+				"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": "8000", // with less, a busy machine loses the lease
 				"STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS": "6000",
 				"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS":   "500",
 			}}
@@ -34,12 +34,12 @@ var _ = Describe("Two replicas with leader election", func() {
 		leader := startOperator(replica("leader"))
 		Eventually(holder).ShouldNot(BeEmpty())
 		first := holder()
-		standby := startOperator(replica("standby")) // ready, though it does not lead
+		standby := startOperator(replica("standby")) // ready without being the leader
 		s := stageIn(standby, namespace)
 		Expect(s.created("before").Status.TopicID).NotTo(BeEmpty())
 		Expect(standby.metric("strimzi_reconciliations_total")).To(BeZero(), "only one works")
 
-		// Kafka carries a batch out, and its answer reaches nobody.
+		// Kafka executes a batch, and its response is lost.
 		each(n/3, func(i int) { defer GinkgoRecover(); s.create(name("early", i)) })
 		h := proxy.hold(apiCreateTopics, afterBroker)
 		s.createAll(n - n/3)

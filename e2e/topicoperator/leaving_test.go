@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 )
 
-// docs/decisions/leaving.md, with the controller that deletes what is in a namespace, pods before all else.
+// See docs/decisions/leaving.md. The spec runs the namespace controller, which deletes the content of a namespace, pods first.
 var _ = Describe("A namespace that is deleted", Ordered, func() {
 	var (
 		real  *controlplane.ControlPlane
@@ -38,7 +38,7 @@ var _ = Describe("A namespace that is deleted", Ordered, func() {
 		Expect(admin.Create(ctx, ns)).To(Succeed())
 		return ns
 	}
-	// pod is one that runs on a node, so that only the node's kubelet ends it: the spec.
+	// pod creates a pod on a node, so that only the node's kubelet can end it: here, the spec does.
 	pod := func(ns *corev1.Namespace) *corev1.Pod {
 		GinkgoHelper()
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "topic-operator"}, Spec: corev1.PodSpec{
@@ -47,7 +47,8 @@ var _ = Describe("A namespace that is deleted", Ordered, func() {
 		Expect(admin.Create(ctx, p)).To(Succeed())
 		return p
 	}
-	// operator has the rights that config/topic-operator/rbac gives to the service account of one namespace, in all of these.
+	// operator starts an operator with the rights that config/topic-operator/rbac gives to the service account of one namespace, in all of
+	// these.
 	operator := func(watched string, home *corev1.Namespace, others ...*corev1.Namespace) *operator {
 		GinkgoHelper()
 		kubectl := func(input string, args ...string) {
@@ -63,7 +64,7 @@ var _ = Describe("A namespace that is deleted", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		return startOperator(setup{name: home.Name, namespaces: watched, kubeconfig: account.Kubeconfig})
 	}
-	// topics are ready.
+	// topics creates KafkaTopics and waits until they are ready.
 	topics := func(ns *corev1.Namespace, names ...string) []client.Object {
 		GinkgoHelper()
 		var all []client.Object
@@ -88,7 +89,7 @@ var _ = Describe("A namespace that is deleted", Ordered, func() {
 		return func() bool { return admin.Get(ctx, client.ObjectKeyFromObject(o), o) == nil && how(o) }
 	}
 	deleted := func(o client.Object) bool { return o.GetDeletionTimestamp() != nil }
-	// hangs: the namespace controller has found that only our finalizer is in the way.
+	// hangs reports whether the namespace controller has found that only our finalizer blocks the deletion.
 	hangs := func(o client.Object) bool {
 		for _, c := range o.(*corev1.Namespace).Status.Conditions {
 			if c.Type == corev1.NamespaceFinalizersRemaining && c.Status == corev1.ConditionTrue {

@@ -5,7 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Strimzi's system tests of topics (TopicST), on the real parts.
+// Strimzi's system tests of topics (TopicST), with real programs.
 var _ = Describe("In the life of a topic", func() {
 	It("create-delete-create, ten times under one name: each time there is a new topic", func() {
 		s := stage(core())
@@ -28,7 +28,7 @@ var _ = Describe("In the life of a topic", func() {
 			Expect(kt.Status.TopicID).NotTo(Equal(last))
 			last = kt.Status.TopicID
 			s.delete(kt)
-			s.gone(kt) // the name is free when the object is gone, whatever brokers still show
+			s.gone(kt) // the name is free when the object is deleted, even if brokers still show the topic
 		}
 		s.created("t")
 		s.inStep()

@@ -11,13 +11,13 @@ import (
 )
 
 var _ = Describe("Many KafkaTopics at once", func() {
-	// Strimzi's shouldTerminateIfQueueFull, turned round: there, the operator stops itself.
+	// The opposite of Strimzi's shouldTerminateIfQueueFull: there, the operator stops itself.
 	It("shouldTerminateIfQueueFull is not so: more objects than Strimzi's queue of 1024 holds wait their turn", func() {
 		const n = 1100
 		namespace := newNamespace()
 		s := stageIn(&operator{kafka: main, name: "nobody yet"}, namespace)
 		s.createAll(n)
-		// Few workers, so that the others really do wait in the queue.
+		// Few workers, so that the other objects have to wait in the queue.
 		s.operator = startOperator(setup{name: "queue", namespaces: namespace, env: settings{
 			"STRIMZI_CONCURRENCY": "16", "STRIMZI_MAX_QUEUE_SIZE": "1024",
 		}})

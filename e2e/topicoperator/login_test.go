@@ -18,12 +18,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// Strimzi's MainTest, and what it lacks: credentials that change while the operator runs.
+// Strimzi's MainTest, and additionally credentials that change while the operator runs.
 var _ = Describe("The operator's login", func() {
 	var namespace string
 	BeforeEach(func() { namespace = newNamespace() })
 
-	// secret creates a Secret, or replaces its content.
+	// secret creates a Secret, or replaces its data.
 	secret := func(name string, data map[string][]byte) {
 		GinkgoHelper()
 		s := &corev1.Secret{}
@@ -62,7 +62,7 @@ var _ = Describe("The operator's login", func() {
 		return stageIn(startOperator(s), namespace)
 	}
 	const secretsChanged = "Applied the changed Secrets for Kafka"
-	// reconnected cuts all connections, so that whatever follows needs a login with what is in force now.
+	// reconnected closes all connections, so that later requests need a login with the current credentials.
 	reconnected := func(p *proxy) { p.leave(); p.back() }
 
 	It("TLS, mTLS: with the certificates of two Secrets, and new ones without a restart", func() {
@@ -192,7 +192,7 @@ var _ = Describe("The operator's login", func() {
 	})
 })
 
-// tokenEndpoint grants unsecured tokens (Kafka's development mode), whose subject is the client's id, over https.
+// tokenEndpoint issues unsecured tokens (Kafka's development mode), whose subject is the client's id, over https.
 func tokenEndpoint(certificate realkafka.Certificate) (url string, asked *atomic.Int32) {
 	GinkgoHelper()
 	pair, err := tls.X509KeyPair(certificate.Cert, certificate.Key)

@@ -37,7 +37,8 @@ var _ = Describe("The metrics", func() {
 		s.createAll(50)
 		s.allReady(50, patience)
 		Expect(s.metric("strimzi_reconciliations_max_batch_size")).To(BeNumerically(">", 1))
-		// Objects that come one by one may each find the queue empty. Those that are there when an operator starts are in it together.
+		// Objects that are created one by one may each find the queue empty. Objects that exist when an operator starts are in the queue
+		// together.
 		s.terminate()
 		s.operator = startOperator(setup{name: "measured", namespaces: s.namespace})
 		Eventually(func() float64 { return s.metric("strimzi_reconciliations_max_queue_size") }).Should(BeNumerically(">", 0))
@@ -81,7 +82,7 @@ var _ = Describe("The metrics", func() {
 		s.says(kt, "Unmanaged=True")
 		Eventually(read).Should(HaveField("Successful", BeNumerically(">", before.Successful)), "unmanage")
 		s.update(kt, managed())
-		s.ready(kt) // what was never claimed again could not be deleted
+		s.ready(kt) // an object that is not claimed again could not be deleted
 		s.update(kt, paused())
 		s.says(kt, "ReconciliationPaused=True")
 		before = read()

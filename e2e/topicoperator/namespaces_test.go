@@ -13,7 +13,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// docs/topic-operator/configuration.md.
+// See docs/topic-operator/configuration.md.
 var _ = Describe("The watched namespaces", func() {
 	It("are those of a list, and no other", func() {
 		a, b, c := newNamespace(), newNamespace(), newNamespace()
@@ -48,7 +48,7 @@ var _ = Describe("As it is installed", Ordered, func() {
 		kubectl func(args ...string) string
 	)
 
-	// The operator has the rights of its service account under config/topic-operator/rbac, and no others.
+	// The operator has only the rights of its service account in config/topic-operator/rbac.
 	BeforeAll(func() {
 		namespace := newNamespace()
 		kubectl = func(args ...string) string {
@@ -61,13 +61,13 @@ var _ = Describe("As it is installed", Ordered, func() {
 		account, err := plane.AddServiceAccount(namespace, "topic-operator")
 		Expect(err).NotTo(HaveOccurred())
 		s = stageIn(startOperator(setup{name: "installed", namespaces: namespace, kubeconfig: account.Kubeconfig, env: settings{
-			// As config/topic-operator/manager has it.
+			// As in config/topic-operator/manager.
 			"STRIMZI_LEADER_ELECTION_ENABLED": "true",
 		}}), namespace)
 	})
 
 	AfterAll(func() {
-		// The samples' topics have plain names, which another run of this spec would meet again.
+		// The samples' topics have fixed names, which another run of this spec uses again.
 		Expect(k8s.DeleteAllOf(ctx, &v1.KafkaTopic{}, client.InNamespace(s.namespace))).To(Succeed())
 		s.allReady(0, time.Minute)
 		Expect(s.logged("is forbidden")).To(BeFalse(), "something that config/topic-operator/rbac does not allow")

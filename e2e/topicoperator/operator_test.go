@@ -20,35 +20,35 @@ type settings map[string]string
 type operator struct {
 	name    string
 	process *operatorproc.Process
-	// labels are what a KafkaTopic must carry.
+	// labels are the labels that a KafkaTopic needs.
 	labels map[string]string
-	// kafka is the cluster that it works on.
+	// kafka is the cluster of the operator.
 	kafka *broker
 }
 
-// running are the operators of the moment, for whoever explains a failure.
+// running are the operators that currently run, for messages of failures.
 var running []*operator
 
-// setup describes how to start an operator. The zero value watches all namespaces, for objects that carry a label of its own.
+// setup has the options of an operator. The zero value watches all namespaces, and selects objects by a label of this operator.
 type setup struct {
 	name string
-	// namespaces is STRIMZI_NAMESPACE; if it is given, there is no selector.
+	// namespaces is STRIMZI_NAMESPACE. If it is set, there is no selector.
 	namespaces string
-	// kafka is the cluster, main if nil; bootstrap are other addresses than its plaintext listener's.
+	// kafka is the cluster; nil means main. bootstrap are addresses to use instead of its plaintext listener's.
 	kafka     *broker
 	bootstrap []string
-	// kubeconfig is the administrator's if empty.
+	// kubeconfig is the path of the kubeconfig; empty means the administrator's.
 	kubeconfig string
 	env        settings
 }
 
-// labelOperator is the label by which operators of one suite share a control plane.
+// labelOperator is the label by which operators of the suite select their objects on the shared control plane.
 const labelOperator = "e2e/operator"
 
-// program is the operator's binary, built once.
+// program is the path of the operator's binary, which is built once.
 var program string
 
-// newOperator starts an operator without waiting for it. Nobody but the caller ends it.
+// newOperator starts an operator without waiting for it. The caller has to stop it.
 func newOperator(s setup) *operator {
 	GinkgoHelper()
 	if program == "" {
@@ -84,7 +84,7 @@ func newOperator(s setup) *operator {
 	return o
 }
 
-// startOperator starts an operator that lives as long as the spec, or the container, that asks for it.
+// startOperator starts an operator, which is stopped at the end of the spec or container that called startOperator.
 func startOperator(s setup) *operator {
 	GinkgoHelper()
 	o := newOperator(s)
@@ -100,7 +100,7 @@ func (o *operator) awaitReady() {
 	Expect(o.process.WaitReady(bounded)).To(Succeed())
 }
 
-// end ends the operator in order, if it still runs, and proves that it ended well. Files are removed either way.
+// end shuts the operator down gracefully, if it still runs, and checks its exit code. It always removes the operator's files.
 func (o *operator) end() {
 	GinkgoHelper()
 	defer o.forget()
@@ -109,7 +109,7 @@ func (o *operator) end() {
 	}
 }
 
-// forget removes what is left of an operator.
+// forget removes the files of an operator.
 func (o *operator) forget() {
 	running = slices.DeleteFunc(running, func(other *operator) bool { return other == o })
 	o.process.Close()
@@ -118,7 +118,7 @@ func (o *operator) forget() {
 // shutdownLimit is how long an operator may take to end after SIGTERM, on a busy machine.
 const shutdownLimit = 6 * time.Second
 
-// terminate asks the operator to end. It must do so soon, and with code 0.
+// terminate asks the operator to end, and checks that it ends soon, with code 0.
 func (o *operator) terminate() {
 	GinkgoHelper()
 	began := time.Now()
@@ -128,7 +128,7 @@ func (o *operator) terminate() {
 	Expect(time.Since(began)).To(BeNumerically("<", shutdownLimit), "the time that the operator took to end")
 }
 
-// metric adds up the series of a metric that have all of the labels.
+// metric returns the sum of the series of a metric that have all of the labels.
 func (o *operator) metric(name string, labels ...string) float64 {
 	GinkgoHelper()
 	all, err := o.process.Metrics(ctx)
@@ -136,7 +136,7 @@ func (o *operator) metric(name string, labels ...string) float64 {
 	return all.Sum(name, labels...)
 }
 
-// requests is how often the operator has sent a request of this name to Kafka.
+// requests returns how often the operator has sent a request of this name to Kafka.
 func (o *operator) requests(name string) float64 {
 	GinkgoHelper()
 	return o.metric("strimzi_kafka_request_duration_seconds_count", `request="`+name+`"`)
@@ -145,10 +145,10 @@ func (o *operator) requests(name string) float64 {
 // logged reports whether one line of the log contains all texts.
 func (o *operator) logged(texts ...string) bool { return len(o.process.LogLines(texts...)) > 0 }
 
-// shared keeps operators that several specs use, by name.
+// shared maps names to operators that several specs use.
 var shared = map[string]*operator{}
 
-// sharedOperator starts an operator when it is first asked for; it lives as long as the suite.
+// sharedOperator starts an operator when it is first needed. It runs until the end of the suite.
 func sharedOperator(s setup) *operator {
 	GinkgoHelper()
 	if o := shared[s.name]; o != nil && o.process.Running() {
@@ -160,22 +160,23 @@ func sharedOperator(s setup) *operator {
 	return o
 }
 
-// core is the operator of most specs: Strimzi's defaults. Its timed passes are two minutes apart, so what a spec sees is due to events.
+// core returns the operator of most specs, with Strimzi's defaults. Its timed passes are two minutes apart, so the changes that specs see
+// are due to events.
 func core() *operator { GinkgoHelper(); return sharedOperator(setup{name: "core"}) }
 
-// timed is an operator whose timed passes come every two seconds.
+// timed returns an operator with timed passes every two seconds.
 func timed() *operator {
 	GinkgoHelper()
 	return sharedOperator(setup{name: "timed", env: settings{"STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "2000"}})
 }
 
-// unfinalized is an operator in the mode without finalizers.
+// unfinalized returns an operator that runs without finalizers.
 func unfinalized() *operator {
 	GinkgoHelper()
 	return sharedOperator(setup{name: "unfinalized", env: settings{"STRIMZI_USE_FINALIZERS": "false"}})
 }
 
-// endShared ends the operators of the suite. None of them must have ended before.
+// endShared stops the operators of the suite, and checks that none of them has ended before.
 func endShared() {
 	GinkgoHelper()
 	for _, o := range shared {
@@ -186,7 +187,7 @@ func endShared() {
 	}
 }
 
-// lastLines is how much of a log helps.
+// lastLines is the number of log lines in the message of a failure.
 const lastLines = 60
 
 func (o *operator) explain() string {

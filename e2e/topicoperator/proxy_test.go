@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/frames"
 )
 
-// apiKey is the number of a request in Kafka's protocol.
+// apiKey is the API key of a request in Kafka's protocol.
 type apiKey int16
 
 // The requests that the operator makes.
@@ -26,49 +26,49 @@ const (
 	loopback                    = "127.0.0.1"
 )
 
-// proxy stands between the operator and the brokers, where they speak without TLS. It counts requests, holds them, and plays a Kafka that
-// is away.
+// proxy is a proxy between the operator and the brokers, for connections without TLS. It counts requests, holds them, and simulates a Kafka
+// that is unreachable.
 type proxy struct {
 	listeners []net.Listener
 	brokers   []string
 
 	mu     sync.Mutex
 	away   bool
-	calls  int // that came while Kafka was away
+	calls  int // attempts while Kafka was unreachable
 	conns  map[net.Conn]struct{}
 	counts map[apiKey]int
 	held   []*hold
 }
 
-// side describes where a request is held.
+// side is where a request is held.
 type side int
 
 const (
-	// beforeBroker: the broker does not see it.
+	// beforeBroker: the broker does not receive the request.
 	beforeBroker side = iota
-	// afterBroker: the broker carries it out, and its answer is held.
+	// afterBroker: the broker executes the request, and its response is held.
 	afterBroker
 )
 
-// hold is a request that is waited for, and then held.
+// hold waits for a request and holds it.
 type hold struct {
 	key  apiKey
 	side side
-	// caught is closed when there is one; with afterBroker, when the broker has answered.
+	// caught is closed when a request is held; with afterBroker, when the broker has responded.
 	caught   chan struct{}
 	released chan struct{}
 	once     sync.Once
-	// lost requests, and answers, do not go on when they are released.
+	// lost is true if held requests and responses are dropped on release.
 	lost bool
 }
 
-// release lets go what is held, and holds no more.
+// release forwards the held requests, and holds no more.
 func (h *hold) release() { h.once.Do(func() { close(h.released) }) }
 
-// lose drops what is held, with its connection, and holds no more.
+// lose drops the held requests with their connections, and holds no more.
 func (h *hold) lose() { h.once.Do(func() { h.lost = true; close(h.released) }) }
 
-// startProxy starts a proxy that lives as long as the spec.
+// startProxy starts a proxy, which is stopped at the end of the spec.
 func startProxy(brokers ...string) *proxy {
 	GinkgoHelper()
 	p := &proxy{brokers: brokers, conns: map[net.Conn]struct{}{}, counts: map[apiKey]int{}}
@@ -90,7 +90,7 @@ func (p *proxy) close() {
 	p.leave()
 }
 
-// releaseAll lets everything go that is held.
+// releaseAll releases all holds.
 func (p *proxy) releaseAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *proxy) releaseAll() {
 	p.held = nil
 }
 
-// leave breaks all connections, and accepts no others until back: Kafka is away.
+// leave closes all connections, and accepts no others until back: Kafka is unreachable.
 func (p *proxy) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,14 +116,14 @@ func (p *proxy) back() {
 	p.away = false
 }
 
-// knocks is how often somebody tried to connect while Kafka was away.
+// knocks returns the number of connection attempts while Kafka was unreachable.
 func (p *proxy) knocks() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
 }
 
-// addresses are what a client bootstraps from.
+// addresses returns the bootstrap addresses of a client.
 func (p *proxy) addresses() []string {
 	var all []string
 	for _, l := range p.listeners {
@@ -132,14 +132,14 @@ func (p *proxy) addresses() []string {
 	return all
 }
 
-// count is how many requests of this kind have come.
+// count returns the number of requests of this kind.
 func (p *proxy) count(key apiKey) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts[key]
 }
 
-// total is how many requests have come, of whatever kind: what a client asks first is its own affair.
+// total returns the number of requests of all kinds: specs do not depend on which request a client sends first.
 func (p *proxy) total() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +169,7 @@ func (p *proxy) accept(l net.Listener, broker string) {
 	}
 }
 
-// join takes part in leave; it reports false if Kafka is away.
+// join registers a connection for leave. It returns false if Kafka is unreachable.
 func (p *proxy) join(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +189,7 @@ func (p *proxy) part(c net.Conn) {
 	c.Close()
 }
 
-// serve passes requests and answers on. Kafka answers in order, so that the next answer belongs to the oldest request.
+// serve forwards requests and responses. Kafka responds in order, so the next response belongs to the oldest request.
 func (p *proxy) serve(client net.Conn, broker string) {
 	if !p.join(client) {
 		return
@@ -241,7 +241,7 @@ func (p *proxy) note(key apiKey) {
 	p.counts[key]++
 }
 
-// pass waits while requests of this kind are held here; it reports whether to go on.
+// pass waits while requests of this kind are held here, and reports whether to continue.
 func (p *proxy) pass(key apiKey, where side) bool {
 	p.mu.Lock()
 	var found *hold
@@ -269,7 +269,8 @@ func (p *proxy) pass(key apiKey, where side) bool {
 	return !found.lost
 }
 
-// readdress replaces the brokers' addresses in an answer by the proxy's, which are as long; or the client would go past it.
+// readdress replaces the brokers' addresses in a response by the proxy's, which have the same length. Otherwise, the client would bypass
+// the proxy.
 func (p *proxy) readdress(answer []byte) []byte {
 	for i, broker := range p.brokers {
 		answer = frames.Readdress(answer, broker, p.listeners[i].Addr().String())

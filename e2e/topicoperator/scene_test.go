@@ -20,17 +20,17 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 )
 
-// scene is what one spec has of its own: a namespace, and names that no other spec uses for its topics.
+// scene is the environment of one spec: a namespace, and names of topics that no other spec uses.
 type scene struct {
 	*operator
 	namespace string
 	prefix    string
 }
 
-// scenes are those of the present spec, for whoever explains its failure.
+// scenes are the scenes of the present spec, for messages of failures.
 var scenes []*scene
 
-// stage sets a scene for the operator's objects, in a namespace of its own.
+// stage creates a scene for the operator's objects, in a new namespace.
 func stage(o *operator) *scene {
 	GinkgoHelper()
 	return stageIn(o, newNamespace())
@@ -47,8 +47,7 @@ func stageIn(o *operator, namespace string) *scene {
 	return s
 }
 
-// abandon takes objects that were left out of the operator's hands, so that it has nothing to do with them any more. Their topics
-// stay: nobody counts them.
+// abandon removes the remaining objects from the operator's selection, so that it ignores them. Their topics stay, which no spec checks.
 func (s *scene) abandon() {
 	GinkgoHelper()
 	if len(s.labels) == 0 {
@@ -63,7 +62,7 @@ func (s *scene) abandon() {
 	})
 }
 
-// each calls f for 0..n-1, many at a time.
+// each calls f for 0..n-1 concurrently.
 func each(n int, f func(int)) {
 	GinkgoHelper()
 	const together = 16
@@ -80,7 +79,7 @@ func each(n int, f func(int)) {
 	wg.Wait()
 }
 
-// dump writes all objects of the scene as YAML.
+// dump returns the first objects of the scene as YAML.
 func (s *scene) dump() string {
 	const most = 10
 	var b strings.Builder
@@ -108,10 +107,10 @@ func (s *scene) dump() string {
 	return b.String()
 }
 
-// slowly is the pause between two looks at something large.
+// slowly is the polling interval for large results.
 const slowly = 250 * time.Millisecond
 
-// change is a part of a KafkaTopic in the making.
+// change changes a KafkaTopic before it is written.
 type change func(*v1.KafkaTopic)
 
 func partitions(n int32) change { return func(kt *v1.KafkaTopic) { kt.Spec.Partitions = &n } }
@@ -148,14 +147,14 @@ func resumed() change   { return withoutAnnotation(v1.AnnotationPauseReconciliat
 func unmanaged() change { return annotation(v1.AnnotationManaged, "false") }
 func managed() change   { return withoutAnnotation(v1.AnnotationManaged) }
 
-// specManaged sets spec.managed, which does the same as the annotation (docs/decisions/unmanaged-and-paused.md).
+// specManaged sets spec.managed, which has the same effect as the annotation (docs/decisions/unmanaged-and-paused.md).
 func specManaged(yes bool) change { return func(kt *v1.KafkaTopic) { kt.Spec.Managed = &yes } }
 
-// emptySpec is spec: {}.
+// emptySpec sets spec: {}.
 func emptySpec(kt *v1.KafkaTopic) { kt.Spec = &v1.KafkaTopicSpec{} }
 
-// topic makes the object of a topic of one partition and one replica that the operator selects, changed as asked for. The object and
-// the topic have the same name.
+// topic returns an object that the operator selects, for a topic of one partition and one replica, with changes. The object and the topic
+// have the same name.
 func (s *scene) topic(name string, changes ...change) *v1.KafkaTopic {
 	one := int32(1)
 	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{Partitions: &one, Replicas: &one}}
@@ -166,7 +165,7 @@ func (s *scene) topic(name string, changes ...change) *v1.KafkaTopic {
 	return kt
 }
 
-// create creates the object of topic.
+// create creates the object that topic returns.
 func (s *scene) create(name string, changes ...change) *v1.KafkaTopic {
 	GinkgoHelper()
 	kt := s.topic(name, changes...)
@@ -182,7 +181,7 @@ func (s *scene) created(name string, changes ...change) *v1.KafkaTopic {
 	return kt
 }
 
-// update changes the object, whatever the operator writes meanwhile.
+// update changes the object, and retries if the operator writes at the same time.
 func (s *scene) update(kt *v1.KafkaTopic, changes ...change) {
 	GinkgoHelper()
 	Eventually(func() error {
@@ -196,13 +195,13 @@ func (s *scene) update(kt *v1.KafkaTopic, changes ...change) {
 	}).Should(Succeed())
 }
 
-// delete asks for the object's deletion.
+// delete requests the object's deletion.
 func (s *scene) delete(kt *v1.KafkaTopic) {
 	GinkgoHelper()
 	Expect(k8s.Delete(ctx, kt)).To(Succeed())
 }
 
-// deleted deletes the object and waits until it is gone.
+// deleted deletes the object and waits until it is removed.
 func (s *scene) deleted(kt *v1.KafkaTopic) {
 	GinkgoHelper()
 	s.delete(kt)
@@ -217,7 +216,7 @@ func refresh(g Gomega, kt *v1.KafkaTopic) {
 	fresh.DeepCopyInto(kt)
 }
 
-// isReady reports whether the status says that the present specification is carried out.
+// isReady reports whether the object is Ready in its present generation.
 func isReady(kt *v1.KafkaTopic) bool {
 	if kt.Status.ObservedGeneration != kt.Generation {
 		return false
@@ -230,7 +229,7 @@ func isReady(kt *v1.KafkaTopic) bool {
 	return false
 }
 
-// conditions renders the conditions without their times and without Stalled, which repeats Ready, such as "Ready=False NotSupported:
+// conditions returns the conditions without their times, and without Stalled, which repeats Ready, for example "Ready=False NotSupported:
 // Decrease ...".
 func conditions(kt *v1.KafkaTopic) []string {
 	var all []string
@@ -247,7 +246,7 @@ func conditions(kt *v1.KafkaTopic) []string {
 	return all
 }
 
-// says waits until the status belongs to the present generation and its conditions are these, each a text or a matcher.
+// says waits until the status is that of the present generation, with these conditions, each a text or a matcher.
 func (s *scene) says(kt *v1.KafkaTopic, want ...any) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -257,7 +256,7 @@ func (s *scene) says(kt *v1.KafkaTopic, want ...any) {
 	}).Should(Succeed())
 }
 
-// ready waits until the object is ready, without warnings, for the topic that Kafka has.
+// ready waits until the object is ready without warnings, and its status names the topic in Kafka.
 func (s *scene) ready(kt *v1.KafkaTopic) {
 	GinkgoHelper()
 	s.readyWith(kt)
@@ -286,7 +285,7 @@ func (s *scene) refused(kt *v1.KafkaTopic, reason, message string) {
 	s.says(kt, HavePrefix("Ready=False "+reason+": "+message))
 }
 
-// gone waits until the object is gone.
+// gone waits until the object is deleted.
 func (s *scene) gone(kt *v1.KafkaTopic) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -308,10 +307,10 @@ func (s *scene) list() []v1.KafkaTopic {
 	return list.Items
 }
 
-// name numbers a topic.
+// name returns the name of a numbered topic.
 func name(prefix string, i int) string { return fmt.Sprintf("%s%04d", prefix, i) }
 
-// createAll creates n objects as fast as the API server takes them.
+// createAll creates n objects as fast as the API server accepts them.
 func (s *scene) createAll(n int, changes ...change) {
 	GinkgoHelper()
 	each(n, func(i int) {
@@ -320,7 +319,7 @@ func (s *scene) createAll(n int, changes ...change) {
 	})
 }
 
-// allReady waits until n objects are there and all ready.
+// allReady waits until n objects exist and all are ready.
 func (s *scene) allReady(n int, within time.Duration) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -336,8 +335,7 @@ func (s *scene) allReady(n int, within time.Duration) {
 	}).WithTimeout(within).WithPolling(slowly).Should(Succeed())
 }
 
-// inStep proves that Kafka has exactly the topics of the scene's objects, with the ids that their statuses name: nothing twice, nothing
-// lost.
+// inStep checks that Kafka has exactly the topics of the scene's objects, with the ids in their statuses.
 func (s *scene) inStep() {
 	GinkgoHelper()
 	want := map[string]string{}
@@ -363,10 +361,10 @@ func (s *scene) events(kt *v1.KafkaTopic) []string {
 	return all
 }
 
-// userAgent is the operator's.
+// userAgent is the user agent of the operator.
 const userAgent = "strimzi-topic-operator"
 
-// mark is the present moment in the log of requests.
+// mark returns the current position in the log of requests.
 func mark() controlplane.Mark {
 	GinkgoHelper()
 	m, err := plane.Mark()
@@ -374,7 +372,7 @@ func mark() controlplane.Mark {
 	return m
 }
 
-// asked returns the operator's requests for KafkaTopics of the scene since the mark, but for the watch.
+// asked returns the operator's requests for KafkaTopics of the scene since the mark, except for the watch.
 func (s *scene) asked(since controlplane.Mark) []controlplane.Request {
 	GinkgoHelper()
 	requests, err := plane.Requests(since, func(r controlplane.Request) bool {

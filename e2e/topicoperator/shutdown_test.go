@@ -9,14 +9,14 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// Strimzi's InterruptedExceptionsIT, and what it leaves open: whether the interrupted change is made in the end, once.
+// Strimzi's InterruptedExceptionsIT, and additionally whether the interrupted change is made in the end, exactly once.
 var _ = Describe("An operator that is told to end during a call to Kafka", func() {
-	// call is a kind of call, and how to bring the operator to make it.
+	// call is a kind of call, and how to make the operator make it.
 	type call struct {
 		key apiKey
 		// before prepares the topic or the object; provoke makes the operator call.
 		before, provoke func(s *scene, kt *v1.KafkaTopic)
-		// after waits until what was asked for is there.
+		// after waits for the result of the call.
 		after func(s *scene, kt *v1.KafkaTopic)
 	}
 	existing := func(_ *scene, kt *v1.KafkaTopic) { main.make(kt.Name, 1, nil) }

@@ -19,23 +19,24 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// The shared parts. They are there once BeforeSuite is through.
+// The shared variables. BeforeSuite sets them.
 var (
-	// ctx is the suite's; nothing outlives it.
+	// ctx is the context of the suite.
 	ctx context.Context
 	// plane is the control plane. It logs every request.
 	plane *controlplane.ControlPlane
 	// k8s is an administrator's client without a cache.
 	k8s client.WithWatch
-	// main is the cluster of most specs: one broker with all listeners and an authorizer, which creates topics by itself if a client lets it.
+	// main is the cluster of most specs: one broker with all listeners and an authorizer. It auto-creates topics if a client requests that.
 	main *broker
 )
 
-// Whoever waits for something to happen waits this long; what is right takes a fraction of it. It leaves room for a machine with other
-// work to do, and is far less than the interval of timed passes where a change must be followed at once.
+// patience is how long specs wait for an event. Expected events take a fraction of it, so that it suffices on a busy machine. It is far
+// less than the interval of timed passes, for specs in which an event must cause the change.
 const patience = 40 * time.Second
 
-// quiet is how long nothing must happen where nothing should. Longer proves more and costs more; what matters has a sharper proof besides.
+// quiet is how long specs check that nothing happens. A longer time would prove more and cost more; important promises have stricter checks
+// as well.
 const quiet = time.Second
 
 func TestTopicOperator(t *testing.T) {
@@ -58,10 +59,10 @@ func TestTopicOperator(t *testing.T) {
 
 // The users of the main cluster's SASL listeners.
 const (
-	// superUser may do everything, limitedUser what specs allow it.
+	// superUser has all rights, limitedUser those that specs grant.
 	superUser, superPassword     = "operator", "operator-secret"
 	limitedUser, limitedPassword = "limited", "limited-secret"
-	// renamedUser stands for a user that credentials are changed to.
+	// renamedUser is a user to which specs change the credentials.
 	renamedUser, renamedPassword = "operator-2", "another-secret"
 )
 
@@ -82,7 +83,7 @@ var _ = BeforeSuite(func() {
 			ACL: &realkafka.ACL{SuperUsers: []string{"User:" + superUser, "User:" + renamedUser, "User:CN=client", "User:CN=client-2"}},
 			Config: map[string]string{
 				"auto.create.topics.enable": "true",
-				// Defaults that differ from Kafka's own, so that a value that comes from them can be told.
+				// Defaults that differ from Kafka's own, so that values from them can be recognized.
 				"num.partitions":   "2",
 				"compression.type": "snappy",
 			},
@@ -111,7 +112,7 @@ func startControlPlane() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// After a failure, say what a person would look at first.
+// After a failure, print what helps to find its cause.
 var _ = JustAfterEach(func() {
 	if !CurrentSpecReport().Failed() {
 		return
@@ -124,7 +125,7 @@ var _ = JustAfterEach(func() {
 	}
 })
 
-// newNamespace makes a namespace.
+// newNamespace creates a namespace.
 func newNamespace() string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{}

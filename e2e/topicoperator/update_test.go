@@ -57,7 +57,7 @@ var _ = Describe("A changed KafkaTopic", func() {
 		Eventually(s.events).WithArguments(kt).Should(ContainElement("Normal Changed: Topic '" + kt.Name + "': partitions raised from 2 to 5"))
 	})
 
-	// docs/decisions/what-is-changed.md.
+	// See docs/decisions/what-is-changed.md.
 	const noDecrease = "Ready=False NotSupported: Decrease of spec.partitions is not supported by Kafka"
 
 	It("shouldFailDecreaseInPartitions", func() {

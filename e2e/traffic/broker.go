@@ -8,8 +8,8 @@ import (
 	"github.com/IBM/sarama" //nolint:depguard // the port has no records, and this client keeps no metadata
 )
 
-// Broker writes and counts records at the only broker of a cluster. It keeps no metadata, so that it has nothing to mix up when topics come
-// back under their old names.
+// Broker writes and counts records at the only broker of a cluster. It keeps no metadata, so that it can't confuse topics that were created
+// again under their old names.
 type Broker struct{ broker *sarama.Broker }
 
 // Open connects to a broker.
@@ -23,18 +23,17 @@ func Open(address string) (*Broker, error) {
 	return &Broker{broker: broker}, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (b *Broker) Close() error { return b.broker.Close() }
 
-// FindCoordinator asks for the coordinator of a group. For the first one, Kafka makes __consumer_offsets.
+// FindCoordinator requests the coordinator of a group. At the first request, Kafka creates __consumer_offsets.
 func (b *Broker) FindCoordinator(group string) error {
 	request := &sarama.FindCoordinatorRequest{Version: 1, CoordinatorKey: group, CoordinatorType: sarama.CoordinatorGroup}
 	_, err := b.broker.FindCoordinator(request)
 	return err
 }
 
-// Write appends records to partition 0 of each topic, as many as asked for. Topics that answer that they are not ready yet are named in the
-// result.
+// Write appends that many records to partition 0 of each topic. The result has the topics that responded that they are not ready yet.
 func (b *Broker) Write(counts map[string]int) (notYet map[string]int, err error) {
 	request := &sarama.ProduceRequest{RequiredAcks: sarama.WaitForAll, Timeout: 10_000, Version: 7}
 	for topic, n := range counts {
@@ -66,7 +65,7 @@ func (b *Broker) Write(counts map[string]int) (notYet map[string]int, err error)
 	return notYet, nil
 }
 
-// Count returns how many records each partition of the topics holds, given the topics' numbers of partitions.
+// Count returns the number of records in each partition of the topics. The argument has their numbers of partitions.
 func (b *Broker) Count(partitions map[string]int) (map[string][]int64, error) {
 	if len(partitions) == 0 {
 		return map[string][]int64{}, nil

@@ -10,14 +10,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg" //nolint:depguard // as in traffic.go
 )
 
-// Drain moves all replicas of a broker from one of its log directories to another one, and returns when they are there.
+// Drain moves all replicas of a broker from one of its log directories to another, and waits until the move has completed.
 func Drain(ctx context.Context, o Options, broker int32, from, to string) error {
 	client, err := connect(o)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if _, err := kmsg.NewPtrMetadataRequest().RequestWith(ctx, client); err != nil { // the client knows the brokers then
+	if _, err := kmsg.NewPtrMetadataRequest().RequestWith(ctx, client); err != nil { // the client needs the brokers' addresses
 		return err
 	}
 	for asked := false; ; asked = true {

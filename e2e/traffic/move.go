@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg" //nolint:depguard // as in traffic.go
 )
 
-// Move gives the partitions of all topics new replicas, and waits until these have taken over. The function returns the brokers of a
-// partition from those that it has. Options.Topic and Options.Group have no effect.
+// Move moves the partitions of all topics to other replicas, and waits until the moves have completed. The function returns the new brokers
+// of a partition from the present ones. Options.Topic and Options.Group have no effect.
 func Move(ctx context.Context, o Options, brokers func(replicas []int32) []int32) error {
 	client, err := connect(o)
 	if err != nil {

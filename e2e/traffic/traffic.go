@@ -1,5 +1,5 @@
-// Package traffic writes records to a Kafka and reads them, as clients have it by default: acks=all, idempotent, two minutes for each
-// record, and a consumer in a group. What became of each record is in the [Report].
+// Package traffic writes records to a Kafka and reads them, with the defaults of clients: acks=all, idempotent, a timeout of two minutes
+// for each record, and a consumer in a group. The [Report] has the results of all records.
 package traffic
 
 import (
@@ -18,25 +18,25 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram" //nolint:depguard // the same
 )
 
-// Options say where the records go.
+// Options are the options of the clients.
 type Options struct {
 	// Bootstrap are the addresses of brokers.
 	Bootstrap []string
 	// Dial, if set, opens the connections.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// TLS, if set, is the brokers' TLS as a client knows it. The brokers' names are verified: those that they advertise.
+	// TLS, if set, is the client's TLS configuration. Clients verify the names that the brokers advertise.
 	TLS *tls.Config
-	// Authorities, if set, returns whom to trust at each new connection over TLS: a CA may be replaced while the records flow.
+	// Authorities, if set, returns the trusted CAs for each new TLS connection: a CA may be replaced while records are written.
 	Authorities func() (*x509.CertPool, error)
-	// User and Password, if set, log in by SCRAM-SHA-512.
+	// User and Password, if set, are the credentials for SCRAM-SHA-512.
 	User, Password string
-	// Topic is the topic, which exists, and Group the consumer's group.
+	// Topic is the topic, which must exist, and Group the consumer's group.
 	Topic, Group string
-	// Every is the time from one record to the next, 5 ms if not set.
+	// Every is the interval between records, 5 ms if not set.
 	Every time.Duration
 }
 
-// Traffic is a producer and a consumer at work.
+// Traffic is a running producer and consumer.
 type Traffic struct {
 	stop     context.CancelFunc
 	stopped  sync.Once
@@ -48,30 +48,30 @@ type Traffic struct {
 	places map[string]map[string]bool // where each record was read, by its value
 }
 
-// Report is what became of the records. A consumer may read a record twice; it must not be in two places.
+// Report has the results of all records. A consumer may read a record twice, but a record must not have two offsets.
 type Report struct {
-	// Acknowledged are the values of the records that were acknowledged, and Refused the errors of the others.
+	// Acknowledged are the values of the acknowledged records, Refused the errors of the others.
 	Acknowledged []string
 	Refused      []error
-	// Read counts the different records that were read, and Failures are the consumer's errors.
+	// Read is the number of different records that were read, Failures are the consumer's errors.
 	Read     int
 	Failures []error
-	// Lost are acknowledged records that were not read, and Doubled those that are in several places.
+	// Lost are acknowledged records that were not read, Doubled those with several offsets.
 	Lost, Doubled []string
-	// Longest is the longest time from the sending of a record to its acknowledgement.
+	// Longest is the longest time from sending a record to its acknowledgement.
 	Longest time.Duration
-	// Sends are those that were acknowledged, in this order.
+	// Sends are the acknowledged records, in the order of their acknowledgement.
 	Sends []Send
 }
 
-// Send is a record that was sent and acknowledged.
+// Send is an acknowledged record.
 type Send struct {
 	At   time.Time
 	Took time.Duration
 }
 
-// Percentile returns the time within which so many hundredths of the records were acknowledged that were sent from one moment to another;
-// zero if there were none.
+// Percentile returns the time within which p percent of the records that were sent between from and to were acknowledged; zero if there
+// were none.
 func (r Report) Percentile(p float64, from, to time.Time) time.Duration {
 	var took []time.Duration
 	for _, s := range r.Sends {
@@ -86,7 +86,7 @@ func (r Report) Percentile(p float64, from, to time.Time) time.Duration {
 	return took[min(len(took)-1, int(float64(len(took))*p/100))]
 }
 
-// Err returns what is wrong: a record that was refused, lost or doubled, or a consumer that failed.
+// Err returns the problems: refused, lost or doubled records, and the consumer's errors.
 func (r Report) Err() error {
 	errs := append([]error{}, r.Refused...)
 	errs = append(errs, r.Failures...)
@@ -97,7 +97,7 @@ func (r Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// Start begins to write and to read. Stop ends it.
+// Start starts to write and to read. Stop ends both.
 func Start(ctx context.Context, o Options) (*Traffic, error) {
 	if o.Every == 0 {
 		o.Every = 5 * time.Millisecond
@@ -113,7 +113,7 @@ func Start(ctx context.Context, o Options) (*Traffic, error) {
 		return nil, err
 	}
 	t := &Traffic{consumer: consumer, places: map[string]map[string]bool{}}
-	// What is under way when the context ends is still answered.
+	// Requests that are under way when the context ends still complete.
 	writing, stop := context.WithCancel(ctx)
 	t.stop = stop
 	t.written.Go(func() { t.write(writing, context.WithoutCancel(ctx), producer, o.Every) })
@@ -121,14 +121,14 @@ func Start(ctx context.Context, o Options) (*Traffic, error) {
 	return t, nil
 }
 
-// dialing is how long the opening of a connection may take: a machine without power does not answer at all.
+// dialing is the timeout of a connection attempt: a machine without power does not respond at all.
 const dialing = 10 * time.Second
 
-// After an error, Kafka's own clients look for the leader and try again after this time, and later after up to the longer one
-// (retry.backoff.ms, retry.backoff.max.ms). This client would look for the leader every 5 s at most.
+// retryBackoff and retryBackoffMax are the shortest and the longest time after which Kafka's own clients retry and look for the leader
+// after an error (retry.backoff.ms, retry.backoff.max.ms). By default, this client would look for the leader every 5 s at most.
 const retryBackoff, retryBackoffMax = 100 * time.Millisecond, time.Second
 
-// connect makes a client, which connects when it has something to do.
+// connect returns a client, which connects at its first request.
 func connect(o Options, opts ...kgo.Opt) (*kgo.Client, error) {
 	opts = append(opts, kgo.SeedBrokers(o.Bootstrap...), kgo.MetadataMinAge(retryBackoff),
 		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(retryBackoff<<min(max(tries-1, 0), 10), retryBackoffMax) }))
@@ -166,7 +166,7 @@ func handshake(ctx context.Context, conn net.Conn, o Options, address string) (n
 	return nil, errors.Join(err, conn.Close())
 }
 
-// write writes until the end, and waits for all answers.
+// write writes until writing ends, and waits for all acknowledgements.
 func (t *Traffic) write(writing, ctx context.Context, producer *kgo.Client, every time.Duration) {
 	defer producer.Close()
 	tick := time.NewTicker(every)
@@ -220,26 +220,26 @@ func (t *Traffic) read() {
 	}
 }
 
-// rejoins reports whether an error says that the consumer lost its group because a broker could not be reached: it joins again by itself,
-// as other clients do without a word. What it does not read is found to be lost.
+// rejoins reports whether an error means that the consumer lost its group because it could not reach a broker. It joins again by itself, as
+// other clients do without an error. Records that it does not read count as lost.
 func rejoins(err error) bool {
 	var session *kgo.ErrGroupSession
 	var network *net.OpError
 	return errors.As(err, &session) && errors.As(session.Err, &network)
 }
 
-// Progress counts the records so far.
+// Progress has the numbers of records so far.
 type Progress struct{ Acknowledged, Refused, Read int }
 
-// Progress returns the results of the records so far.
+// Progress returns the numbers of records so far.
 func (t *Traffic) Progress() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return Progress{Acknowledged: len(t.report.Acknowledged), Refused: len(t.report.Refused), Read: len(t.places)}
 }
 
-// Stop ends the writing, waits until each record is answered and each acknowledged one is read, or until the context ends, and reports.
-// Called again it returns the same report.
+// Stop ends the writing, waits until each record is acknowledged or refused and each acknowledged one is read, or until the context ends,
+// and returns the report. Further calls return the same report.
 func (t *Traffic) Stop(ctx context.Context) Report {
 	t.stopped.Do(func() { t.finish(ctx) })
 	t.mu.Lock()
@@ -270,7 +270,7 @@ func (t *Traffic) finish(ctx context.Context) {
 	}
 }
 
-// missing are acknowledged records that were not read yet.
+// missing returns the acknowledged records that were not read yet.
 func (t *Traffic) missing() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

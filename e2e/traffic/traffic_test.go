@@ -93,7 +93,7 @@ func TestARecordThatNobodyReadsIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	flows(t, f)
-	// From here on the consumer gets no answer, while the producer does.
+	// From here on, the consumer gets no responses, but the producer does.
 	hung := e.Inject(kafkatest.Fault{Requests: []string{"Fetch"}, Hang: true})
 	before := f.Progress().Acknowledged
 	deadline := time.After(30 * time.Second)

@@ -12,11 +12,11 @@ import (
 type Record struct {
 	Partition int32
 	Value     []byte
-	// At is the record's timestamp, now if it is zero.
+	// At is the record's timestamp; zero means now.
 	At time.Time
 }
 
-// Write writes records one after the other, each once the one before it is acknowledged by all replicas in sync. Options.Group and
+// Write writes records one after the other, each after the previous one was acknowledged by all in-sync replicas. Options.Group and
 // Options.Every have no effect.
 func Write(ctx context.Context, o Options, records ...Record) error {
 	producer, err := connect(o, kgo.DefaultProduceTopic(o.Topic), kgo.RecordPartitioner(kgo.ManualPartitioner()))

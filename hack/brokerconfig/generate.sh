@@ -27,7 +27,7 @@ libs() {
 mkdir -p "$out"
 for version in "${versions[@]}"; do
   folder=$(libs "$version")
-  # Into a file of its own first: a table that could not be made must not replace the one that there is.
+  # Write to a temporary file first: a failure must not replace the existing table.
   java -cp "$folder/*" "$here/Table.java" >"$scratch/$version.tsv"
   mv "$scratch/$version.tsv" "$out/kafka-$version.tsv"
   echo "kafka-$version.tsv: $(grep -vc '^#' "$out/kafka-$version.tsv") keys"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bad-input.sh plays the tables of bad input, and prints by area how many rows passed. A row is a subtest with one mistake that users make,
-# which looks at the text that they read. It fails if a row fails, or if one of the tables below has no row any more.
+# bad-input.sh runs the tables of bad input, and prints by area how many rows passed. A row is a subtest with one mistake of users,
+# which checks the message that they get. The script fails if a row fails, or if one of the tables below has no rows.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -40,7 +40,7 @@ while read -r area package tests; do
     grep -v '^ *--- PASS\|^=== ' "$log" >&2 || true
   fi
   for test in $tests; do
-    # Each distinct subtest is a row; the same one in several versions of the API is one, and what is legal beside the mistakes is none.
+    # Each distinct subtest is a row. The same one in several API versions counts once, and subtests with valid input do not count.
     count=$(sed -n "s|^    --- PASS: $test/\\(.*\\) (.*|\\1|p" "$log" | sed -E '/^legal:/d; s,/v1(beta2)?$,,' | sort -u | wc -l)
     printf '%-14s %-38s %-62s %4d\n' "$area" "$package" "$test" "$count"
     if [ "$count" = 0 ]; then

@@ -18,13 +18,13 @@ else
   echo "lint: the shell scripts were not checked: shellcheck is missing (Debian: apt-get install shellcheck)" >&2
 fi
 
-# Texts refer to what a reader of the repository can open: pages of docs/, KIPs, classes of Kafka and Strimzi.
+# Comments refer only to sources that a reader of the repository can open: pages of docs/, KIPs, classes of Kafka and Strimzi.
 if found=$(git grep -nIE '\b([Ss]eeds? 00[0-9]|[Rr]ulings? [A-Z][0-9]|[Gg]oals? G[0-9]|RULINGS)|reference/[a-z-]+\.md|\((ruling |see )?[DGHKORST][0-9]{1,2}[):]' -- . ':!hack/make/lint.sh' ':!*.sum' ':!*/testdata/*'); then
   printf '%s\n' "$found"
   echo "lint: say it in plain words, or refer to a page of docs/decisions" >&2
   status=1
 fi
-# Lines of Markdown are as short as those of Go, but for tables and what is quoted. docs/api.md is generated.
+# Lines of Markdown have the same limit as those of Go, except for tables and quotes. docs/api.md is generated.
 while IFS= read -r page; do
   # shellcheck disable=SC2016 # these backticks are Markdown's
   if long=$(sed '/^ *```/,/^ *```/d; /^ *|/d' "$page" | LC_ALL=C.UTF-8 grep -E '^.{141,}$'); then
@@ -33,7 +33,7 @@ while IFS= read -r page; do
     status=1
   fi
 done < <(git ls-files '*.md' ':!docs/api.md')
-# An exception from a linter that is off says nothing, and nolintlint does not find it.
+# A nolint comment for a linter that is off has no effect, and nolintlint does not report it.
 for linter in $(git grep -hoE '//nolint:[a-z,]+' -- '*.go' | sed 's|//nolint:||; s|,|\n|g' | sort -u); do
   grep -qE "^    - $linter( |$)" .golangci.yml || { echo "lint: //nolint:$linter: that linter is not enabled" >&2; status=1; }
 done

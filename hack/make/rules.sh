@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # rules.sh tests the alert rules of each program as kustomize builds them (bin/kustomize must exist), against the tests in the folder tests beside them. It ends
-# with status 2 if promtool could not be had, after everything else was checked.
+# with status 2 if promtool is not available, after all other checks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -12,14 +12,14 @@ trap 'rm -rf "$temporary"' EXIT
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$PWD/bin/" ./alertrules
 tools=$(hack/assets.sh promtool) || tools=
 
-# The rules in $1 are about the figures whose names begin with $2 and that the packages $3... show.
+# The rules in $1 use the metrics with the prefix $2 that the packages $3... export.
 check() {
   local rules=$1 prefix=$2 folder figure
   shift 2
   folder=$temporary/${rules//\//-}
   mkdir "$folder"
   bin/kustomize build "$rules" | bin/alertrules . "$rules"/tests/*_test.yaml >"$folder/rules.yaml" || status=1
-  # An alert on a figure that does not exist would never fire.
+  # An alert on a metric that does not exist would never fire.
   while IFS= read -r figure; do
     figure=${figure%_count} # a histogram's
     grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$@" || fail "$rules names $figure, which $* do not show"
@@ -33,9 +33,9 @@ check config/topic-operator/monitoring '' topic-operator/internal/metrics operat
 check config/roller/monitoring strimzi_roller_ roller/internal/metrics
 check config/cluster-operator/monitoring '' cluster-operator/internal/metrics clusters
 
-# The same for a reason, a rule or a phase that does not exist.
+# Neither would an alert on a reason, a rule or a phase that does not exist.
 while IFS= read -r reason; do
-  # Retry is the metrics' own: a failure that passes by itself.
+  # Only the metrics have the reason Retry: a temporary failure.
   [ "$reason" = Retry ] || grep -qF "= \"$reason\"" api/kafka/v1/condition.go || fail "config/topic-operator/monitoring names the reason $reason, which no condition has"
 done < <(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/topic-operator/monitoring/*.yaml | sort -u)
 while IFS= read -r word; do

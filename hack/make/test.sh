@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# test.sh PACKAGE... runs the tests on all real parts that can be had, and says in its last lines what could not run and
+# test.sh PACKAGE... runs the tests with all real programs that are available, and prints in its last lines what could not run and
 # why. With CI=true that is a failure. TEST_ARGS adds arguments to go test, such as -run or -count.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 1
 
-unrun=() # what cannot even be tried
+unrun=() # tests that cannot be started
 if folder=$(hack/assets.sh controlplane); then
   export KUBEBUILDER_ASSETS=$folder
 else
@@ -16,10 +16,10 @@ if folder=$(hack/assets.sh kafka); then
 else
   unrun+=("tests on real Kafka: hack/assets.sh kafka failed, see above")
 fi
-# Not while tests run, whose patience has an end.
+# Before the tests, which have timeouts.
 hack/assets.sh images >/dev/null || unrun+=("tests on real nodes: hack/assets.sh images failed, see above")
 
-# One set of flags for everything: each further one would compile Kubernetes' libraries once more.
+# One set of flags for all packages: each further set would compile Kubernetes' libraries again.
 flags=(-timeout 25m -p "${TEST_P:-2}")
 if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; then
   flags+=(-race)

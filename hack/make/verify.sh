@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# verify.sh MODULE... checks what can be checked without running anything: generated files are what the generators write and
-# are committed, PROJECT is true, the manifests build, the alert rules pass their tests, and every module is tidy and builds
-# without the workspace. Its last lines say what could not be checked; with CI=true that is a failure.
+# verify.sh MODULE... checks everything that needs no running program: generated files are what the generators write and
+# are committed, PROJECT is correct, the manifests build, the alert rules pass their tests, and every module is tidy and builds
+# without the workspace. Its last lines name the checks that could not run; with CI=true that is a failure.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
-export GOFLAGS="${GOFLAGS:-} -buildvcs=false" # the results are thrown away, and a checkout may belong to somebody else
+export GOFLAGS="${GOFLAGS:-} -buildvcs=false" # the results are not kept, and another user may own the checkout
 
 failures=()
 fail() { printf 'verify: %s\n' "$*" >&2; failures+=("$*"); }
 
-# The files themselves are compared, before and after, rather than with git: work in progress is no failure.
+# Compare the files before and after, rather than with git: uncommitted work is no failure.
 generated() { find config docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) -exec sha256sum {} + | sort -k2; }
 mkdir -p docs
 before=$(generated)
@@ -29,7 +29,7 @@ mapfile -t kustomizations < <(grep -rlx --include=kustomization.yaml 'kind: Kust
 for file in "${kustomizations[@]}"; do
   bin/kustomize build "${file%/*}" >/dev/null || fail "${file%/*} does not build"
 done
-# One skeleton for all Deployments: who knows one folder knows the others.
+# All Deployments have the same structure of folders.
 for program in topic-operator roller cluster-operator; do
   for part in default manager monitoring overlays/example rbac; do
     [ -f "config/$program/$part/kustomization.yaml" ] || fail "config/$program/$part/kustomization.yaml is missing, which the other Deployments have"
@@ -51,7 +51,7 @@ case $rules in
 esac
 [ "${CI:-}" != true ] || failures+=("${unrun[@]/#/could not run: }")
 
-# A setting that config/ spells wrong would be ignored without a word.
+# A misspelled setting in config/ would be ignored silently.
 for program in topic-operator roller cluster-operator; do
   mapfile -t settings < <(grep -rhoE --include='*.yaml' 'STRIMZI_[A-Z_]+' "config/$program" | sort -u)
   for setting in "${settings[@]}"; do

@@ -24,12 +24,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// overlays holds the manifests that users apply.
+// overlays is the directory of the manifests that users apply.
 var overlays = filepath.Join("..", "..", "..", "config", "cluster-operator", "overlays")
 
-// TestTheOperatorOfOneNamespace starts the operator as the account of its overlay, and then applies that: the operator waits for the kinds,
-// and has the rights that it needs. The namespace refuses pods that are not as the Pod Security Standard "restricted" asks. One process can
-// run it once, because controller-runtime allows each name of a controller once.
+// TestTheOperatorOfOneNamespace starts the operator with the account of its overlay, and then applies the overlay. It checks that the
+// operator waits for the CustomResourceDefinitions and has the rights that it needs, in a namespace that enforces the Pod Security Standard
+// "restricted". The test can run only once per process, because controller-runtime allows each controller name once.
 func TestTheOperatorOfOneNamespace(t *testing.T) {
 	const namespace = "kafka"
 	env, err := testserver.Start(false)
@@ -91,7 +91,7 @@ func TestTheOperatorOfOneNamespace(t *testing.T) {
 	g.Eventually(func() error {
 		return k8s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "my-cluster-pool-0"}, pod)
 	}).Should(Succeed(), logged.all)
-	// It runs on a node, whose zone and address are read.
+	// The pod runs on a node: the operator reads the node's zone and address.
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker", Labels: map[string]string{"zone": "a"}}}
 	g.Expect(k8s.Create(t.Context(), node)).To(Succeed())
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "192.0.2.1"}}
@@ -113,7 +113,7 @@ func TestTheOperatorOfOneNamespace(t *testing.T) {
 	g.Expect(logged.all()).NotTo(ContainSubstring("forbidden"))
 }
 
-// lines is a log.
+// lines collects the lines of a log.
 type lines struct {
 	mu   sync.Mutex
 	text string
@@ -131,7 +131,7 @@ func (l *lines) all() string {
 	return l.text
 }
 
-// freeAddress returns an address that nobody listens at.
+// freeAddress returns an address on which no process listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	port, err := net.Listen("tcp", "127.0.0.1:0")

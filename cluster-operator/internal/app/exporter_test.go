@@ -69,7 +69,7 @@ func TestTheExporterIsCopiedAsAWhole(t *testing.T) {
 	g := NewWithT(t)
 	from, to := filepath.Join(t.TempDir(), "exporter.jar"), t.TempDir()
 	g.Expect(os.WriteFile(from, []byte("a jar"), 0o600)).To(Succeed())
-	for range 2 { // the container may be started again
+	for range 2 { // the container may restart
 		g.Expect(copyFile(from, to)).To(Succeed())
 		g.Expect(os.ReadFile(filepath.Join(to, "exporter.jar"))).To(BeEquivalentTo("a jar"))
 	}

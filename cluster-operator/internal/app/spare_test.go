@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
-// A key is handed out once, whether it comes from the stock or not, and is of the right kind.
+// TestSpareHandsOutEachKeyOnce checks that each key is used once, whether it comes from the stock or not, and that it is of the right kind.
 func TestSpareHandsOutEachKeyOnce(t *testing.T) {
 	g := NewWithT(t)
 	s := newSpare()

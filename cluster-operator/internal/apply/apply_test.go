@@ -21,7 +21,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 )
 
-// server is the API server that the tests share; without it, missing says why.
+// server is the API server that the tests share. If it could not be started, missing is the reason.
 var (
 	server  *rest.Config
 	missing error
@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// scene is an applier in a namespace of its own. What others do between its reading and its writing is put into window.
+// scene is an applier in its own namespace. window runs between a read and the next write of the applier, for the changes of others.
 type scene struct {
 	*WithT
 	t         *testing.T
@@ -82,21 +82,21 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// config is a ConfigMap as it is wanted.
+// config returns the wanted ConfigMap.
 func (s *scene) config(data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: data, ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.namespace, Name: "config", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "kafka-uid"}}}}
 }
 
-// foreign makes the same object as somebody else would, without anything that an apply would conflict with.
+// foreign creates the same object as another owner would, without any field that conflicts with an apply.
 func (s *scene) foreign() {
 	s.t.Helper()
 	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "config"}, Data: map[string]string{"theirs": "1"}}
 	s.Expect(s.k8s.Create(s.t.Context(), o)).To(Succeed())
 }
 
-// made is what the applier made of a config before, and live is what there is, nil if nothing.
+// made has the applier create the config, and returns the result. live returns the present object; nil if there is none.
 func (s *scene) made(data map[string]string) *corev1.ConfigMap {
 	s.t.Helper()
 	s.Expect(s.applier.Apply(s.t.Context(), s.config(data), (*corev1.ConfigMap)(nil))).To(Equal(Created))
@@ -121,7 +121,7 @@ func (s *scene) edit(change func(*corev1.ConfigMap)) {
 	s.Expect(s.k8s.Update(s.t.Context(), o)).To(Succeed())
 }
 
-// copy makes a copy of an object, as kubectl get, an editor and kubectl apply do.
+// copy copies an object, as users do with kubectl get, an editor and kubectl apply.
 func (s *scene) copy(name, as string) *corev1.ConfigMap {
 	s.t.Helper()
 	o := &corev1.ConfigMap{}
@@ -142,15 +142,15 @@ var (
 	foreign  = BeAssignableToTypeOf(&ForeignError{})
 )
 
-// TestApply lets the same wish meet everything that can be there. "Cached" is what the pass read, "window" what happens after the last
-// look.
+// TestApply applies the same ConfigMap to everything that may exist under its name. "cached" is the object that the pass read, "window" a
+// change after the applier's last read.
 func TestApply(t *testing.T) {
 	for name, c := range map[string]struct {
 		cached  func(*scene) *corev1.ConfigMap
 		window  func(*scene)
 		outcome Outcome
 		err     gomegatypes.GomegaMatcher
-		// data is what is there in the end; nil for no object.
+		// data is the data of the object at the end; nil for no object.
 		data     map[string]string
 		requests int
 	}{
@@ -229,7 +229,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestDelete does the same for deletions.
+// TestDelete deletes the ConfigMap in the same situations.
 func TestDelete(t *testing.T) {
 	for name, c := range map[string]struct {
 		judged  func(*scene) *corev1.ConfigMap
@@ -285,7 +285,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// What an earlier holder of the owner made is marked before it is deleted, so that a mistake can be seen before it costs something.
+// TestWhatAnEarlierHolderMadeIsMarkedBeforeItIsDeleted checks that the applier marks objects of an earlier holder of the owner before it
+// deletes them, so that a mistake shows before it does damage.
 func TestWhatAnEarlierHolderMadeIsMarkedBeforeItIsDeleted(t *testing.T) {
 	before := ownership.Owner{ID: "2f4c", Epoch: 1, Holder: ownership.Holder{Central: "central", Cluster: "c", Object: "a"}}
 	now := before
@@ -330,13 +331,13 @@ func TestWhatAnEarlierHolderMadeIsMarkedBeforeItIsDeleted(t *testing.T) {
 	}
 }
 
-// typed is a client that is asked for nothing but kinds.
+// typed is a client that only knows its scheme.
 type typed struct{ client.Client }
 
 func (typed) Scheme() *runtime.Scheme { return scheme.Scheme }
 
-// A volume or the Secret of a CA without an owner belongs to the Kafka by its marks; nothing else does. A copy is nobody's, whatever it
-// carries.
+// TestWhatOutlivesItsKafka checks that a volume, or the Secret of a CA, without an owner belongs to the Kafka if it has the Kafka's marks,
+// and that no other object without an owner does. A copy belongs to no Kafka, whatever marks it has.
 func TestWhatOutlivesItsKafka(t *testing.T) {
 	a := &Applier{Kafka: "my-cluster", UID: "kafka-uid", ClusterID: "id", Client: typed{}}
 	marks := func(labels map[string]string, annotations map[string]string) metav1.ObjectMeta {

@@ -18,11 +18,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// inMemory is a client of an apiServer. What histories don't need panics.
+// inMemory is a client of an apiServer. Methods that histories do not need panic.
 type inMemory struct {
 	client.WithWatch
 	server *apiServer
-	// view is what is read; nil for what is there.
+	// view returns the objects to read; nil for those of the server.
 	view func() objects
 }
 
@@ -39,7 +39,7 @@ func (c *inMemory) objects() objects {
 	return c.server.objects
 }
 
-// fill copies an object to where a caller wants it.
+// fill copies an object into the caller's.
 func fill(o, into client.Object, gvk schema.GroupVersionKind) {
 	if u, ok := into.(*unstructured.Unstructured); ok {
 		u.Object = content(o)

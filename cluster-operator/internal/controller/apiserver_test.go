@@ -22,21 +22,21 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// apiServer is what histories need of an API server, with the objects of one namespace in memory: uids, resourceVersions, preconditions,
-// finalizers, the subresource status, server-side apply with the fields of each manager, and the garbage collector. client-go's fake has no
-// uids and no garbage collector, and is too slow for long histories.
+// apiServer has the features of an API server that histories need, with the objects of one namespace in memory: uids, resourceVersions,
+// preconditions, finalizers, the subresource status, server-side apply with the fields of each manager, and the garbage collector.
+// client-go's fake has no uids and no garbage collector, and is too slow for long histories.
 type apiServer struct {
 	id      string
 	scheme  *runtime.Scheme
 	version int64
 	objects objects
-	// lax has preconditions ignored, as a fault to be found.
+	// lax plants a fault: the API server ignores preconditions.
 	lax bool
-	// written is called with the object before and after each change; either is nil if there is none.
+	// written is called after each change with the object before and after it; nil where there is none.
 	written func(key facts.Key, before, after client.Object)
 }
 
-// objects are what a server holds. None is ever changed, but exchanged, so that a copy of the map is how all was at a time.
+// objects are the objects of a server. They are replaced and never changed, so that a clone of the map is a snapshot.
 type objects map[facts.Key]*stored
 
 type stored struct {
@@ -54,7 +54,7 @@ func (s *apiServer) key(o runtime.Object, name string) (facts.Key, schema.GroupV
 	return facts.Key{Kind: gvk.Kind, Name: name}, gvk, err
 }
 
-// keyOf is the key of what is written.
+// keyOf returns the key of an object or an apply configuration.
 func (s *apiServer) keyOf(o any) facts.Key {
 	if object, ok := o.(client.Object); ok {
 		key, _, _ := s.key(object, object.GetName())
@@ -73,7 +73,7 @@ func conflict(key facts.Key, format string, args ...any) error {
 	return apierrors.NewConflict(resourceOf(key), key.Name, fmt.Errorf(format, args...))
 }
 
-// put stores an object, which takes the next resourceVersion.
+// put stores an object with the next resourceVersion.
 func (s *apiServer) put(key facts.Key, o client.Object, applied map[string]map[string]any) {
 	before := s.objects[key]
 	s.version++
@@ -104,7 +104,7 @@ func (s *stored) object() client.Object {
 	return s.Object
 }
 
-// allocate gives the ports of a Service their node ports. A port keeps the one that it had.
+// allocate sets the node ports of a Service. A port keeps its node port.
 func (s *apiServer) allocate(o, before client.Object) {
 	service, ok := o.(*corev1.Service)
 	if !ok || service.Spec.Type != corev1.ServiceTypeNodePort {
@@ -132,7 +132,7 @@ func (s *apiServer) remove(key facts.Key) {
 	s.written(key, before.object(), nil)
 }
 
-// collect is Kubernetes' garbage collector: what has owners, none of which exists, goes.
+// collect is Kubernetes' garbage collector: it deletes objects with owners of which none exists.
 func (s *apiServer) collect() {
 	for again := true; again; {
 		again = false
@@ -184,7 +184,7 @@ func content(o runtime.Object) map[string]any {
 	return m
 }
 
-// typed makes an object of the scheme's type.
+// typed returns an object of the scheme's type.
 func (s *apiServer) typed(gvk schema.GroupVersionKind, content map[string]any) (client.Object, error) {
 	o, err := s.scheme.New(gvk)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *apiServer) typed(gvk schema.GroupVersionKind, content map[string]any) (
 	return o.(client.Object), nil
 }
 
-// replace stores what became of an object, if anything differs. Status is changed only by its subresource, and nothing else is then.
+// replace stores an object if it differs. With status it changes only the status, otherwise all but the status.
 func (s *apiServer) replace(key facts.Key, gvk schema.GroupVersionKind, next map[string]any, status bool, manager string,
 	mine map[string]any) (client.Object, error) {
 	before := s.objects[key]
@@ -261,7 +261,7 @@ func (s *apiServer) create(key facts.Key, gvk schema.GroupVersionKind, fields ma
 	return o, nil
 }
 
-// judge refuses a write whose uid or resourceVersion are not the object's.
+// judge rejects a write with another uid or resourceVersion than the object has.
 func (s *apiServer) judge(o *stored, key facts.Key, uid types.UID, version string) error {
 	switch {
 	case o == nil:
@@ -275,7 +275,7 @@ func (s *apiServer) judge(o *stored, key facts.Key, uid types.UID, version strin
 	return nil
 }
 
-// keyed has owner references, and ports of Services, by what server-side apply merges them by. Other lists are taken as a whole.
+// keyed turns owner references and ports of Services into maps, with the merge keys of server-side apply. It does not change other lists.
 func keyed(fields map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range fields {
@@ -301,7 +301,7 @@ func keyed(fields map[string]any) map[string]any {
 	return out
 }
 
-// listed undoes keyed: what was there first stays first.
+// listed is the reverse of keyed.
 func listed(fields map[string]any) map[string]any {
 	for key, value := range fields {
 		m, ok := value.(map[string]any)
@@ -311,7 +311,7 @@ func listed(fields map[string]any) map[string]any {
 			list := []any{}
 			for _, name := range slices.Sorted(maps.Keys(m)) {
 				if e, _ := m[name].(map[string]any); key == "ports" && e["port"] == nil {
-					continue // all that is left of it is what the API server chose
+					continue // it has only fields that the API server chose
 				}
 				list = append(list, m[name])
 			}
@@ -323,7 +323,7 @@ func listed(fields map[string]any) map[string]any {
 	return fields
 }
 
-// unchanged returns those fields that are after a write as they were before.
+// unchanged returns those fields that a write did not change.
 func unchanged(fields, before, after map[string]any) map[string]any {
 	kept := map[string]any{}
 	for key, value := range fields {
@@ -341,7 +341,7 @@ func unchanged(fields, before, after map[string]any) map[string]any {
 	return kept
 }
 
-// withdraw removes what a manager applied before and does not now, unless another manager applied it too.
+// withdraw removes the fields that a manager applied before and does not apply now, unless another manager applied them too.
 func withdraw(live, before, now map[string]any, others []map[string]any) {
 	for key, value := range before {
 		var rest []map[string]any

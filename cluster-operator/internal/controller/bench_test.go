@@ -18,7 +18,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// snapshot answers as a cache does: with copies of what it holds.
+// snapshot is a reader that returns copies of its objects, as a cache does.
 type snapshot struct {
 	scheme  *runtime.Scheme
 	objects map[string]map[client.ObjectKey]client.Object
@@ -49,7 +49,7 @@ func (s *snapshot) List(_ context.Context, into client.ObjectList, _ ...client.L
 	return meta.SetList(into, items)
 }
 
-// BenchmarkPass is a pass over a converged Kafka of 300 nodes, which writes nothing.
+// BenchmarkPass measures a pass over a converged Kafka of 300 nodes, which writes nothing.
 func BenchmarkPass(b *testing.B) {
 	const nodes = 300
 	h := newHistory(b, 1)
@@ -109,7 +109,7 @@ func BenchmarkPass(b *testing.B) {
 	h.must(h.k8s.Get(b.Context(), request.NamespacedName, kafka))
 	keep(kafka)
 	h.r.Cache = s
-	h.fail = 0 // whatever is written fails
+	h.fail = 0 // all writes fail
 	for b.Loop() {
 		pass()
 	}

@@ -14,13 +14,14 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// repository is the root, to which the paths in the checklist are relative.
+// repository is the root of the repository. The paths in the checklist are relative to it.
 const repository = "../../.."
 
 // shownBy is a test in the checklist: `file: TestName`, `file: TestName/a case of it`, or `file: It/a spec`.
 var shownBy = regexp.MustCompile("`([a-z0-9_/-]+\\.go): (\\w+)(?:/([^`]+))?`")
 
-// Each of the 128 rules has its line and a test that exists, or says that it is not built.
+// TestTheStretchChecklistIsTrue checks that the checklist has a line for each of the 128 rules, and that each line names a test that
+// exists, or says that the rule is not built.
 func TestTheStretchChecklistIsTrue(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile(filepath.Join(repository, "docs", "cluster-operator", "stretch-checklist.md"))
@@ -65,7 +66,7 @@ func declares(file *ast.File, test, name string) bool {
 	return false
 }
 
-// says reports whether code has a literal text.
+// says reports whether code contains a string literal.
 func says(code ast.Node, text string) (found bool) {
 	ast.Inspect(code, func(n ast.Node) bool {
 		if l, is := n.(*ast.BasicLit); is && l.Kind == token.STRING {

@@ -28,7 +28,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// elsewhere are the fields whose change shows only with something else, each with what that is.
+// elsewhere are the fields whose change has an effect only together with something else, which is the value.
 var elsewhere = map[string]string{
 	"Kafka.Spec.Kafka.Logging.ValueFrom.ConfigMapKeyRef": "logging of type external: TestLoggingOfAConfigMap",
 	"Kafka.Spec.ClusterCa.GenerateCertificateAuthority":  "a CA of the user's in the Secrets",
@@ -37,8 +37,8 @@ var elsewhere = map[string]string{
 	"Kafka.Spec.ClientsCa.CertificateExpirationPolicy":   "a CA that expires",
 }
 
-// TestNoFieldIsIgnoredSilently changes each field of a running Kafka and of its KafkaNodePools, one at a time. Something that the operator
-// makes has to change, or the status has to say why not.
+// TestNoFieldIsIgnoredSilently changes each field of a running Kafka and of its KafkaNodePools, one at a time. Either an object that the
+// operator makes changes, or the status says why none does.
 func TestNoFieldIsIgnoredSilently(t *testing.T) {
 	h := newHistory(t, 1)
 	h.runs(fullKafka()...)
@@ -55,7 +55,7 @@ func TestNoFieldIsIgnoredSilently(t *testing.T) {
 				shows := slices.ContainsFunc(keys, func(key facts.Key) bool {
 					return slices.ContainsFunc([]int{0, 1, 2, 3, 4, 5, 6}, func(variant int) bool {
 						h.k8s.server.objects = maps.Clone(running)
-						h.r.kafkas, h.r.nodePools = apply.Replaced{}, apply.Replaced{} // what it wrote is undone
+						h.r.kafkas, h.r.nodePools = apply.Replaced{}, apply.Replaced{} // the test undid its writes
 						o := copied(h.object(key))
 						if !set(reflect.ValueOf(o).Elem(), crd, p[1:], variant) {
 							return false
@@ -63,7 +63,7 @@ func TestNoFieldIsIgnoredSilently(t *testing.T) {
 						h.must(h.k8s.Update(t.Context(), o))
 						h.passOver(kafkaKey.Name)
 						if !reflect.DeepEqual(objectsOf(h.visible()), objectsBefore) {
-							return true // what becomes of the status does not matter then
+							return true // the status does not matter then
 						}
 						h.comeUp()
 						return !reflect.DeepEqual(h.visible(), before)
@@ -93,7 +93,7 @@ func TestLoggingOfAConfigMap(t *testing.T) {
 	}
 }
 
-// runs creates objects, and waits until the Kafka is ready.
+// runs creates objects, reconciles until nothing changes, and checks that the Kafka is ready.
 func (h *history) runs(objects ...client.Object) {
 	h.t.Helper()
 	for _, o := range objects {
@@ -106,7 +106,7 @@ func (h *history) runs(objects ...client.Object) {
 	}
 }
 
-// fullKafka is a Kafka with a listener of each type, and its KafkaNodePools.
+// fullKafka returns a Kafka with a listener of each type, and its KafkaNodePools.
 func fullKafka() []client.Object {
 	kafka := newKafka()
 	kafka.Spec.Kafka.Version = "4.3.1"
@@ -123,7 +123,7 @@ func fullKafka() []client.Object {
 	return []client.Object{kafka, nodePool("controllers", 1, v1.RoleController), brokers}
 }
 
-// comeUp has all that stands around the operator follow, until nothing changes any more.
+// comeUp reconciles and plays the controllers around the operator until nothing changes.
 func (h *history) comeUp() { h.t.Helper(); h.comeUpAs(kafkaKey.Name) }
 
 // comeUpAs is comeUp for a Kafka of another name.
@@ -166,7 +166,7 @@ func withoutTimes(status any, conditions []v1.Condition) any {
 
 func (h *history) object(key facts.Key) client.Object { return h.k8s.server.objects[key].object() }
 
-// visible is what a user sees of what the operator makes and says. What the operator notes for itself, or when, is left out.
+// visible returns what a user sees of the operator's objects and statuses, without the operator's own notes and times.
 func (h *history) visible() map[string]string {
 	h.t.Helper()
 	all := map[string]string{}
@@ -206,7 +206,7 @@ func (h *history) visible() map[string]string {
 	return all
 }
 
-// objectsOf is what is visible but for the statuses of what users write.
+// objectsOf returns what is visible except for the statuses of Kafkas and KafkaNodePools.
 func objectsOf(visible map[string]string) map[string]string {
 	objects := maps.Clone(visible)
 	maps.DeleteFunc(objects, func(key, _ string) bool {
@@ -277,7 +277,7 @@ func (s crdSchema) of(field reflect.StructField) crdSchema {
 	return found
 }
 
-// set sets a field to another value than it has, in all elements of the lists that lead to it. It reports whether there is such a value.
+// set changes a field to another value, in all elements of the lists on its path. It reports whether there is such a value.
 func set(v reflect.Value, s crdSchema, p fieldPath, variant int) bool {
 	if len(p) == 0 {
 		was := jsonText(v.Interface())
@@ -309,7 +309,7 @@ func set(v reflect.Value, s crdSchema, p fieldPath, variant int) bool {
 	return set(v.FieldByName(p[0]), s.of(field), p[1:], variant)
 }
 
-// fillField sets a value and what is in it to something.
+// fillField sets a value, and the values in it, to something.
 func fillField(v reflect.Value, variant, depth int) {
 	switch o := v.Addr().Interface().(type) {
 	case *resource.Quantity:

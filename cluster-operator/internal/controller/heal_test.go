@@ -31,15 +31,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// drift is an object that the operator makes, and what becomes of what somebody does to it. "" is that it is healed; anything else is the
-// reason of the condition Ready, while the object is left as it is.
+// drift is an object that the operator makes, and the results of changes to it. The result "" means that the operator restores the object.
+// Any other is the reason of the condition Ready, while the operator leaves the object unchanged.
 type drift struct {
 	kind, name string
-	// edit changes what the operator decides.
+	// edit changes a field that the operator sets.
 	edit func(client.Object)
-	// deleted, edited and unlabelled are what becomes of it then; unlabelled is for the label that names its Kafka.
+	// deleted, edited and unlabelled are the results of each change; unlabelled removes the label with the name of the Kafka.
 	deleted, edited, unlabelled string
-	// others are further objects of the same kind and purpose.
+	// others are the names of further objects of the same kind and purpose.
 	others string
 }
 
@@ -47,20 +47,20 @@ func editOf[T client.Object](edit func(T)) func(client.Object) {
 	return func(o client.Object) { edit(o.(T)) }
 }
 
-// editService has a Service lead elsewhere.
+// editService changes the selector of a Service.
 var editService = editOf(func(o *corev1.Service) { o.Spec.Selector = map[string]string{"a": "b"} })
 
-// spoil exchanges what a Secret holds.
+// spoil replaces the values in a Secret.
 var spoil = editOf(func(o *corev1.Secret) {
 	for key := range o.Data {
 		o.Data[key] = []byte("spoiled")
 	}
 })
 
-// notOurs is the reason where a Secret lacks the labels by which it is known: nobody's keys are overwritten.
+// notOurs is the reason for a Secret without the labels that identify it: the operator overwrites no keys of others.
 const notOurs = "SecretNotOurs"
 
-// drifts has a row for each object that the operator makes of a Kafka with everything.
+// drifts has a row for each object that the operator makes for fullKafka.
 var drifts = []drift{
 	{kind: "ServiceAccount", name: "my-cluster-kafka", edit: relabel},
 	{kind: "ServiceAccount", name: "my-cluster-entity-operator", edit: relabel},
@@ -102,7 +102,7 @@ var drifts = []drift{
 		edit: editOf(func(o *podset.StrimziPodSet) {
 			o.Spec.Pods[0].Raw = []byte(strings.Replace(string(o.Spec.Pods[0].Raw), "kafka:4.3.1", "other:1", 1))
 		})},
-	// A volume that outlives its Kafka has no owner: without its labels, nothing says whose it is.
+	// A volume has no owner, because it outlives its Kafka. Without its labels, it can't be attributed to one.
 	{kind: "PersistentVolumeClaim", name: "data-0-my-cluster-brokers-0", unlabelled: "ObjectNotOwned",
 		others: "data-1-my-cluster-brokers-0 data-my-cluster-controllers-1",
 		edit:   editOf(func(o *corev1.PersistentVolumeClaim) { o.Annotations[v1.AnnotationDeleteClaim] = "true" })},
@@ -116,8 +116,8 @@ var (
 	editBinding = editOf(func(o *rbacv1.RoleBinding) { o.Subjects = nil })
 )
 
-// TestDriftIsHealedByWatches deletes, edits or unlabels each object that the operator makes, with PROVE=full one after the other. The
-// operator heals it because it watches it: no pass is due for a day.
+// TestDriftIsHealedByWatches deletes, edits or removes the label of each object that the operator makes; with PROVE=full, one after the
+// other. The operator restores the object because of its watches: the next periodic pass is due in a day.
 func TestDriftIsHealedByWatches(t *testing.T) {
 	w := newWorld(t)
 	w.watching()
@@ -152,7 +152,7 @@ func TestDriftIsHealedByWatches(t *testing.T) {
 	}
 }
 
-// drifts does something to an object, waits for what becomes of it, and has everything run again.
+// drifts changes an object, waits for the result, and waits until all runs again.
 func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
 	w.t.Helper()
 	w.settle()
@@ -161,7 +161,7 @@ func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
 	o := copied(before)
 	if do == nil {
 		w.Expect(w.k8s.Delete(w.t.Context(), o)).To(Succeed())
-		if claim, is := o.(*corev1.PersistentVolumeClaim); is { // which nothing takes out of use here
+		if claim, is := o.(*corev1.PersistentVolumeClaim); is { // there is no controller that removes its finalizer
 			w.get(claim, claim.Name)
 			claim.Finalizers = nil
 			w.Expect(w.k8s.Update(w.t.Context(), claim)).To(Succeed())
@@ -195,7 +195,7 @@ func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
 	w.Expect(w.k8s.Update(w.t.Context(), before)).To(Succeed())
 }
 
-// differenceOf says in what two objects differ, but for what the API server or a new certificate makes of them.
+// differenceOf describes how two objects differ, apart from what the API server or a new certificate sets.
 func differenceOf(before, after client.Object) string {
 	if after == nil || after.GetDeletionTimestamp() != nil {
 		return "it is not there"
@@ -206,7 +206,7 @@ func differenceOf(before, after client.Object) string {
 		if _, is := o.(*corev1.Secret); is {
 			data, _ := c["data"].(map[string]any)
 			for key, value := range data {
-				data[key] = value == nil || strings.HasPrefix(fmt.Sprint(value), "c3BvaWxlZA") // which is base64 for spoiled
+				data[key] = value == nil || strings.HasPrefix(fmt.Sprint(value), "c3BvaWxlZA") // base64 for "spoiled"
 			}
 		}
 		if s, is := o.(*corev1.Service); is {
@@ -229,10 +229,10 @@ func differenceOf(before, after client.Object) string {
 	return ""
 }
 
-// everything is what the namespace has of the kinds that the operator makes.
+// everything returns the objects in the namespace of the kinds that the operator makes.
 func (w *world) everything() map[facts.Key]client.Object { return w.listed(w.k8s) }
 
-// all are those of the Kafka.
+// all returns those that have the label of the Kafka.
 func (w *world) all() map[facts.Key]client.Object {
 	all := w.everything()
 	maps.DeleteFunc(all, func(_ facts.Key, o client.Object) bool { return o.GetLabels()[v1.LabelCluster] != "my-cluster" })
@@ -257,14 +257,14 @@ func (w *world) listed(from client.Reader) map[facts.Key]client.Object {
 	return all
 }
 
-// watching runs the reconciler in a manager, with the caches that the operator has.
+// watching runs the reconciler in a manager, with the caches of the operator.
 func (w *world) watching() {
 	w.t.Helper()
 	w.SetDefaultEventuallyTimeout(2 * time.Minute)
 	options := CacheOptions(false)
 	options.DefaultNamespaces = map[string]cache.Config{w.namespace: {}}
 	mgr, err := ctrl.NewManager(server, ctrl.Options{Scheme: w.k8s.Scheme(), Cache: options, Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)}}) // a test can be run again
+		Controller: config.Controller{SkipNameValidation: new(true)}}) // a test may run several times in a process
 	w.Expect(err).NotTo(HaveOccurred())
 	w.r.Cache, w.r.Interval = mgr.GetCache(), 24*time.Hour
 	w.r.Settings.RollerAccount, w.r.Settings.ExporterImage = "operators/roller", "cluster-operator:1"
@@ -282,7 +282,7 @@ func (w *world) watching() {
 	})
 }
 
-// everythingRuns makes a Kafka of which the operator makes an object of each kind.
+// everythingRuns creates a Kafka for which the operator makes an object of each kind.
 func (w *world) everythingRuns() {
 	w.t.Helper()
 	w.brokers.metadata, w.brokers.replicas = metadataOf["4.3.1"], map[int32]int{0: 1}
@@ -290,7 +290,7 @@ func (w *world) everythingRuns() {
 	w.settle()
 }
 
-// rowsAreComplete checks that each kind that the operator makes has a row, and each object that it made.
+// rowsAreComplete checks that each kind that the operator makes, and each object that it made, has a row.
 func (w *world) rowsAreComplete() {
 	w.t.Helper()
 	rows, kinds := map[facts.Key]bool{}, map[string]bool{}
@@ -310,7 +310,7 @@ func (w *world) rowsAreComplete() {
 	}
 }
 
-// settle plays what stands around the operator until the Kafka is ready and the operator has nothing to do any more.
+// settle plays the controllers around the operator until the Kafka is ready and no pass is due.
 func (w *world) settle() {
 	w.t.Helper()
 	w.Eventually(func(g Gomega) {
@@ -318,7 +318,7 @@ func (w *world) settle() {
 		k := &v1.Kafka{}
 		g.Expect(w.k8s.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}, k)).To(Succeed())
 		g.Expect(readyOf(k)).To(HaveValue(HaveField("Status", "True")), "%+v", k.Status.Conditions)
-		// The caches hold all that there is, and nothing is queued or under way.
+		// The caches are up to date, and no request is queued or in progress.
 		behind := map[facts.Key]string{}
 		cached := w.listed(w.r.Cache)
 		for key, o := range w.all() {
@@ -333,7 +333,7 @@ func (w *world) settle() {
 	}).Should(Succeed())
 }
 
-// surroundings are the StrimziPodSet controller, kubelets, and load balancers.
+// surroundings updates statuses, as the StrimziPodSet controller, kubelets and load balancers do.
 func (w *world) surroundings(g Gomega) {
 	for _, o := range w.all() {
 		before := copied(o)
@@ -357,10 +357,10 @@ func (w *world) surroundings(g Gomega) {
 	}
 }
 
-// passes is how many passes were carried out.
+// passes returns the number of passes so far.
 func (w *world) passes() float64 { return gauge("controller_runtime_reconcile_total") }
 
-// gauge is the sum of a metric of the controller's.
+// gauge returns the sum of a metric of controller-runtime.
 func gauge(name string) (sum float64) {
 	families, err := crmetrics.Registry.Gather()
 	if err != nil {

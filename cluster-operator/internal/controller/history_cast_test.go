@@ -24,7 +24,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// Faults that are planted in what is around the reconciler.
+// Faults that tests plant in the environment of the reconciler.
 const (
 	faultNoPreconditions = "the API servers do not look at uids and resourceVersions"
 	faultNoIdentity      = "Kubernetes clusters are not told apart"
@@ -32,22 +32,24 @@ const (
 	faultNoTraces        = "nobody looks for nodes elsewhere of a Kafka that says nothing of them"
 )
 
-// central is a Kubernetes cluster with a Kafka object and the operators that look after it, and what is true of them.
+// central is a Kubernetes cluster with a Kafka object and the operators that reconcile it. It records the facts about the Kafka that the
+// rules need.
 type central struct {
 	id        string
 	server    *apiServer
 	k8s       *inMemory
 	operators []*operator
-	// points are the Kubernetes clusters that the credentials of each id lead to.
+	// points maps each id to the Kubernetes cluster that its credentials lead to.
 	points map[string]*apiServer
 
-	// ids, holders, uids and clusterIDs are those that the Kafka ever had: the owner's, the terms' hashes, the objects', the Kafka clusters'.
+	// ids, holders, uids and clusterIDs are all that the Kafka ever had: owner ids, the holders' hashes in terms, uids of Kafka objects, and
+	// ids of Kafka clusters.
 	ids, holders, clusterIDs map[string]bool
 	uids                     map[types.UID]bool
 	epoch                    int64
 }
 
-// learn notes what a Kafka object says of itself.
+// learn records the owner's id, holder and epoch, and the cluster id, of a Kafka object.
 func (c *central) learn(o client.Object) {
 	kafka, ok := o.(*v1.Kafka)
 	if !ok {
@@ -67,7 +69,7 @@ func (c *central) learn(o client.Object) {
 	}
 }
 
-// operator is one replica of an operator, for as long as a history goes; its process is started again each time it is killed.
+// operator is one replica of an operator. Its process is started again each time that it is killed.
 type operator struct {
 	*central
 	name  string
@@ -75,21 +77,21 @@ type operator struct {
 	links map[string]*link
 }
 
-// link is an operator's connection to a Kubernetes cluster. It remembers which one that is for as long as the process lives, as module
-// clusters does.
+// link is an operator's connection to a Kubernetes cluster. Like module clusters, it remembers the identity of the cluster until the
+// process ends.
 type link struct {
 	h    *stretched
 	op   *operator
 	id   string
 	home bool
-	// bound is the Kubernetes cluster that the process found under this id.
+	// bound is the Kubernetes cluster that the process found under this id when it started.
 	bound *apiServer
 	lost  bool
-	// reads is how many reads are answered until no more are; negative for all.
+	// reads is the number of reads that succeed before all others fail; negative if none fails.
 	reads int
-	// writes is "before" or "after" if writes fail before or after they were carried out.
+	// writes is "before" or "after" if writes fail before or after the API server carries them out.
 	writes string
-	// view is what the cache holds; nil if it is up to date.
+	// view holds the objects in an outdated cache; nil if the cache is up to date.
 	view objects
 	live client.WithWatch
 }
@@ -97,7 +99,7 @@ type link struct {
 func (l *link) ID() string { return l.id }
 func (l *link) Home() bool { return l.home }
 
-// connected reports whether the cluster answers, and is the one that it was. Two ids for one cluster are refused.
+// connected reports whether the cluster responds and is still the same one. Two ids that lead to one cluster are not connected.
 func (l *link) connected() bool {
 	for _, other := range l.op.links {
 		if other != l && other.bound == l.bound {
@@ -121,7 +123,7 @@ func (l *link) Status() clusters.Status {
 	return s
 }
 
-// Reader is the cache.
+// Reader returns a reader of the cache.
 func (l *link) Reader() client.Reader {
 	return answering{l, &inMemory{server: l.bound, view: func() objects {
 		if l.view != nil {
@@ -131,7 +133,7 @@ func (l *link) Reader() client.Reader {
 	}}}
 }
 
-// seen are the objects that the operator looks at.
+// seen returns the objects that the operator can read. faultNoTraces hides the anchor and the record of a Kafka that is not stretched.
 func (l *link) seen(all objects) objects {
 	kafka := l.op.kafka()
 	if l.h.fault != faultNoTraces || kafka == nil || kafka.Annotations[v1.AnnotationStretch] == "true" || len(kafka.Finalizers) > 0 {
@@ -161,7 +163,7 @@ func (l *link) Client() (client.Client, error) {
 	return l.live, nil
 }
 
-// answering reads as long as the connection lasts.
+// answering is a Reader that fails when the connection is lost.
 type answering struct {
 	link *link
 	client.Reader
@@ -191,7 +193,7 @@ func (a answering) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return a.Reader.List(ctx, list, opts...)
 }
 
-// liveReads has a client read through the connection.
+// liveReads is a client that reads with reader.
 type liveReads struct {
 	client.WithWatch
 	reader client.Reader
@@ -205,19 +207,19 @@ func (c liveReads) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return c.reader.List(ctx, list, opts...)
 }
 
-// stretched is a history of a Kafka over three Kubernetes clusters, and of those who get in its way.
+// stretched is a history of a Kafka over three Kubernetes clusters, with a rival central cluster and objects of other owners.
 type stretched struct {
 	*history
 	servers []*apiServer
-	// spare is a Kubernetes cluster that nobody needs.
+	// spare is a Kubernetes cluster that the Kafka does not use; wrong credentials lead there.
 	spare    *apiServer
 	centrals []*central
-	// acting is whose pass it is, and inside how many passes are under way.
+	// acting is the operator whose pass runs. inside is the number of passes under way, one inside the other.
 	acting *operator
 	inside int
-	// fault is planted, for the rules to be broken.
+	// fault is the planted fault that the rules must find; empty for none.
 	fault string
-	// targets are the Kubernetes clusters that pools were made for.
+	// targets maps each pool to the Kubernetes cluster that it was created for.
 	targets map[string]string
 }
 
@@ -236,7 +238,7 @@ func (h *stretched) central(id string, scheme *apiServer) *central {
 	return c
 }
 
-// newStretched makes the Kubernetes clusters, and a second central one for a rival.
+// newStretched creates the Kubernetes clusters, with a second central one for the rival.
 func newStretched(h *history) *stretched {
 	s := &stretched{history: h, targets: map[string]string{}}
 	h.target = func(pool string) string {
@@ -285,7 +287,7 @@ func newStretched(h *history) *stretched {
 	return s
 }
 
-// start starts the process of an operator: it remembers nothing, and its caches are up to date.
+// start starts a new process of an operator, without state and with up-to-date caches.
 func (h *stretched) start(o *operator) {
 	settings := h.r.Settings
 	o.r = h.reconciler()
@@ -317,7 +319,7 @@ func (h *stretched) start(o *operator) {
 		}}
 }
 
-// through lets a write to a Kubernetes cluster through, or the connection breaks before or after it.
+// through carries out a write to a Kubernetes cluster. The connection may break before the write, or after it and before the response.
 func (h *stretched) through(l *link, do func() error) error {
 	switch {
 	case !l.connected() || l.writes == "before":
@@ -333,7 +335,7 @@ func (h *stretched) through(l *link, do func() error) error {
 	return h.write(do)
 }
 
-// pass is a pass of an operator, whatever comes of it.
+// pass runs a pass of an operator. The operator is killed after kill writes, unless kill is negative, and is then started again.
 func (h *stretched) pass(o *operator, kill int) (reconcile.Result, error) {
 	acting, fail, window := h.acting, h.fail, h.window
 	h.acting, h.fail = o, kill

@@ -17,8 +17,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// copyOf makes a copy of an object under another name, with all labels, annotations and owner references, as users do to keep something,
-// and tools that replicate or restore. The operator must not touch it.
+// copyOf copies an object under another name, with all labels, annotations and owner references, as users do to keep it, and as replication
+// and restore tools do. The operator must not change the copy.
 func (h *history) copyOf(key facts.Key, name string) facts.Key {
 	h.t.Helper()
 	o := copied(h.object(key))
@@ -33,7 +33,8 @@ func (h *history) copyOf(key facts.Key, name string) facts.Key {
 
 var number = regexp.MustCompile(`\d+$`)
 
-// copySomething copies one of the operator's objects: mostly under a name that nobody uses, sometimes under one that it may want.
+// copySomething copies one of the operator's objects: mostly under a name that no object has, sometimes under one that the operator may
+// need.
 func (h *history) copySomething() string {
 	objects := h.all()
 	keys := slices.DeleteFunc(sortedKeys(objects), func(k facts.Key) bool {
@@ -54,7 +55,7 @@ func (h *history) copySomething() string {
 	return fmt.Sprintf("copy %s %s to %s", key.Kind, key.Name, name)
 }
 
-// dropCopies has users delete the copies that stand where the operator wants to make something, as the status asks for.
+// dropCopies deletes the copies whose names the operator needs, as the status asks users to do.
 func (h *history) dropCopies() {
 	s := h.k8s.server
 	for _, key := range sortedKeys(h.foreign[s]) {
@@ -66,7 +67,7 @@ func (h *history) dropCopies() {
 	}
 }
 
-// withoutMarks is a cache whose objects all seem to be what they were made as.
+// withoutMarks is a cache in which copies look like originals.
 type withoutMarks struct{ client.Reader }
 
 func (w withoutMarks) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
@@ -89,14 +90,15 @@ func (w withoutMarks) List(ctx context.Context, list client.ObjectList, opts ...
 	return meta.SetList(list, items)
 }
 
-// everything is a Kafka with an object of each kind that the operator makes, and its nodes run.
+// everything returns a history with a running Kafka, for which the operator made an object of each kind.
 func everything(t *testing.T) *history {
 	h := newHistory(t, 1)
 	h.runs(fullKafka()...)
 	return h
 }
 
-// A copy of any object of the Kafka's, with its labels and owner references, is left as it is, and says nothing of the Kafka.
+// TestACopyIsLeftAsItIs checks that the operator leaves copies of its objects, with labels and owner references, unchanged, and learns
+// nothing about the Kafka from them.
 func TestACopyIsLeftAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	h := everything(t)
@@ -122,7 +124,8 @@ func TestACopyIsLeftAsItIs(t *testing.T) {
 	}
 }
 
-// A copy under a name that the operator wants is named, and left as it is.
+// TestACopyUnderAWantedNameIsNamed checks that the status names a copy under a name that the operator needs, and that the copy stays
+// unchanged.
 func TestACopyUnderAWantedNameIsNamed(t *testing.T) {
 	for kind, key := range map[string]facts.Key{
 		"a node's Secret":    {Kind: "Secret", Name: "my-cluster-brokers-0"},
@@ -146,8 +149,8 @@ func TestACopyUnderAWantedNameIsNamed(t *testing.T) {
 	}
 }
 
-// An upgrade from a version that did not mark objects marks them, and changes nothing else. What was not wanted any more by then is
-// reported once, and stays.
+// TestAnUpgradeMarksWhatIsWanted checks an upgrade from a version that did not mark objects. The operator marks the objects that it wants
+// and changes nothing else. It reports an object that it no longer wants once, and keeps it.
 func TestAnUpgradeMarksWhatIsWanted(t *testing.T) {
 	g := NewWithT(t)
 	h := everything(t)
@@ -193,7 +196,7 @@ func TestAnUpgradeMarksWhatIsWanted(t *testing.T) {
 	g.Expect(reported).To(ConsistOf(ContainSubstring("Secret my-cluster-brokers-9 is no longer needed, but is kept")))
 }
 
-// podsThatRun returns the uids of all pods.
+// podsThatRun returns the uids of all pods, by name.
 func (h *history) podsThatRun() map[string]string {
 	uids := map[string]string{}
 	for key, o := range h.k8s.server.objects {

@@ -6,7 +6,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// hide has Kafka hide a topic on some brokers, if any.
+// hide returns the number of hidden replicas of random brokers: replicas of a topic that Kafka does not list.
 func (h *history) hide() map[int32]int {
 	hidden := map[int32]int{}
 	for range h.rand.Intn(3) {
@@ -15,8 +15,8 @@ func (h *history) hide() map[int32]int {
 	return hidden
 }
 
-// judgeLeaves checks that a broker that goes holds nothing, as far as anybody can know: one that does not answer, and that is in no
-// partition's list, may have a replica of a topic that Kafka hides. That there are such topics, others show.
+// judgeLeaves checks that a broker that leaves holds no replicas, as far as the operator can know. A broker that does not respond, and that
+// no listed partition has as a replica, may still have a replica of a hidden topic. It must stay if another broker has a hidden topic.
 func (h *history) judgeLeaves(id int32) {
 	h.t.Helper()
 	b := h.brokers

@@ -21,11 +21,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// metadataOf is the newest metadata version that each version of Kafka in histories supports.
+// metadataOf maps each Kafka version in histories to the newest metadata version that it supports.
 var metadataOf = map[string]kafka.MetadataVersion{"4.2.0": 29, "4.3.1": 30}
 
-// runPods makes pods of what the sets in a Kubernetes cluster list, as the StrimziPodSet controller, the roller and the kubelets do. Each
-// change is carried out with a probability, in percent: pods wait for their turn, or for a Kubernetes node that is gone.
+// runPods creates, recreates and deletes pods as the StrimziPodSets of a Kubernetes cluster list them, like the StrimziPodSet controller,
+// the roller and the kubelets do. percent is the probability of each change: pods wait for their restart, or for a Kubernetes node.
 func (h *history) runPods(s *apiServer, percent int) {
 	k8s := s.client()
 	listed := map[string]bool{}
@@ -69,7 +69,7 @@ func (h *history) runPods(s *apiServer, percent int) {
 		set.Status = status
 		h.must(k8s.Status().Update(h.t.Context(), set))
 	}
-	maps.DeleteFunc(h.logs, func(pod, _ string) bool { return !listed[pod] }) // it left, or starts over
+	maps.DeleteFunc(h.logs, func(pod, _ string) bool { return !listed[pod] }) // the node left, or a new one starts without data
 	for _, key := range sortedKeys(s.objects) {
 		if key.Kind == "Pod" && !listed[key.Name] && h.foreign[s][key] == nil && h.rand.Intn(100) < percent {
 			s.remove(key)
@@ -77,8 +77,8 @@ func (h *history) runPods(s *apiServer, percent int) {
 	}
 }
 
-// startController moves the metadata log of a controller that starts to where its configuration says, as the node's script does: from a
-// volume that the pod has.
+// startController moves the metadata log of a starting controller to the directory in its configuration, as the node's script does. It
+// checks that the pod has both the volume with the log and the volume that the log moves to.
 func (h *history) startController(s *apiServer, pod *corev1.Pod) {
 	config, ok := s.objects[facts.Key{Kind: "ConfigMap", Name: pod.Name}].object().(*corev1.ConfigMap)
 	if !ok || pod.Labels[podset.LabelControllerRole] != "true" || h.target != nil {
@@ -90,7 +90,7 @@ func (h *history) startController(s *apiServer, pod *corev1.Pod) {
 	}
 	_, dir, legible := strings.Cut(config.Data["server.config"], "metadata.log.dir=")
 	if !legible {
-		return // somebody broke it: the node does not start
+		return // an accident broke the configuration: the node does not start
 	}
 	volume := mounted[path.Dir(strings.SplitN(dir, "\n", 2)[0])]
 	if volume == "" {
@@ -112,13 +112,13 @@ func (h *history) becomeReady(s *apiServer, name string) {
 	h.must(s.client().Status().Update(h.t.Context(), pod))
 }
 
-// disk is a volume of a node, as its user writes it.
+// disk returns a volume of a node, as a user writes it.
 func (h *history) disk(id int32) v1.StorageVolume {
 	return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: fmt.Sprintf("%dGi", 1+h.rand.Intn(3)),
 		DeleteClaim: new(h.rand.Intn(2) == 0)}
 }
 
-// disks are some volumes of a node, always with one that stays.
+// disks returns random volumes of a node. Volume 0 is always one of them.
 func (h *history) disks() v1.Storage {
 	storage := v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{h.disk(0)}}
 	for _, id := range []int32{1, 2} {
@@ -139,12 +139,12 @@ func (h *history) alterStorage(pool *v1.KafkaNodePool) string {
 	case storage.Type == v1.StorageJBOD:
 		*storage = h.disks()
 	case h.rand.Intn(4) == 0:
-		*storage = []v1.Storage{h.disks(), {Type: v1.StorageEphemeral}}[h.rand.Intn(2)] // which is refused
+		*storage = []v1.Storage{h.disks(), {Type: v1.StorageEphemeral}}[h.rand.Intn(2)] // rejected
 	default:
 		storage.Size = fmt.Sprintf("%dGi", 1+h.rand.Intn(4))
 		storage.Class = nil
 		if h.rand.Intn(4) == 0 {
-			storage.Class = new("other") // so is that
+			storage.Class = new("other") // rejected as well
 		}
 	}
 	h.must(h.k8s.Update(h.t.Context(), pool))
@@ -155,7 +155,8 @@ func (h *history) alterStorage(pool *v1.KafkaNodePool) string {
 	return fmt.Sprintf("storage of pool %s: %s %s %v", pool.Name, storage.Type, storage.Size, ids)
 }
 
-// editNodes is what users do with the volumes, versions and certificates of nodes, and what happens to nodes.
+// editNodes carries out a random edit of the volumes, versions or certificates of nodes, or something that happens to nodes, and returns
+// its description.
 func (h *history) editNodes() string {
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
@@ -186,7 +187,7 @@ func (h *history) editNodes() string {
 	return "nothing"
 }
 
-// podDies takes a pod away.
+// podDies deletes a random pod.
 func (h *history) podDies() string {
 	s := h.k8s.server
 	pods := slices.DeleteFunc(sortedKeys(s.objects), func(k facts.Key) bool { return k.Kind != "Pod" || h.foreign[s][k] != nil })
@@ -198,7 +199,7 @@ func (h *history) podDies() string {
 	return "pod " + key.Name + " dies"
 }
 
-// moveReplicas has the brokers report other replicas, in other log directories. Some do not answer.
+// moveReplicas makes the brokers report random replicas in random log directories. Some brokers do not respond.
 func (h *history) moveReplicas() string {
 	h.brokers.replicas, h.brokers.dirs, h.brokers.afterDirs = map[int32]int{}, map[int32][]kafka.LogDir{}, nil
 	for id := range int32(20) {
@@ -216,8 +217,8 @@ func (h *history) moveReplicas() string {
 	return "move replicas"
 }
 
-// emptyDirs has all brokers report that nothing is on their volumes, and a topic be made right after somebody has seen that: in log
-// directories that are not cordoned.
+// emptyDirs makes all brokers report empty log directories at the next request. After it, the log directories that are not cordoned have a
+// replica of a new topic.
 func (h *history) emptyDirs() string {
 	h.brokers.dirs, h.brokers.err = map[int32][]kafka.LogDir{}, nil
 	for id := range int32(20) {
@@ -227,7 +228,7 @@ func (h *history) emptyDirs() string {
 	}
 	h.brokers.afterDirs = func() {
 		if k, ok := h.k8s.server.objects[kafkaKey].object().(*v1.Kafka); !ok || k.Status.KafkaMetadataVersion == "4.2-IV1" {
-			return // such a Kafka can't keep replicas from a log directory
+			return // such a Kafka can't cordon log directories
 		}
 		filled := map[int32][]kafka.LogDir{}
 		for id, dirs := range h.brokers.dirs {
@@ -247,7 +248,7 @@ func dirOf(broker, volume int32) string {
 	return fmt.Sprintf("/var/lib/kafka/data-%d/kafka-log%d", volume, broker)
 }
 
-// alterVersion moves the versions of Kafka and of its metadata.
+// alterVersion sets a random Kafka version and a random metadata version.
 func (h *history) alterVersion(kafka *v1.Kafka) string {
 	kafka.Spec.Kafka.Version = []string{"4.2.0", "4.3.1", "4.3.1", ""}[h.rand.Intn(4)]
 	kafka.Spec.Kafka.MetadataVersion = []string{"4.2-IV1", "4.3-IV0", "", ""}[h.rand.Intn(4)]
@@ -255,14 +256,14 @@ func (h *history) alterVersion(kafka *v1.Kafka) string {
 	return fmt.Sprintf("version %s, metadata version %s", kafka.Spec.Kafka.Version, kafka.Spec.Kafka.MetadataVersion)
 }
 
-// passTime lets so much time go by that certificates end.
+// passTime advances the clock by up to 200 days, so that certificates expire.
 func (h *history) passTime() string {
 	days := 1 + h.rand.Intn(200)
 	h.now = h.now.Add(time.Duration(days) * 24 * time.Hour)
 	return fmt.Sprintf("%d days go by", days)
 }
 
-// replaceKey has the user ask for a new key of a CA.
+// replaceKey requests a new key of a CA, as a user does.
 func (h *history) replaceKey() string {
 	name := []string{"my-cluster-cluster-ca", "my-cluster-clients-ca"}[h.rand.Intn(2)]
 	ca := &corev1.Secret{}
@@ -274,8 +275,8 @@ func (h *history) replaceKey() string {
 	return "replace the key of " + name
 }
 
-// judgeVolumes holds what becomes of a set, or of a claim, against the promises: nothing takes a volume from a node that holds something
-// there.
+// judgeVolumes checks a change of a StrimziPodSet or of a PersistentVolumeClaim: no node loses a volume that holds data, and no claim
+// shrinks or changes a field that the API server does not let change.
 func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
 	switch was := before.(type) {
@@ -301,7 +302,7 @@ func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client
 	}
 }
 
-// judgeMounts checks that each volume that a broker loses is empty, by what is true of it now.
+// judgeMounts checks that each volume that a broker loses holds no replicas at that time.
 func (h *history) judgeMounts(before, after *podset.StrimziPodSet) {
 	h.t.Helper()
 	stays := map[string][]string{}
@@ -311,7 +312,7 @@ func (h *history) judgeMounts(before, after *podset.StrimziPodSet) {
 	for _, pod := range h.podsOf(before) {
 		now, listed := stays[pod.Name]
 		if !listed || pod.Labels[podset.LabelBrokerRole] != "true" {
-			continue // a node that goes is judged as a whole, and a controller fetches its log again
+			continue // judgeNodes checks nodes that leave, and a controller fetches its log again
 		}
 		id, err := facts.NodeID(pod.Name)
 		h.must(err)
@@ -343,7 +344,7 @@ func (h *history) podsOf(set *podset.StrimziPodSet) []*corev1.Pod {
 	return pods
 }
 
-// claims returns the names of the claims that a pod has its data on.
+// claims returns the names of the PersistentVolumeClaims with the data of a pod.
 func claims(pod *corev1.Pod) []string {
 	names := []string{}
 	for _, v := range pod.Spec.Volumes {
@@ -354,7 +355,7 @@ func claims(pod *corev1.Pod) []string {
 	return names
 }
 
-// judgeClaimGoes checks that no volume is deleted that a pod mounts, or is going to.
+// judgeClaimGoes checks that no pod mounts a claim that is deleted, and that no StrimziPodSet lists a pod that will.
 func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 	h.t.Helper()
 	for _, key := range sortedKeys(s.objects) {
@@ -365,7 +366,7 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 			}
 		case *podset.StrimziPodSet:
 			if h.foreign[s][key] != nil {
-				continue // no pods are made of it
+				continue // runPods creates no pods for it
 			}
 			for _, pod := range h.podsOf(o) {
 				if slices.Contains(claims(pod), claim.Name) {
@@ -376,7 +377,7 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 	}
 }
 
-// judgeVersions checks that no node gets a version of Kafka that can't read the metadata. The first node formats it.
+// judgeVersions checks that the Kafka version of each node can read the metadata. The first node formats the metadata.
 func (h *history) judgeVersions(set *podset.StrimziPodSet) {
 	h.t.Helper()
 	pods := h.podsOf(set)
@@ -390,7 +391,7 @@ func (h *history) judgeVersions(set *podset.StrimziPodSet) {
 	}
 }
 
-// wantedMetadata is the metadata version that a Kafka asks for: without one, that of the Kafka that runs.
+// wantedMetadata returns the metadata version in a Kafka's specification; without one, the newest of the Kafka version in its status.
 func wantedMetadata(k *v1.Kafka) kafka.MetadataVersion {
 	switch k.Spec.Kafka.MetadataVersion {
 	case "4.2-IV1":
@@ -401,7 +402,7 @@ func wantedMetadata(k *v1.Kafka) kafka.MetadataVersion {
 	return metadataOf[k.Status.KafkaVersion]
 }
 
-// judgeMetadata checks that every pod that runs can read the metadata.
+// judgeMetadata checks that every pod can read the metadata version that the Kafka cluster is about to get.
 func (h *history) judgeMetadata(to kafka.MetadataVersion) {
 	h.t.Helper()
 	for _, key := range sortedKeys(h.k8s.server.objects) {
@@ -412,7 +413,7 @@ func (h *history) judgeMetadata(to kafka.MetadataVersion) {
 	}
 }
 
-// emptyAll makes all brokers answer, hold no replicas, and have their volumes cordoned.
+// emptyAll makes all brokers respond, hold no replicas, and have cordoned log directories.
 func (h *history) emptyAll() {
 	h.brokers.err, h.brokers.afterLook, h.brokers.afterDirs = nil, nil, nil
 	h.brokers.replicas, h.brokers.hidden, h.brokers.dirs = map[int32]int{}, nil, map[int32][]kafka.LogDir{}
@@ -424,7 +425,7 @@ func (h *history) emptyAll() {
 	}
 }
 
-// judgePool checks that a pool is not called ready before all its nodes are as its StrimziPodSet lists them.
+// judgePool checks that a pool is not reported as ready before all pods in its StrimziPodSet are current and ready.
 func (h *history) judgePool(pool *v1.KafkaNodePool) {
 	h.t.Helper()
 	if pool.Status.ObservedGeneration != pool.Generation || !status.PoolReady(pool.Status) {
@@ -442,7 +443,7 @@ func (h *history) judgePool(pool *v1.KafkaNodePool) {
 	}
 }
 
-// poolsAreReady checks that each pool is called ready.
+// poolsAreReady checks that each pool is reported as ready.
 func (h *history) poolsAreReady() {
 	h.t.Helper()
 	for _, key := range sortedKeys(h.k8s.server.objects) {

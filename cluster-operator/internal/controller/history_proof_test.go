@@ -29,8 +29,8 @@ func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
 		func(t *testing.T, seed int64, steps int) { newStretched(newHistory(t, seed)).play(steps) })
 }
 
-// proveHistories plays histories with one seed after the other: few, or many with PROVE=full. PROVE_SEED is the first one, PROVE_COUNT how
-// many there are.
+// proveHistories plays histories with consecutive seeds: few, or many with PROVE=full. PROVE_SEED sets the first seed, PROVE_COUNT the
+// number of histories.
 func proveHistories(t *testing.T, name string, few, many, steps int, play func(t *testing.T, seed int64, steps int)) {
 	count, first := few, int64(1)
 	if os.Getenv("PROVE") == "full" {
@@ -69,7 +69,7 @@ func proveHistories(t *testing.T, name string, few, many, steps int, play func(t
 	}
 }
 
-// TestStretchedHistoriesFindPlantedFaults shows that the rules are sharp. With PROVE=full, it plants what takes long to find too.
+// TestStretchedHistoriesFindPlantedFaults checks that the rules find planted faults. PROVE=full also plants those that take long to find.
 func TestStretchedHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 100, 40
 	// By fault, the seed to begin with: one that finds it soon, until what histories do changes.
@@ -93,7 +93,7 @@ func TestStretchedHistoriesFindPlantedFaults(t *testing.T) {
 
 type broken string
 
-// playWith plays a history with a fault, and returns which promise was broken.
+// playWith plays a history with a fault, and returns the promise that was broken, and in which step.
 func playWith(t *testing.T, fault string, seed int64, steps int) (step int, found string) {
 	h := newStretched(newHistory(t, seed))
 	h.fault = fault
@@ -116,12 +116,12 @@ func (h *history) violation(play func()) (found string) {
 	return ""
 }
 
-// TestHistoriesFindPlantedFaults shows that the rules for volumes and versions are sharp: what the operator reads is wrong, and the truth
-// is not.
+// TestHistoriesFindPlantedFaults checks that the rules for volumes and versions find planted faults. The operator reads wrong data; the
+// rules compare with the true state.
 func TestHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 400, 50
 	for fault, c := range map[string]struct {
-		// first is the seed to begin with: one that finds the fault soon, until what histories do changes.
+		// first is the first seed. It finds the fault soon, as long as the edits of histories stay the same.
 		first int64
 		plant func(*history)
 	}{
@@ -148,7 +148,7 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 	}
 }
 
-// lying are brokers whose answers are wrong in one respect.
+// lying are brokers that report wrong data about one subject.
 type lying struct {
 	*brokers
 	about string

@@ -14,13 +14,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// quietly carries out edits and accidents for which no node has to be restarted: in no pass may the revision of a listed pod change.
+// quietly carries out edits and accidents that require no restart of a node, and checks that no pass changes the revision of a listed pod.
 func (h *history) quietly(steps int) {
 	h.t.Helper()
 	if ready := readyOf(h.kafka("my-cluster")); ready.Status != v1.ConditionTrue {
-		return // what the user asked for waits until the rest is valid
+		return // once the Kafka is valid, the operator applies pending edits and may restart nodes
 	}
-	h.quiet, h.spared = true, func(k facts.Key) bool { return k.Kind == "Secret" } // a node gets another certificate for one that is gone
+	h.quiet, h.spared = true, func(k facts.Key) bool { return k.Kind == "Secret" } // a node whose Secret was deleted gets a new certificate
 	for range steps {
 		h.told = append(h.told, "quietly: "+h.noReason())
 		h.now = h.now.Add(time.Minute)
@@ -29,7 +29,7 @@ func (h *history) quietly(steps int) {
 	}
 }
 
-// noReason is something that users do, or that happens, for which no node has to be restarted.
+// noReason carries out an edit or accident that requires no restart of a node, and returns its description.
 func (h *history) noReason() string {
 	switch h.rand.Intn(4) {
 	case 0:
@@ -46,7 +46,7 @@ func (h *history) noReason() string {
 	return h.carryOut(edit, []string{"a", "b", "c"}[h.rand.Intn(3)])
 }
 
-// forgetful is a cache that does not show, once all is quiet, what pods were made from.
+// forgetful is a cache that hides the inputs that pods were made from while the history is quiet.
 type forgetful struct {
 	client.Reader
 	h *history
@@ -65,7 +65,7 @@ func (f forgetful) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return err
 }
 
-// withoutAnnotation is a pod in JSON without an annotation.
+// withoutAnnotation removes an annotation from a pod in JSON.
 func withoutAnnotation(raw []byte, key string) []byte {
 	pod := &corev1.Pod{}
 	if json.Unmarshal(raw, pod) != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// calm ends all trouble, and has users take back what can't be.
+// calm ends all faults, and reverts edits that the operator rejects, as users would.
 func (h *stretched) calm() {
 	h.brokers.err, h.brokers.replicas = nil, map[int32]int{}
 	for id := range int32(30) {
@@ -56,7 +56,7 @@ func (h *stretched) calm() {
 			}
 			claim := s.objects[key]
 			if !h.owns(c, s, key, claim.Object) {
-				s.terminate(key) // its user wants it no more, as the status asks for
+				s.terminate(key) // its user deletes it, as the status asks
 				continue
 			}
 			if s != h.spare {
@@ -102,7 +102,7 @@ func (h *stretched) versions() (all int64) {
 	return all
 }
 
-// rest lets everything come to rest.
+// rest runs passes, garbage collectors and pods until nothing changes.
 func (h *stretched) rest() {
 	h.t.Helper()
 	var err error
@@ -135,7 +135,7 @@ func (h *stretched) rest() {
 	h.failf("in the end, the passes do not end: %v, %v", err, slices.Collect(maps.Keys(last)))
 }
 
-// ready is the condition of that type; nil if there is no Kafka.
+// ready returns the condition Ready of the Kafka, an empty one if it has none; nil if there is no Kafka.
 func (c *central) ready() *v1.Condition {
 	kafka := c.kafka()
 	if kafka == nil {
@@ -147,7 +147,7 @@ func (c *central) ready() *v1.Condition {
 	return &v1.Condition{}
 }
 
-// remedy does what the status asks the user for, and reports whether it asked.
+// remedy does what the status asks the user for, and reports whether it did anything.
 func (h *stretched) remedy() bool {
 	c := h.centrals[0]
 	ready := c.ready()
@@ -170,7 +170,7 @@ func (h *stretched) remedy() bool {
 	return true
 }
 
-// deleteVolumes deletes those of the node that a message names, and reports whether there were some.
+// deleteVolumes deletes the volumes of the node that a message names, and reports whether there were any.
 func (h *stretched) deleteVolumes(message string) (found bool) {
 	_, node, _ := strings.Cut(message, "Delete the PersistentVolumeClaims of ")
 	node, _, _ = strings.Cut(node, " ")
@@ -185,7 +185,8 @@ func (h *stretched) deleteVolumes(message string) (found bool) {
 	return found
 }
 
-// clear deletes anchors that earlier Kafka objects left under other ids, and volumes that others left, and reports whether there were some.
+// clear deletes anchors that earlier Kafka objects left under other ids, and volumes with other owner ids, and reports whether there were
+// any.
 func (h *stretched) clear(c *central) (found bool) {
 	id := c.kafka().Annotations[ownership.MarkID]
 	for _, s := range h.servers {
@@ -203,7 +204,7 @@ func (h *stretched) clear(c *central) (found bool) {
 	return found
 }
 
-// settle ends all trouble: the Kafka is as its user wants it, and a process that starts now has nothing to do.
+// settle ends all faults, and checks that the Kafka becomes ready and that a newly started operator changes nothing.
 func (h *stretched) settle() {
 	h.t.Helper()
 	h.calm()
@@ -240,7 +241,7 @@ func (h *stretched) settle() {
 	}
 }
 
-// end deletes the Kafka. Nothing is left of it anywhere, but volumes that stay.
+// end deletes the Kafka, and checks that nothing of it remains in any Kubernetes cluster except volumes that are kept.
 func (h *stretched) end() {
 	h.t.Helper()
 	c := h.centrals[0]

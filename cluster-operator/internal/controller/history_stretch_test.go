@@ -21,7 +21,7 @@ import (
 
 var kafkaKey = facts.Key{Kind: "Kafka", Name: "my-cluster"}
 
-// kafka returns a Kafka object as it is now, nil if there is none.
+// kafka returns a copy of the Kafka object; nil if there is none.
 func (c *central) kafka() *v1.Kafka {
 	kafka, _ := c.server.objects[kafkaKey].object().(*v1.Kafka)
 	if kafka == nil {
@@ -32,7 +32,7 @@ func (c *central) kafka() *v1.Kafka {
 
 func (h *stretched) one(of ...string) string { return of[h.rand.Intn(len(of))] }
 
-// alter is what users of several Kubernetes clusters do, and what happens to these.
+// alter carries out a random edit of users, or something that happens to the Kubernetes clusters, and returns its description.
 func (h *stretched) alter() string {
 	c := h.centrals[0]
 	kafka := c.kafka()
@@ -100,7 +100,8 @@ func (h *stretched) alter() string {
 	return "nothing"
 }
 
-// forget takes off a Kafka and its pools all that says that they are in several Kubernetes clusters, and may make the Kafka again.
+// forget removes the annotations and finalizers that show that a Kafka and its pools are in several Kubernetes clusters. With again, it
+// also deletes the Kafka and creates it again.
 func (h *stretched) forget(kafka *v1.Kafka, again bool) string {
 	c := h.centrals[0]
 	kafka.Finalizers = nil
@@ -144,7 +145,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// create makes the Kafka of a central cluster, again perhaps.
+// create creates the Kafka of a central cluster.
 func (h *stretched) create(c *central) string {
 	k := stretchedKafka()
 	k.Namespace = historyNamespace
@@ -152,7 +153,7 @@ func (h *stretched) create(c *central) string {
 	return "create the Kafka of " + c.server.id
 }
 
-// alterPool changes what pools of one Kubernetes cluster don't have.
+// alterPool changes the target cluster, the roles or the next node ids of a pool.
 func (h *stretched) alterPool(c *central) string {
 	name := h.one("a", "b", "c", "central", "east", "west")
 	pool, ok := c.server.objects[facts.Key{Kind: "KafkaNodePool", Name: name}].object().(*v1.KafkaNodePool)
@@ -173,7 +174,8 @@ func (h *stretched) alterPool(c *central) string {
 	return fmt.Sprintf("pool %s: %v %v", name, pool.Annotations, pool.Spec.Roles)
 }
 
-// connections are lost and come back, break in the middle of a pass, and lead to another Kubernetes cluster.
+// connections breaks or restores a connection, lets it break during a pass, makes a cache outdated, or makes credentials lead to another
+// Kubernetes cluster.
 func (h *stretched) connections() string {
 	c := h.centrals[h.rand.Intn(len(h.centrals))]
 	o := c.operators[h.rand.Intn(len(c.operators))]
@@ -219,13 +221,14 @@ func (h *stretched) connections() string {
 	return fmt.Sprintf("credentials of %s lead to %s and %s", c.server.id, c.points["east"].id, c.points["west"].id)
 }
 
-// misled reports whether credentials lead to the wrong Kubernetes cluster. What knows the right one is not lost at the same time.
+// misled reports whether credentials lead to the wrong Kubernetes cluster. Until they are right again, no accident deletes the record,
+// which has the identities of the right ones.
 func (h *stretched) misled() bool {
 	c := h.centrals[0]
 	return c.points["east"] != h.servers[2] || c.points["west"] != h.servers[3]
 }
 
-// known reports whether the record of the Kafka that there is now knows all Kubernetes clusters.
+// known reports whether the record of the present Kafka has the identities of all Kubernetes clusters.
 func (h *stretched) known() bool {
 	record := facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}
 	o, _ := h.centrals[0].server.objects[record].object().(*corev1.ConfigMap)
@@ -234,14 +237,14 @@ func (h *stretched) known() bool {
 		h.foreign[h.centrals[0].server][record] == nil && strings.Count(o.Data[recordKey], "identity") == 2
 }
 
-// ours are the keys of what a central cluster's Kafka has in a Kubernetes cluster.
+// ours returns the keys of the objects in a Kubernetes cluster that belong to a central cluster's Kafka.
 func (h *stretched) ours(c *central, s *apiServer) []facts.Key {
 	return slices.DeleteFunc(sortedKeys(s.objects), func(k facts.Key) bool {
 		return k.Kind == "Kafka" || k.Kind == "KafkaNodePool" || h.foreign[s][k] != nil || !h.owns(c, s, k, s.objects[k].Object)
 	})
 }
 
-// mishap befalls what the operator made somewhere.
+// mishap damages an object of the operator in a random Kubernetes cluster.
 func (h *stretched) mishap() string {
 	s := h.servers[h.rand.Intn(len(h.servers))]
 	record := facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}
@@ -298,7 +301,8 @@ func (h *stretched) mishap() string {
 	return "nothing"
 }
 
-// intrude has somebody else take the name of an object: where nothing is yet, or where ours was.
+// intrude creates an object of another owner under a name that the operator uses, and replaces the operator's object if there is one. It
+// may instead remove such an object again.
 func (h *stretched) intrude() string {
 	s := h.servers[h.rand.Intn(len(h.servers))]
 	if h.rand.Intn(2) == 0 {
@@ -338,7 +342,8 @@ func (h *stretched) intrude() string {
 	return fmt.Sprintf("somebody else makes %s %s in %s", key.Kind, key.Name, s.id)
 }
 
-// rival is another central cluster that has a Kafka of the same name: one of its own, or a copy of the first one's object.
+// rival creates a Kafka of the same name in another central cluster: a new one, or a copy of the first cluster's object. If there is one
+// already, rival may delete it.
 func (h *stretched) rival() string {
 	c := h.centrals[1]
 	if kafka := c.kafka(); kafka != nil {
@@ -362,12 +367,12 @@ func (h *stretched) rival() string {
 	for _, id := range []string{"east", "west"} {
 		pool := h.pool(id, 1, v1.RoleBroker, v1.RoleController)
 		pool.Annotations[v1.AnnotationTargetCluster] = id
-		_ = c.k8s.Create(h.t.Context(), pool) // it may be there
+		_ = c.k8s.Create(h.t.Context(), pool) // it may exist already
 	}
 	return fmt.Sprintf("a rival, annotations %v, of Kafka cluster %s", k.Annotations, k.Status.ClusterID)
 }
 
-// act lets an operator do a pass. Others come in between two of its writes, and it may be killed.
+// act runs a pass of an operator. Others may act between two of its writes, and it may be killed.
 func (h *stretched) act(o *operator) {
 	kill := -1
 	if h.rand.Intn(4) == 0 {
@@ -394,7 +399,7 @@ func (h *stretched) act(o *operator) {
 	h.window = nil
 }
 
-// usurp has somebody else make an object anew that was the operator's a moment ago.
+// usurp replaces an object of the operator by one of the same name that belongs to another owner.
 func (h *stretched) usurp(s *apiServer, key facts.Key) string {
 	o := s.objects[key].object()
 	if o == nil || key.Kind == "Kafka" || key.Kind == "KafkaNodePool" || key.Kind == "PersistentVolumeClaim" || key.Kind == "Pod" ||
@@ -411,7 +416,7 @@ func (h *stretched) usurp(s *apiServer, key facts.Key) string {
 	return fmt.Sprintf("somebody else makes %s %s in %s anew", key.Kind, key.Name, s.id)
 }
 
-// between is what happens between two writes.
+// between carries out something that happens between two writes, and returns its description.
 func (h *stretched) between() string {
 	switch h.rand.Intn(4) {
 	case 0:
@@ -428,7 +433,7 @@ func (h *stretched) between() string {
 	return h.alter()
 }
 
-// operator is who acts next: mostly the leader.
+// operator returns the operator that acts next: mostly the leader.
 func (h *stretched) operator() *operator {
 	c := h.centrals[0]
 	if h.centrals[1].kafka() != nil && h.rand.Intn(3) == 0 {
@@ -440,7 +445,7 @@ func (h *stretched) operator() *operator {
 	return c.operators[0]
 }
 
-// registered brokers are those that run, and some that did.
+// register makes Kafka report random brokers as registered.
 func (h *stretched) register() {
 	h.brokers.registered = nil
 	for id := range int32(12) {
@@ -450,7 +455,7 @@ func (h *stretched) register() {
 	}
 }
 
-// play plays a history, and ends it.
+// play plays a history, settles it, and deletes the Kafka.
 func (h *stretched) play(steps int) {
 	defer h.report()
 	c := h.centrals[0]

@@ -38,48 +38,50 @@ import (
 
 const historyNamespace = "ns"
 
-// history plays random edits by users, accidents and API errors against the reconciler. Its rules know nothing of the reconciler: they
-// compare what is in the API server before and after each pass.
+// history plays random user edits, accidents and API errors against the reconciler. Its rules do not use the reconciler's code: they
+// compare the objects in the API server before and after each write of the operator.
 type history struct {
 	t    testing.TB
 	seed int64
 	rand *rand.Rand
-	// name is the Kafka's.
+	// name is the name of the Kafka.
 	name string
 	k8s  *inMemory
 	r    *Reconciler
-	// fail is how many writes go through until one fails, and then all until the operator is started again; negative for never.
+	// fail is the number of writes that succeed before the operator is killed. -1 means that no write fails, -2 that the operator was killed
+	// and all its writes fail.
 	fail    int
 	brokers *brokers
 	now     time.Time
 	step    int
-	// formatted is whether the Kafka cluster has metadata.
+	// formatted is true once a node has formatted the metadata of the Kafka cluster.
 	formatted bool
-	// logs are the volumes that controllers have their metadata log on, by their pods.
+	// logs maps the pod of each controller to the volume that has its metadata log.
 	logs map[string]string
-	// writing is who writes to the API server now; nil for users and accidents. What comes of it is judged at once.
+	// writing is the Reconciler that writes to the API server now; nil for writes of users and accidents. Only writes of a Reconciler are
+	// judged.
 	writing *Reconciler
-	// window happens before a write of the operator to an object: what others do then, the operator has not seen.
+	// window runs before each write of the operator, and makes changes that the operator has not read.
 	window func(s *apiServer, key facts.Key)
-	// foreign are the objects of somebody else.
+	// foreign are the objects of other owners. The operator must not change them.
 	foreign map[*apiServer]map[facts.Key]client.Object
-	// judgeMore judges what is special about a kind of histories.
+	// judgeMore checks additional rules of stretched histories; nil for a Kafka in one Kubernetes cluster.
 	judgeMore func(s *apiServer, key facts.Key, before, after client.Object)
-	// target chooses the Kubernetes cluster of a new pool; nil for Kafkas in one.
+	// target chooses the Kubernetes cluster of a new pool; nil for a Kafka in one Kubernetes cluster.
 	target func(pool string) string
 	told   []string
-	// spared are objects that no accident befalls; nil for none.
+	// spared reports the objects that accidents leave alone; nil for none.
 	spared func(facts.Key) bool
-	// quiet reports that nothing happens for which a node has to be restarted.
+	// quiet is true while nothing happens that requires a restart of a node.
 	quiet bool
-	// caught gets a broken promise instead of the test.
+	// caught, if set, receives the text of a broken promise and panics, so that the test does not fail.
 	caught func(string)
 	failed bool
 }
 
 var errKilled = errors.New("the operator was killed here")
 
-// keys are made once: making them is slow, and which one it is does not matter.
+// keys generates ECDSA keys, also for CAs: RSA keys, which users get there, take long to generate.
 var keys = func() func(pki.Use) (crypto.Signer, error) {
 	return func(pki.Use) (crypto.Signer, error) { return ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader) }
 }()
@@ -101,15 +103,14 @@ func newHistory(t testing.TB, seed int64) *history {
 	return h
 }
 
-// report logs what happened in a history that failed. It is deferred where a history is played: a cleanup of the test would keep all
-// histories in memory.
+// report logs the steps of a history that failed. Callers defer it: a cleanup of the test would keep all histories in memory.
 func (h *history) report() {
 	if h.failed {
 		h.t.Logf("history of seed %d: %q", h.seed, h.told)
 	}
 }
 
-// server is an API server whose changes are judged.
+// server returns an API server that has each write of the operator judged.
 func (h *history) server(id string, scheme *runtime.Scheme) *apiServer {
 	s := newAPIServer(id, scheme)
 	h.foreign[s] = map[facts.Key]client.Object{}
@@ -121,7 +122,7 @@ func (h *history) server(id string, scheme *runtime.Scheme) *apiServer {
 	return s
 }
 
-// reconciler is a process of the operator.
+// reconciler returns the Reconciler of a newly started operator.
 func (h *history) reconciler() *Reconciler {
 	return &Reconciler{
 		Events: &world{}, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: h.brokers, DefaultVersion: "4.3.1",
@@ -133,7 +134,7 @@ func (h *history) reconciler() *Reconciler {
 	}
 }
 
-// guarded is a client of the operator: each write is let through or fails as the history wants it, and is judged.
+// guarded returns a client for the operator. guard decides whether each write succeeds, and each write is judged.
 func (h *history) guarded(k8s *inMemory, who func() *Reconciler, guard func(do func() error) error) client.WithWatch {
 	write := func(o any, do func() error) error {
 		return guard(func() error {
@@ -168,7 +169,7 @@ func (h *history) guarded(k8s *inMemory, who func() *Reconciler, guard func(do f
 	})
 }
 
-// write lets a write through, or kills the operator before it, or after it without an answer.
+// write carries out a write. It may kill the operator before the write, or after it and before the response.
 func (h *history) write(do func() error) error {
 	switch {
 	case h.fail == -2:
@@ -203,7 +204,7 @@ func (h *history) must(err error) {
 	}
 }
 
-// all returns everything that the operator may write, by kind and name.
+// all returns all objects of the kinds that the operator may write, by kind and name.
 func (h *history) all() map[facts.Key]client.Object {
 	h.t.Helper()
 	objects := map[facts.Key]client.Object{}
@@ -229,7 +230,7 @@ func (h *history) all() map[facts.Key]client.Object {
 	return objects
 }
 
-// reconcile carries out passes until one changes nothing; with faults, the operator is killed somewhere in the first one.
+// reconcile runs passes until one changes nothing. With faults, the operator may be killed during the first pass.
 func (h *history) reconcile(faults bool) {
 	h.t.Helper()
 	if faults {
@@ -255,7 +256,8 @@ func (h *history) reconcile(faults bool) {
 	h.failf("the passes do not end")
 }
 
-// judge holds a write of the operator against the promises, by what is in the API server right before it.
+// judge checks a write of the operator against the promises. before and after are the object in the API server right before and after the
+// write; nil if there is none.
 func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
 	if pool, ok := after.(*v1.KafkaNodePool); ok && h.judgeMore == nil {
@@ -293,7 +295,8 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	}
 }
 
-// judgeNodes checks that no node was dropped that holds replicas, and that no pod of a removed pool was changed but for its certificates.
+// judgeNodes checks that a StrimziPodSet drops no node that holds replicas, changes no pod of a removed pool except for its certificates,
+// and restarts no node while the history is quiet.
 func (h *history) judgeNodes(before *podset.StrimziPodSet, after client.Object) {
 	h.t.Helper()
 	var present map[int32]corev1.Pod
@@ -334,16 +337,16 @@ func listedBy(t testing.TB, set *podset.StrimziPodSet) map[int32]corev1.Pod {
 	return all
 }
 
-// edits is how many kinds of edits there are, and changeHeap is the only one for which nodes have to be restarted.
+// edits is the number of kinds of edits. changeHeap is the only kind that requires a restart of nodes.
 const edits, changeHeap = 12, 5
 
-// edit is what users do, and what happens to them.
+// edit carries out a random edit of users, or something that happens to the Kafka, and returns its description.
 func (h *history) edit() string {
 	name := []string{"a", "b", "c"}[h.rand.Intn(3)]
 	return h.carryOut(h.rand.Intn(edits), name)
 }
 
-// carryOut carries out an edit, of that pool if it is one of a pool.
+// carryOut carries out one kind of edit and returns its description. name is the pool for edits of a pool.
 func (h *history) carryOut(edit int, name string) string {
 	ctx := h.t.Context()
 	pool := &v1.KafkaNodePool{}
@@ -412,7 +415,7 @@ func (h *history) carryOut(edit int, name string) string {
 	return "nothing"
 }
 
-// upgradeOperator has another version of the operator run, with other images.
+// upgradeOperator gives the operator the images of another version.
 func (h *history) upgradeOperator() string {
 	build := h.rand.Intn(3)
 	images := map[string]string{}
@@ -423,7 +426,7 @@ func (h *history) upgradeOperator() string {
 	return "upgrade the operator"
 }
 
-// pool is a KafkaNodePool as its user writes it.
+// pool returns a KafkaNodePool as a user writes it.
 func (h *history) pool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
 	pool := nodePool(name, replicas, roles...)
 	pool.Namespace = historyNamespace
@@ -436,7 +439,7 @@ func (h *history) pool(name string, replicas int32, roles ...v1.ProcessRole) *v1
 	return pool
 }
 
-// topicBetweenLooks lets all brokers be empty, until somebody has seen that.
+// topicBetweenLooks makes all brokers report no replicas at the next request, and replicas of a new topic after it.
 func (h *history) topicBetweenLooks() {
 	fill := func(n int) map[int32]int {
 		all := map[int32]int{}
@@ -449,7 +452,8 @@ func (h *history) topicBetweenLooks() {
 	h.brokers.afterLook = func() { h.brokers.replicas = fill(1) }
 }
 
-// accident deletes or edits something that the operator made. Volumes and CA keys are not deleted: that would be the users' own loss.
+// accident deletes or edits a random object that the operator made. It spares volumes and the Secrets of CAs: deleting these would be the
+// users' own loss.
 func (h *history) accident() string {
 	objects := h.all()
 	made := slices.DeleteFunc(slices.Collect(maps.Keys(objects)), func(k facts.Key) bool {
@@ -472,7 +476,8 @@ func (h *history) accident() string {
 	return "delete " + key.Kind + " " + key.Name
 }
 
-// play plays a history, and ends it: with everything answered and nothing paused, all is as a fresh start would make it.
+// play plays a history and settles it: once all brokers respond and nothing is paused, the objects are as a newly started operator would
+// make them.
 func (h *history) play(steps int) {
 	defer h.report()
 	ctx := h.t.Context()
@@ -511,14 +516,14 @@ func (h *history) play(steps int) {
 	h.quietly(steps / 3)
 }
 
-// neighbour is a pod with the label of the Kafka that is not one of its nodes.
+// neighbour returns a pod that has the label of the Kafka and is not one of its nodes.
 func neighbour(kind, component, suffix string) *corev1.Pod {
 	name := "my-cluster-" + component
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name + "-" + suffix,
 		Labels: map[string]string{podset.LabelKind: kind, v1.LabelCluster: "my-cluster", podset.LabelName: name}}}
 }
 
-// rest has all pods follow, until nothing changes any more. What was asked for has come about then.
+// rest runs passes and updates pods until nothing changes, and checks that the Kafka then matches its specification.
 func (h *history) rest() {
 	h.t.Helper()
 	last := int64(-1)
@@ -538,7 +543,7 @@ func (h *history) rest() {
 		h.failf("in the end, the Kafka has no condition Ready")
 	case ready.Status == v1.ConditionTrue:
 	case slices.Contains([]string{"InvalidResourceException", "KafkaUpgradeException"}, ready.Reason):
-		return // the user asked for what can't be
+		return // the operator rejects the user's specification
 	default:
 		h.failf("in the end, the Kafka is not ready: %+v", ready)
 	}
@@ -557,7 +562,7 @@ func (h *history) rest() {
 	}
 }
 
-// settle lets everything come to rest, and compares the nodes with what a fresh operator makes of the same objects.
+// settle ends all faults, waits until nothing changes, and checks that a newly started operator changes no object.
 func (h *history) settle() {
 	h.t.Helper()
 	h.emptyAll()

@@ -20,8 +20,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// This file says what is true, from all API servers at once, whatever the connections of the operators are. It knows nothing of the
-// reconciler.
+// This file determines the true state of a Kafka from all API servers at once, regardless of the operators' connections. It does not use
+// the reconciler's code.
 
 var anchorKey = facts.Key{Kind: "ConfigMap", Name: "my-cluster-kafka-gc"}
 
@@ -45,12 +45,12 @@ func (c *central) marked(o client.Object, kind string) bool {
 	return false
 }
 
-// owns reports whether an object is provably a central cluster's Kafka's.
+// owns reports whether an object provably belongs to the Kafka of a central cluster.
 func (h *stretched) owns(c *central, s *apiServer, key facts.Key, o client.Object) bool {
 	if s == c.server {
 		switch key.Kind {
 		case "Kafka", "KafkaNodePool":
-			return true // of which the operator writes only metadata and status
+			return true // the operator writes only their metadata and status
 		}
 		if slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return c.uids[r.UID] }) {
 			return true
@@ -73,7 +73,7 @@ func (h *stretched) owns(c *central, s *apiServer, key facts.Key, o client.Objec
 func (c *central) survives(o client.Object) bool {
 	if o.GetAnnotations()[v1.AnnotationForceReplace] == "true" && o.GetLabels()[podset.LabelKind] == podset.KindKafka &&
 		o.GetLabels()[v1.LabelCluster] == "my-cluster" {
-		return true // its user made it, for the operator to fill it in
+		return true // a user made it for the operator to fill in
 	}
 	if o.GetLabels()[v1.LabelCluster] != "my-cluster" || o.GetLabels()["app.kubernetes.io/managed-by"] != model.ManagedBy {
 		return false
@@ -87,7 +87,7 @@ func (c *central) survives(o client.Object) bool {
 	return false
 }
 
-// podOfOurs reports whether an object is a pod of a StrimziPodSet that is a central cluster's Kafka's.
+// podOfOurs reports whether an object is a pod of a StrimziPodSet that belongs to the Kafka of a central cluster.
 func (h *stretched) podOfOurs(c *central, s *apiServer, key facts.Key, o client.Object) bool {
 	if key.Kind != "Pod" {
 		return false
@@ -109,7 +109,8 @@ type node struct {
 	controller, broker bool
 }
 
-// nodes are all nodes of a central cluster's Kafka, wherever they run. What belongs to an owner that is gone goes too, and does not count.
+// nodes returns the nodes of a central cluster's Kafka in all Kubernetes clusters. It skips StrimziPodSets whose owner no longer exists:
+// the garbage collector deletes them.
 func (h *stretched) nodes(c *central) []node {
 	var all []node
 	for _, s := range h.servers {
@@ -145,7 +146,7 @@ func nodesOf(fatal func(...any), s *apiServer, set *podset.StrimziPodSet) []node
 	return all
 }
 
-// judgeMore holds a write to one of several Kubernetes clusters against the promises.
+// judgeMore checks a write to one of several Kubernetes clusters against the promises.
 func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
 	c := h.acting.central
@@ -180,7 +181,7 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	}
 }
 
-// judgeCopy checks that no key of a CA leaves home.
+// judgeCopy checks that no Secret outside the central cluster holds the key of a CA.
 func (h *stretched) judgeCopy(s *apiServer, secret *corev1.Secret) {
 	h.t.Helper()
 	for _, c := range h.centrals {
@@ -195,8 +196,8 @@ func (h *stretched) judgeCopy(s *apiServer, secret *corev1.Secret) {
 	}
 }
 
-// judgeIDs checks that no node id is given that is another node's, or a volume's of another one, in any Kubernetes cluster. A Kafka that is
-// in one does not count the volumes that it left in others.
+// judgeIDs checks that no node gets an id that another node, or another node's volume, has in any Kubernetes cluster. For a Kafka in one
+// Kubernetes cluster, it ignores the volumes that the Kafka left in others.
 func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set *podset.StrimziPodSet) {
 	h.t.Helper()
 	kafka := c.kafka()
@@ -226,7 +227,7 @@ func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set
 
 var voters = regexp.MustCompile(`(?m)^controller\.quorum\.voters=(.*)$`)
 
-// judgeVoters checks that no controller that runs is forgotten by a node.
+// judgeVoters checks that the voters in a node's configuration include all controllers.
 func (h *stretched) judgeVoters(c *central, s *apiServer, config *corev1.ConfigMap) {
 	h.t.Helper()
 	found := voters.FindStringSubmatch(config.Data["server.config"])
@@ -245,7 +246,7 @@ func (h *stretched) judgeVoters(c *central, s *apiServer, config *corev1.ConfigM
 	}
 }
 
-// judgeAnchorGoes checks that with an anchor no node goes that is needed.
+// judgeAnchorGoes checks that no controller and no broker with replicas is deleted with an anchor.
 func (h *stretched) judgeAnchorGoes(c *central, s *apiServer) {
 	h.t.Helper()
 	for _, n := range h.nodes(c) {
@@ -256,7 +257,7 @@ func (h *stretched) judgeAnchorGoes(c *central, s *apiServer) {
 	}
 }
 
-// judgeUnregistered checks that no broker was unregistered that runs.
+// judgeUnregistered checks that the operators unregistered no broker that a StrimziPodSet lists.
 func (h *stretched) judgeUnregistered() {
 	h.t.Helper()
 	for _, id := range h.brokers.unregistered {
@@ -269,7 +270,7 @@ func (h *stretched) judgeUnregistered() {
 	h.brokers.unregistered = nil
 }
 
-// collect is a run of the garbage collectors. No volume goes that was to stay.
+// collect runs the garbage collectors, and checks that they delete no volume without deleteClaim.
 func (h *stretched) collect() {
 	for _, s := range h.servers {
 		before := maps.Clone(s.objects)
@@ -282,7 +283,7 @@ func (h *stretched) collect() {
 	}
 }
 
-// runPods makes pods of what the sets list, everywhere.
+// runPods creates and updates the pods that StrimziPodSets list, in all Kubernetes clusters.
 func (h *stretched) runPods() {
 	for _, s := range h.servers {
 		h.history.runPods(s, 100)

@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 )
 
-// reporting are brokers of which some report other log directories than they have, or nothing.
+// reporting is a client of brokers of which some report other log directories than they have, or fail.
 type reporting struct {
 	*memory.Client
 	dirs map[int32][]kafka.LogDir
@@ -43,17 +43,17 @@ func (r *reporting) TopicsOn(ctx context.Context, id int32) ([]string, error) {
 	return r.Client.TopicsOn(ctx, id)
 }
 
-// Kafka does not list topics that the operator may not describe: what is in the log directories counts.
+// TestWhatBrokersHold checks that the log directories count as well: Kafka does not list topics that the operator may not describe.
 func TestWhatBrokersHold(t *testing.T) {
 	away := errors.New("it is away")
 	forbidden := kafka.NewError(kafka.CodeClusterAuthorization, "")
 	for name, c := range map[string]struct {
-		// topics are the brokers that have a replica of each. Those that begin with "hidden" may not be described.
+		// topics maps each topic to the brokers with a replica. The operator may not describe topics whose names begin with "hidden".
 		topics map[string][]int32
 		dirs   map[int32][]kafka.LogDir
 		fail   map[int32]error
 		want   topology.Holdings
-		// keeps is why broker 2, which is to leave, stays.
+		// keeps is the reason why broker 2, which is to leave, stays.
 		keeps gomegatypes.GomegaMatcher
 	}{
 		"nothing": {topics: map[string][]int32{"open": {0, 1}},
@@ -105,7 +105,7 @@ func TestWhatBrokersHold(t *testing.T) {
 	}
 }
 
-// haveFields matches holdings, in which a map that is empty is as good as none.
+// haveFields matches holdings. An empty map equals a nil one.
 func haveFields(want topology.Holdings) gomegatypes.GomegaMatcher {
 	same := func(wanted any, empty bool) any {
 		if empty {
@@ -118,14 +118,14 @@ func haveFields(want topology.Holdings) gomegatypes.GomegaMatcher {
 		HaveField("Hidden", same(want.Hidden, want.Hidden == nil)))
 }
 
-// A topic that was deleted or made between two questions is not hidden.
+// TestATopicThatIsGoneIsNotHidden checks that a topic that was created or deleted between two requests does not count as hidden.
 func TestATopicThatIsGoneIsNotHidden(t *testing.T) {
 	g := NewWithT(t)
 	brokers := &reporting{Client: memory.New(memory.Options{Brokers: 1}).Client("", nil)}
 	g.Expect(hidden(t.Context(), brokers, map[int32][]string{0: {"deleted"}}, nil)).To(BeEmpty())
 }
 
-// What Kafka lists is not all that a broker may hold.
+// TestABrokerWithAHiddenTopicStays checks that a broker stays if it may hold replicas that Kafka does not list.
 func TestABrokerWithAHiddenTopicStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		brokers brokers

@@ -21,17 +21,17 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// generator makes random Kafkas that are valid by construction. Fields whose value is free are found by reflection, so that a new one is
-// set without anybody's doing; those that depend on each other are set by hand.
+// generator makes random Kafkas that are valid by construction. It finds independent fields by reflection, so that it sets new ones without
+// further code. Separate code sets fields that depend on each other.
 type generator struct {
 	material
 	rand *rand.Rand
-	// clusters are the ids of the Kubernetes clusters that pools are put in; nil for a Kafka in one.
+	// clusters are the ids of the Kubernetes clusters for pools; nil for a Kafka in one.
 	clusters []string
-	// kafka and pools are the names to use; the generator chooses them where there are none.
+	// kafka and pools are the names to use. If they are empty, the generator chooses names.
 	kafka string
 	pools []string
-	// volumes are those that all pods of nodes have, and entityVolumes those of the topic operator's.
+	// volumes are the additional volumes of all nodes' pods, entityVolumes those of the topic operator's pod.
 	volumes, entityVolumes []string
 }
 
@@ -43,7 +43,7 @@ type input struct {
 	given []client.Object
 }
 
-// objects are copies of all objects.
+// objects returns copies of all objects.
 func (in input) objects() []client.Object {
 	all := []client.Object{in.kafka.DeepCopy()}
 	for _, p := range in.pools {
@@ -55,11 +55,11 @@ func (in input) objects() []client.Object {
 	return all
 }
 
-// material is what all inputs are made with.
+// material is shared by all inputs.
 type material struct {
-	// crds are the schemas of what is generated, by kind.
+	// crds are the schemas of the generated kinds.
 	crds map[string]crdSchema
-	// certificate is one of a user's.
+	// certificate is the data of a Secret with a user's certificate.
 	certificate map[string][]byte
 }
 
@@ -72,11 +72,12 @@ func newMaterial(t testing.TB) material {
 // The objects that Kafkas refer to.
 const (
 	givenConfig, givenSecret, givenCertificate = "given-config", "given-secret", "given-certificate"
-	// planted is what the Secrets of users hold, beside what is used of them.
+	// planted is a confidential value in the Secrets of users. It must not appear in other objects, logs or Events.
 	planted = "PLANTED-b7e151628aed2a6abf7158809cf4f3c7"
 )
 
-// names are those of Kubernetes at their longest: what follows from them has at most 63 characters.
+// names chooses random names. The longest ones are as long as they may be: names that the operator derives from them have at most 63
+// characters.
 func (g *generator) names() {
 	letters := func(n int) string {
 		name := make([]byte, n)
@@ -102,12 +103,12 @@ func (g *generator) names() {
 	}
 }
 
-// maybe is true once in n times.
+// maybe returns true once in n times on average.
 func (g *generator) maybe(n int) bool { return g.rand.Intn(n) == 0 }
 
 func oneOf[T any](g *generator, of ...T) T { return of[g.rand.Intn(len(of))] }
 
-// some returns a few of them, at least one, in their order.
+// some returns a random subset of its arguments, in their order, with at least one of them.
 func some[T any](g *generator, of ...T) []T {
 	var list []T
 	for len(list) == 0 {
@@ -120,7 +121,7 @@ func some[T any](g *generator, of ...T) []T {
 	return list
 }
 
-// next makes an input.
+// next returns a random input.
 func (g *generator) next() input {
 	if g.kafka == "" {
 		g.names()
@@ -172,10 +173,10 @@ func specOf(s crdSchema) crdSchema {
 	return spec
 }
 
-// onlyRefused are fields of types of listeners, and of authentication and authorization, that are refused.
+// onlyRefused are fields that only rejected types of listeners, authentication and authorization have.
 var onlyRefused = []string{"OAuthAuthentication", "ServerAuthorization", "ParentRefs"}
 
-// fill sets a value: fields of this API by its schema, and half of those that can be left out.
+// fill sets a value, with the enums of its schema. It sets each optional field of a struct with a probability of one half.
 func (g *generator) fill(v reflect.Value, s crdSchema, at fieldPath) {
 	if set := g.special(v, at); set {
 		return
@@ -216,7 +217,7 @@ func (g *generator) fill(v reflect.Value, s crdSchema, at fieldPath) {
 	}
 }
 
-// special sets what is not any value of its type.
+// special sets values for which not any value of their type is valid, and reports whether v is one.
 func (g *generator) special(v reflect.Value, at fieldPath) bool {
 	name := at[len(at)-1]
 	if text, is := plainTexts[name]; is && v.Kind() == reflect.String {
@@ -228,7 +229,7 @@ func (g *generator) special(v reflect.Value, at fieldPath) bool {
 	}
 	switch o := v.Addr().Interface().(type) {
 	case *[]v1.Listener, *map[string]v1.ConfigValue, *v1.Storage:
-		// They are set with what depends on them.
+		// next sets them together with the fields that depend on them.
 	case *v1.MetadataTemplate:
 		o.Labels, o.Annotations = g.labels(), g.annotations()
 	case *runtime.RawExtension:
@@ -263,7 +264,7 @@ func (g *generator) special(v reflect.Value, at fieldPath) bool {
 	return true
 }
 
-// specialPointer sets pointers that are nil, or what they point to, as others say.
+// specialPointer is special for pointers.
 func (g *generator) specialPointer(v reflect.Value, at fieldPath) bool {
 	switch o := v.Addr().Interface().(type) {
 	case **v1.Rack:
@@ -294,7 +295,7 @@ func (g *generator) specialPointer(v reflect.Value, at fieldPath) bool {
 	return true
 }
 
-// plainTexts are values of fields that are strings, by their names.
+// plainTexts are valid values of string fields, by the names of the fields.
 var plainTexts = map[string][]string{
 	"Version": {"", "4.2.0", "4.3.1"}, "MetadataVersion": {"", "4.2-IV1", "3.9-IV0", "4.2"},
 	"Image":                  {"registry.example.com/kafka:1", "registry.example.com/kafka@sha256:" + strings.Repeat("0a", 32)},
@@ -323,7 +324,7 @@ func (g *generator) resources() corev1.ResourceRequirements {
 	}
 }
 
-// pod sets what pods of nodes or of the topic operator get.
+// pod sets the template of the pods of nodes, or of the topic operator's pod.
 func (g *generator) pod(t *v1.PodTemplate, at fieldPath) {
 	zone := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
 	*t = v1.PodTemplate{
@@ -349,7 +350,7 @@ func (g *generator) pod(t *v1.PodTemplate, at fieldPath) {
 		for _, name := range g.entityVolumes {
 			t.Volumes = append(t.Volumes, g.volume(name))
 		}
-		t.TemplatedVolumes = oneOf(g, nil, []v1.TemplatedVolume{g.templated("ignored")}) // which is reported
+		t.TemplatedVolumes = oneOf(g, nil, []v1.TemplatedVolume{g.templated("ignored")}) // the operator reports it as unsupported
 		return
 	}
 	for i, name := range g.volumes {
@@ -361,7 +362,7 @@ func (g *generator) pod(t *v1.PodTemplate, at fieldPath) {
 	}
 }
 
-// templated is a volume of which each node has its own.
+// templated returns a volume with a source that differs between nodes.
 func (g *generator) templated(name string) v1.TemplatedVolume {
 	return oneOf(g,
 		v1.TemplatedVolume{Name: name,
@@ -383,7 +384,7 @@ func (g *generator) volume(name string) v1.AdditionalVolume {
 		v1.AdditionalVolume{Name: name, Image: &corev1.ImageVolumeSource{Reference: "registry.example.com/plugins:1"}})
 }
 
-// container sets what containers get.
+// container sets the template of a container.
 func (g *generator) container(t *v1.ContainerTemplate, at fieldPath) {
 	t.Env = some(g, v1.ContainerEnvVar{Name: "PLAIN", Value: oneOf(g, "1", "a b", "")},
 		v1.ContainerEnvVar{Name: "FROM_SECRET", ValueFrom: &v1.ContainerEnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
@@ -425,7 +426,7 @@ func (g *generator) nodePools() []*v1.KafkaNodePool {
 		p.Spec.Storage = g.storage()
 		pools = append(pools, p)
 	}
-	// There is at least one node of each role.
+	// At least one node has each role.
 	pools[0].Spec.Replicas = max(1, pools[0].Spec.Replicas)
 	last := pools[len(pools)-1]
 	last.Spec.Replicas = max(1, last.Spec.Replicas)
@@ -470,7 +471,7 @@ func (g *generator) storage() v1.Storage {
 		DeleteClaim: v.DeleteClaim, VolumeAttributesClass: v.VolumeAttributesClass, Overrides: v.Overrides, KraftMetadata: v.KraftMetadata}
 }
 
-// config is what users want of Kafka: keys of all types, of plugins, and those that are ignored.
+// config returns a random Kafka configuration, with keys of all types, keys of plugins, and keys that the operator ignores.
 func (g *generator) config(brokers int) map[string]v1.ConfigValue {
 	config := map[string]v1.ConfigValue{}
 	factor := v1.ConfigValue{Raw: []byte(fmt.Sprint(min(3, brokers)))}
@@ -490,7 +491,7 @@ func (g *generator) config(brokers int) map[string]v1.ConfigValue {
 	return config
 }
 
-// listeners are a few of all types.
+// listeners returns a few listeners of random types.
 func (g *generator) listeners() []v1.Listener {
 	names := []string{"plain", "tls", "external", "a", "b2", "0", "listener789"}
 	ports := map[string]int32{"plain": 9092, "tls": 9093, "external": 9094}
@@ -512,7 +513,7 @@ func (g *generator) listeners() []v1.Listener {
 			l.Authentication = &v1.ListenerAuthentication{Type: v1.AuthenticationTLS}
 		}
 		if l.Authentication != nil && g.maybe(4) {
-			l.Authentication.Secrets = []v1.SecretKey{{SecretName: givenSecret, Key: "password"}} // which is reported
+			l.Authentication.Secrets = []v1.SecretKey{{SecretName: givenSecret, Key: "password"}} // the operator reports it as unsupported
 		}
 		l.NetworkPolicyPeers = oneOf(g, nil, []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "192.0.2.0/24"}},
 			{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "client"}}}})
@@ -524,7 +525,7 @@ func (g *generator) listeners() []v1.Listener {
 	return list
 }
 
-// listenerConfiguration sets what a listener of its type can have.
+// listenerConfiguration returns a random configuration that is valid for the type of the listener.
 func (g *generator) listenerConfiguration(l v1.Listener, i int) *v1.ListenerConfiguration {
 	c := &v1.ListenerConfiguration{
 		MaxConnections: oneOf(g, nil, new(int32(100))), MaxConnectionCreationRate: oneOf(g, nil, new(int32(10))),
@@ -578,7 +579,7 @@ func (g *generator) listenerConfiguration(l v1.Listener, i int) *v1.ListenerConf
 	return c
 }
 
-// given are the objects that Kafkas refer to.
+// given returns the objects that Kafkas refer to.
 func (g *generator) given() []client.Object {
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: givenConfig}, Data: map[string]string{
 		"metrics.yaml": oneOf(g, "{}", "rules:\n- pattern: kafka.*\n"), "log4j2.properties": "rootLogger.level = " + oneOf(g, "INFO", "WARN")}}

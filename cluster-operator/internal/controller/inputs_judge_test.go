@@ -33,30 +33,31 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// This file judges what the operator made for a Kafka in one Kubernetes cluster. It knows Kubernetes, and nothing of the model.
+// This file checks the objects that the operator made for a Kafka in one Kubernetes cluster. It uses the rules of Kubernetes, and not
+// package model.
 
-// scene is all that there is in a namespace.
+// scene holds all objects of a namespace.
 type scene map[facts.Key]client.Object
 
-// sceneOf is what an API server holds.
+// sceneOf returns copies of the objects of an API server.
 func sceneOf(s *apiServer) scene {
 	all := scene{}
 	for key, o := range s.objects {
-		if key.Kind != "Pod" { // which are made from the StrimziPodSets
+		if key.Kind != "Pod" { // method pods reads them from the StrimziPodSets
 			all[key] = copied(o.Object)
 		}
 	}
 	return all
 }
 
-// made are the objects that users did not write. What goes away is what it was.
+// made returns the keys of the objects that users did not write, except for those that are being deleted.
 func (s scene) made() []facts.Key {
 	return slices.DeleteFunc(sortedKeys(s), func(key facts.Key) bool {
 		return s[key].GetDeletionTimestamp() != nil || key.Kind == "Kafka" || key.Kind == "KafkaNodePool" || strings.HasPrefix(key.Name, "given-")
 	})
 }
 
-// pods are those that StrimziPodSets list, and those of Deployments.
+// pods returns the pods that StrimziPodSets list, and the pods of Deployments.
 func (s scene) pods() []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, key := range sortedKeys(s) {
@@ -78,19 +79,19 @@ func (s scene) pods() []*corev1.Pod {
 	return pods
 }
 
-// findings are what is wrong.
+// findings describe what is wrong with the objects.
 type findings []string
 
 func (f *findings) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
-// wrong adds what a validation of Kubernetes says.
+// wrong adds the problems that a validation function of Kubernetes returned.
 func (f *findings) wrong(of string, problems ...string) {
 	for _, p := range problems {
 		f.add("%s: %s", of, p)
 	}
 }
 
-// illegal are names, labels, annotations and ports that an API server refuses.
+// illegal returns the names, labels, annotations and ports that an API server rejects.
 func (s scene) illegal() findings {
 	var f findings
 	for _, key := range s.made() {
@@ -209,7 +210,7 @@ func (f *findings) pod(of string, pod *corev1.Pod) {
 	}
 }
 
-// dangling are references to what does not exist.
+// dangling returns the references to objects that do not exist.
 func (s scene) dangling() findings {
 	var f findings
 	for _, key := range s.made() {
@@ -231,7 +232,7 @@ func (s scene) dangling() findings {
 					back := p.Backend.Service
 					service, _ := s[facts.Key{Kind: "Service", Name: back.Name}].(*corev1.Service)
 					if service != nil && service.DeletionTimestamp != nil {
-						continue // it is made again once it is gone
+						continue // the operator makes it again after the deletion
 					}
 					if service == nil || !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == back.Port.Number }) {
 						f.add("%s: there is no port %d of Service %s", of, back.Port.Number, back.Name)
@@ -305,7 +306,7 @@ func (s scene) selects(f *findings, of string, selector map[string]string) {
 	}
 }
 
-// service checks that each port leads somewhere. The Service of one pod has one.
+// service checks that each port of a Service leads to a pod, and that the Service of one pod selects one pod.
 func (s scene) service(f *findings, of string, o *corev1.Service) {
 	pods := s.selected(o.Spec.Selector)
 	if o.Spec.Selector[podset.LabelPodName] != "" && len(pods) != 1 {
@@ -325,7 +326,7 @@ func hasPort(pod *corev1.Pod, name string, number int32) bool {
 	})
 }
 
-// podNeeds checks what a pod refers to.
+// podNeeds checks that the objects and volumes that a pod refers to exist.
 func (s scene) podNeeds(f *findings, pod *corev1.Pod) {
 	of := "pod " + pod.Name
 	s.needs(f, of, "ServiceAccount", pod.Spec.ServiceAccountName)
@@ -357,7 +358,7 @@ func (s scene) podNeeds(f *findings, pod *corev1.Pod) {
 	}
 }
 
-// topicOperator checks what its environment refers to.
+// topicOperator checks the references in the environment of the topic operator's container.
 func (s scene) topicOperator(f *findings, of string, c corev1.Container) {
 	env := map[string]string{}
 	for _, e := range c.Env {
@@ -394,7 +395,7 @@ func (s scene) volume(f *findings, of string, v corev1.Volume) {
 	}
 }
 
-// address checks that a host and port of this namespace lead to a pod or a Service.
+// address checks that a host and port in this namespace lead to a pod or a Service.
 func (s scene) address(f *findings, of, at string) {
 	host, text, err := net.SplitHostPort(at)
 	number, wrong := strconv.ParseInt(text, 10, 32)
@@ -411,7 +412,7 @@ func (s scene) address(f *findings, of, at string) {
 	if service == nil {
 		f.add("%s: the Service of %s does not exist", of, at)
 	}
-	if service == nil || service.DeletionTimestamp != nil { // it is made again once it is gone
+	if service == nil || service.DeletionTimestamp != nil { // the operator makes it again after the deletion
 		return
 	}
 	if len(names) == 1 {
@@ -430,12 +431,12 @@ func (s scene) address(f *findings, of, at string) {
 
 var lookup = regexp.MustCompile(`\$\{strimzi(\w+):([^:}]+):?([^}]*)\}`)
 
-// node checks what a node's configuration refers to: files, variables, volumes, and addresses of other nodes, for which its certificate is.
+// node checks the references in a node's configuration: files, volumes, and the addresses of voters and of the node itself.
 func (s scene) node(f *findings, pod *corev1.Pod) {
 	of, config := "node "+pod.Name, map[string]string{}
 	text, _ := s[facts.Key{Kind: "ConfigMap", Name: pod.Name}].(*corev1.ConfigMap)
 	if text == nil {
-		return // which is found as the volume's
+		return // podNeeds reports that the object is missing
 	}
 	for line := range strings.SplitSeq(text.Data["server.config"], "\n") {
 		key, value, _ := strings.Cut(line, "=")
@@ -460,7 +461,7 @@ func (s scene) node(f *findings, pod *corev1.Pod) {
 	s.advertised(f, of, pod, config)
 }
 
-// files are those that a node finds, and the directories where volumes are mounted.
+// files returns the files in a node's volumes, and the directories where the volumes are mounted.
 func (s scene) files(pod *corev1.Pod) (files, mounts map[string]bool) {
 	files, mounts = map[string]bool{}, map[string]bool{}
 	for _, m := range pod.Spec.Containers[0].VolumeMounts {
@@ -484,11 +485,12 @@ func (s scene) files(pod *corev1.Pod) (files, mounts map[string]bool) {
 	return files, mounts
 }
 
-// advertised checks where a node says that it is. Where it serves its own certificate, that is for this host.
+// advertised checks the addresses that a node advertises. On a listener with the node's own certificate, the certificate has to be valid
+// for the host.
 func (s scene) advertised(f *findings, of string, pod *corev1.Pod, config map[string]string) {
 	secret, _ := s[facts.Key{Kind: "Secret", Name: pod.Name}].(*corev1.Secret)
 	if secret == nil {
-		return // which is found as the volume's
+		return // podNeeds reports that the object is missing
 	}
 	block, _ := pem.Decode(secret.Data[pod.Name+".crt"])
 	certificate, err := x509.ParseCertificate(block.Bytes)
@@ -499,10 +501,10 @@ func (s scene) advertised(f *findings, of string, pod *corev1.Pod, config map[st
 	for entry := range strings.SplitSeq(config["advertised.listeners"], ",") {
 		name, at, _ := strings.Cut(entry, "://")
 		if strings.HasPrefix(at, "${") {
-			continue // which the pod's own annotation says
+			continue // the address is in an annotation of the pod
 		}
 		host, _, _ := net.SplitHostPort(at)
-		if strings.Contains(host, "."+historyNamespace+".svc") { // at the listener's port, whatever its user wants to be advertised
+		if strings.Contains(host, "."+historyNamespace+".svc") { // the port that the user wants to be advertised does not matter
 			at = net.JoinHostPort(host, name[strings.LastIndex(name, "-")+1:])
 		}
 		s.address(f, of+" "+name, at)
@@ -513,7 +515,7 @@ func (s scene) advertised(f *findings, of string, pod *corev1.Pod, config map[st
 	}
 }
 
-// leaks are secrets that are in something else than a Secret, or in texts.
+// leaks returns the confidential values that are in texts, or in objects other than Secrets.
 func (s scene) leaks(texts ...string) findings {
 	var f findings
 	needles := map[string]string{}

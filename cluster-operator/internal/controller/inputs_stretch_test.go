@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 )
 
-// TestRandomInputsOfStretchedKafkas makes random Kafkas over three Kubernetes clusters. PROVE=full makes many. The provider mcs needs a
-// kind that the API servers in memory do not have: its conformance suite tests it.
+// TestRandomInputsOfStretchedKafkas reconciles random Kafkas over three Kubernetes clusters. PROVE=full checks many. It leaves out the
+// provider mcs, which needs a kind that the API servers in memory do not have: the conformance suite tests it.
 func TestRandomInputsOfStretchedKafkas(t *testing.T) {
 	m := newMaterial(t)
 	proveHistories(t, "random stretched Kafkas", 2, 2000, 1, func(t *testing.T, seed int64, _ int) {
@@ -23,7 +23,7 @@ func TestRandomInputsOfStretchedKafkas(t *testing.T) {
 	})
 }
 
-// stretchedInput makes an input, and returns what is wrong with what is made of it anywhere.
+// stretchedInput reconciles an input, and returns what is wrong with the objects in any Kubernetes cluster.
 func stretchedInput(t *testing.T, m material, seed int64) (f findings) {
 	r := newRig(t, m, seed)
 	s := newStretched(r.history)
@@ -39,7 +39,7 @@ func stretchedInput(t *testing.T, m material, seed int64) (f findings) {
 	in := r.gen.next()
 	r.place(in)
 	for _, server := range s.servers {
-		for _, o := range in.given { // users see to it that what their templates refer to is there
+		for _, o := range in.given { // users create the objects that their templates refer to
 			if o = copied(o); server != s.centrals[0].server {
 				o.SetNamespace(historyNamespace)
 				r.must(server.client().Create(t.Context(), o))
@@ -70,7 +70,7 @@ func stretchedInput(t *testing.T, m material, seed int64) (f findings) {
 	return f
 }
 
-// balance gives addresses to the Services of load balancers.
+// balance sets the addresses of Services of type LoadBalancer.
 func balance(t *testing.T, s *apiServer) {
 	for _, key := range sortedKeys(s.objects) {
 		if service, ok := s.objects[key].object().(*corev1.Service); ok && service.Spec.Type == corev1.ServiceTypeLoadBalancer &&

@@ -32,8 +32,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
-// TestRandomInputs makes random Kafkas that are valid, has the operator make them, and edits them. PROVE=full makes
-// many.
+// TestRandomInputs reconciles random valid Kafkas, edits them, and checks the objects that the operator makes. PROVE=full checks many.
 func TestRandomInputs(t *testing.T) {
 	m := newMaterial(t)
 	proveHistories(t, "random Kafkas", 2, 2000, 4, func(t *testing.T, seed int64, edits int) {
@@ -43,7 +42,8 @@ func TestRandomInputs(t *testing.T) {
 	})
 }
 
-// TestTheGeneratorSetsEveryField: a field of the API that no input has would be tested by none.
+// TestTheGeneratorSetsEveryField checks that each field of the API is set in some input, except for those that the operator rejects: no
+// test would cover a field that no input sets.
 func TestTheGeneratorSetsEveryField(t *testing.T) {
 	const inputs = 400
 	m := newMaterial(t)
@@ -79,7 +79,7 @@ func TestTheGeneratorSetsEveryField(t *testing.T) {
 	t.Logf("%d of %d fields are set", len(set), len(all))
 }
 
-// pick returns the first object of a kind whose name ends so.
+// pick returns the first object of a kind whose name ends with suffix.
 func (s scene) pick(kind, suffix string) client.Object {
 	for _, key := range s.made() {
 		if key.Kind == kind && strings.HasSuffix(key.Name, suffix) {
@@ -89,7 +89,7 @@ func (s scene) pick(kind, suffix string) client.Object {
 	return nil
 }
 
-// alter changes the first of an input's objects of a kind whose name ends so.
+// alter changes the first object of a kind whose name ends with suffix.
 func alter[T client.Object](kind, suffix string, change func(o T)) tamper {
 	return func(_ *rig, _, now scene) bool {
 		o, ok := now.pick(kind, suffix).(T)
@@ -100,7 +100,7 @@ func alter[T client.Object](kind, suffix string, change func(o T)) tamper {
 	}
 }
 
-// lose takes an object away that was there before.
+// lose removes an object that existed before the edit.
 func lose(kind, suffix string) tamper {
 	return func(_ *rig, before, now scene) bool {
 		o := before.pick(kind, suffix)
@@ -111,7 +111,7 @@ func lose(kind, suffix string) tamper {
 	}
 }
 
-// alterPod changes the first pod of a StrimziPodSet.
+// alterPod changes the first pod that a StrimziPodSet lists.
 func alterPod(change func(pod *corev1.Pod)) tamper {
 	return func(_ *rig, _, now scene) bool {
 		for _, key := range now.made() {
@@ -129,7 +129,7 @@ func alterPod(change func(pod *corev1.Pod)) tamper {
 	}
 }
 
-// TestRandomInputsFindPlantedFaults shows that the rules are sharp: each fault is found, and by the rule that is about it. Without
+// TestRandomInputsFindPlantedFaults checks that the rules find each planted fault, and that the finding is about that fault. Without
 // PROVE=full, it plants every third one.
 func TestRandomInputsFindPlantedFaults(t *testing.T) {
 	m := newMaterial(t)
@@ -249,7 +249,8 @@ func findPlanted(t *testing.T, m material, plant tamper, rule string) {
 	t.Error("not found")
 }
 
-// TestNamesThatAreAcceptedAreLegal: what follows from the names of users' objects is legal as well, or refused with the name that is not.
+// TestNamesThatAreAcceptedAreLegal checks that the operator derives only legal names from the names of users' objects, or rejects the Kafka
+// and asks for a shorter name.
 func TestNamesThatAreAcceptedAreLegal(t *testing.T) {
 	m := newMaterial(t)
 	accepted, refusedNames := 0, 0
@@ -277,8 +278,8 @@ func TestNamesThatAreAcceptedAreLegal(t *testing.T) {
 	}
 }
 
-// TestAnAPIServerTakesRandomInputs has a real API server judge what is generated and what is made of it. A second pass finds nothing to
-// write: what the API server fills in is no difference. PROVE=full makes many.
+// TestAnAPIServerTakesRandomInputs checks that a real API server accepts random Kafkas and the objects that the operator makes for them,
+// and that the last pass writes nothing: fields that the API server fills in are no differences. PROVE=full checks many.
 func TestAnAPIServerTakesRandomInputs(t *testing.T) {
 	count, first := int64(3), int64(1)
 	if os.Getenv("PROVE") == "full" {
@@ -301,7 +302,7 @@ func TestAnAPIServerTakesRandomInputs(t *testing.T) {
 
 func takes(t *testing.T, m material, seed int64) {
 	w := newWorld(t)
-	w.now = time.Unix(1_800_000_000, 0) // when the certificates of users are valid
+	w.now = time.Unix(1_800_000_000, 0) // the certificates of users are valid then
 	settings := newRig(t, m, seed).r.Settings
 	w.r.Settings, w.r.PKCS12 = settings, true
 	g := &generator{material: m, rand: rand.New(rand.NewSource(seed))}
@@ -327,7 +328,7 @@ func takes(t *testing.T, m material, seed int64) {
 	w.reconcile()
 	w.Expect(w.versions()).To(Equal(before))
 	w.Expect(w.ready()).To(HaveField("Reason", BeElementOf("Creating", "TopicOperatorNotReady")))
-	for i := range services.Items { // node ports are those of the whole server
+	for i := range services.Items { // all tests share the node ports of the API server
 		s := &services.Items[i]
 		s.Finalizers = nil
 		w.Expect(client.IgnoreNotFound(w.k8s.Update(t.Context(), s))).To(Succeed())
@@ -335,15 +336,15 @@ func takes(t *testing.T, m material, seed int64) {
 	}
 }
 
-// rig runs the reconciler on random inputs, over an API server in memory.
+// rig runs the reconciler on random inputs with an API server in memory.
 type rig struct {
 	*history
 	gen  *generator
 	logs *strings.Builder
 	log  logr.Logger
-	// skew changes an input that is to be rendered as before, as a fault to be found.
+	// skew plants a fault: it changes an input that must be rendered as before.
 	skew func(*model.Input)
-	// forget changes what is known of the nodes that were made, as a fault to be found.
+	// forget plants a fault: it changes the state that is known of existing nodes.
 	forget func(map[string]model.Live)
 }
 
@@ -357,7 +358,7 @@ func newRig(t testing.TB, m material, seed int64) *rig {
 	return r
 }
 
-// place makes the objects of users as an input has them.
+// place creates or updates the users' objects of an input, and deletes other KafkaNodePools.
 func (r *rig) place(in input) {
 	r.t.Helper()
 	wanted := map[facts.Key]bool{}
@@ -380,11 +381,11 @@ func (r *rig) place(in input) {
 	}
 }
 
-// made has the operator make an input, and returns its last pass, which changed nothing.
+// made reconciles an input until nothing changes, and returns one more pass.
 func (r *rig) made(in input) (*pass, error) {
 	r.t.Helper()
 	r.place(in)
-	if r.rand.Intn(2) == 0 { // brokers hold something for a while
+	if r.rand.Intn(2) == 0 { // brokers hold replicas for a while
 		r.moveReplicas()
 		ctx := log.IntoContext(r.t.Context(), r.log)
 		_, _ = r.r.Reconcile(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: in.kafka.Name}})
@@ -399,7 +400,7 @@ func (r *rig) made(in input) (*pass, error) {
 	return p, p.run(log.IntoContext(r.t.Context(), r.log))
 }
 
-// bindClaims gives volumes to the PersistentVolumeClaims.
+// bindClaims binds the PersistentVolumeClaims that are not bound yet.
 func (r *rig) bindClaims() {
 	for _, key := range sortedKeys(r.k8s.server.objects) {
 		if claim, ok := r.object(key).(*corev1.PersistentVolumeClaim); ok && claim.Status.Phase == "" {
@@ -410,10 +411,10 @@ func (r *rig) bindClaims() {
 	}
 }
 
-// tamper changes what there is before it is judged. It reports whether it could.
+// tamper changes the objects before they are judged, and reports whether it could.
 type tamper func(r *rig, before, now scene) bool
 
-// play makes an input, and then others of the same names, and returns what is wrong.
+// play reconciles an input and edits of it, and returns what is wrong.
 func (r *rig) play(edits int, plant tamper) findings {
 	r.t.Helper()
 	defer r.report()
@@ -445,7 +446,7 @@ func (r *rig) play(edits int, plant tamper) findings {
 	return nil
 }
 
-// edited is another input, or the same with one field of another.
+// edited returns another input, or a copy of in with one field of another input.
 func (r *rig) edited(in input) input {
 	next := r.gen.next()
 	if r.rand.Intn(3) == 0 {
@@ -475,7 +476,7 @@ func (r *rig) edited(in input) input {
 	return next
 }
 
-// valuesAt are the values of a field, in all elements of the lists that lead to it, as far as these are there.
+// valuesAt returns the values of a field in all elements of the lists on its path. It skips nil pointers on the path.
 func valuesAt(v reflect.Value, p fieldPath) []reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -502,7 +503,7 @@ func valuesAt(v reflect.Value, p fieldPath) []reflect.Value {
 	return valuesAt(v.FieldByName(p[0]), p[1:])
 }
 
-// rendered is the text of all that is made for an input.
+// rendered returns all objects of an input as text, and the state of the nodes once they are applied.
 func rendered(in model.Input, live map[string]model.Live) (string, map[string]model.Live, error) {
 	result, err := model.Render(in, live)
 	if err != nil {
@@ -526,7 +527,7 @@ func rendered(in model.Input, live map[string]model.Live) (string, map[string]mo
 	return text.String(), next, nil
 }
 
-// deterministic makes the same again from copies in another order.
+// deterministic checks that copies of an input, with the pools in another order, are rendered to the same objects.
 func (r *rig) deterministic(p *pass) (f findings) {
 	in := p.at(p.home())
 	first, _, err := rendered(in, p.live())
@@ -561,12 +562,12 @@ func firstDifference(a, b string) string {
 	return fmt.Sprintf("...%q and ...%q", around(a), around(b))
 }
 
-// thereAndBack takes fields away, one at a time, and sets them again: all is as before then.
+// thereAndBack removes fields, one at a time, and sets them again, and checks that the rendered objects are then as before.
 func (r *rig) thereAndBack(p *pass) (f findings) {
 	in := p.at(p.home())
 	first, live, err := rendered(in, p.live())
 	if err != nil {
-		return nil // which is found already
+		return nil // deterministic reports the error
 	}
 	for range 5 {
 		without := in
@@ -605,13 +606,13 @@ func (r *rig) thereAndBack(p *pass) (f findings) {
 	return f
 }
 
-// validated is what validation says of a Kafka.
+// validated returns the result of the validation of a Kafka and its pools.
 func (r *rig) validated(p *pass, kafka *v1.Kafka, pools []*v1.KafkaNodePool) validate.Result {
 	return validate.Validate(validate.Input{Kafka: kafka, Pools: pools, Versions: []string{"4.2.0", "4.3.1"}, Version: p.input.Version,
 		Exporter: true, Now: r.now})
 }
 
-// nodesIn are the nodes that StrimziPodSets list, by their ids.
+// nodesIn returns the pods that StrimziPodSets list, by the ids of their nodes.
 func (s scene) nodesIn() map[int32]*corev1.Pod {
 	nodes := map[int32]*corev1.Pod{}
 	for _, pod := range s.pods() {
@@ -622,7 +623,7 @@ func (s scene) nodesIn() map[int32]*corev1.Pod {
 	return nodes
 }
 
-// identity compares what never changes: the id of the Kafka cluster, the ids of nodes, and their volumes.
+// identity checks that the id of the Kafka cluster, the ids of nodes, and their volumes did not change.
 func (r *rig) identity(before, now scene) (f findings) {
 	key := facts.Key{Kind: "Kafka", Name: r.gen.kafka}
 	if was, ok := before[key].(*v1.Kafka); ok && was.Status.ClusterID != now[key].(*v1.Kafka).Status.ClusterID {
@@ -632,7 +633,7 @@ func (r *rig) identity(before, now scene) (f findings) {
 	for id, was := range before.nodesIn() {
 		pod := nodes[id]
 		switch {
-		case pod == nil: // it left, which the history judges
+		case pod == nil: // the node left, which the history judges
 		case pod.Name != was.Name:
 			f.add("node %d was %s and is %s", id, was.Name, pod.Name)
 		}
@@ -659,19 +660,20 @@ func (r *rig) identity(before, now scene) (f findings) {
 	return f
 }
 
-// fixedOf is what no PersistentVolumeClaim can change.
+// fixedOf returns the parts of a PersistentVolumeClaim that must not change.
 func fixedOf(claim *corev1.PersistentVolumeClaim) any {
 	return []any{claim.Spec.AccessModes, claim.Spec.StorageClassName, claim.Spec.Selector, claim.Annotations[model.AnnotationClusterID]}
 }
 
-// blocked reports whether a condition says why a pool is not as its user wants it.
+// blocked reports whether a condition says why a pool does not match its specification.
 func blocked(kafka *v1.Kafka, pool string) bool {
 	return slices.ContainsFunc(kafka.Status.Conditions, func(c v1.Condition) bool {
 		return slices.Contains([]string{"ScaleDownPreventionCheck", "KafkaStorage"}, c.Reason) && strings.Contains(c.Message, pool)
 	})
 }
 
-// applied checks that all is as a fresh operator would make it for what the user wants, and that a condition names what is not.
+// applied checks that all objects are as a newly started operator would make them, and that a condition names each pool that does not match
+// its specification.
 func (r *rig) applied(p *pass, in input, before, now scene) (f findings) {
 	kafka := now[facts.Key{Kind: "Kafka", Name: in.kafka.Name}].(*v1.Kafka)
 	ready, waits := readyOf(kafka), false
@@ -702,7 +704,7 @@ func (r *rig) applied(p *pass, in input, before, now scene) (f findings) {
 	stored := now.nodesIn()
 	for _, m := range fresh.Manifests {
 		if p.pools[m.Node.Pool] == nil {
-			continue // it was removed, and its nodes stay as they are
+			continue // the pool was removed, and its nodes stay as they are
 		}
 		pod := &corev1.Pod{}
 		r.must(json.Unmarshal(m.Pod, pod))
@@ -719,7 +721,7 @@ func (r *rig) applied(p *pass, in input, before, now scene) (f findings) {
 	return append(f, r.contains(p, fresh, before, now)...)
 }
 
-// contains checks that all other objects are as they are rendered, and that there is nothing else.
+// contains checks that all other objects are as rendered, and that there are no further ones.
 func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findings) {
 	in, wanted := p.at(p.home()), map[facts.Key]bool{}
 	objects := slices.Concat(fresh.Objects, model.TopicOperator(in))
@@ -736,7 +738,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 		if live == nil {
 			f.add("%s %s is not made", key.Kind, key.Name)
 		}
-		if live == nil || live.GetDeletionTimestamp() != nil { // it is made again once it is gone
+		if live == nil || live.GetDeletionTimestamp() != nil { // the operator makes it again after the deletion
 			continue
 		}
 		if !maps.Equal(o.GetLabels(), live.GetLabels()) {
@@ -749,9 +751,9 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 			withoutNodePorts(a, b)
 		case "PersistentVolumeClaim":
 			if id, err := facts.NodeID(key.Name); err != nil || before[key] != nil && before.nodesIn()[id] == nil {
-				continue // it is older than its node, which finds its data there
+				continue // the claim is older than its node, which finds its data there
 			}
-			if before[key] != nil { // identity compares what does not change, and claims that are larger stay so
+			if before[key] != nil { // identity compares the fixed parts, and larger claims stay larger
 				a, b = withoutFixed(a), withoutFixed(b)
 			}
 			if o, is := o.(*corev1.PersistentVolumeClaim); is && o.Spec.Resources.Requests.Storage().Cmp(
@@ -769,7 +771,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 	for _, key := range now.made() {
 		switch key.Kind {
 		case "Secret", "StrimziPodSet", "PersistentVolumeClaim":
-			continue // those of certificates; judged by nodes; kept
+			continue // certificates; compared by applied; kept
 		}
 		if !wanted[key] {
 			f.add("%s %s is not wanted", key.Kind, key.Name)
@@ -778,7 +780,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 	return f
 }
 
-// withoutNodePorts takes off a Service the node ports that the API server chose.
+// withoutNodePorts removes the node ports that the API server chose from a live Service.
 func withoutNodePorts(wanted, live map[string]any) {
 	ports := func(o map[string]any) map[string]any {
 		spec, _ := o["spec"].(map[string]any)
@@ -792,7 +794,7 @@ func withoutNodePorts(wanted, live map[string]any) {
 	}
 }
 
-// withoutFixed takes off a PersistentVolumeClaim what no claim can change.
+// withoutFixed removes the parts of the specification that no PersistentVolumeClaim can change.
 func withoutFixed(claim map[string]any) map[string]any {
 	for _, name := range []string{"storageClassName", "selector"} {
 		unstructured.RemoveNestedField(claim, "spec", name)
@@ -800,7 +802,7 @@ func withoutFixed(claim map[string]any) map[string]any {
 	return claim
 }
 
-// refused checks that a condition says why, and that nothing was changed but by certificates.
+// refused checks that the condition Ready says why an input is rejected, and that no node changed except for its certificates.
 func (r *rig) refused(in input, before, now scene, err error) (f findings) {
 	kafka := now[facts.Key{Kind: "Kafka", Name: in.kafka.Name}].(*v1.Kafka)
 	ready := readyOf(kafka)

@@ -24,7 +24,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// kubelet reports all nodes of a pool as ready and up to date, as the StrimziPodSet controller does once they are.
+// kubelet reports all nodes of a pool as ready and up to date, as the StrimziPodSet controller does.
 func (w *world) kubelet(pool string) {
 	w.t.Helper()
 	set := &podset.StrimziPodSet{}
@@ -46,7 +46,7 @@ func (w *world) ready() v1.Condition {
 	return *ready
 }
 
-// readyOf returns the condition Ready of a Kafka, nil if it has none.
+// readyOf returns the condition Ready of a Kafka; nil if it has none.
 func readyOf(k *v1.Kafka) *v1.Condition {
 	i := slices.IndexFunc(k.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady })
 	if i < 0 {
@@ -68,9 +68,9 @@ func TestReadyNeverSpeaksOfTheGenerationBefore(t *testing.T) {
 	w.get(k, "my-cluster")
 	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	w.reconcile() // the set says all is well, of what it was
+	w.reconcile() // the status of the set is that of its earlier generation
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "Updating")))
-	w.reconcile() // it was changed, and nobody has made pods of it yet
+	w.reconcile() // no pod was recreated yet
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "Updating")))
 	w.kubelet("pool")
 	w.reconcile()
@@ -95,7 +95,7 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	w.Expect(brokers.Status.NodeIDs).To(Equal([]int32{0, 1, 2}))
 
 	w.brokers.err = errors.New("no broker answers")
-	w.reconcile() // nothing is known now, and nothing goes
+	w.reconcile() // the operator does not know what brokers hold, and keeps them
 	w.Expect(w.pods("brokers")).To(HaveLen(3))
 
 	w.brokers.replicas, w.brokers.err = map[int32]int{0: 1, 1: 1, 2: 0}, nil
@@ -110,7 +110,7 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	w.Expect(w.pods("brokers")).To(HaveLen(2))
 	w.Expect(w.brokers.unregistered).To(BeEmpty())
 	w.kubelet("brokers")
-	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1} // a topic was made while it stopped
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1} // a topic was created while the broker stopped
 	w.reconcile()
 	w.Expect(w.brokers.unregistered).To(BeEmpty())
 	k := &v1.Kafka{}
@@ -122,7 +122,7 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	w.Expect(w.brokers.unregistered).To(Equal([]int32{2}))
 	w.Expect(w.ready().Status).To(Equal("True"))
 
-	// Its volume stays, and its ConfigMap and certificate go.
+	// The operator keeps the broker's volume, and deletes its ConfigMap and certificate.
 	w.get(&corev1.PersistentVolumeClaim{}, "data-my-cluster-brokers-2")
 	for _, o := range []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}} {
 		err := w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-brokers-2"}, o)
@@ -188,7 +188,7 @@ func TestVolumesOutliveTheirKafkaAndGiveItTheirID(t *testing.T) {
 	w.Expect(id).To(HaveLen(22))
 	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
-	// There is no garbage collector here: what the Kafka owned goes by hand, and the volumes have no owner.
+	// There is no garbage collector here: the test deletes what the Kafka owned. The volumes have no owner.
 	claim := &corev1.PersistentVolumeClaim{}
 	w.get(claim, "data-my-cluster-pool-10")
 	w.Expect(claim.OwnerReferences).To(BeEmpty())
@@ -237,7 +237,7 @@ func TestThatCertificatesExpireIsToldWhateverBecomesOfThePass(t *testing.T) {
 			w.get(k, "my-cluster")
 			change(k)
 			w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-			w.r.Metrics.Forget(client.ObjectKeyFromObject(k)) // the operator starts anew
+			w.r.Metrics.Forget(client.ObjectKeyFromObject(k)) // as after a restart of the operator
 			w.reconcile()
 			w.Expect(expiry()).To(Equal(before))
 		})
@@ -374,7 +374,7 @@ func TestAnIngressListenerIsServedAndTakenAway(t *testing.T) {
 	w.Expect(left.Items).To(BeEmpty())
 }
 
-// lateCache does not know of one pool yet, nor of what is made for it.
+// lateCache is a cache that lacks one pool, and the objects that the operator makes for it.
 type lateCache struct {
 	client.Reader
 	pool string

@@ -29,7 +29,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// ownCertificate is a Secret of a user's with a certificate for a listener, which is valid from then on.
+// ownCertificate returns the data of a user's Secret with a certificate for a listener that is valid from then on.
 func (h *history) ownCertificate(from time.Time, validity time.Duration) map[string][]byte {
 	h.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
@@ -43,7 +43,7 @@ func (h *history) ownCertificate(from time.Time, validity time.Duration) map[str
 		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})}
 }
 
-// restoreOwn puts a certificate into Secret own that can be served.
+// restoreOwn creates Secret own with a valid certificate, in place of the existing one.
 func (h *history) restoreOwn() {
 	h.t.Helper()
 	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "own"}, Data: h.ownCertificate(h.now, 30*years)}
@@ -51,7 +51,7 @@ func (h *history) restoreOwn() {
 	h.must(h.k8s.Create(h.t.Context(), own))
 }
 
-// alterOwn renews or spoils the certificate of a listener, or changes when nodes may be restarted for a new one.
+// alterOwn renews or breaks the certificate of a listener, or changes the maintenance windows.
 func (h *history) alterOwn(kafka *v1.Kafka) string {
 	own := &corev1.Secret{}
 	switch exists := h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "own"}, own) == nil; {
@@ -73,7 +73,7 @@ func (h *history) alterOwn(kafka *v1.Kafka) string {
 
 const years = 3 * 365 * 24 * time.Hour
 
-// runsWithOwn has a Kafka run whose listener tls has the certificate in Secret own.
+// runsWithOwn runs a Kafka whose listener tls has the certificate in Secret own.
 func (h *history) runsWithOwn(windows ...string) {
 	h.t.Helper()
 	h.runs(kafkaWithOwn(windows...), nodePool("brokers", 2, v1.RoleBroker), nodePool("controllers", 1, v1.RoleController),
@@ -88,13 +88,13 @@ func kafkaWithOwn(windows ...string) *v1.Kafka {
 	return kafka
 }
 
-// served is what the Secret of a broker holds for listener tls.
+// served returns the certificate and key of listener tls in a broker's Secret.
 func (h *history) served(pod string) map[string][]byte {
 	secret := h.object(facts.Key{Kind: "Secret", Name: pod}).(*corev1.Secret)
 	return map[string][]byte{"tls.crt": secret.Data["tls-9093.crt"], "tls.key": secret.Data["tls-9093.key"]}
 }
 
-// annotation is that of a broker's pod, as its StrimziPodSet lists it.
+// annotation returns an annotation of the first broker's pod, as its StrimziPodSet lists it.
 func (h *history) annotation(key string) string {
 	return h.brokerPods()[0].Annotations[key]
 }
@@ -195,7 +195,7 @@ func TestARenewedCertificateOfAListenerWaitsForTheWindow(t *testing.T) {
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal([]string{string(before["tls.crt"])}))
 
 	h.now = h.now.Truncate(24 * time.Hour).Add(22 * time.Hour)
-	h.fail = 2 // the operator ends after the validation of a pod and the Secret of one node, and the window closes
+	h.fail = 2 // the operator ends after it validated a pod and wrote one node's Secret, and the window closes
 	h.passOver("my-cluster")
 	h.fail = -1
 	g.Expect([]map[string][]byte{h.served("my-cluster-brokers-0"), h.served("my-cluster-brokers-1")}).To(ConsistOf(before, renewed))
@@ -211,7 +211,7 @@ func TestARenewedCertificateOfAListenerWaitsForTheWindow(t *testing.T) {
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal([]string{string(renewed["tls.crt"])}))
 }
 
-// unreadable is a client that can't read a Secret.
+// unreadable makes the operator's reads of a Secret fail.
 func (h *history) unreadable(name string) {
 	live := h.r.Live.(client.WithWatch)
 	h.r.Live = interceptor.NewClient(live, interceptor.Funcs{
@@ -260,7 +260,7 @@ func TestAPassIsRepeatedForAListenersSecretThatCannotBeRead(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("timeout")))
 }
 
-// judgePairs checks that a Secret of a node never holds a certificate of a listener with another one's key.
+// judgePairs checks that no Secret of a node holds a listener's certificate with the key of another one.
 func (h *history) judgePairs(s *apiServer, key facts.Key, after client.Object) {
 	secret, ok := after.(*corev1.Secret)
 	if !ok {

@@ -25,10 +25,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// watchPatience is how long a watch may take to wake, on a machine with other work to do as well.
+// watchPatience is how long a watch may take to start a pass, on a busy machine.
 const watchPatience = time.Minute
 
-// connect connects the central Kubernetes cluster to east by module clusters, and has a controller run whose watches are to wake it.
+// connect connects the central Kubernetes cluster to east with module clusters, and starts a controller with the watches that watch adds.
 func (w *stretchedWorld) connect(do reconcile.Func, watch func(manager.Manager, controller.Controller, *clusters.Set) error) *clusters.Set {
 	w.t.Helper()
 	user, err := remoteServer(w.t, "east").AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
@@ -47,7 +47,7 @@ func (w *stretchedWorld) connect(do reconcile.Func, watch func(manager.Manager, 
 	w.Expect(err).NotTo(HaveOccurred())
 	c, err := controller.NewUnmanaged("kafka", controller.Options{SkipNameValidation: new(true), Logger: logr.Discard(),
 		Reconciler: reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-			if request.Namespace != w.namespace { // of another test
+			if request.Namespace != w.namespace { // from another test
 				return reconcile.Result{}, nil
 			}
 			return do(ctx, request)
@@ -92,7 +92,7 @@ func TestWhatAProviderPlannedIsWatched(t *testing.T) {
 		slice := &discoveryv1.EndpointSlice{}
 		w.in(id, slice, "nodes")
 		w.Eventually(func() error {
-			// The first pass after the start begins to watch. It may not have come yet.
+			// The first pass after the start adds the watch, and may not have run yet.
 			return at.Delete(t.Context(), slice.DeepCopy(), client.Preconditions{UID: &slice.UID})
 		}).WithTimeout(watchPatience).Should(Succeed())
 		again := &discoveryv1.EndpointSlice{}
@@ -107,7 +107,7 @@ func TestWhatAProviderPlannedIsWatched(t *testing.T) {
 	}
 }
 
-// exports are CustomResourceDefinitions of a kind that a provider may plan.
+// exports is the CustomResourceDefinition of a kind that a provider may plan.
 var exports = envtest.CRDInstallOptions{Paths: []string{"testdata/exports.yaml"}, ErrorIfPathMissing: true,
 	MaxTime: watchPatience, PollInterval: 50 * time.Millisecond}
 
@@ -129,7 +129,7 @@ func TestAKindThatIsNotServedAnyMoreKeepsNothingUp(t *testing.T) {
 		w.Expect(err).NotTo(HaveOccurred())
 	}
 	install()
-	t.Cleanup(func() { _ = envtest.UninstallCRDs(east.Config, exports) }) // it may be gone
+	t.Cleanup(func() { _ = envtest.UninstallCRDs(east.Config, exports) }) // the test may have uninstalled it
 	woken := make(chan reconcile.Request, 100)
 	set := w.connect(func(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
 		woken <- request
@@ -152,7 +152,7 @@ func TestAKindThatIsNotServedAnyMoreKeepsNothingUp(t *testing.T) {
 	w.Expect(envtest.UninstallCRDs(east.Config, exports)).To(Succeed())
 	wakes("it goes with its kind")
 
-	// An outage, after which all that is watched is read again.
+	// After an outage, the informers list all objects again.
 	secret := &corev1.Secret{}
 	w.get(secret, "kubeconfig-east")
 	w.Expect(w.k8s.Delete(t.Context(), secret)).To(Succeed())

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// What Kubernetes refuses of a pod that a user describes.
+// invalidPods are the pod templates of users that Kubernetes rejects.
 var invalidPods = map[string]struct {
 	edit    func(*v1.KafkaNodePool)
 	message string
@@ -31,7 +31,7 @@ func TestPodsThatKubernetesWouldRefuseReplaceNone(t *testing.T) {
 			w := newWorld(t)
 			w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 			w.reconcile()
-			w.start("pool") // a pod of the same name runs, which the API server must not tell first
+			w.start("pool") // a pod of the same name exists, and the API server must still validate the new one
 			w.reconcile()
 			before, versions := w.pods("pool"), w.versions()
 

@@ -25,7 +25,7 @@ func (w *world) pool(name string) *v1.KafkaNodePool {
 	return pool
 }
 
-// change has a user change a pool.
+// change changes a pool as a user does.
 func (w *world) change(name string, how func(*v1.KafkaNodePool)) {
 	w.t.Helper()
 	pool := w.pool(name)
@@ -33,7 +33,7 @@ func (w *world) change(name string, how func(*v1.KafkaNodePool)) {
 	w.Expect(w.k8s.Update(w.t.Context(), pool)).To(Succeed())
 }
 
-// seen is what kstatus, and the tools that use it, make of a status: InProgress, Failed or Current.
+// seen returns the status that kstatus, and tools that use it, compute: InProgress, Failed or Current.
 func seen(generation, observed int64, conditions []v1.Condition) string {
 	is := func(kind, state string) bool {
 		return slices.ContainsFunc(conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == state })
@@ -49,7 +49,7 @@ func seen(generation, observed int64, conditions []v1.Condition) string {
 	return "Current"
 }
 
-// pools are what kstatus makes of the pools a and b, and the reasons of their conditions.
+// pools returns the kstatus of pools a and b, with the reasons of their conditions.
 func (w *world) pools() (all []string) {
 	w.t.Helper()
 	for _, name := range []string{"a", "b"} {
@@ -87,7 +87,7 @@ func TestToolsThatWaitSeeHowAPoolIs(t *testing.T) {
 	w.reconcile()
 	w.Expect(w.pools()).To(Equal([]string{"a Current", "b InProgress Creating"}))
 	w.kubelet("b")
-	w.kubelet("a") // it knows the new broker's certificate
+	w.kubelet("a")
 	w.reconcile()
 	w.Expect(w.pools()).To(Equal([]string{"a Current", "b Current"}))
 
@@ -175,7 +175,7 @@ func TestAWarningAboutAPoolIsShownByIt(t *testing.T) {
 	w.Expect(reasons(w.pool("a").Status.Conditions)).NotTo(BeEmpty())
 }
 
-// writes has what happens to statuses of pools counted, and refused if it is to be.
+// writes counts the writes to the statuses of pools, and rejects those for which refuse returns an error.
 func (w *world) writes(refuse func(*v1.KafkaNodePool) error) (count func() int) {
 	n := 0
 	w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client,
@@ -204,7 +204,8 @@ func TestANewPoolIsWrittenOnceUntilItIsReady(t *testing.T) {
 	w.Expect(count()).To(Equal(2))
 }
 
-// Somebody's policy may refuse what the operator writes to one pool. The Kafka shows its own status all the same, and so do other pools.
+// TestAPoolThatRefusesItsStatusHoldsUpNoOther checks that the Kafka and the other pools get their statuses if the API server rejects the
+// status of one pool, for example because of a policy.
 func TestAPoolThatRefusesItsStatusHoldsUpNoOther(t *testing.T) {
 	w := newWorld(t)
 	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController), nodePool("b", 1, v1.RoleBroker))

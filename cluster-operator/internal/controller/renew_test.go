@@ -26,7 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
-// edit has a user change the Kafka.
+// edit changes the Kafka as a user does.
 func (w *world) edit(how func(*v1.Kafka)) {
 	w.t.Helper()
 	k := &v1.Kafka{}
@@ -50,7 +50,7 @@ func certificate(g *WithT, secret *corev1.Secret) *x509.Certificate {
 	return cert
 }
 
-// withoutCertificates is a pod without what follows from certificates.
+// withoutCertificates returns a pod without the annotations that depend on certificates.
 func withoutCertificates(pod corev1.Pod) corev1.Pod {
 	pod.Annotations = maps.Clone(pod.Annotations)
 	for _, key := range []string{nodeThumbprint, podset.AnnotationRevision, podset.AnnotationClusterCACertGeneration,
@@ -61,7 +61,7 @@ func withoutCertificates(pod corev1.Pod) corev1.Pod {
 }
 
 func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
-	// refuse deletes an object, and has the API server refuse to make it again.
+	// refuse deletes an object, and makes the API server reject its creation.
 	refuse := func(o client.Object, resource, name string) func(*world) {
 		refused := apierrors.NewForbidden(schema.GroupResource{Resource: resource}, name, nil)
 		return func(w *world) {
@@ -84,7 +84,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 	}
 	allow := func(w *world) { w.r.Live = w.k8s }
 	for name, c := range map[string]struct {
-		// spoil makes the Kafka, or what it needs, what no pass can carry out, and mend takes that back.
+		// spoil changes the Kafka, or something that it needs, so that no pass succeeds. mend reverts that.
 		spoil, mend func(w *world)
 		message     string
 	}{
@@ -157,7 +157,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 			w.reconcile()
 			c.spoil(w)
 			request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}}
-			pass := func() { _, _ = w.r.Reconcile(t.Context(), request) } // whether it is repeated with back-off is not the question
+			pass := func() { _, _ = w.r.Reconcile(t.Context(), request) } // the test does not check the error
 			pass()
 			w.Expect(w.ready()).To(HaveField("Message", ContainSubstring(c.message)))
 			versions, pods := w.versions(), w.pods("pool")
@@ -201,7 +201,8 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 	}
 }
 
-// A pool that was removed by mistake must neither hold up the replacement of a CA's key, nor be left behind by it.
+// TestNodesOfARemovedPoolMoveToANewKey checks that a pool that was removed by mistake does not hold up the replacement of a CA's key, and
+// that its nodes get certificates of the new key.
 func TestNodesOfARemovedPoolMoveToANewKey(t *testing.T) {
 	g := NewWithT(t)
 	h := newHistory(t, 1)
@@ -224,7 +225,7 @@ func TestNodesOfARemovedPoolMoveToANewKey(t *testing.T) {
 	}
 }
 
-// judgeExpiry checks that no node that runs has a certificate that is due, whatever is wrong with its Kafka.
+// judgeExpiry checks that no listed node has a certificate that is due for renewal, even if the Kafka is invalid.
 func (h *history) judgeExpiry() {
 	h.t.Helper()
 	for key, o := range h.k8s.server.objects {

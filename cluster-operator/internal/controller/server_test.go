@@ -36,7 +36,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// server is the API server that the tests share; without it, missing says why.
+// server is the API server that the tests share. If it could not be started, missing is the reason.
 var (
 	server  *rest.Config
 	missing error
@@ -55,7 +55,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// world is a namespace with a reconciler that reads past any cache.
+// world is a namespace with a reconciler that reads without a cache.
 type world struct {
 	*WithT
 	t         *testing.T
@@ -68,19 +68,19 @@ type world struct {
 	recording sync.Mutex
 }
 
-// brokers answer as they are told.
+// brokers are the brokers of a Kafka, with the responses that tests set.
 type brokers struct {
 	replicas map[int32]int
 	err      error
 	// hidden are the replicas of topics that the operator may not describe, by broker. Kafka does not list them.
 	hidden map[int32]int
-	// afterLook happens once, after somebody asked for the replicas: a topic is made, say.
+	// afterLook runs once, after the first request for the replicas, to create a topic, for example.
 	afterLook func()
 
-	// dirs are the log directories of each broker that answers; afterDirs happens once, after somebody asked for them.
+	// dirs are the log directories of each broker that responds. afterDirs runs once, after the first request for them.
 	dirs      map[int32][]kafka.LogDir
 	afterDirs func()
-	// moving is called before the metadata version moves.
+	// moving is called before the metadata version changes.
 	moving func(to kafka.MetadataVersion)
 
 	registered   []kafka.Node
@@ -88,7 +88,7 @@ type brokers struct {
 	unregistered []int32
 }
 
-// Holdings has brokers report what they hold. Where dirs are known, one without any does not answer.
+// Holdings returns what brokers hold. If dirs is set, brokers that are not in it do not respond.
 func (b *brokers) Holdings(_ context.Context, _ Connection, leave, stay []int32) (*topology.Holdings, error) {
 	if b.replicas == nil && b.err == nil {
 		return nil, errors.New("nobody knows")
@@ -179,14 +179,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// reconcile carries out a pass.
+// reconcile runs a pass.
 func (w *world) reconcile() {
 	w.t.Helper()
 	_, err := w.r.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
 	w.Expect(err).NotTo(HaveOccurred())
 }
 
-// Normal and Warning note Events.
+// Normal and Warning record Events.
 func (w *world) Normal(_ runtime.Object, reason, _, note string) {
 	w.recording.Lock()
 	defer w.recording.Unlock()
@@ -216,7 +216,7 @@ func nodePool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNod
 		Spec: &v1.KafkaNodePoolSpec{Replicas: replicas, Roles: roles, Storage: v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}}}
 }
 
-// versions returns the resource version of everything in the namespace that the operator makes.
+// versions returns the resourceVersions of all objects in the namespace that the operator makes, and of the user's.
 func (w *world) versions() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
@@ -237,13 +237,13 @@ func (w *world) versions() map[string]string {
 
 func TestAKafkaIsMadeAndASecondPassWritesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.r.NewKey = nil // the keys that users get
+	w.r.NewKey = nil // generate keys as in production
 	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	set := &podset.StrimziPodSet{}
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool"}, set)).To(Succeed())
 	w.Expect(set.Spec.Pods).To(HaveLen(3))
-	w.reconcile() // what the API server defaulted is no difference
+	w.reconcile() // fields that the API server defaulted are no differences
 	before := w.versions()
 	w.reconcile()
 	w.Expect(w.versions()).To(Equal(before))
@@ -254,7 +254,7 @@ func (w *world) get(o client.Object, name string) {
 	w.Expect(w.k8s.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, o)).To(Succeed())
 }
 
-// pods returns the pods that a pool's set lists, by name.
+// pods returns the pods that the StrimziPodSet of a pool lists, by name.
 func (w *world) pods(pool string) map[string]corev1.Pod {
 	w.t.Helper()
 	set := &podset.StrimziPodSet{}
@@ -323,7 +323,7 @@ func TestANewerOperatorRestartsNothing(t *testing.T) {
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "UpdatesPending"), HaveField("Status", "True"))))
 
-	// A request of the user lets it through.
+	// A change by the user also applies the pending update.
 	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.reconcile()

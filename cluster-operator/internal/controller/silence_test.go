@@ -12,7 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Brokers that did not answer are asked less and less often, and at once again after they answered.
+// TestSilentBrokersAreAskedLessOften checks that the operator asks brokers that do not respond less and less often, and at once after a
+// response.
 func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	g := NewWithT(t)
 	now, asked, refused := time.Unix(0, 0), 0, errors.New("connection refused")
@@ -24,7 +25,7 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	other.Kafka.Name = "other"
 	for i, wait := range []time.Duration{10, 20, 40, 80, 120, 120} {
 		wait *= time.Second
-		for _, passed := range []time.Duration{0, wait / 2, wait - 1} { // however often passes come
+		for _, passed := range []time.Duration{0, wait / 2, wait - 1} { // passes may come at any time
 			before := now
 			now = now.Add(passed)
 			_, err := clients.Inspect(t.Context(), silent)
@@ -50,7 +51,7 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 
 func never(time.Duration) <-chan time.Time { return nil }
 
-// hanging are brokers that answer when they are let.
+// hanging is a client of brokers that respond when let is closed.
 type hanging struct {
 	Admin
 	let chan struct{}

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// staleStatuses is a cache that has all objects, but the Kafka and its pools as they were.
+// staleStatuses is a cache with all objects, but with earlier versions of the Kafka and its pools.
 type staleStatuses struct {
 	client.Reader
 	kafka v1.Kafka
@@ -35,8 +35,8 @@ func (c *staleStatuses) List(ctx context.Context, list client.ObjectList, opts .
 	return c.Reader.List(ctx, list, opts...)
 }
 
-// A pass that finds the status to be what it wants, in a cache that lacks what an earlier pass wrote, must not be the last one: no event
-// comes when the cache has it.
+// TestAStatusThatTheCacheLacksIsWaitedFor checks that a pass requeues if the status in the cache equals the wanted one, and the cache lacks
+// an earlier pass's write. No event follows when the cache receives that write.
 func TestAStatusThatTheCacheLacksIsWaitedFor(t *testing.T) {
 	for name, remember := range map[string]func(w *world, c *staleStatuses){
 		"of the Kafka": func(w *world, c *staleStatuses) { w.get(&c.kafka, "my-cluster") },

@@ -20,7 +20,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// start makes the pods of a pool as their StrimziPodSet lists them, in place of those that there are.
+// start recreates the pods of a pool as their StrimziPodSet lists them.
 func (w *world) start(pool string) {
 	w.t.Helper()
 	for name, listed := range w.pods(pool) {
@@ -46,7 +46,7 @@ func blockedBy(reason string) gomegatypes.GomegaMatcher {
 	return ContainElement(And(HaveField("Reason", "KafkaStorage"), HaveField("Message", ContainSubstring(reason))))
 }
 
-// config returns what a node reads.
+// config returns the configuration of a node.
 func (w *world) config(pod string) string {
 	w.t.Helper()
 	c := &corev1.ConfigMap{}
@@ -65,7 +65,7 @@ func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
 	w.create(newKafka(), pool)
 	w.reconcile()
 	w.start("pool")
-	w.reconcile() // Kafka tells its metadata version now
+	w.reconcile() // the operator learns the metadata version
 	reports := func(replicas int, cordoned bool) map[int32][]kafka.LogDir {
 		dirs := map[int32][]kafka.LogDir{}
 		for id := range int32(2) {

@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// Accidents that random histories found.
+// The tests in this file play accidents that random histories found.
 
 func (w *stretchedWorld) configure(key, value string) {
 	w.t.Helper()
@@ -51,7 +51,7 @@ func TestCredentialsThatLeadToAnotherKubernetesClusterAreNotUsed(t *testing.T) {
 	w.form()
 	before := w.all()
 	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
-	// The operator was started again meanwhile: module clusters does not know what east was before.
+	// As after a restart of the operator, module clusters does not know which Kubernetes cluster east was.
 	east, west := w.members["east"], w.members["west"]
 	exchange := func() { east.Client, west.Client, east.uid, west.uid = west.Client, east.Client, west.uid, east.uid }
 	exchange()
@@ -61,7 +61,7 @@ func TestCredentialsThatLeadToAnotherKubernetesClusterAreNotUsed(t *testing.T) {
 		HaveField("Message", ContainSubstring("credentials lead to a Kubernetes cluster other than"))))
 	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
 
-	// Without the record, the anchors tell.
+	// Without the record, the anchors show which cluster this is.
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("its credentials lead to cluster 'west'"))))
@@ -80,7 +80,7 @@ func TestNothingIsForgottenWithoutTheRecordWhileAKubernetesClusterIsAway(t *test
 	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
 	w.members["west"].lost = true
-	// Not even the pool says that there is something in west.
+	// Without the pool, no object in the central cluster shows that there are nodes in west.
 	pool := &v1.KafkaNodePool{}
 	w.get(pool, "west")
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
@@ -144,7 +144,7 @@ func TestNodesAreKnownThoughTheirAnchorIsGone(t *testing.T) {
 	w.get(pool, "a")
 	pool.Spec.Replicas = 1
 	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
-	w.settle() // the garbage collector was not there yet
+	w.settle() // the garbage collector has not run yet
 	set, anchor := &podset.StrimziPodSet{}, &corev1.ConfigMap{}
 	w.in("east", set, "my-cluster-a")
 	w.Expect(set.Spec.Pods).To(HaveLen(2), "its brokers hold replicas")
@@ -178,7 +178,7 @@ func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
 	k.Finalizers = nil
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
-	// The next one is deleted before it has marked anything.
+	// The new Kafka is deleted before the operator has marked any object for it.
 	again := stretchedKafka()
 	again.Finalizers = []string{v1.FinalizerStretch}
 	w.create(again)
@@ -203,7 +203,7 @@ func TestNodesThatAnEarlierKafkaLeftElsewhereAreNotForgotten(t *testing.T) {
 	k.Finalizers = nil
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
-	// The record goes with the Kafka. The new one has its pool east elsewhere.
+	// The garbage collector deletes the record with the Kafka. The new Kafka has its pool east in another Kubernetes cluster.
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
 	pool := &v1.KafkaNodePool{}
 	w.get(pool, "east")
@@ -218,7 +218,7 @@ func TestNodesThatAnEarlierKafkaLeftElsewhereAreNotForgotten(t *testing.T) {
 		HaveField("Message", ContainSubstring("nodes or volumes in cluster 'east'"))))
 }
 
-// forget takes off a Kafka object all that says that it is stretched.
+// forget removes the annotation and the finalizer that show that a Kafka is stretched.
 func (w *stretchedWorld) forget() {
 	w.t.Helper()
 	k := w.kafka()
@@ -227,7 +227,7 @@ func (w *stretchedWorld) forget() {
 	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
 }
 
-// unplace takes the target cluster off a pool.
+// unplace removes the target cluster from a pool.
 func (w *stretchedWorld) unplace(name string) {
 	w.t.Helper()
 	pool := &v1.KafkaNodePool{}
@@ -265,7 +265,7 @@ func TestAKafkaThatLosesAnnotationAndFinalizerKeepsItsNodesElsewhere(t *testing.
 	kept()
 	w.Expect(w.ready()).To(HaveField("Reason", "TargetClusterChangeForbidden"))
 
-	// The pools go too: voters stay, and so does what was known of a cluster that is away.
+	// Even without the pools, the nodes stay voters, and the operator keeps what it knows of a cluster that is unreachable.
 	w.forget()
 	for _, name := range []string{"east", "west"} {
 		pool := &v1.KafkaNodePool{}
@@ -288,7 +288,7 @@ func TestAKafkaThatLosesAnnotationAndFinalizerKeepsItsNodesElsewhere(t *testing.
 	}
 }
 
-// made are what operators make, without the objects of users.
+// made removes the users' objects from all, and returns it.
 func made(all map[string]map[string]string) map[string]map[string]string {
 	maps.DeleteFunc(all["central"], func(name, _ string) bool { return strings.Contains(name, "v1.Kafka") })
 	return all
@@ -318,7 +318,7 @@ func TestAKafkaThatIsMadeAgainUnstretchedIsNoSecondLife(t *testing.T) {
 	}
 	conflict("clusters 'east', 'west'")
 
-	// The record goes with the object that it is of, and an anchor with all that it owns.
+	// The garbage collector deletes the record with its Kafka, and all objects in a Kubernetes cluster with their anchor.
 	record := &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))}
 	w.Expect(w.k8s.Delete(t.Context(), record)).To(Succeed())
 	before = w.all()

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
-// liar is a provider that answers something else.
+// liar is a provider with other answers to Plan and Resolve.
 type liar struct {
 	network.Provider
 	plan    func([]network.Object) []network.Object
@@ -93,7 +93,7 @@ func TestTheStatusSaysWhichAddressNodesWaitFor(t *testing.T) {
 		HaveSuffix("Waiting: node 0 (Service x has no load balancer address yet)"))))
 }
 
-// slices that a provider plans in clusters, of a kind that the operator itself does not make.
+// endpointSlices makes a provider plan EndpointSlices in clusters, a kind that the operator itself does not make.
 func endpointSlices(clusters ...string) func([]network.Object) []network.Object {
 	return func(o []network.Object) []network.Object {
 		for _, id := range clusters {

@@ -23,7 +23,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// made returns all but the user's objects, whose statuses say what is in the way.
+// made returns the resourceVersions of all objects but the user's, whose statuses change.
 func (w *stretchedWorld) made() map[string]map[string]string {
 	all := w.all()
 	maps.DeleteFunc(all["central"], func(key, _ string) bool {
@@ -32,8 +32,8 @@ func (w *stretchedWorld) made() map[string]map[string]string {
 	return all
 }
 
-// What stands in the way of a stretched Kafka as a whole: nothing is changed anywhere, the user reads why, and the Kafka goes on as soon as
-// it is gone.
+// TestWhatStopsAStretchedKafka checks obstacles to a stretched Kafka as a whole: the operator changes nothing in any Kubernetes cluster,
+// the status names the obstacle, and the operator continues once it is removed.
 func TestWhatStopsAStretchedKafka(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()

@@ -41,7 +41,7 @@ func TestASlowKubernetesClusterHoldsUpNoOtherOne(t *testing.T) {
 func TestASlowKubernetesClusterIsNotAskedWhenNothingChanges(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	w.members["east"].answers = make(chan struct{}) // it never answers
+	w.members["east"].answers = make(chan struct{}) // it never responds
 	w.pass()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
@@ -49,7 +49,7 @@ func TestASlowKubernetesClusterIsNotAskedWhenNothingChanges(t *testing.T) {
 func TestANewKafkaAsksAllKubernetesClustersAtOnce(t *testing.T) {
 	w := newStretchedWorld(t)
 	asked := make(chan struct{})
-	w.members["east"].answers = asked // it answers only once the one after it was asked
+	w.members["east"].answers = asked // it responds only after a request to west
 	west := w.members["west"]
 	k8s, is := west.Client.(client.WithWatch)
 	w.Expect(is).To(BeTrue())
@@ -66,7 +66,7 @@ func TestANewKafkaAsksAllKubernetesClustersAtOnce(t *testing.T) {
 	w.Expect(w.kafka().Status.ClusterID).NotTo(BeEmpty())
 }
 
-// earlier is a cache that holds the anchor as it was.
+// earlier is a cache that holds an earlier version of the anchor.
 type earlier struct {
 	client.Reader
 	anchor *corev1.ConfigMap

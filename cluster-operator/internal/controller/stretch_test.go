@@ -36,7 +36,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// remoteServers are API servers of other Kubernetes clusters, which tests share. They are started when the first test needs them.
+// remoteServers are the API servers of other Kubernetes clusters. Tests share them, and the first test that needs one starts it.
 var remoteServers = struct {
 	sync.Mutex
 	env map[string]*envtest.Environment
@@ -57,24 +57,24 @@ func remoteServer(t *testing.T, id string) *envtest.Environment {
 	return env
 }
 
-// stopRemoteServers ends what tests started.
+// stopRemoteServers stops the API servers that tests started.
 func stopRemoteServers() {
 	testserver.Stop(slices.Collect(maps.Values(remoteServers.env))...)
 }
 
-// member is a connection to a Kubernetes cluster that can be lost.
+// member is a connection to a Kubernetes cluster. Tests can break it.
 type member struct {
 	id   string
 	home bool
 	client.Client
 	uid  types.UID
 	lost bool
-	// expire is when the credentials end, and refused why newer ones are not in use.
+	// expire is when the credentials expire, and refused why newer ones are not used.
 	expire  time.Time
 	refused string
-	// cache answers reads that may be old; nil if it is up to date.
+	// cache is an outdated cache; nil if the cache is up to date.
 	cache client.Reader
-	// answers holds back what is asked of the API server until it is closed; nil if it answers at once.
+	// answers holds back requests to the API server until it is closed; nil if the API server responds at once.
 	answers chan struct{}
 }
 
@@ -111,7 +111,7 @@ func (m *member) APIReader() client.Reader {
 	return m.answering()
 }
 
-// answering is the API server, which may be slow.
+// answering returns a client of the API server, which may be slow.
 func (m *member) answering() client.Client {
 	k8s, ok := m.Client.(client.WithWatch)
 	if m.answers == nil || !ok {
@@ -195,7 +195,7 @@ func newStretchedWorld(t *testing.T) *stretchedWorld {
 	return w
 }
 
-// beat has the operator of a cluster tell that it lives.
+// beat renews the heartbeat of the operator in a Kubernetes cluster.
 func (w *stretchedWorld) beat(id string) *coordinationv1.Lease {
 	w.t.Helper()
 	lease := &coordinationv1.Lease{
@@ -219,7 +219,7 @@ func poolIn(cluster, name string, replicas int32, roles ...v1.ProcessRole) *v1.K
 	return p
 }
 
-// form makes a Kafka with a node in each cluster, and has it ready.
+// form creates a Kafka with a node in each Kubernetes cluster, and waits until the Kafka is ready.
 func (w *stretchedWorld) form(listeners ...v1.Listener) {
 	w.t.Helper()
 	k := stretchedKafka()
@@ -232,7 +232,7 @@ func (w *stretchedWorld) form(listeners ...v1.Listener) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
-// unstretch asks for a Kafka in one Kubernetes cluster, of which all pools are in the central one.
+// unstretch removes the annotations that stretch a Kafka, and the target clusters of these pools.
 func (w *stretchedWorld) unstretch(pools ...string) {
 	w.t.Helper()
 	k := w.kafka()
@@ -246,7 +246,7 @@ func (w *stretchedWorld) unstretch(pools ...string) {
 	}
 }
 
-// settle lets pods follow their sets, and reconciles until nothing changes any more.
+// settle reconciles and updates the pods until nothing changes.
 func (w *stretchedWorld) settle() {
 	w.t.Helper()
 	before := ""
@@ -263,7 +263,7 @@ func (w *stretchedWorld) settle() {
 	w.t.Fatal("objects change for ever")
 }
 
-// pass reconciles once, whatever comes of it.
+// pass reconciles once, and logs an error.
 func (w *stretchedWorld) pass() reconcile.Result {
 	w.t.Helper()
 	result, err := w.r.Reconcile(w.t.Context(), w.request())
@@ -277,7 +277,7 @@ func (w *stretchedWorld) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}}
 }
 
-// balance gives load balancers their addresses.
+// balance sets the addresses of load balancers.
 func (w *stretchedWorld) balance() {
 	w.t.Helper()
 	for id, m := range w.members {
@@ -295,7 +295,7 @@ func (w *stretchedWorld) balance() {
 	}
 }
 
-// pods makes pods of what the sets list, as the StrimziPodSet controllers and the roller do.
+// pods creates the pods that StrimziPodSets list, as the StrimziPodSet controllers and the roller do.
 func (w *stretchedWorld) pods() {
 	w.t.Helper()
 	for _, m := range w.members {
@@ -454,7 +454,7 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 		HaveField("Reason", "ConnectivityError"))))
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "ListenerNotReady")))
 
-	// Clients may still reach it, and nobody needs another certificate.
+	// Clients may still reach west, and no node gets another certificate.
 	addresses := func() (all []string) {
 		for _, l := range w.kafka().Status.Listeners {
 			all = append(all, l.BootstrapServers)
@@ -465,7 +465,7 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.get(secret, "my-cluster-west-2")
 	w.Expect(secret.ResourceVersion).To(Equal(certificate))
 
-	// The others go on: a change of the user's reaches them, and all still know the voter that is away.
+	// The operator still applies a user's change to the other clusters. All nodes keep west's controller as a voter.
 	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.pass()
@@ -474,7 +474,7 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 
-	// Even its pool can be deleted: nothing follows from it now.
+	// The user deletes west's pool: the operator changes nothing for that while west is unreachable.
 	pool := &v1.KafkaNodePool{}
 	w.get(pool, "west")
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
@@ -561,7 +561,7 @@ func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
-// anchorOfAnother makes what the Kafka of the same namespace and name of another central cluster has in a Kubernetes cluster.
+// anchorOfAnother creates the anchor of a Kafka of the same namespace and name, whose central cluster is another one.
 func (w *stretchedWorld) anchorOfAnother(cluster string) *corev1.ConfigMap {
 	w.t.Helper()
 	other := ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 3, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
@@ -605,7 +605,7 @@ func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict")))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
-	// Marks that somebody took off prove nothing either.
+	// An anchor without marks does not belong to this Kafka either.
 	anchor.Labels, anchor.Annotations = nil, nil
 	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
 	before = w.all()
@@ -622,7 +622,7 @@ func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
 	w.Expect(w.k8s.Update(t.Context(), first)).To(Succeed())
 	w.Expect(w.k8s.Delete(t.Context(), first)).To(Succeed())
 	second := stretchedKafka()
-	// it began where nothing was left
+	// as after a start in Kubernetes clusters without objects of an earlier Kafka
 	second.Annotations[ownership.MarkID], second.Annotations[v1.AnnotationOwnerEpoch] = string(uuid.NewUUID()), "1"
 	w.create(second)
 	before := w.all()
@@ -652,7 +652,7 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 }
 
-// follow has another central cluster take the Kafka over in a Kubernetes cluster.
+// follow makes another central cluster the owner of the Kafka in a Kubernetes cluster.
 func (w *stretchedWorld) follow(id string) {
 	w.t.Helper()
 	anchor := &corev1.ConfigMap{}
@@ -712,7 +712,7 @@ func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
 	w.in("east", anchor, "my-cluster-kafka-gc")
 	w.now = w.now.Add(2 * w.r.Interval)
-	// Somebody else's of the same name stays.
+	// An anchor of another owner stays.
 	foreign := &corev1.ConfigMap{}
 	w.in("west", foreign, "my-cluster-kafka-gc")
 	foreign.Data["holder"] = "other:" + foreign.Data["kafka-uid"] + ":x"
@@ -754,7 +754,7 @@ func TestAKafkaInOneKubernetesClusterIsStretched(t *testing.T) {
 	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
 	w.create(poolIn("east", "b", 1, v1.RoleBroker))
 
-	// As long as a node serves a certificate without its new address, nobody is told that address.
+	// As long as a node's certificate lacks its new address, no node's configuration has that address.
 	for range 4 {
 		w.pass()
 	}

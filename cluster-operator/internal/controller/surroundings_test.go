@@ -30,7 +30,7 @@ func change[T client.Object](h *history, o T, name string, edit func(T)) {
 	h.must(h.k8s.Update(h.t.Context(), o))
 }
 
-// passOver reconciles a Kafka once. What the operator refuses is in the status.
+// passOver reconciles a Kafka once. It ignores the error: the status shows why the operator rejects a Kafka.
 func (h *history) passOver(name string) {
 	h.t.Helper()
 	_, _ = h.r.Reconcile(h.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: name}})
@@ -54,8 +54,8 @@ func disk(id int32, shared bool) v1.StorageVolume {
 	return volume
 }
 
-// The only copy of what a controller knows may be on a volume. It goes only after a node has moved its metadata log while it had both
-// volumes: startController sees to that.
+// TestTheMetadataLogMovesBeforeItsVolumeGoes checks that a volume with a metadata log, which may be the only copy of a controller's data,
+// is removed only after the node moved the log while it had both volumes. startController checks that.
 func TestTheMetadataLogMovesBeforeItsVolumeGoes(t *testing.T) {
 	for name, c := range map[string]struct{ before, after []v1.StorageVolume }{
 		"the first volume goes":                    {[]v1.StorageVolume{disk(0, false), disk(1, false)}, []v1.StorageVolume{disk(1, false)}},
@@ -131,7 +131,7 @@ func TestABrokerThatNeverRegisteredLeaves(t *testing.T) {
 		h.passOver("my-cluster")
 		h.passOver("my-cluster")
 	}
-	scale(2) // whose pod can't be scheduled
+	scale(2) // the new node's pod can't be scheduled
 	g.Expect(h.object(facts.Key{Kind: "KafkaNodePool", Name: "brokers"}).(*v1.KafkaNodePool).Status.NodeIDs).To(Equal([]int32{0, 2}))
 	scale(1)
 	g.Expect(h.object(facts.Key{Kind: "KafkaNodePool", Name: "brokers"}).(*v1.KafkaNodePool).Status.NodeIDs).To(Equal([]int32{0}))

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// preserve makes the API server keep fields of spec.kafka that nobody knows, as the CustomResourceDefinition of a newer operator does.
+// preserve makes the API server keep unknown fields of spec.kafka, as the CustomResourceDefinition of a newer operator does.
 func (w *world) preserve(keep bool) {
 	w.t.Helper()
 	crd := &unstructured.Unstructured{}
@@ -67,7 +67,7 @@ func TestAFieldThatNobodyKnowsIsNamed(t *testing.T) {
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Reason", v1.ReasonUnknownFields), HaveField("Message",
 		"Resource Kafka("+w.namespace+"/my-cluster) contains object at path spec.kafka with an unknown property: fromTheFuture"))))
-	w.reconcile() // it is remembered
+	w.reconcile() // the condition is kept
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).To(ContainElement(HaveField("Reason", v1.ReasonUnknownFields)))
 

@@ -19,7 +19,7 @@ func TestTheCentralClusterKnowsWhetherARemoteOperatorLives(t *testing.T) {
 	g.Expect(mismatch).To(BeFalse())
 
 	a := &Agent{Client: k8s, Namespace: "ns", Identity: "pod", Version: "1"}
-	for _, at := range []time.Time{now.Add(-time.Hour), now} { // made, then renewed
+	for _, at := range []time.Time{now.Add(-time.Hour), now} { // created, then renewed
 		g.Expect(a.renew(t.Context(), at)).To(Succeed())
 	}
 	b, err = Read(t.Context(), k8s, "ns")

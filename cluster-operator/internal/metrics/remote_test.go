@@ -32,6 +32,6 @@ kafka_operators_remote_operator_running{cluster="west"} 1
 kafka_operators_remote_operator_same_version{cluster="east"} 1
 kafka_operators_remote_operator_same_version{cluster="west"} 0
 `)
-	m.ObserveRemoteOperators(nil) // none of them can be read any more
+	m.ObserveRemoteOperators(nil) // no remote operator can be read now
 	compare("")
 }

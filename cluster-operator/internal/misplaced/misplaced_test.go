@@ -18,7 +18,7 @@ import (
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// here is a remote Kubernetes cluster with nodes of the Kafka ns/my-cluster.
+// here returns the state of a remote Kubernetes cluster with nodes of the Kafka ns/my-cluster.
 func here() stretched {
 	s := stretched{}
 	s.add([]corev1.ConfigMap{anchorOf("ns", "my-cluster")})
@@ -33,7 +33,7 @@ func anchorOf(namespace, kafka string) corev1.ConfigMap {
 	}
 }
 
-// object is one that was made two minutes ago in the namespace ns, unless it says something else.
+// object returns an object that was created two minutes ago in the namespace ns, unless metadata says otherwise.
 func object(t *testing.T, kind, metadata, rest string) *unstructured.Unstructured {
 	t.Helper()
 	text := fmt.Sprintf("{kind: %s, metadata: {%s}, %s}", kind, metadata, rest)
@@ -111,7 +111,7 @@ func TestConfigMapsThatMakeNoKafkaStretched(t *testing.T) {
 	}
 }
 
-// ours is the condition that was written an hour ago.
+// ours is a condition that this operator wrote an hour ago.
 const ours = `{type: Ready, status: "False", reason: RemoteClusterNotSupported, lastTransitionTime: "2026-11-23T11:00:00Z",
 	message: "Kafka ns/my-cluster is stretched over several Kubernetes clusters, and no operator reconciles a Kafka in this one: ` +
 	`create it in the central cluster 'central'"}`
@@ -121,7 +121,7 @@ func TestWhoIsTold(t *testing.T) {
 	for _, tc := range []struct {
 		name, metadata, status string
 		changed                bool
-		// reasons are those of the conditions afterwards.
+		// reasons are the reasons of the conditions afterwards.
 		reasons []string
 	}{
 		{"nobody looks after it", name, ``, true, []string{Reason}},

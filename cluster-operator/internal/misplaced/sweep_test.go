@@ -31,7 +31,7 @@ func TestASweepTellsUsersOfWhatTheyMadeHere(t *testing.T) {
 	scheme := runtime.NewScheme()
 	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	g.Expect(v1.AddToScheme(scheme)).To(Succeed())
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{v1.GroupVersion}) // there are no other kinds of kafka.strimzi.io here
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{v1.GroupVersion}) // only these kinds of kafka.strimzi.io are installed
 	mapper.Add(v1.GroupVersion.WithKind("KafkaNodePool"), meta.RESTScopeNamespace)
 	mapper.Add(v1.GroupVersion.WithKind("Kafka"), meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)

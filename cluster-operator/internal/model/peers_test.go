@@ -71,7 +71,7 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 				}
 			}
 			g.Expect(hold).To(Equal(test.hold))
-			// What a node will advertise is in its certificate before.
+			// The certificate has a node's host before the node advertises it.
 			for id, f := range test.found {
 				for _, e := range f.Endpoints {
 					if complete(kafka, []topology.Node{controller, broker}[id], f.Endpoints) != nil {
@@ -83,7 +83,8 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 	}
 }
 
-// The bootstrap Service of the central Kubernetes cluster finds only the brokers there, and there may be none.
+// TestOperatorsFindTheBrokersInAllKubernetesClusters checks the bootstrap addresses of operators. The bootstrap Service of the central
+// Kubernetes cluster leads only to the brokers there, and there may be none.
 func TestOperatorsFindTheBrokersInAllKubernetesClusters(t *testing.T) {
 	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{}}
 	kafka.Namespace, kafka.Name = "ns", "my-cluster"

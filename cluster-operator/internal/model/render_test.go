@@ -36,7 +36,7 @@ func read[T any](t *testing.T, text []byte) *T {
 	return o
 }
 
-// rich is an input with a bit of everything: two brokers with two disks each, a controller, all kinds of listeners.
+// rich returns an input with something of everything: two brokers with two disks each, a controller, and listeners of all types.
 func rich(t *testing.T) Input {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "rich.yaml"))
@@ -73,7 +73,7 @@ func rich(t *testing.T) Input {
 	return in
 }
 
-// richWorld is what Kubernetes made of the Services: all addresses are there.
+// richWorld returns the Services of the input as Kubernetes completes them, with all addresses.
 func richWorld(in Input) World {
 	w := World{Services: map[string]map[string]*corev1.Service{topology.Home: {}}, Now: time.Unix(1000, 0), Patience: time.Minute}
 	for i, s := range Services(in) {
@@ -94,7 +94,7 @@ func render(t *testing.T, in Input, live map[string]Live) Result {
 	return r
 }
 
-// TestGolden holds every object against a file: go test ./internal/model -run TestGolden -update writes them again.
+// TestGolden compares each object with a golden file. go test ./internal/model -run TestGolden -update writes the files.
 func TestGolden(t *testing.T) {
 	in := rich(t)
 	r := render(t, in, nil)
@@ -148,7 +148,7 @@ func TestEverythingThatAPodRefersToIsMade(t *testing.T) {
 		}
 	}
 	for _, m := range r.Manifests {
-		made["Secret/"+in.Topology.PodName(m.Node)] = true // the PKI's
+		made["Secret/"+in.Topology.PodName(m.Node)] = true // package pki makes it
 		pod := read[corev1.Pod](t, m.Pod)
 		g.Expect(made).To(HaveKey("ServiceAccount/" + pod.Spec.ServiceAccountName))
 		mounted := map[string]bool{}
@@ -172,7 +172,8 @@ func TestEverythingThatAPodRefersToIsMade(t *testing.T) {
 	}
 }
 
-// A namespace that refuses containers without a security context refuses both.
+// TestTheInitContainerIsAsRestrictedAsKafkas checks that both containers have the same security context: a namespace that rejects
+// containers without one rejects both.
 func TestTheInitContainerIsAsRestrictedAsKafkas(t *testing.T) {
 	g := NewWithT(t)
 	in := rich(t)
@@ -189,7 +190,6 @@ func TestTheInitContainerIsAsRestrictedAsKafkas(t *testing.T) {
 	g.Expect(init).To(Equal(kafka))
 }
 
-// TestWhatRestartsNodes changes one thing each, and says which nodes get another revision because of it.
 func TestPodsAreAsRestrictedAsTheOperatorIsToldTo(t *testing.T) {
 	g := NewWithT(t)
 	in := rich(t)
@@ -220,7 +220,7 @@ func TestPodsAreAsRestrictedAsTheOperatorIsToldTo(t *testing.T) {
 			check(container.SecurityContext, restricted)
 		}
 	}
-	// Templates decide.
+	// Security contexts in templates take precedence.
 	own := &corev1.SecurityContext{Privileged: new(false)}
 	in.Kafka.Spec.Kafka.Template = &v1.KafkaClusterTemplate{KafkaContainer: &v1.ContainerTemplate{SecurityContext: own},
 		Pod: &v1.PodTemplate{SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))}}}
@@ -232,6 +232,7 @@ func TestPodsAreAsRestrictedAsTheOperatorIsToldTo(t *testing.T) {
 	}
 }
 
+// TestWhatRestartsNodes makes one change at a time, and checks which nodes get another revision.
 func TestWhatRestartsNodes(t *testing.T) {
 	all, brokers, none := []int32{0, 1, 2}, []int32{0, 1}, []int32(nil)
 	for name, c := range map[string]struct {
@@ -324,7 +325,7 @@ func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {
 	g.Expect(e.Waiting).To(HaveKey("lb"))
 	g.Expect(slices.Collect(maps.Keys(e.Hold))).To(Equal([]int32{1}))
 
-	// A node that runs keeps the address that it advertised.
+	// A running node keeps the address that it advertised.
 	in.Endpoints = ResolveEndpoints(in, full)
 	without.Configs = map[string]*corev1.ConfigMap{}
 	for _, m := range render(t, in, nil).Manifests {
@@ -334,7 +335,7 @@ func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {
 	g.Expect(again.Hold).To(BeEmpty())
 	g.Expect(again.Listeners["lb"]).To(Equal(in.Endpoints.Listeners["lb"]))
 
-	// One that waited long enough is started without the listener.
+	// A node that waited long enough starts without the listener.
 	without.Configs = nil
 	without.Now = without.Now.Add(2 * time.Minute)
 	late := ResolveEndpoints(in, without)
@@ -465,7 +466,7 @@ func TestWhereClientsBegin(t *testing.T) {
 	}
 	e := ResolveEndpoints(in, world)
 	g.Expect(e.Bootstrap["plain"]).To(Equal([]Endpoint{{"my-cluster-kafka-bootstrap.ns.svc", 9092}}))
-	// Broker 0 advertises a name of its user's. The other one is reached by the address of its Kubernetes node, at the port of the bootstrap
+	// Broker 0 advertises a host that its user chose. Broker 1 is reached at the address of its Kubernetes node and the port of the bootstrap
 	// Service.
 	port := world.Services[topology.Home]["my-cluster-kafka-external-bootstrap"].Spec.Ports[0].NodePort
 	g.Expect(e.Bootstrap["external"]).To(Equal([]Endpoint{{"kafka-0.example.com", port}, {"192.0.2.99", port}}))
@@ -484,7 +485,8 @@ func TestWhereClientsBegin(t *testing.T) {
 	g.Expect(SANs(in, in.Topology.Nodes()[1])).NotTo(ContainElement(Or(HavePrefix("$"), Equal("broker-0.example.com"))))
 }
 
-// TestAnIngressOfTheFirstExternalListenerKeepsItsName: Strimzi's users have it in their DNS and dashboards.
+// TestAnIngressOfTheFirstExternalListenerKeepsItsName checks that the Ingress has the same name as in Strimzi: users have it in their DNS
+// and dashboards.
 func TestAnIngressOfTheFirstExternalListenerKeepsItsName(t *testing.T) {
 	in := rich(t)
 	l := &in.Kafka.Spec.Kafka.Listeners[4]

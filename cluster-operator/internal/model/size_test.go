@@ -56,7 +56,7 @@ func TestAStrimziPodSetThatKubernetesWouldNotStoreIsRefused(t *testing.T) {
 	_, err := Render(in, nil)
 	g.Expect(err).To(refused)
 
-	// What is there has been stored, however large. It gets no more nodes.
+	// An existing StrimziPodSet was stored, however large it is, and is accepted. It gets no more nodes.
 	live := map[string]Live{}
 	for _, n := range pool.Nodes {
 		raw, err := json.Marshal(strings.Repeat("x", maxPodSet/large))

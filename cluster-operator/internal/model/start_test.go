@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// fakeJava writes its arguments to $SAID, a line for each run, and fails as asked for.
+// fakeJava appends its arguments to $SAID, one line for each run, and fails as the environment asks.
 const fakeJava = `#!/usr/bin/env bash
 echo "$*" >>"$SAID"
 case "$*" in

@@ -2,7 +2,7 @@ package pki
 
 import "testing"
 
-// A pass over 300 nodes where there is nothing to do.
+// BenchmarkPlan measures a pass over 300 nodes that changes nothing.
 func BenchmarkPlan(b *testing.B) {
 	s := newSim(300)
 	s.in.NewKey = nil
@@ -20,7 +20,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// The first pass over 300 nodes: two CAs, 302 certificates.
+// BenchmarkNewCluster measures the first pass over 300 nodes: two CAs and 302 certificates.
 func BenchmarkNewCluster(b *testing.B) {
 	s := newSim(300)
 	s.in.NewKey = nil

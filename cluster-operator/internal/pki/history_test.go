@@ -14,8 +14,9 @@ import (
 
 const historySteps = 250
 
-// In any history of renewals, replacements, crashes between any two writes and unknown reads, each node trusts what each other one serves,
-// no key of a CA is lost, and in the end nothing of earlier CAs is left. PROVE=full plays many, PROVE_SEED is the number of the first.
+// TestHistory plays random histories of renewals, replacements, crashes between any two writes, and failed reads. Each node always trusts
+// the certificates of all others, no key of a CA is lost, and at the end nothing of earlier CAs remains. PROVE=full plays many histories,
+// PROVE_SEED sets the number of the first.
 func TestHistory(t *testing.T) {
 	histories, first := 5, uint64(0)
 	if os.Getenv("PROVE") == "full" {
@@ -54,7 +55,7 @@ func play(s *sim, seed uint64, steps int) error {
 	return s.checkClean()
 }
 
-// checkClean is what holds once nothing happens any more.
+// checkClean checks the promises that hold once nothing changes any more.
 func (s *sim) checkClean() error {
 	if s.last.ClusterCA.Phase != Settled {
 		return fmt.Errorf("the replacement of the key never ends: it is %s", s.last.ClusterCA.Phase)
@@ -72,7 +73,7 @@ func (s *sim) checkClean() error {
 	return nil
 }
 
-// Each fault that is planted is found by the same histories.
+// TestHistoryFindsFaults checks that the same histories find each planted fault.
 func TestHistoryFindsFaults(t *testing.T) {
 	for name, fault := range map[string]func(Input) (Result, error){
 		"takes unknown pods for none": func(in Input) (Result, error) {

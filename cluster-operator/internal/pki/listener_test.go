@@ -8,15 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// pairOf is a pair of a user's that is valid for a while from then on.
+// pairOf returns a user's pair of certificate and key that is valid for a while from then on.
 func pairOf(t *testing.T, from time.Time, validity time.Duration) Pair {
 	t.Helper()
 	own := issue(t, "kafka.example.com", ecKey(t), nil, from, from.Add(validity))
 	return Pair{encodeCerts(own.cert), pkcs8(t, own.key)}
 }
 
-// What nodes serve on a listener is what its user wants, when they may be restarted for it; until then, and where that can't be served,
-// what they hold.
+// TestListenersOfUsers checks that nodes serve a user's certificate on a listener once they may be restarted for it. Until then, or if the
+// certificate can't be served, they serve the one that they have.
 func TestListenersOfUsers(t *testing.T) {
 	now := at("2026-11-22 12:00:00")
 	const month = 30 * 24 * time.Hour
@@ -109,7 +109,8 @@ func TestListenersOfUsers(t *testing.T) {
 	}
 }
 
-// A certificate that lives for less than three months is not reported for most of its life.
+// TestShortCertificatesOfListenersAreReportedLater checks that a certificate with a validity of less than three months is not reported for
+// most of its life.
 func TestShortCertificatesOfListenersAreReportedLater(t *testing.T) {
 	now := at("2026-11-22 12:00:00")
 	const day = 24 * time.Hour

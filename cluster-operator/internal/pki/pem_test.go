@@ -19,7 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// issued is a certificate of a user's with its key.
+// issued is a user's certificate with its key.
 type issued struct {
 	key  crypto.Signer
 	cert *x509.Certificate
@@ -61,8 +61,8 @@ func pkcs8(t *testing.T, key crypto.PrivateKey) []byte {
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// Each row about the form of a certificate or key is what DefaultSslEngineFactory of Kafka 4.3.1 does with it on Java 17, except that it
-// leaves out a CA that is cut off.
+// TestPairsOfUsers has a row for each form of certificates and keys. The results are those of DefaultSslEngineFactory of Kafka 4.3.1 on
+// Java 17, except that Kafka leaves out a truncated CA.
 func TestPairsOfUsers(t *testing.T) {
 	g := NewWithT(t)
 	now := at("2026-11-22 12:00:00")

@@ -42,11 +42,11 @@ func cert(t *testing.T, secret *corev1.Secret, entry string) *x509.Certificate {
 	return certs[0]
 }
 
-// A new cluster gets the Secrets that Strimzi would make.
+// TestNewCluster checks that a new cluster gets the Secrets that Strimzi would make.
 func TestNewCluster(t *testing.T) {
 	g := NewWithT(t)
 	s := newSim(1)
-	s.in.NewKey = nil // the real ones
+	s.in.NewKey = nil // generate keys as in production
 	s.in.PKCS12 = true
 	s.in.Labels = map[string]string{"app.kubernetes.io/instance": "c", "strimzi.io/kind": "not mine"}
 	s.in.Nodes[0].Listeners = true
@@ -92,7 +92,7 @@ func TestNewCluster(t *testing.T) {
 	g.Expect(leaf.PublicKey).To(BeAssignableToTypeOf(&ecdsa.PublicKey{}))
 	g.Expect(sansOf(leaf)).To(Equal([]string{"10.0.0.0", "c-kafka-bootstrap", "c-p-0.c-kafka-brokers.kafka.svc"}))
 	g.Expect(leaf.ExtKeyUsage).To(BeEmpty())
-	g.Expect(string(secrets["c-p-0"].Data["c-p-0.key"])).To(HavePrefix("-----BEGIN PRIVATE KEY-----")) // PKCS #8, as Kafka wants it
+	g.Expect(string(secrets["c-p-0"].Data["c-p-0.key"])).To(HavePrefix("-----BEGIN PRIVATE KEY-----")) // Kafka requires PKCS #8
 	g.Expect(secrets["c-p-0"].Data).To(HaveKeyWithValue("external-9094.crt", []byte("x")))
 	g.Expect(cert(t, secrets["c-cluster-operator-certs"], "cluster-operator.crt").Subject.String()).
 		To(Equal("CN=cluster-operator,O=io.strimzi"))
@@ -114,7 +114,7 @@ func TestNewCluster(t *testing.T) {
 	g.Expect(r.Problems).To(BeEmpty())
 }
 
-// What is as it should be is kept, byte for byte.
+// TestNothingToDo checks that a pass over a converged cluster changes nothing, byte for byte.
 func TestNothingToDo(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.PKCS12 = true })
@@ -127,7 +127,7 @@ func TestNothingToDo(t *testing.T) {
 	g.Expect(r.Decisions).To(BeEmpty())
 }
 
-// A key of a CA that is missing or unreadable is recreated only where nothing hangs on it, or a user says so.
+// TestLostKey checks that a missing or unreadable key of a CA is recreated only if nothing depends on it, or if a user requests that.
 func TestLostKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lose    func(*sim)
@@ -184,7 +184,7 @@ func keepOnly(s *sim, name string) {
 	clear(s.declared)
 }
 
-// The ways out of lost Secrets, and those that need nobody: nodes trust each other all the way.
+// TestRecovery checks the recovery from lost Secrets, with and without a user's help: nodes trust each other throughout.
 func TestRecovery(t *testing.T) {
 	asked := func(s *sim) {
 		s.secrets["c-cluster-ca"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
@@ -239,7 +239,7 @@ func TestRecovery(t *testing.T) {
 			s := running(t)
 			tc.lose(s)
 			clear(s.verified)
-			// Clients read what the user broke until it is repaired; nodes do not.
+			// Clients read what the user broke until the operator repairs it; nodes do not.
 			trust := s.check
 			if s.check() != nil {
 				trust = s.checkNodes
@@ -254,7 +254,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// exchange puts another CA into the Secrets, with or without another generation.
+// exchange replaces the CA in the Secrets by another one, with or without another generation.
 func exchange(s *sim, generation string) {
 	other := newSim(1)
 	if err := other.converge(func() error { return nil }); err != nil {
@@ -269,7 +269,7 @@ func exchange(s *sim, generation string) {
 	}
 }
 
-// Phases of a replacement: who signs, what is trusted, what pods carry.
+// TestReplacementPhases checks the phases of a replacement of a key: which CA signs, which CAs are trusted, and what annotations pods have.
 func TestReplacementPhases(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t)
@@ -285,7 +285,7 @@ func TestReplacementPhases(t *testing.T) {
 	entry := "ca-" + cert(t, &corev1.Secret{Data: map[string][]byte{"x": old}}, "x").NotAfter.Format("2006-01-02T15-04-05Z") + ".crt"
 	g.Expect(s.secrets["c-cluster-ca-cert"].Data).To(HaveKeyWithValue(entry, old))
 
-	// A node that joins, and one whose names change, get certificates that all trust.
+	// A node that joins, and a node whose names change, get certificates that all nodes trust.
 	s.in.Nodes = append(s.in.Nodes, node(7))
 	s.in.Nodes[0].SANs = append(s.in.Nodes[0].SANs, "new.example.com")
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
@@ -306,7 +306,7 @@ func TestReplacementPhases(t *testing.T) {
 	g.Expect(verify(s.last.ClusterCA.CertPEM, s.secrets["c-p-0"].Data["c-p-0.crt"], s.now)).To(Succeed())
 	g.Expect(s.secrets["c-trustbundle"].Data["cluster-ca.crt"]).To(ContainSubstring(string(old)))
 
-	// A Kubernetes cluster that does not answer neither moves the replacement on, nor turns it back.
+	// While a Kubernetes cluster does not respond, the replacement neither advances nor goes back.
 	declared := maps.Clone(s.declared)
 	g.Expect(s.pass(1000, s.check, "pods")).To(Succeed())
 	g.Expect(s.declared).To(Equal(declared))
@@ -320,7 +320,7 @@ func TestReplacementPhases(t *testing.T) {
 	}
 }
 
-// Windows: a CA that is due waits, what serves does not.
+// TestMaintenanceWindows checks that the renewal of a CA waits for a window, and that changes of serving certificates do not.
 func TestMaintenanceWindows(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.Windows = []string{"* * 2 ? * SUN"} }) // now is a Sunday, 12:00
@@ -331,7 +331,7 @@ func TestMaintenanceWindows(t *testing.T) {
 	g.Expect(s.last.Problems).To(ConsistOf(HaveField("Reason", ReasonPostponed)))
 	g.Expect(s.last.Next).To(Equal(at("2026-11-29 02:00:00")))
 	g.Expect(s.secrets["c-cluster-ca-cert"].Annotations).To(HaveKey(AnnotationForceRenew))
-	g.Expect(s.outdated()).To(Equal([]string{"c-p-1"})) // for its names
+	g.Expect(s.outdated()).To(Equal([]string{"c-p-1"})) // because of its names
 
 	s.now = s.last.Next
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
@@ -344,7 +344,7 @@ func TestMaintenanceWindows(t *testing.T) {
 	g.Expect(s.last.Problems).
 		To(ConsistOf(And(HaveField("Reason", ReasonWindow), HaveField("Message", ContainSubstring(`"gibberish" has 1 fields`)))))
 
-	// No window opens before it expires.
+	// No window opens before the CA expires.
 	s.in.Windows = []string{"* * * 1 1 ? 2099"}
 	s.now = at("2027-11-27 02:00:00")
 	clear(s.verified)
@@ -352,7 +352,7 @@ func TestMaintenanceWindows(t *testing.T) {
 	g.Expect(s.last.ClusterCA).To(And(HaveField("Operation", RenewCert), HaveField("CertGeneration", 2)))
 }
 
-// Leaves that expire are recreated with the CA untouched, and only those.
+// TestExpiringLeaf checks that certificates that expire are recreated without a change of the CA, and no others.
 func TestExpiringLeaf(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays = 1000 })
@@ -368,12 +368,13 @@ func TestExpiringLeaf(t *testing.T) {
 	g.Expect(s.secrets["c-p-0"].Data["c-p-0.crt"]).To(Equal(before))
 }
 
-// Of a node whose pool was removed, or whose Kafka can't be reconciled, nothing follows the spec but the certificate's life.
+// TestRenewOnly checks a node whose pool was removed, or whose Kafka can't be reconciled: the operator renews its certificate and ignores
+// changes of its specification.
 func TestRenewOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(s *sim)
-		sans   []string // that the certificate is for afterwards; nil if there is none
-		made   bool     // whether it is another one than before
+		sans   []string // the names of the certificate afterwards; nil if there is none
+		made   bool     // whether the certificate is a new one
 	}{
 		"names change":                 {func(s *sim) { s.in.Nodes[0].SANs = []string{"other"} }, node(0).SANs, false},
 		"names are not known":          {func(s *sim) { s.in.Nodes[0].SANs = nil }, node(0).SANs, false},
@@ -410,7 +411,8 @@ func TestRenewOnly(t *testing.T) {
 	}
 }
 
-// Certificates that are due as soon as they are made would restart nodes forever.
+// TestRenewalAsLongAsValidity checks a renewal period as long as the validity: certificates that are due as soon as they are made would
+// restart nodes forever.
 func TestRenewalAsLongAsValidity(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.ClusterCA.ValidityDays, s.in.ClusterCA.RenewalDays = 30, 30 })
@@ -421,7 +423,7 @@ func TestRenewalAsLongAsValidity(t *testing.T) {
 	g.Expect(s.last.Decisions).To(BeEmpty())
 }
 
-// The store is recreated when certificates change, with the password that clients know.
+// TestStore checks that the PKCS #12 store is recreated when certificates change, with the password that clients have.
 func TestStore(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.PKCS12 = true })
@@ -435,7 +437,7 @@ func TestStore(t *testing.T) {
 	g.Expect(store).To(HaveLen(2))
 }
 
-// supplied is a running cluster whose CAs are a user's.
+// supplied returns a running cluster with CAs that a user supplies.
 func supplied(t *testing.T) *sim {
 	s := running(t)
 	s.in.ClusterCA.Generate, s.in.ClientsCA.Generate = false, false
@@ -476,7 +478,8 @@ func TestSuppliedCA(t *testing.T) {
 	}
 }
 
-// A user replaces the CA's key: with the old certificate kept as documented, or without. Nothing of the user's is written.
+// TestSuppliedCAReplaced replaces the key of a user's CA, and keeps the old certificate, as documented, or drops it. The operator writes
+// none of the user's Secrets.
 func TestSuppliedCAReplaced(t *testing.T) {
 	for name, keep := range map[string]bool{"old certificate kept": true, "old certificate dropped": false} {
 		t.Run(name, func(t *testing.T) {
@@ -492,7 +495,7 @@ func TestSuppliedCAReplaced(t *testing.T) {
 			g.Expect(s.last.CAs).To(BeEmpty())
 			g.Expect(s.last.ClusterCA.Phase).To(Equal(Distributing))
 
-			// A new node gets a certificate that not all trust: the old key is gone, and the user is told.
+			// A new node gets a certificate that not all nodes trust, because the old key is lost, and a problem tells the user.
 			s.in.Nodes = append(s.in.Nodes, node(5))
 			s.in.Nodes[0].SANs = s.in.Nodes[0].SANs[:1]
 			before := s.secrets["c-p-0"].Data["c-p-0.crt"]
@@ -507,7 +510,7 @@ func TestSuppliedCAReplaced(t *testing.T) {
 			g.Expect(s.restarts["c-p-1"]).To(Equal(2))
 			g.Expect(s.secrets["c-cluster-ca"].ResourceVersion + s.secrets["c-cluster-ca-cert"].ResourceVersion).To(Equal(version))
 
-			// The old certificate is trusted for as long as the user keeps it, and what the user drops restarts nothing.
+			// The old certificate is trusted as long as the user keeps it. Its removal restarts nothing.
 			g.Expect(bytes.Contains(s.last.ClusterCA.TrustPEM, old)).To(Equal(keep))
 			delete(s.secrets["c-cluster-ca-cert"].Data, "ca-2027-11-22T12-00-00Z.crt")
 			g.Expect(s.converge(s.checkNodes)).To(Succeed())
@@ -517,7 +520,7 @@ func TestSuppliedCAReplaced(t *testing.T) {
 	}
 }
 
-// Somebody should hear of a CA that expires before it did.
+// TestExpiryWarnings checks that a CA that is about to expire is reported in time.
 func TestExpiryWarnings(t *testing.T) {
 	g := NewWithT(t)
 	s := supplied(t)
@@ -557,7 +560,7 @@ func FuzzSecrets(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Whatever was in the Secrets, what running nodes serve stays trusted.
+		// Whatever the Secrets contained, the certificates of running nodes stay trusted.
 		if err := verify(r.TrustBundle.Data[bundleCluster], s.pods["c-p-0"].serves, in.Now); err != nil {
 			t.Errorf("a node is made to distrust another: %v", err)
 		}

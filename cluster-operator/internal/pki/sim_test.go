@@ -17,29 +17,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// testKey makes keys that cost nothing, also for CAs.
+// testKey generates ECDSA keys, which are fast to generate, also for CAs.
 func testKey(Use) (crypto.Signer, error) {
 	return ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
 }
 
-// sim is a Kafka cluster in small: Secrets, StrimziPodSets, and pods that read Secrets when they start.
+// sim simulates a Kafka cluster: Secrets, StrimziPodSets, and pods that read Secrets when they start.
 type sim struct {
-	in       Input // without what is read
+	in       Input // without what a pass reads
 	secrets  map[string]*corev1.Secret
 	declared map[string]map[string]string // annotations of pods in StrimziPodSets
 	pods     map[string]*simPod
 	now      time.Time
 	version  int
-	nodes    int            // that there ever were
+	nodes    int            // all that ever existed
 	restarts map[string]int // by node
 	last     Result
-	verified map[string]bool // what was found to be trusted at this time
+	verified map[string]bool // chains that were verified at this time
 
-	// plan is Plan, or Plan with a fault in it.
+	// plan is Plan, or Plan with a planted fault.
 	plan func(Input) (Result, error)
 }
 
-// simPod is a running node: what it trusts and serves was read from Secrets since it started, each at a time of its own.
+// simPod is a running node. It read the certificates that it trusts and serves from Secrets after its start, each at its own time.
 type simPod struct {
 	annotations map[string]string
 	trusts      []byte
@@ -69,7 +69,7 @@ func node(i int) Node {
 	return Node{PodName: name, SANs: []string{name + ".c-kafka-brokers.kafka.svc", "c-kafka-bootstrap", "10.0.0." + fmt.Sprint(i%250)}}
 }
 
-// read is what a pass reads. unknown names what it fails to read; "pods" is one of them.
+// read returns the input of a pass. unknown names the Secrets that the pass fails to read; "pods" stands for the pods.
 func (s *sim) read(unknown ...string) Input {
 	in := s.in
 	in.Now = s.now
@@ -101,7 +101,7 @@ func (s *sim) read(unknown ...string) Input {
 	return in
 }
 
-// pass is one pass of the operator, of which the first writes are carried out; check is called after each.
+// pass runs a pass of the operator and carries out its first writes. It calls check after each of them.
 func (s *sim) pass(writes int, check func() error, unknown ...string) error {
 	r, err := s.plan(s.read(unknown...))
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *sim) pass(writes int, check func() error, unknown ...string) error {
 		}
 		if existing := s.secrets[d.Name]; existing != nil && d.Change == Create || existing != nil && d.ResourceVersion != "" &&
 			existing.ResourceVersion != d.ResourceVersion {
-			return nil // conflict: look again
+			return nil // conflict: the next pass reads again
 		}
 		s.version++
 		secret := d.DeepCopy()
@@ -128,7 +128,7 @@ func (s *sim) pass(writes int, check func() error, unknown ...string) error {
 			return fmt.Errorf("after the write of %s: %w", d.Name, err)
 		}
 	}
-	// StrimziPodSets are written one by one too.
+	// The operator writes StrimziPodSets one by one as well.
 	wanted := map[string]bool{}
 	for _, n := range s.in.Nodes {
 		wanted[n.PodName] = true
@@ -149,7 +149,7 @@ func (s *sim) pass(writes int, check func() error, unknown ...string) error {
 	return check()
 }
 
-// start makes a declared pod that is missing.
+// start starts a declared pod if it does not run, and makes it read its Secrets.
 func (s *sim) start(name string) {
 	if s.secrets[name] == nil || s.secrets[TrustBundleSecret("c")] == nil {
 		return // the kubelet waits for the Secrets
@@ -160,7 +160,7 @@ func (s *sim) start(name string) {
 	s.reload(name, true, true)
 }
 
-// reload is a container that starts again in its pod, with what its volumes hold now.
+// reload restarts the container of a pod, which reads the present content of its volumes.
 func (s *sim) reload(name string, trust, serve bool) {
 	pod := s.pods[name]
 	if trust || pod.trusts == nil {
@@ -171,7 +171,7 @@ func (s *sim) reload(name string, trust, serve bool) {
 	}
 }
 
-// outdated are the nodes whose pods are missing, or not as they are declared.
+// outdated returns the nodes whose pods are missing or differ from their declaration.
 func (s *sim) outdated() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(s.declared)) {
@@ -182,7 +182,7 @@ func (s *sim) outdated() []string {
 	return names
 }
 
-// roll restarts one pod that is out of date, as the roller does.
+// roll restarts one outdated pod, as the roller does.
 func (s *sim) roll(pick func(int) int) bool {
 	names := s.outdated()
 	if len(names) == 0 {
@@ -197,7 +197,7 @@ func (s *sim) roll(pick func(int) int) bool {
 	return true
 }
 
-// converge passes and rolls until nothing changes.
+// converge runs passes and restarts pods until nothing changes.
 func (s *sim) converge(check func() error) error {
 	for range 200 {
 		before := s.version
@@ -220,11 +220,11 @@ func (s *sim) converge(check func() error) error {
 	return errors.New("does not converge")
 }
 
-// check is the truth: each node trusts what each other node serves, and what the operators present; the operator trusts what each node
-// serves; and no CA certificate is published whose key is lost.
+// check checks the promises: each node trusts the certificates of all nodes and of the operators, clients trust the certificate of each
+// node, and no certificate of a CA whose key is lost is published.
 func (s *sim) check() error { return errors.Join(s.checkNodes(), s.checkClients(), s.checkKeys()) }
 
-// checkNodes is that nodes trust each other and the operators.
+// checkNodes checks that nodes trust each other and the operators.
 func (s *sim) checkNodes() error {
 	for name, pod := range s.pods {
 		for other, peer := range s.pods {
@@ -244,7 +244,7 @@ func (s *sim) checkNodes() error {
 	return nil
 }
 
-// checkClients is that clients trust what each node serves.
+// checkClients checks that clients trust the certificate of each node.
 func (s *sim) checkClients() error {
 	for name, pod := range s.pods {
 		if held := s.secrets[ClusterCACertSecret("c")]; held != nil {
@@ -295,7 +295,7 @@ func (s *sim) verify(trusted, presented []byte) error {
 	return err
 }
 
-// verify is what a TLS peer does with a chain.
+// verify verifies a chain as a TLS peer does.
 func verify(trusted, presented []byte, now time.Time) error {
 	chain, err := parseCerts(presented)
 	if err != nil {
@@ -311,7 +311,7 @@ func verify(trusted, presented []byte, now time.Time) error {
 	return err
 }
 
-// annotate is what a user does with kubectl.
+// annotate sets an annotation of a Secret, as a user does with kubectl.
 func (s *sim) annotate(secret, annotation string) {
 	if held := s.secrets[secret]; held != nil {
 		s.version++
@@ -320,7 +320,7 @@ func (s *sim) annotate(secret, annotation string) {
 	}
 }
 
-// step is one thing that happens.
+// step carries out one random event.
 func (s *sim) step(r *rand.Rand) error {
 	var names []string
 	for _, n := range s.in.Nodes {
@@ -342,7 +342,7 @@ func (s *sim) step(r *rand.Rand) error {
 		return err
 	case n < 75:
 		s.roll(r.IntN)
-	case n < 80 && len(running) > 0: // a container ends, and reads one volume before the other is refreshed
+	case n < 80 && len(running) > 0: // a container restarts before all of its volumes are refreshed
 		s.reload(running[r.IntN(len(running))], r.IntN(2) == 0, r.IntN(2) == 0)
 	case n < 83 && len(running) > 0: // a pod ends
 		delete(s.pods, running[r.IntN(len(running))])
@@ -357,7 +357,7 @@ func (s *sim) step(r *rand.Rand) error {
 	case n < 93 && len(s.in.Nodes) < 6:
 		s.in.Nodes = append(s.in.Nodes, node(s.nodes))
 		s.nodes++
-	case n < 95 && len(s.in.Nodes) > 2: // a node is taken out; its pod ends with its declaration
+	case n < 95 && len(s.in.Nodes) > 2: // a node is removed, and its pod with its declaration
 		gone := s.in.Nodes[0].PodName
 		s.in.Nodes = s.in.Nodes[1:]
 		delete(s.declared, gone)

@@ -79,7 +79,7 @@ func TestInvalidWindows(t *testing.T) {
 	}
 }
 
-// A certificate that is due waits for a window, but not beyond the time when it would expire.
+// TestMayRenew checks that a certificate that is due waits for a window, but not beyond its expiry.
 func TestMayRenew(t *testing.T) {
 	now := at("2026-11-22 12:00:00")
 	for name, tc := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// shown are the conditions of a status as kubectl describe shows them, without times.
+// shown returns conditions as kubectl describe shows them, without times.
 func shown(conditions []v1.Condition) (all []string) {
 	for _, c := range conditions {
 		text := c.Type + "=" + c.Status
@@ -34,7 +34,7 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 	}
 	away := &Problem{Reason: "ConnectivityError", Message: "it is away"}
 	for name, c := range map[string]struct {
-		// change makes something else of a converged Kafka with pools a of two nodes and b of one.
+		// change changes a converged Kafka with pool a of two nodes and pool b of one.
 		change func(*Input)
 		lost   *Problem
 		want   []string
@@ -113,7 +113,7 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 			g.Expect(shown(Of(in).Conditions)[0]).To(Equal(c.kafka))
 			g.Expect(pool).To(Equal(before), "what a cache holds is not changed")
 
-			// What the status says beside it stays, and a second pass that finds the same says the same.
+			// The rest of the status stays, and a second pass that finds the same writes the same status.
 			now := s
 			now.Conditions, now.ObservedGeneration = nil, 6
 			g.Expect(now).To(Equal(before.Status))

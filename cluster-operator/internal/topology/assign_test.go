@@ -16,7 +16,7 @@ var (
 	combined   = Roles{Broker: true, Controller: true}
 )
 
-// pool is a pool of brokers.
+// pool returns a pool of brokers.
 func pool(name string, replicas int32, known ...int32) PoolSpec {
 	return PoolSpec{Name: name, Replicas: replicas, Roles: broker, Known: known}
 }
@@ -33,7 +33,7 @@ func nodes(pool string, roles Roles, ids ...int32) []Node {
 	return list
 }
 
-// wanted returns the ids of each pool, those that are leaving not included.
+// wanted returns the ids of each pool, without those of nodes that are leaving.
 func wanted(t Topology) map[string][]int32 {
 	byPool := map[string][]int32{}
 	for _, n := range t.Nodes() {
@@ -127,7 +127,7 @@ func TestAnIDThatAVolumeOfAnotherPoolHasIsNotUsed(t *testing.T) {
 	_, err := Assign(in)
 	g.Expect(err).To(MatchError(And(ContainSubstring("node ID 4 is in the status of KafkaNodePool a"),
 		ContainSubstring("PersistentVolumeClaims of my-cluster-b-4"))))
-	// What runs goes on.
+	// Running nodes are kept.
 	in.Running = []Node{{ID: 4, Pool: "a", Roles: in.Pools[0].Roles}}
 	_, err = Assign(in)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -221,7 +221,7 @@ func TestVotersAreFixedOnceTheyRun(t *testing.T) {
 	g.Expect(wanted(got)).To(Equal(map[string][]int32{"a": {0, 1, 2}}))
 	g.Expect(got.Blocked).To(HaveLen(1))
 
-	// Ids in a status were voters from the start, though their pods are not there yet.
+	// Nodes whose ids are in a status were voters from the start, even if they have no pods yet.
 	got, err = Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(combined), pool("b", 2, 1, 2).as(combined)},
 		Running: nodes("a", combined, 0)})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -229,8 +229,8 @@ func TestVotersAreFixedOnceTheyRun(t *testing.T) {
 	g.Expect(got.Blocked).To(BeEmpty())
 }
 
-// TestAnyHistoryKeepsIDs edits pools at random, loses statuses, and lets Kafka be silent: no id changes its pool while it runs or its
-// volume exists, and no node with replicas goes.
+// TestAnyHistoryKeepsIDs edits pools at random, loses statuses, and lets Kafka stop responding. No id changes its pool while its node runs
+// or its volume exists, and no node with replicas is dropped.
 func TestAnyHistoryKeepsIDs(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
@@ -254,7 +254,7 @@ func TestAnyHistoryKeepsIDs(t *testing.T) {
 				}
 				in.Pools = append(in.Pools, *p)
 			}
-			var replicas map[int32]int // Kafka is silent
+			var replicas map[int32]int // Kafka does not respond
 			if r.Intn(3) > 0 {
 				replicas = map[int32]int{}
 				for _, n := range in.Running {

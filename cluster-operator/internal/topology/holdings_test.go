@@ -7,7 +7,7 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 )
 
-// held is what is known of brokers that answer, to an operator that may describe all topics; nil if nothing is known.
+// held returns the holdings of brokers that all respond, to an operator that may describe all topics; nil if nothing is known.
 func held(replicas map[int32]int) *Holdings {
 	if replicas == nil {
 		return nil

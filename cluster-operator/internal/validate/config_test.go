@@ -9,7 +9,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// configured changes the configuration of the good cluster.
+// configured returns a change of the good cluster's configuration.
 func configured(entries string) string {
 	return fmt.Sprintf(`kafka: {spec: {kafka: {config: {%s}}}}`, entries)
 }

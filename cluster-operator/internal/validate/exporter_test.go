@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
-// TestExporterIsJudgedAsItJudgesItself holds checkExporter against the exporter: Java ends if its agent does not start.
+// TestExporterIsJudgedAsItJudgesItself compares checkExporter with the exporter itself: Java exits if its agent does not start.
 func TestExporterIsJudgedAsItJudgesItself(t *testing.T) {
 	agent := exporterAgent(t)
 	for name, c := range map[string]struct {
@@ -60,7 +60,7 @@ func TestExporterIsJudgedAsItJudgesItself(t *testing.T) {
 	}
 }
 
-// sampleRules are those of config/samples/kafka-metrics.
+// sampleRules returns the rules of config/samples/kafka-metrics.
 func sampleRules(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "samples", "kafka-metrics", "rules.yaml"))

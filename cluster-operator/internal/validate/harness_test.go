@@ -12,7 +12,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// good is a cluster of which nothing should be said.
+// good is a cluster without errors and warnings.
 const good = `
 kafka:
   metadata: {namespace: ns, name: c}
@@ -32,13 +32,13 @@ pools:
     spec: {replicas: 3, roles: [controller], storage: {type: persistent-claim, size: 10Gi}}
 `
 
-// world holds the objects of a test, by the names of their fields in YAML.
+// world holds the objects of a test, under the names that the changes in YAML use.
 type world struct {
 	Kafka *v1.Kafka                    `json:"kafka"`
 	Pools map[string]*v1.KafkaNodePool `json:"pools"`
 }
 
-// input is the good cluster with changes: maps are merged, everything else is replaced, and what is null is removed.
+// input returns the good cluster with changes: maps are merged, null removes a value, and everything else is replaced.
 func input(t *testing.T, changes string) Input {
 	t.Helper()
 	g := NewWithT(t)
@@ -72,12 +72,12 @@ func merge(into, changes map[string]any) {
 	}
 }
 
-// wrong is a manifest with one thing that is wrong, and what its user reads.
+// wrong is a manifest with one problem, and the message for its user.
 type wrong struct {
 	name string
-	// changes make the good cluster wrong.
+	// changes add the problem to the good cluster.
 	changes string
-	// facts change what else is known.
+	// facts changes the other parts of the input.
 	facts func(*Input)
 
 	code            Code
@@ -86,20 +86,20 @@ type wrong struct {
 	pool string
 }
 
-// The reasons are literal, because alerts are written with them.
+// The reasons are literals, because alerts refer to them.
 const (
 	invalidResource      = "InvalidResourceException"
 	invalidConfiguration = "InvalidConfigurationException"
 	upgrade              = "KafkaUpgradeException"
 )
 
-// expectErrors holds each manifest to the one error that it is to have.
+// expectErrors checks that each manifest has exactly its error.
 func expectErrors(t *testing.T, cases []wrong) {
 	t.Helper()
 	each(t, cases, func(r Result) []Problem { return r.Errors })
 }
 
-// expectWarnings holds each manifest to its warning, and to no error.
+// expectWarnings checks that each manifest has its warning and no errors.
 func expectWarnings(t *testing.T, cases []wrong) {
 	t.Helper()
 	each(t, cases, func(r Result) []Problem {

@@ -94,7 +94,7 @@ func TestWrongListenerConfig(t *testing.T) {
 	})
 }
 
-// What is not known to be without effect is not judged.
+// TestKeysThatHaveAnEffect checks that the validation does not report a key unless it is known to have no effect.
 func TestKeysThatHaveAnEffect(t *testing.T) {
 	for name, changes := range map[string]string{
 		"an option of Java that nobody knows": `kafka: {spec: {kafka: {jvmOptions: {-XX: {NoSuchOption: "7", MaxRAMPercentage: "50"}}}}}`,

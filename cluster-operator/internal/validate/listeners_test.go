@@ -11,7 +11,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// listening is a change of the listeners to these.
+// listening returns a change of the listeners to these.
 func listening(listeners ...string) string {
 	return fmt.Sprintf(`kafka: {spec: {kafka: {listeners: [%s]}}}`, strings.Join(listeners, ", "))
 }
@@ -117,7 +117,8 @@ func TestWrongListenersToTheOutside(t *testing.T) {
 	})
 }
 
-// What is not supported at all is still checked as Strimzi does, beside the error that says so.
+// TestWrongRoutes checks that listeners of types that are not supported are still validated as Strimzi does, in addition to the error about
+// their type.
 func TestWrongRoutes(t *testing.T) {
 	for name, c := range map[string]struct{ listener, message string }{
 		"route: tls false": {`{name: a, port: 9092, type: route, tls: false}`,
@@ -137,7 +138,7 @@ func TestWrongRoutes(t *testing.T) {
 	}
 }
 
-// certificateOfAListener is one of openssl req -x509.
+// certificateOfAListener is a certificate from openssl req -x509.
 const certificateOfAListener = `-----BEGIN CERTIFICATE-----
 MIIBbDCCAROgAwIBAgIUJizMnxzy5G2NFpxg3soQ5D5rmrAwCgYIKoZIzj0EAwIw
 DDEKMAgGA1UEAwwBYTAeFw0yNjExMjQwODE2MDlaFw0yNjEyMDQwODE2MDlaMAwx
@@ -194,7 +195,7 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 	g.Expect(Validate(unread)).To(Equal(Result{}), "a Secret that was not read is not judged")
 }
 
-// settings are all that only some types of listeners have, by Strimzi's names and in its words.
+// settings are the settings that only some types of listeners have, with Strimzi's names and messages.
 var settings = []struct{ name, yaml, types, because string }{
 	{"useServiceDnsDomain", `useServiceDnsDomain: true`, "internal cluster-ip", "it is not internal or cluster-ip listener"},
 	{"createBootstrapService", `createBootstrapService: false`, "loadbalancer", "it is not load balancer listener"},
@@ -231,7 +232,7 @@ var settings = []struct{ name, yaml, types, because string }{
 		"it is not LoadBalancer, NodePort, TLSRoute, Route, Ingress, or ClusterIP based listener"},
 }
 
-// Each setting on each type of listener is either legal, or refused in Strimzi's words.
+// TestSettingsOfOtherListeners checks that each setting on each type of listener is either valid, or rejected with Strimzi's message.
 func TestSettingsOfOtherListeners(t *testing.T) {
 	for _, s := range settings {
 		for _, kind := range []string{"internal", "cluster-ip", "nodeport", "loadbalancer", "ingress"} {

@@ -14,10 +14,10 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// manifests are those that e2e/apitest applies: as users of Strimzi write them.
+// manifests are the manifests that e2e/apitest applies. They are written as users of Strimzi write them.
 const manifests = "../../../e2e/apitest/testdata/kafka/*.yaml"
 
-// refused are the ones that can't run here, by file and Kafka, with what their users read first. All others are taken as they are.
+// refused maps the Kafkas that this operator rejects, as file/name, to the code of the first error. It accepts all others.
 var refused = map[string]Code{
 	"listeners-outside.yaml/my-cluster":   "RouteUnsupported",
 	"removed-security-v1beta2.yaml/opa":   "AuthorizationRemoved",

@@ -199,7 +199,7 @@ func TestUnknownFields(t *testing.T) {
 		Message: "Resource KafkaNodePool(ns/a) contains object at path spec with an unknown property: replica"}}))
 }
 
-// All that can be set at once: the same input gives the same result, whatever the order of maps and pools.
+// TestTheResultDependsOnTheInputAlone checks that the same input gives the same result, regardless of the order of maps and pools.
 func TestTheResultDependsOnTheInputAlone(t *testing.T) {
 	g := NewWithT(t)
 	const everything = `
@@ -213,7 +213,7 @@ pools: {broker: {spec: {storage: {size: 1GB}}}, controller: {spec: {storage: {si
 	}
 }
 
-// The input is left as it was, as it belongs to a cache.
+// TestTheInputIsNotChanged checks that the validation does not change its input, which belongs to a cache.
 func TestTheInputIsNotChanged(t *testing.T) {
 	g := NewWithT(t)
 	in := input(t, "")

@@ -1,5 +1,5 @@
-// Command bench measures the operators, where there is one beside a floor, and prints the figures. BENCH_OUT names a file for one JSON
-// object a line.
+// Command bench measures the operators, compares them with a floor where there is one, and prints the figures. BENCH_OUT names a file for
+// the figures, one JSON object per line.
 package main
 
 import (

@@ -1,9 +1,9 @@
 // Command demo shows the operators at work on this machine, with a real Kubernetes API server and a Kafka.
 //
-//	demo roller    shows the roller: a Kafka of three nodes is rolled while records are written, and all of it ends
+//	demo roller    shows the roller: a Kafka of three nodes is rolled while records are written, and everything is stopped
 //	demo up        starts everything, shows it, and leaves it running (KAFKA=real for Apache Kafka itself)
 //	demo topics    lists the topics as Kafka sees them
-//	demo down      ends everything
+//	demo down      stops everything
 package main
 
 import (

@@ -17,16 +17,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// The first line of an answer. What follows is for people, or the error.
+// The first line of a response. The other lines are text for people, or the error.
 const (
 	fulfilled = "fulfilled"
 	refused   = "refused"
 )
 
-// patience bounds what a request may take.
+// patience is the timeout of a request.
 const patience = 2 * time.Minute
 
-// socket is where the process that holds the clusters is asked: NODES_SOCKET, or a file in the user's cache.
+// socket returns the path of the socket of the process that holds the clusters: NODES_SOCKET, or a file in the user's cache.
 func socket() (string, error) {
 	if own := os.Getenv("NODES_SOCKET"); own != "" {
 		return own, nil
@@ -35,7 +35,7 @@ func socket() (string, error) {
 	return filepath.Join(cache, "kafka-operators", "nodes.socket"), err
 }
 
-// ask has the process that holds the clusters do something, and returns what it says.
+// ask sends a request to the process that holds the clusters, and returns its response.
 func ask(ctx context.Context, request string) (string, error) {
 	path, err := socket()
 	if err != nil {
@@ -60,14 +60,13 @@ func ask(ctx context.Context, request string) (string, error) {
 	return text, nil
 }
 
-// holder holds the clusters.
+// holder holds the lab with the clusters.
 type holder struct {
 	lab *realnodes.Lab
 	end context.CancelFunc
 }
 
-// hold starts the clusters and does what it is asked to, until it is asked to end. Its standard output is closed once all is
-// ready.
+// hold starts the clusters and serves requests until one asks it to end. It closes its standard output when the clusters are ready.
 func hold(ctx context.Context, args []string) (err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -90,7 +89,7 @@ func hold(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lab.Close()) }()
-	// An old one that nobody listens at: up has asked.
+	// Remove an old socket on which no process listens: up has checked that.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -106,20 +105,20 @@ func hold(ctx context.Context, args []string) (err error) {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
-			return nil // closed, as it should be
+			return nil // the listener was closed on purpose
 		}
 		h.serve(ctx, conn)
 	}
 }
 
-// serve answers one request. One at a time is enough for people.
+// serve serves one request. One at a time is enough for interactive use.
 func (h *holder) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil {
-		return // nobody asks
+		return // there is no request
 	}
 	words := strings.Fields(line)
 	text, err := h.fulfil(ctx, words)
@@ -128,7 +127,7 @@ func (h *holder) serve(ctx context.Context, conn net.Conn) {
 		return
 	}
 	if len(words) == 1 && words[0] == "down" {
-		// Answered when it is done, so that the next up finds nothing.
+		// The response is sent after the lab has ended, so that the next up finds no clusters.
 		err = h.lab.Close()
 		h.end()
 	}

@@ -5,14 +5,14 @@
 //	nodes up [-clusters 3] [-nodes 1]   starts clusters c1, c2, ... and leaves them running
 //	nodes kubectl c1 get pods -A        runs kubectl on a cluster
 //	nodes load ARCHIVE                  imports an image archive into all nodes
-//	nodes cut c1 c2                     takes the connection between two clusters away (or c1 outside: that of this machine)
-//	nodes heal                          gives all connections back
-//	nodes off c1-n1                     takes a node's power
-//	nodes on c1-n1                      gives it back
-//	nodes status                        says what there is
-//	nodes down                          ends everything
+//	nodes cut c1 c2                     breaks the connection between two clusters (or c1 outside: with this machine)
+//	nodes heal                          restores all connections
+//	nodes off c1-n1                     cuts a node's power
+//	nodes on c1-n1                      restores the power
+//	nodes status                        shows the clusters
+//	nodes down                          stops everything
 //
-// It has to be root.
+// It must run as root.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 	"syscall"
 )
 
-// supervise is the command that holds the clusters. It is not for people.
+// supervise is the command of the process that holds the clusters. Users do not run it.
 const supervise = "supervise"
 
 func main() {
@@ -38,7 +38,7 @@ func main() {
 	if err := run(ctx, os.Args[1:]); err != nil {
 		var kubectl *exec.ExitError
 		if errors.As(err, &kubectl) {
-			os.Exit(kubectl.ExitCode()) // it has said why
+			os.Exit(kubectl.ExitCode()) // kubectl printed the error
 		}
 		fmt.Fprintf(os.Stderr, "nodes: %v\n", err)
 		os.Exit(1)
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	case supervise:
 		err := hold(ctx, args[1:])
 		if err != nil {
-			fmt.Printf("nodes: %v\n", err) // to those who wait for the start; afterwards nobody listens
+			fmt.Printf("nodes: %v\n", err) // for the up command, if it still waits
 		}
 		return err
 	case "kubectl":
@@ -90,7 +90,7 @@ func up(ctx context.Context, args []string) error {
 		return err
 	}
 	holder := exec.Command(self, append([]string{supervise}, args...)...)
-	// In a session of its own, it stays when the terminal goes.
+	// In its own session, the process survives the terminal.
 	holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	progress, err := holder.StdoutPipe()
 	if err != nil {
@@ -99,9 +99,9 @@ func up(ctx context.Context, args []string) error {
 	if err := holder.Start(); err != nil {
 		return err
 	}
-	interrupted := context.AfterFunc(ctx, func() { _ = holder.Process.Signal(syscall.SIGTERM) }) // gone is as good
+	interrupted := context.AfterFunc(ctx, func() { _ = holder.Process.Signal(syscall.SIGTERM) }) // it may have ended
 	defer interrupted()
-	// Its end is the end of the start, in one way or another.
+	// The output ends when the start has succeeded or failed.
 	if _, err := io.Copy(os.Stdout, progress); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func up(ctx context.Context, args []string) error {
 	return nil
 }
 
-// load makes the path one that the process that holds the clusters finds, too.
+// load makes the path absolute, for the process that holds the clusters, and imports the archive.
 func load(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: nodes load ARCHIVE")

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// asCommand has this test binary be the command, in the environment of those that the test starts.
+// asCommand makes this test binary run as the command. The test sets it in the environment of child processes.
 const asCommand = "NODES_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -57,7 +57,7 @@ func TestClustersToPlayWith(t *testing.T) {
 
 	g.Expect(refuses("status")).To(ContainSubstring("nodes up"))
 	g.Expect(refuses("up", "-clusters", "1000")).To(ContainSubstring("1000"))
-	t.Cleanup(func() { _, _ = nodes(context.Background(), "down") }) // it is down already if all went well
+	t.Cleanup(func() { _, _ = nodes(context.Background(), "down") }) // it was stopped already if the test succeeded
 	up := does("up", "-clusters", "1")
 	g.Expect(up).To(ContainSubstring("c1-n1  10.101.0.1"))
 	dir := strings.TrimSpace(up[strings.LastIndex(up, "logs: ")+len("logs: "):])
@@ -87,7 +87,7 @@ func TestClustersToPlayWith(t *testing.T) {
 	g.Expect(refuses("status")).To(ContainSubstring("nodes up"))
 }
 
-// ownCache returns an environment in which the clusters of somebody who plays are not found, but what was built is.
+// ownCache returns an environment that has the built programs, but not the clusters of a user of this machine.
 func ownCache(t *testing.T) []string {
 	t.Helper()
 	g := NewWithT(t)

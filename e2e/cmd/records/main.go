@@ -1,5 +1,5 @@
-// Command records writes records to a topic and reads them, as a client that knows nothing of who runs the Kafka, and prints each second
-// how many. It is what the demo of the cluster operator watches.
+// Command records writes records to a topic and reads them, as an ordinary client, and prints their numbers each second. The demo of the
+// cluster operator shows its output.
 package main
 
 import (
@@ -55,7 +55,7 @@ func run(ctx context.Context) error {
 	return flow.Stop(limited).Err()
 }
 
-// trusted are the certificates in a folder.
+// trusted returns the certificates in a folder.
 func trusted(folder string) (*x509.CertPool, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.crt"))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// BuildProgram compiles a Go package, named as seen from a folder of its module, into a static program, as an image wants it that
-// has nothing else. Go's own build cache makes a second time a matter of a second.
+// BuildProgram compiles a Go package, named relative to a folder of its module, into a static program, for an image without other files.
+// With Go's build cache, a second build takes about a second.
 func BuildProgram(ctx context.Context, program, folder, pkg string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, pkg)
 	cmd.Dir = folder
@@ -21,11 +21,11 @@ func BuildProgram(ctx context.Context, program, folder, pkg string) error {
 	return nil
 }
 
-// ProgramPath is where the program is in the image of an operator: where the Dockerfile puts it.
+// ProgramPath is the path of the program in the image of an operator, as in the Dockerfile.
 const ProgramPath = "/operator"
 
-// BuildOperator compiles a Go package, as BuildProgram does, and writes an image with nothing else but files to name.tar in dir, as the
-// Dockerfile makes it. It returns the archive. reference is the image's name in Kubernetes.
+// BuildOperator compiles a Go package as BuildProgram does, and writes an image with the program and files to name.tar in dir, like the
+// image that the Dockerfile builds. It returns the archive. reference is the image's name in Kubernetes.
 func BuildOperator(ctx context.Context, dir, name, reference, folder, pkg string, files ...File) (archive string, err error) {
 	program, archive := filepath.Join(dir, name), filepath.Join(dir, name+".tar")
 	if err := BuildProgram(ctx, program, folder, pkg); err != nil {

@@ -1,5 +1,5 @@
-// Package image makes container images out of files, without a registry and without a container engine: OCI archives of one
-// layer, as container runtimes import them (`ctr images import`). The same files make the same archive, byte for byte.
+// Package image builds container images from files, without a registry and without a container engine: OCI archives with one layer, which
+// container runtimes can import (`ctr images import`). The same files give the same archive, byte for byte.
 package image
 
 import (
@@ -22,13 +22,13 @@ type Image struct {
 	// Name is the full reference with registry and tag, such as docker.io/library/busybox:1. A container runtime does not find
 	// an image under a short name.
 	Name string
-	// Files are the content of its only layer. Folders above them are made.
+	// Files are the content of the only layer. Their parent folders are created.
 	Files []File
-	// Config describes how it runs.
+	// Config describes how the image runs.
 	Config Config
 }
 
-// Config describes how an image runs, in the words of the OCI image specification.
+// Config describes how an image runs, with the field names of the OCI image specification.
 type Config struct {
 	Entrypoint []string `json:",omitempty"`
 	Cmd        []string `json:",omitempty"`
@@ -38,10 +38,10 @@ type Config struct {
 	WorkingDir string   `json:",omitempty"`
 }
 
-// usualPath is what images have as PATH if nobody wants another.
+// usualPath is the default of PATH in images.
 const usualPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Media types and names of the OCI image specification, and the annotation by which containerd names an image it imports.
+// Media types and names of the OCI image specification, and the annotation with the name under which containerd imports an image.
 const (
 	typeIndex    = "application/vnd.oci.image.index.v1+json"
 	typeManifest = "application/vnd.oci.image.manifest.v1+json"
@@ -89,7 +89,7 @@ type rootFS struct {
 	DiffIDs []string `json:"diff_ids"`
 }
 
-// OfBinary is an image of one static program: /program, which is its entry point, and nothing else.
+// OfBinary returns an image that has only one static program, /program, as its entry point.
 func OfBinary(name, path string) Image {
 	return Image{
 		Name:   name,
@@ -98,7 +98,7 @@ func OfBinary(name, path string) Image {
 	}
 }
 
-// Write writes the image as an archive. The archive is complete or not there.
+// Write writes the image as an archive. On an error, there is no archive.
 func (i Image) Write(archive string) (err error) {
 	tag := i.Name[strings.LastIndex(i.Name, "/")+1:]
 	if _, tag, _ = strings.Cut(tag, ":"); tag == "" || !strings.Contains(i.Name, "/") {
@@ -121,7 +121,7 @@ func (i Image) Write(archive string) (err error) {
 	return os.Rename(part, archive)
 }
 
-// documents are the JSON parts of an archive.
+// documents are the JSON documents of an archive.
 type documents struct {
 	index            []byte
 	manifest, config []byte

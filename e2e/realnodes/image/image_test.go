@@ -16,7 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// entries are what an archive, or a layer in it, holds: headers by name, and contents.
+// entries is the content of an archive, or of a layer in it: headers and contents by name.
 type entries struct {
 	order    []string
 	headers  map[string]*tar.Header
@@ -40,7 +40,7 @@ func read(g *WithT, r io.Reader) entries {
 	}
 }
 
-// layerOf follows an archive from its index to its layer, and checks every digest and size on the way.
+// layerOf reads an archive from its index to its layer, and checks all digests and sizes.
 func layerOf(g *WithT, path string) (entries, imageConfig, descriptor) {
 	file, err := os.Open(path)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -15,30 +15,30 @@ import (
 	"time"
 )
 
-// File is a file, a folder or a symbolic link of an image. Exactly one of Source, Content, Link and Dir says what it is.
+// File is a file, a folder or a symbolic link of an image. Exactly one of Source, Content, Link and Dir is set.
 type File struct {
-	// Path is where it is in the image.
+	// Path is the path in the image.
 	Path string
-	// Source is a file or a folder with everything in it on this machine. A symbolic link at the source itself is followed,
-	// links within a folder are kept.
+	// Source is a file on this machine, or a folder with everything in it. If the source itself is a symbolic link, it is followed; links
+	// within a folder are kept.
 	Source string
 	// Content is the content of a file.
 	Content string
 	// Link is the target of a symbolic link.
 	Link string
-	// Dir makes an empty folder.
+	// Dir creates an empty folder.
 	Dir bool
-	// Mode are the permissions. Zero means those of the source, or 0644 for content and 0755 for a folder.
+	// Mode is the permissions. Zero means those of the source, or 0644 for content and 0755 for a folder.
 	Mode fs.FileMode
 }
 
-// layerWriter writes a layer: the entries of a tar archive, each folder once and before what is in it.
+// layerWriter writes a layer: the entries of a tar archive, with each folder once and before its content.
 type layerWriter struct {
 	tar  *tar.Writer
 	dirs map[string]bool
 }
 
-// writeLayer writes the layer of the files and describes it.
+// writeLayer writes a layer with the files, and returns its descriptor.
 func writeLayer(path string, files []File) (layer descriptor, err error) {
 	out, err := os.Create(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *layerWriter) add(f File) error {
 	}
 }
 
-// dir writes a folder, and those above it, unless that has been done.
+// dir writes a folder and its parents, unless they have been written.
 func (w *layerWriter) dir(name string, mode fs.FileMode) error {
 	if w.dirs[name] {
 		return nil
@@ -92,8 +92,7 @@ func (w *layerWriter) dir(name string, mode fs.FileMode) error {
 	return w.header(tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: tarMode(mode)})
 }
 
-// source writes a file or a whole folder of this machine. WalkDir goes in the order of names, so that the result is always the
-// same.
+// source writes a file or a whole folder of this machine. WalkDir sorts by name, so that the result is always the same.
 func (w *layerWriter) source(f File) error {
 	root, err := filepath.EvalSymlinks(f.Source)
 	if err != nil {
@@ -146,7 +145,7 @@ func (w *layerWriter) file(name string, mode fs.FileMode, size int64, content io
 	return err
 }
 
-// header writes an entry's header. All belongs to root, as of 1970: what differs from build to build is left out.
+// header writes the header of an entry. All entries belong to root and have a time in 1970, so that builds do not differ.
 func (w *layerWriter) header(h tar.Header) error {
 	h.Name = strings.TrimPrefix(h.Name, "/")
 	h.ModTime = time.Unix(0, 0)

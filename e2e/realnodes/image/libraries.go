@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// library is a line of ldd: a name, and where it was found on this machine; or only the path, of the loader.
+// library matches a line of ldd: a name and its path on this machine; or only the path, for the loader.
 var library = regexp.MustCompile(`(?m)^\s*(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$`)
 
-// Libraries returns the shared libraries that programs of this machine need, at their own places, for an image that has the
-// programs. A static program needs none. The folders are those in which the programs' own libraries are, which they find by
-// other means at run time.
+// Libraries returns the shared libraries that programs of this machine need, with their paths on this machine, for an image with the
+// programs. A static program needs none. folders are the folders with the programs' own libraries, which programs find by other means at
+// run time.
 func Libraries(ctx context.Context, folders []string, programs ...string) ([]File, error) {
 	var files []File
 	seen := map[string]bool{}

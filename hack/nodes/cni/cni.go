@@ -1,7 +1,7 @@
 //go:build tools
 
-// Package cni pins the plugins that give a node's pods their network. Nothing imports it: hack/assets.sh builds the
-// programs named here, at the versions in go.mod.
+// Package cni pins the plugins for the network of a node's pods. Nothing imports it: hack/assets.sh builds the programs named here, at the
+// versions in go.mod.
 package cni
 
 import (

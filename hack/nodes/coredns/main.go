@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with only the plugins that the DNS of a cluster needs. Those for the clouds are most of what
-// the whole takes to compile.
+// Command coredns is CoreDNS with only the plugins that the DNS of a cluster needs. The others, mostly for clouds, account for most of the
+// time to compile CoreDNS.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Command alertrules reads manifests from standard input and writes the rules of all PrometheusRules among them as one plain rule file, as
-// promtool wants them; without the texts that are the same whatever happens, since promtool wants each test to repeat all texts. It is
-// given the root of the repository and promtool's test files. It prints each finding on a line of its own: an alert that does not say how
-// bad it is, what to do, or where to read on, and one whose firing and silence are not both tested.
+// Command alertrules reads manifests from standard input and writes the rules of all their PrometheusRules as one rule file for promtool.
+// It leaves out texts without variables, because promtool would require each test to repeat them. Its arguments are the root of the
+// repository and promtool's test files. It prints each finding on its own line: an alert without a severity, instructions or a runbook, and
+// an alert for which no test checks that it fires or that it does not fire.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// manifest is the part of a manifest that matters here.
+// manifest has the fields of a manifest that alertrules needs.
 type manifest struct {
 	Kind string `json:"kind"`
 	Spec struct {
@@ -46,7 +46,7 @@ type manifest struct {
 	} `json:"spec"`
 }
 
-// group and rule are the fields of a rule file. An unknown one is an error, so that none is lost on the way to promtool.
+// group and rule have the fields of a rule file. An unknown field is an error, so that none is dropped before promtool sees it.
 type group struct {
 	Name     string `json:"name"`
 	Interval string `json:"interval,omitempty"`
@@ -63,7 +63,7 @@ type rule struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
-// testFile is the part of a test file of promtool that is checked.
+// testFile has the fields of promtool's test files that alertrules checks.
 type testFile struct {
 	Tests []struct {
 		Alerts []struct {
@@ -138,8 +138,8 @@ func extract(in io.Reader) ([]group, error) {
 	return groups, nil
 }
 
-// tested returns the alerts that some test expects, and those that some test does not expect. What they are expected to point to has to be
-// there.
+// tested returns the alerts that a test expects to fire, and those that a test expects not to fire. It also checks that the runbooks in the
+// tests exist.
 func tested(root string, files []string) (fires, silent map[string]bool, findings []string, err error) {
 	fires, silent = map[string]bool{}, map[string]bool{}
 	for _, file := range files {
@@ -168,7 +168,7 @@ func tested(root string, files []string) (fires, silent map[string]bool, finding
 	return fires, silent, findings, nil
 }
 
-// checkTexts checks what an alert tells the one it wakes.
+// checkTexts checks the labels and annotations of an alert.
 func checkTexts(root string, r rule) []string {
 	var findings []string
 	if !slices.Contains([]string{"info", "warning", "critical"}, r.Labels["severity"]) {
@@ -182,11 +182,11 @@ func checkTexts(root string, r rule) []string {
 	return append(findings, checkRunbook(root, r.Alert, r.Annotations["runbook"])...)
 }
 
-// notInAnchors is what the anchor of a Markdown heading leaves out.
+// notInAnchors matches the characters that the anchor of a Markdown heading leaves out.
 var notInAnchors = regexp.MustCompile(`[^a-z0-9 _-]`)
 
-// checkRunbook looks for the page and the heading that an alert points to. Where a label chooses the heading, the tests have to name those
-// there are.
+// checkRunbook checks that the page and the heading of an alert's runbook exist. If a label chooses the heading, the tests have to name the
+// existing ones.
 func checkRunbook(root, alert, runbook string) []string {
 	page, anchor, _ := strings.Cut(runbook, "#")
 	text, err := os.ReadFile(filepath.Join(root, page))

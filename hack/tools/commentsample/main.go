@@ -1,6 +1,6 @@
-// Command commentsample prints comments of the Go files in the folders that it is given, chosen at random, for somebody who reads them as a
-// new contributor would and counts those that are not idiomatic or not understood at first reading. The seed that it prints first repeats
-// the choice as long as the files stay as they are.
+// Command commentsample prints random comments of the Go files in the given folders, for a reader who reviews them like a new contributor,
+// and counts those that are not idiomatic or not understood at first reading. It prints its seed first, which repeats the selection as long
+// as the files stay the same.
 package main
 
 import (
@@ -39,8 +39,8 @@ func main() {
 	}
 }
 
-// comments returns the comments of all files below a folder, each with its place and the line that follows it. It leaves out generated
-// files and what is written for tools.
+// comments returns the comments of all files below a folder, each with its position and the line that follows it. It leaves out generated
+// files and comments for tools.
 func comments(root string, tests bool) ([]string, error) {
 	var all []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package lint pins the linter, apart from the other tools so that its many requirements move nothing else.
+// Package lint pins the linter. It is a separate module, so that the linter's many requirements do not affect the other tools.
 package lint
 
 import _ "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"

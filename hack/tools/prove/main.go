@@ -1,10 +1,10 @@
-// Command prove runs the long proofs in full, those that `make test` runs in small: random histories, races, kill tests, enumerations,
-// and all fuzz targets of the repository. It prints a line for each, with the command that repeats it, and with -out writes them as JSON,
-// one object a line: name, count, violations, seed. It fails if a promise was broken, or a proof said nothing or did less than is
-// promised.
+// Command prove runs the long proofs in full, of which `make test` runs short versions: random histories, races, kill tests, enumerations,
+// and all fuzz targets of the repository. It prints a line for each, with the command that repeats it. With -out, it also writes the
+// results as JSON, one object per line: name, count, violations, seed. It fails if a promise was broken, or if a proof had no result or
+// less than the promised count.
 //
-// A proof is an ordinary Go test. With PROVE=full in its environment it runs in full, PROVE_SEED repeats a run, and it prints one line
-// `PROOF {"name":...,"count":...,"violations":...,"seed":...}`.
+// A proof is a Go test. With PROVE=full in its environment it runs in full; PROVE_SEED repeats a run. It prints one line `PROOF
+// {"name":...,"count":...,"violations":...,"seed":...}`.
 package main
 
 import (
@@ -28,14 +28,14 @@ type proof struct {
 type job struct {
 	// pkg and test are the package and the name of the test or fuzz target.
 	pkg, test string
-	// what describes what the count counts, and least is how many of them are promised.
+	// what is the unit of the count, and least the promised count.
 	what  string
 	least int64
 	fuzz  bool
 }
 
-// tests are the proofs that are tests. Fuzz targets are found. How many records a test writes depends on the machine, and few requests of
-// a roll are better: of these, one is enough.
+// tests are the proofs that are tests. Fuzz targets are found automatically. The number of records that a test writes depends on the
+// machine, and fewer requests of a roll are better, so for these the promised count is one.
 var tests = []job{
 	{pkg: "./topic-operator/internal/ownership", test: "TestEveryCombinationOfTheFactsKeepsThePromises", what: "combinations",
 		least: 29_000_000},
@@ -77,7 +77,7 @@ func main() {
 	}
 }
 
-// prove runs all proofs, the failed ones too, and reports whether all promises held.
+// prove runs all proofs, also after a failure, and reports whether all promises held.
 func prove(out, only string, fuzzTime time.Duration) (bool, error) {
 	pick, err := regexp.Compile(only)
 	if err != nil {
@@ -116,7 +116,7 @@ func prove(out, only string, fuzzTime time.Duration) (bool, error) {
 		return false, fmt.Errorf("no proof matches %q", only)
 	}
 	if out != "" {
-		if err := os.WriteFile(out, lines, 0o644); err != nil { // a report that anybody may read
+		if err := os.WriteFile(out, lines, 0o644); err != nil { // the report is not confidential
 			return false, err
 		}
 	}

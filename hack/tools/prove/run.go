@@ -21,10 +21,10 @@ var (
 	fuzzDeclare = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 )
 
-// errSilent is a proof that ran, and said nothing.
+// errSilent is the error for a proof that passed without a result.
 var errSilent = errors.New("it passed, but printed no PROOF line")
 
-// run runs the proof and returns what it says; the output is for a person who looks for the cause of an error.
+// run runs the proof and returns its result, and its output for the analysis of an error.
 func (j job) run(fuzzTime time.Duration) (*proof, string, error) {
 	args := []string{"test", "-count=1", "-timeout=3h", "-v", "-run", "^" + j.test + "$", j.pkg}
 	if j.fuzz {
@@ -33,14 +33,14 @@ func (j job) run(fuzzTime time.Duration) (*proof, string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "PROVE=full")
 	if os.Getenv("GOGC") == "" {
-		cmd.Env = append(cmd.Env, "GOGC=400") // histories make much garbage, and little else
+		cmd.Env = append(cmd.Env, "GOGC=400") // histories allocate much and keep little
 	}
 	output, err := cmd.CombinedOutput()
 	p, err := j.result(output, err)
 	return p, string(output), err
 }
 
-// result is what the proof says in its output. A proof that passed and says less than is promised is an error, too.
+// result returns the result in the output of the proof. A proof that passed with less than the promised count is an error, too.
 func (j job) result(output []byte, err error) (*proof, error) {
 	if j.fuzz {
 		p := j.fuzzed(output, err)
@@ -73,7 +73,7 @@ func cmpErr(first, second error) error {
 	return second
 }
 
-// fuzzed is what a fuzz target has to say. Go keeps what it found in testdata, which is the seed to repeat it with.
+// fuzzed returns the result of a fuzz target. Go keeps a failing input in testdata, which serves as the seed to repeat it.
 func (j job) fuzzed(output []byte, err error) *proof {
 	p := &proof{Name: "fuzzing: " + strings.TrimPrefix(j.pkg, "./") + " " + j.test, Seed: "0"}
 	if all := executions.FindAllSubmatch(output, -1); len(all) > 0 {
@@ -85,7 +85,7 @@ func (j job) fuzzed(output []byte, err error) *proof {
 	return p
 }
 
-// repeat is the command that does the same again.
+// repeat returns the command that repeats the proof.
 func (j job) repeat(seed json.Number) string {
 	if j.fuzz {
 		return fmt.Sprintf("go test -run '^$' -fuzz '^%s$' -fuzztime 60s %s", j.test, j.pkg)
@@ -93,7 +93,7 @@ func (j job) repeat(seed json.Number) string {
 	return fmt.Sprintf("PROVE=full PROVE_SEED=%s go test -count=1 -timeout=3h -v -run '^%s$' %s", seed, j.test, j.pkg)
 }
 
-// fuzzTargets finds the fuzz targets of all modules of the workspace, sorted.
+// fuzzTargets returns the fuzz targets of all modules of the workspace, sorted.
 func fuzzTargets() ([]job, error) {
 	var jobs []job
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

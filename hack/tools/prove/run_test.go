@@ -42,7 +42,7 @@ func TestAProofThatDidLessThanPromisedFails(t *testing.T) {
 	}
 }
 
-// Each proof promises something: one that lost its count would pass otherwise.
+// TestEachProofPromisesACount checks that each proof promises a count: one whose count became 0 would pass otherwise.
 func TestEachProofPromisesACount(t *testing.T) {
 	for _, j := range tests {
 		if j.least < 1 {

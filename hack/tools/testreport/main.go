@@ -1,6 +1,5 @@
-// Command testreport reads what `go test -json` wrote and says in its last lines which tests did not run, and why.
-// A skipped test proves nothing; in CI (--strict) it is a failure. Lines of standard input are further things that could
-// not run, one per line.
+// Command testreport reads the output of `go test -json`, and prints in its last lines which tests did not run, and why. A skipped test
+// proves nothing; in CI (--strict) it is a failure. Lines of standard input name other checks that could not run, one per line.
 package main
 
 import (
@@ -24,7 +23,7 @@ type event struct {
 	Output  string
 }
 
-// Ginkgo runs all its specs as one Go test, so its own closing line is what tells of skipped and pending ones.
+// Ginkgo runs all its specs as one Go test, so only Ginkgo's summary has the skipped and pending ones.
 var (
 	ginkgoSummary = regexp.MustCompile(`(\d+) Pending.*?(\d+) Skipped`)
 	ginkgoSkip    = regexp.MustCompile(`\[SKIPPED\] (.+)`)
@@ -54,7 +53,7 @@ func main() {
 	}
 }
 
-// report collects what did not run from event files and from more.
+// report collects the skipped tests from event files, and the lines of more.
 func report(files []string, more io.Reader) ([]string, error) {
 	var unrun []string
 	lines := bufio.NewScanner(more)
@@ -83,11 +82,11 @@ func report(files []string, more io.Reader) ([]string, error) {
 	return unrun, nil
 }
 
-// skips returns a line for each skipped test of a stream of events, with its reason, and for each Ginkgo suite that left specs out.
+// skips returns a line for each skipped test in a stream of events, with its reason, and for each Ginkgo suite that skipped specs.
 func skips(stream io.Reader) ([]string, error) {
-	said := map[string][]string{}    // per test: the output since it began
-	reasons := map[string]string{}   // per package: the last reason a Ginkgo spec gave for being skipped
-	summaries := map[string]string{} // per package: what Ginkgo's closing line says was left out
+	said := map[string][]string{}    // by test: its output
+	reasons := map[string]string{}   // by package: the last reason for which Ginkgo skipped a spec
+	summaries := map[string]string{} // by package: the skipped specs in Ginkgo's summary
 	var unrun []string
 	decoder := json.NewDecoder(stream)
 	for {
@@ -128,12 +127,12 @@ func skips(stream io.Reader) ([]string, error) {
 	return unrun, nil
 }
 
-// short leaves out what all packages have in common.
+// short removes the prefix that all packages have in common.
 func short(id string) string {
 	return strings.TrimPrefix(id, "github.com/kafka-operators/kafka-operators/")
 }
 
-// reason finds what t.Skip was given among a skipped test's output.
+// reason returns the text of t.Skip from a skipped test's output.
 func reason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		line = strings.TrimRight(line, "\n")

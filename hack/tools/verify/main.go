@@ -1,6 +1,6 @@
-// Command verify checks that what is written down by hand equals what is: the PROJECT file against the CRDs, the Go
-// packages and the controllers, and the versions of a CRD, which need no conversion, against each other.
-// It is given the root of the repository and prints each finding on a line of its own.
+// Command verify checks files that are maintained by hand: the PROJECT file against the CRDs, the Go packages and the controllers, and the
+// versions of a CRD, which need no conversion, against each other. Its argument is the root of the repository. It prints each finding on
+// its own line.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// project is the part of a PROJECT file that can be compared with reality.
+// project has the fields of a PROJECT file that can be checked.
 type project struct {
 	Version   string     `json:"version"`
 	Repo      string     `json:"repo"`
@@ -55,7 +55,7 @@ type resource struct {
 	Version    string `json:"version"`
 }
 
-// crd is the part of a CustomResourceDefinition that matters here.
+// crd has the fields of a CustomResourceDefinition that verify needs.
 type crd struct {
 	Spec struct {
 		Group string `json:"group"`
@@ -70,7 +70,7 @@ type crd struct {
 	} `json:"spec"`
 }
 
-// check returns what is not as it is written down. The error says that it could not be found out.
+// check returns the findings. The error means that a check was not possible.
 func check(root string) ([]string, error) {
 	var record project
 	if err := read(filepath.Join(root, "PROJECT"), &record); err != nil {
@@ -115,7 +115,7 @@ func scope(namespaced bool) string {
 	return "Cluster"
 }
 
-// compare holds PROJECT's kinds against those of the CRDs, both ways.
+// compare compares PROJECT's kinds with those of the CRDs, in both directions.
 func compare(recorded, generated map[string]string) []string {
 	var findings []string
 	for _, id := range slices.Sorted(maps.Keys(recorded)) {
@@ -134,7 +134,7 @@ func compare(recorded, generated map[string]string) []string {
 	return findings
 }
 
-// checkPath looks for the Go type at the import path that PROJECT names.
+// checkPath checks that there is a Go type at the import path in PROJECT.
 func checkPath(root, repo string, r resource) []string {
 	folder, inside := strings.CutPrefix(r.Path, repo+"/")
 	if !inside {
@@ -147,7 +147,7 @@ func checkPath(root, repo string, r resource) []string {
 	return nil
 }
 
-// checkVersionsAgree compares the schemas of a CRD's versions. Conversion is None, which is right only while they are one.
+// checkVersionsAgree compares the schemas of a CRD's versions. The conversion strategy is None, which requires equal schemas.
 func checkVersionsAgree(c crd) []string {
 	var findings []string
 	for _, v := range c.Spec.Versions[1:] {

@@ -1,5 +1,5 @@
-// Package nodespec is what the harness tells the first process of a node: the contract between two programs that are always
-// built from the same checkout.
+// Package nodespec is the contract between the harness and the first process of a node. Both programs are always built from the same
+// checkout.
 package nodespec
 
 import (
@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Spec describes a node as its first process makes it.
+// Spec describes a node for its first process.
 type Spec struct {
 	// Hostname is the node's name.
 	Hostname string
@@ -15,15 +15,15 @@ type Spec struct {
 	Cgroup string
 	// Hierarchies are the cgroup hierarchies that the node sees.
 	Hierarchies []Hierarchy
-	// Scratch are folders of the machine that the node sees empty and of its own, in memory.
+	// Scratch are folders of the machine that the node gets as its own empty ones, in memory.
 	Scratch []string
-	// Folders are the node's lasting folders: where the node sees them, by where they are on the machine.
+	// Folders are the node's persistent folders: it maps their paths on the machine to their paths on the node.
 	Folders map[string]string
-	// Kernel are values that programs of the node find under /proc/sys, whatever the machine's are, by their path.
+	// Kernel maps paths under /proc/sys to the values that programs of the node read there, regardless of the machine's.
 	Kernel map[string]string
-	// Dir is the node's own folder on the machine: logs are in its subfolder logs.
+	// Dir is the node's own folder on the machine. Logs are in its subfolder logs.
 	Dir string
-	// Components are the programs that the node runs, each again when it ends.
+	// Components are the programs that the node runs, and restarts when they end.
 	Components []Component
 	// ImportImage is the command that imports an image archive; the archive's path is appended.
 	ImportImage []string
@@ -33,46 +33,45 @@ type Spec struct {
 
 // Hierarchy is one cgroup (version 1) hierarchy.
 type Hierarchy struct {
-	// Name is that of its folder below /sys/fs/cgroup, as programs expect it.
+	// Name is the name of its folder below /sys/fs/cgroup, where programs expect it.
 	Name string
 	// Source is the folder on the machine where the hierarchy is mounted.
 	Source string
-	// Options are those of mount(2): the controllers.
+	// Options are the options of mount(2): the controllers.
 	Options string
 }
 
 // Component is a program of a node.
 type Component struct {
-	// Name is the component's, and that of its log.
+	// Name is the name of the component and of its log.
 	Name string
 	// Args are the program and its arguments.
 	Args []string
-	// After are the conditions for its (first and every further) start.
+	// After are the conditions for each start, including restarts.
 	After []Condition
 }
 
-// Condition is something that must be there before a component can start. Exactly one of the fields is set.
+// Condition is a condition for the start of a component. Exactly one of the fields is set.
 type Condition struct {
 	// Socket is the path of a Unix socket that must accept connections.
 	Socket string `json:",omitempty"`
-	// URL must be answered with a status of 200.
+	// URL must respond with status 200.
 	URL string `json:",omitempty"`
 }
 
-// The words of the conversation with a node's first process: one request a line, answered with one line. The end of the
-// requests is the end of the node.
+// The requests to a node's first process, one per line, and the response, which is one line. The node ends when the requests end.
 const (
-	// Stop kills a component and leaves it down.
+	// Stop kills a component, which stays down.
 	Stop = "stop"
-	// Start has a component run again that was stopped.
+	// Start starts a component that was stopped.
 	Start = "start"
 	// Import imports an image archive.
 	Import = "import"
-	// Done answers a request that was fulfilled. Any other answer is the reason why it was not.
+	// Done is the response to a successful request. Any other response is the reason of a failure.
 	Done = "done"
 )
 
-// NetworkFile is the number of the open file by which a node's first process is given its network namespace.
+// NetworkFile is the number of the open file with the network namespace of a node's first process.
 const NetworkFile = 3
 
 // Write writes the spec to a file.

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package remains ends and removes a lab from outside: its processes, its cgroups, its folder. It needs to know nothing but the
-// lab's name, so that it works for labs of processes that are gone.
+// Package remains stops and removes a lab from outside: its processes, its cgroups, its folder. It needs only the lab's name, so that it
+// also works for labs whose processes have ended.
 package remains
 
 import (
@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// Lab is what there may be of a lab.
+// Lab identifies the remains of a lab.
 type Lab struct {
-	// Dir is its folder; the folder's name is also that of the lab's cgroup in every hierarchy.
+	// Dir is the lab's folder. The lab's cgroup has the same name in every hierarchy.
 	Dir string
 	// Hierarchies are the folders where the machine's cgroup hierarchies are mounted.
 	Hierarchies []string
 }
 
-// Remove kills every process in the lab's cgroups, and removes these and the folder. It returns when nothing is left, or with
-// the reason at the context's end.
+// Remove kills every process in the lab's cgroups, and removes the cgroups and the folder. It returns when nothing remains, or with the
+// reason when the context ends.
 func (l Lab) Remove(ctx context.Context) error {
 	name := filepath.Base(l.Dir)
 	for {
@@ -84,7 +84,7 @@ func (l Lab) removeCgroups(name string) error {
 	return errors.Join(append(errs, l.RemoveCgroup(name))...)
 }
 
-// killAll returns how many processes it found.
+// killAll kills all processes below a cgroup, and returns how many it found.
 func killAll(root string) (int, error) {
 	found := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -99,10 +99,10 @@ func killAll(root string) (int, error) {
 			return err
 		}
 		for _, field := range strings.Fields(string(b)) {
-			// A process of another namespace that left it shows as 0.
+			// A process of another namespace shows as 0.
 			if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
 				found++
-				_ = syscall.Kill(pid, syscall.SIGKILL) // gone is as good
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 			}
 		}
 		return nil
@@ -110,7 +110,7 @@ func killAll(root string) (int, error) {
 	return found, err
 }
 
-// removeTree removes the cgroups from the lowest up. The files in them are not removable, nor need they be.
+// removeTree removes the cgroups from the lowest up. The files in them can't and need not be removed.
 func removeTree(root string) error {
 	var dirs []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -133,7 +133,7 @@ func removeTree(root string) error {
 	return nil
 }
 
-// gone reports whether an error says that the file, or what it stood for, is not there any more.
+// gone reports whether an error means that the file or its device no longer exists.
 func gone(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENODEV)
 }

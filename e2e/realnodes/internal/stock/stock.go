@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package stock makes the images that every node has from the start.
+// Package stock builds the images that every node has from the start.
 package stock
 
 import (
@@ -19,31 +19,31 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 )
 
-// The images of a node's own, and Kafka's.
+// The images of nodes themselves, and Kafka's.
 const (
 	Pause   = "realnodes.test/pause:1"
 	CoreDNS = "realnodes.test/coredns:1"
 	Kafka   = "docker.io/apache/kafka:4.3.1"
-	// PreviousKafka is the version before, which upgrades begin with.
+	// PreviousKafka is the previous version, from which upgrades start.
 	PreviousKafka = "docker.io/apache/kafka:4.2.0"
 )
 
-// StoreDir is the folder, below that of the images, of the container runtime's store with all of them.
+// StoreDir is the name of the folder, below that of the images, with the container runtime's store of all images.
 const StoreDir = "store"
 
-// Inputs are what the images are made of.
+// Inputs are the parts of the images.
 type Inputs struct {
-	// Nodes is the folder with the programs of nodes; CoreDNS and the container runtime are among them.
+	// Nodes is the folder with the programs of nodes, including CoreDNS and the container runtime.
 	Nodes string
 	// Pause is the pause program.
 	Pause string
-	// Jars is the folder of Kafka's jars, and PreviousJars that of the version before.
+	// Jars is the folder of Kafka's jars, PreviousJars that of the previous version.
 	Jars, PreviousJars string
 	// JRE is the folder of a Java runtime.
 	JRE string
 }
 
-// Make writes the images' archives to a folder, and a store that has them imported.
+// Make writes the images' archives to a folder, and a store with the imported images.
 func Make(ctx context.Context, out string, in Inputs) error {
 	kafka, err := kafkaImage(ctx, Kafka, in.Jars, in.JRE)
 	if err != nil {
@@ -70,7 +70,7 @@ func Make(ctx context.Context, out string, in Inputs) error {
 	return makeStore(ctx, in.Nodes, filepath.Join(out, StoreDir), archives)
 }
 
-// kafkaImage has Apache Kafka where the official image has it, a Java runtime, and a shell with the usual tools.
+// kafkaImage returns an image with Apache Kafka at the paths of the official image, a Java runtime, and a shell with the usual tools.
 func kafkaImage(ctx context.Context, name, jars, jre string) (image.Image, error) {
 	const java = "/opt/java"
 	i := image.Image{Name: name, Config: image.Config{
@@ -96,7 +96,7 @@ func kafkaImage(ctx context.Context, name, jars, jre string) (image.Image, error
 	return i, err
 }
 
-// shellFiles are bash, and busybox under the names of all tools it stands for.
+// shellFiles returns bash, and busybox under the names of all its tools.
 func shellFiles(ctx context.Context) (files []image.File, programs []string, err error) {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
@@ -119,7 +119,7 @@ func shellFiles(ctx context.Context) (files []image.File, programs []string, err
 	return files, []string{busybox, bash}, nil
 }
 
-// runtimeLibraries are the shared libraries of the programs and of the Java runtime that it does not have itself.
+// runtimeLibraries returns the shared libraries of the programs, and those of the Java runtime that it does not have itself.
 func runtimeLibraries(ctx context.Context, jre string, programs []string) ([]image.File, error) {
 	jre, err := filepath.Abs(jre)
 	if err != nil {
@@ -139,7 +139,7 @@ func runtimeLibraries(ctx context.Context, jre string, programs []string) ([]ima
 	return libraries, err
 }
 
-// containerdConfig is for a container runtime that only imports.
+// containerdConfig configures a container runtime that only imports images.
 const containerdConfig = `version = 3
 root = %q
 state = %q
@@ -148,8 +148,8 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt",
   address = %q
 `
 
-// makeStore has a container runtime import the archives. A node that takes (links to) the store needs no import and no disk for
-// them: what is in it is never written again, except for the databases.
+// makeStore makes a container runtime import the archives. A node that links the store needs no import and no disk space for it: only the
+// databases in it are ever written again.
 func makeStore(ctx context.Context, nodes, dir string, archives []string) (err error) {
 	state, err := os.MkdirTemp("", "images-")
 	if err != nil {
@@ -178,7 +178,7 @@ func makeStore(ctx context.Context, nodes, dir string, archives []string) (err e
 		said, _ := os.ReadFile(log.Name())
 		return fmt.Errorf("%w; containerd's log:\n%s", err, said)
 	}
-	// In order, so that the databases are whole.
+	// Shut down gracefully, so that the databases are complete.
 	if err := containerd.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func makeStore(ctx context.Context, nodes, dir string, archives []string) (err e
 	return nil
 }
 
-// startPatience bounds the wait for the container runtime to come up.
+// startPatience is the timeout for the start of the container runtime.
 const startPatience = time.Minute
 
 func importAll(ctx context.Context, ctr, socket string, archives []string) error {

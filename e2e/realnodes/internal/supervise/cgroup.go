@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/nodespec"
 )
 
-// EnterCgroup makes a cgroup with the ones above it, if need be, and moves a process into it.
+// EnterCgroup creates a cgroup and its parents if necessary, and moves a process into it.
 func EnterCgroup(h nodespec.Hierarchy, cgroup string, pid int) error {
 	dir := h.Source
 	for _, part := range strings.Split(cgroup, "/") {
@@ -32,8 +32,8 @@ func EnterCgroup(h nodespec.Hierarchy, cgroup string, pid int) error {
 	return nil
 }
 
-// inheritCpuset gives a new cgroup the processors and memory nodes of the one above it: it starts without any, and takes no
-// process until it has some. Other hierarchies have no such files.
+// inheritCpuset copies the processors and memory nodes of the parent to a new cgroup: a cgroup without any accepts no process. Other
+// hierarchies do not have these files.
 func inheritCpuset(parent, dir string) error {
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		value, err := os.ReadFile(filepath.Join(parent, file))

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// children starts processes and waits for all there are, also those that were left by their parents: that is the duty of
-// process 1. os/exec, which waits for its own, can't be used beside it.
+// children starts processes and waits for all, including orphans, as process 1 has to. os/exec, which waits for its own processes, can't be
+// used in the same process.
 type children struct {
 	mu    sync.Mutex
 	ended map[int]chan syscall.WaitStatus
 }
 
-// newChildren begins to wait.
+// newChildren starts to wait for children.
 func newChildren() *children {
 	c := &children{ended: map[int]chan syscall.WaitStatus{}}
 	signals := make(chan os.Signal, 1)
@@ -29,21 +29,21 @@ func newChildren() *children {
 	return c
 }
 
-// child is a process that was started.
+// child is a started process.
 type child struct {
 	pid int
-	// ended is told the status when the process ends.
+	// ended receives the status when the process ends.
 	ended <-chan syscall.WaitStatus
 }
 
-// start starts a program that writes to a file.
+// start starts a program with its output in a file.
 func (c *children) start(args, env []string, output *os.File) (*child, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	// Locked, so that a child that ends at once is not reaped before it is known.
+	// With the lock, a child that ends at once is not reaped before it is recorded.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pid, err := syscall.ForkExec(args[0], args, &syscall.ProcAttr{
@@ -78,12 +78,12 @@ func (c *children) reap() {
 	}
 }
 
-// kill kills a child and waits until it is gone.
+// kill kills a child and waits until it has ended.
 func (c *children) kill(k *child) {
 	c.mu.Lock()
-	// Once it has been waited for, its number may be another owner's.
+	// Once it was reaped, another process may have its process id.
 	if _, there := c.ended[k.pid]; there {
-		_ = syscall.Kill(k.pid, syscall.SIGKILL) // it can only be gone already
+		_ = syscall.Kill(k.pid, syscall.SIGKILL) // it may have ended
 	}
 	c.mu.Unlock()
 	<-k.ended

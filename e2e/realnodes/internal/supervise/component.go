@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// restartDelay is the pause before a component that ended is started again.
+	// restartDelay is the pause before a component that ended is restarted.
 	restartDelay = time.Second
-	// conditionInterval is how often a condition is looked at that was not there yet.
+	// conditionInterval is the interval at which conditions are checked.
 	conditionInterval = 50 * time.Millisecond
 )
 
@@ -36,7 +36,7 @@ type component struct {
 	down   chan struct{}      // closed once it is down after cancel
 }
 
-// start has the component run. One that is meant to run already is left alone.
+// start starts the component, unless it is started already.
 func (c *component) start() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +52,7 @@ func (c *component) start() {
 	}()
 }
 
-// stop kills the program and returns when it is gone.
+// stop kills the program and returns when it has ended.
 func (c *component) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *component) keepRunning(ctx context.Context) {
 	}
 }
 
-// runOnce runs the program until it ends or is not wanted any more.
+// runOnce runs the program until it ends or ctx ends.
 func (c *component) runOnce(ctx context.Context) error {
 	output, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *component) runOnce(ctx context.Context) error {
 	}
 }
 
-// await waits for a condition; false means that the context ended before.
+// await waits for a condition. It returns false if the context ended first.
 func await(ctx context.Context, condition nodespec.Condition) bool {
 	ticker := time.NewTicker(conditionInterval)
 	defer ticker.Stop()
@@ -118,7 +118,7 @@ func await(ctx context.Context, condition nodespec.Condition) bool {
 	return true
 }
 
-// probe asks for nothing but the status, so it does not matter who answers.
+// probe only checks the status of a response, so it does not verify the server's certificate.
 var probe = &http.Client{
 	Timeout: time.Second,
 	Transport: &http.Transport{
@@ -148,7 +148,7 @@ func holds(ctx context.Context, condition nodespec.Condition) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// logFile is where a program of the node writes to.
+// logFile returns the path of the log of a program.
 func logFile(spec *nodespec.Spec, name string) string {
 	return filepath.Join(spec.Dir, "logs", name+".log")
 }

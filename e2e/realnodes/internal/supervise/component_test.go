@@ -21,10 +21,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/nodespec"
 )
 
-// all waits for the children of this test process. There can be only one.
+// all waits for the children of this test process. There can be only one such object.
 var all = newChildren()
 
-// supervised is a component whose program is a shell script. It notes the number of each of its processes in a file.
+// supervised returns a component whose program is a shell script, which writes its process id to the log at each start.
 func supervised(t *testing.T, after ...nodespec.Condition) (c *component, pids func() []int) {
 	log := filepath.Join(t.TempDir(), "log")
 	c = &component{
@@ -52,7 +52,7 @@ func TestAComponentThatEndsIsStartedAgain(t *testing.T) {
 	g := NewWithT(t)
 	c, pids := supervised(t)
 	c.start()
-	c.start() // it is meant to run already
+	c.start() // no effect: it runs already
 	g.Eventually(pids, time.Minute).Should(HaveLen(1))
 	g.Expect(syscall.Kill(pids()[0], syscall.SIGKILL)).To(Succeed())
 	g.Eventually(pids, time.Minute).Should(HaveLen(2))
@@ -67,7 +67,7 @@ func TestAComponentThatIsStoppedStaysDownUntilStart(t *testing.T) {
 	c.stop()
 	g.Expect(alive(pids()[0])).To(Equal(syscall.ESRCH), "it is gone, and waited for")
 	g.Consistently(pids, restartDelay+200*time.Millisecond).Should(HaveLen(1))
-	c.stop() // it is down already
+	c.stop() // no effect: it is stopped already
 	c.start()
 	g.Eventually(pids, time.Minute).Should(HaveLen(2))
 }

@@ -17,12 +17,12 @@ import (
 
 const cgroups = "/sys/fs/cgroup"
 
-// furnish makes the mount namespace of this process, which still has all mounts of the machine, that of a node.
+// furnish turns the mount namespace of this process, which has all mounts of the machine, into that of a node.
 func furnish(spec *nodespec.Spec) error {
 	if err := unix.Sethostname([]byte(spec.Hostname)); err != nil {
 		return fmt.Errorf("set the hostname: %w", err)
 	}
-	// From here on no mount reaches the machine.
+	// From here on, mounts do not propagate to the machine.
 	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
@@ -31,12 +31,12 @@ func furnish(spec *nodespec.Spec) error {
 			return err
 		}
 	}
-	// The mounts that kubelet makes for volumes have to reach the pods, which have mount namespaces of their own.
+	// Mounts that kubelet makes for volumes have to propagate to the pods' mount namespaces.
 	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "")
 }
 
-// mountProc shows the processes of the node only. Settings of the kernel that are not the network's are the machine's, and
-// read-only here; kubelet insists on some, and is shown files that have the values it wants.
+// mountProc mounts a /proc with the processes of the node only. Kernel parameters other than the network's belong to the machine and are
+// read-only here. Kubelet requires some values, and gets files with these values.
 func mountProc(spec *nodespec.Spec) error {
 	if err := mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return err
@@ -64,13 +64,13 @@ func mountProc(spec *nodespec.Spec) error {
 	return nil
 }
 
-// mountCgroups shows the node's own cgroup as the root of each hierarchy, which is what a cgroup namespace is for. It takes
-// new mounts: those of the machine still show the machine's root.
+// mountCgroups mounts the node's own cgroup as the root of each hierarchy, as a cgroup namespace shows it. That requires new mounts: the
+// machine's mounts still show the machine's root.
 func mountCgroups(spec *nodespec.Spec) error {
 	if err := unix.Unmount(cgroups, unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmount %s: %w", cgroups, err)
 	}
-	// A sysfs shows the network that its mounter is in.
+	// A sysfs shows the network namespace in which it was mounted.
 	if err := mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func mountCgroups(spec *nodespec.Spec) error {
 	return nil
 }
 
-// mountFolders covers folders of the machine with empty ones, and puts the node's own where programs look for them. The
-// machine gets no mount points that way.
+// mountFolders covers folders of the machine with empty ones, and mounts the node's folders where programs expect them. So the machine gets
+// no mount points.
 func mountFolders(spec *nodespec.Spec) error {
 	for _, dir := range spec.Scratch {
 		if err := mount("tmpfs", dir, "tmpfs", 0, "mode=755"); err != nil {

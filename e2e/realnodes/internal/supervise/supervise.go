@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package supervise is the work of a node's first process: it makes the namespaces that it was born into those of a node, runs
-// the node's programs, each again when it ends, and does what it is asked to until nobody can ask any more.
+// Package supervise has the code of a node's first process: it turns its new namespaces into those of a node, runs the node's programs,
+// restarts each one that ends, and serves requests until its input is closed.
 package supervise
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/nodespec"
 )
 
-// events is the node's own log.
+// events is the log of the node itself.
 type events struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -30,14 +30,14 @@ func (e *events) say(format string, args ...any) {
 	fmt.Fprintf(e.out, time.Now().Format("15:04:05.000 ")+format+"\n", args...)
 }
 
-// node is what a request can change.
+// node is the state that requests can change.
 type node struct {
 	spec       *nodespec.Spec
 	children   *children
 	components map[string]*component
 }
 
-// Run makes this process the first one of a node. It returns when the requests end, and the node ends with it.
+// Run runs this process as the first one of a node. It returns when the requests end. The node ends with the process.
 func Run(spec *nodespec.Spec, requests io.Reader, answers, log io.Writer) error {
 	if err := furnish(spec); err != nil {
 		return err

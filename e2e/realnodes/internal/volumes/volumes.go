@@ -1,5 +1,5 @@
-// Package volumes is what a node's volume provisioner decides: claims for volumes of a node become folders on it, and folders
-// whose claims are gone go as well. It reads and writes nothing.
+// Package volumes has the decisions of a node's volume provisioner: it creates folders for claims of volumes on the node, and deletes
+// folders whose claims no longer exist. The package reads and writes nothing itself.
 package volumes
 
 import (
@@ -12,15 +12,15 @@ import (
 const (
 	// StorageClass is the class of the claims, which names the Provisioner.
 	StorageClass = "standard"
-	// Provisioner is whose volumes these are.
+	// Provisioner is the name of the provisioner of these volumes.
 	Provisioner = "realnodes.test/local"
 
-	// The scheduler notes on a claim where its pod will be, and volume controllers on a volume who provisioned it.
+	// The scheduler annotates a claim with the node of its pod, and volume controllers annotate a volume with its provisioner.
 	annotationSelectedNode  = "volume.kubernetes.io/selected-node"
 	annotationProvisionedBy = "pv.kubernetes.io/provisioned-by"
 )
 
-// Plan is what to do.
+// Plan is the work for a provisioner.
 type Plan struct {
 	// Create are volumes whose folders have to be made first.
 	Create []corev1.PersistentVolume
@@ -28,8 +28,8 @@ type Plan struct {
 	Delete []corev1.PersistentVolume
 }
 
-// For returns what to do on a node that has its folders below root, given all claims and volumes of the cluster. Doing it
-// twice does no harm: the name of a volume follows from its claim.
+// For returns the plan for a node with its folders below root, given all claims and volumes of the cluster. A plan can be carried out
+// twice: the name of a volume depends on its claim only.
 func For(node, root string, claims []corev1.PersistentVolumeClaim, present []corev1.PersistentVolume) Plan {
 	var plan Plan
 	names := map[string]bool{}
@@ -74,7 +74,7 @@ func volume(c *corev1.PersistentVolumeClaim, node, root string) corev1.Persisten
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 			},
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
-			// Not a host path, to whose files kubelet does not give the group that a pod wants.
+			// Not a host path: kubelet does not set the group of its files to the one that a pod requests.
 			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: filepath.Join(root, name)}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn,

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command images makes the images that nodes are started with, and imports them into a store that nodes take as theirs. It is
-// what hack/assets.sh runs for its target images.
+// Command images builds the images that nodes have from the start, and imports them into a store that nodes copy. hack/assets.sh runs it
+// for its target images.
 package main
 
 import (

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command nodeinit is the first process of a node. It runs twice: as "boot" on the machine, where it enters the node's network
-// and cgroups and starts "init" in namespaces of its own, which dies with it; and as that init, process 1 of the node.
+// Command nodeinit is the first process of a node. It runs twice: as "boot" on the machine, where it enters the node's network and cgroups,
+// and starts "init" in new namespaces; and as init, process 1 of the node, which ends with boot.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/supervise"
 )
 
-// The main thread enters the node's network, and its end is the end of the node: nothing else may run on it, nor may main leave it.
+// The main thread enters the node's network, and the node ends with it: no other goroutine may run on it, and main must stay on it.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -47,8 +47,8 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// boot moves this process into the node's cgroups before it starts the init: the init's cgroup namespace has its root where
-// the init is born.
+// boot moves this process into the node's cgroups before it starts the init: the root of the init's cgroup namespace is the cgroup in which
+// the init starts.
 func boot(spec *nodespec.Spec) error {
 	if err := unix.Setns(nodespec.NetworkFile, unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("enter the node's network: %w", err)
@@ -71,12 +71,12 @@ func boot(spec *nodespec.Spec) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	// Whoever ends the node does so by this process, which waits for the init: nobody else does on some machines.
+	// PowerOff ends the node through this process, which reaps the init: on some machines no other process does.
 	power := make(chan os.Signal, 1)
 	signal.Notify(power, unix.SIGTERM)
 	go func() {
 		<-power
-		_ = cmd.Process.Kill() // gone is as good
+		_ = cmd.Process.Kill() // it may have ended
 	}()
 	return cmd.Wait()
 }

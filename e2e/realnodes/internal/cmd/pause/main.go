@@ -1,5 +1,5 @@
-// Command pause is the first container of every pod: it holds the pod's namespaces, and waits for the processes that lose
-// their parents in a pod with one process namespace.
+// Command pause is the first container of every pod. It holds the pod's namespaces, and reaps orphaned processes in a pod with a shared
+// process namespace.
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 		}
 		var status syscall.WaitStatus
 		for pid := 1; pid > 0; {
-			pid, _ = syscall.Wait4(-1, &status, syscall.WNOHANG, nil) // an error: there is none to wait for
+			pid, _ = syscall.Wait4(-1, &status, syscall.WNOHANG, nil) // an error means that there is no process to reap
 		}
 	}
 }

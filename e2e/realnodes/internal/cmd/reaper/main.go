@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command reaper waits for the end of the process that started it (the end of its standard input), however that comes, and
-// removes what is left of its lab then.
+// Command reaper waits for the end of the process that started it (the end of its standard input), and then removes what remains of its
+// lab.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/remains"
 )
 
-// patience is how long processes may take to die. Those that were killed take that long only if the kernel has a problem.
+// patience is how long processes may take to end. Killed processes take that long only if the kernel has a problem.
 const patience = time.Minute
 
 func main() {
@@ -22,7 +22,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: reaper LAB HIERARCHY...")
 		os.Exit(2)
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // an error is as much of an end
+	_, _ = io.Copy(io.Discard, os.Stdin) // an error also means the end
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := (remains.Lab{Dir: os.Args[1], Hierarchies: os.Args[2:]}).Remove(ctx); err != nil {

@@ -1,4 +1,4 @@
-// Command testserver is what the pods of this package's tests run. It logs each request, and answers
+// Command testserver runs in the pods of this package's tests. It logs each request, and responds to
 //
 //	GET  /from             the client's address, as the server sees it
 //	GET  /fetch?url=URL    what the server gets from there
@@ -24,7 +24,7 @@ import (
 
 const dataFile = "/data/lines"
 
-// fetchTimeout is short: tests ask for what may have been cut.
+// fetchTimeout is short: tests request URLs that may be cut off.
 const fetchTimeout = time.Second
 
 func main() {
@@ -86,7 +86,7 @@ func fetch(w http.ResponseWriter, r *http.Request) {
 		answer(w, err)
 		return
 	}
-	// A connection of its own each time: an old one would outlive what is tested.
+	// Use a new connection for each request: an old one would outlive the tested state.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
@@ -95,10 +95,10 @@ func fetch(w http.ResponseWriter, r *http.Request) {
 	}
 	defer response.Body.Close()
 	w.WriteHeader(response.StatusCode)
-	_, _ = io.Copy(w, response.Body) // the client sees the rest missing
+	_, _ = io.Copy(w, response.Body) // the client notices a missing rest
 }
 
-// appendLine returns when the line is on the disk: what comes next may be a loss of power.
+// appendLine returns when the line is on the disk: the node may lose its power next.
 func appendLine(line io.Reader) error {
 	f, err := os.OpenFile(dataFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command volumes is a node's volume provisioner: it makes folders of the node into the volumes that pods on it claim.
+// Command volumes is a node's volume provisioner: it creates folders on the node as volumes for the claims of its pods.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/volumes"
 )
 
-// provisioner acts on plans.
+// provisioner carries out plans.
 type provisioner struct {
 	api        client.WithWatch
 	node, root string
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run works until something goes wrong. Whoever runs it starts it again, so a lost connection needs no care of its own.
+// run works until an error. The supervisor restarts it, so it does not handle lost connections.
 func run(ctx context.Context, kubeconfig, node, root string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -64,7 +64,7 @@ func run(ctx context.Context, kubeconfig, node, root string) error {
 	return p.follow(ctx, claims.ResultChan(), present.ResultChan())
 }
 
-// follow makes a pass after each change. A watch that ends, which the API server does after some minutes, ends the work.
+// follow runs a pass after each change. It returns when a watch ends, which the API server causes after some minutes.
 func (p *provisioner) follow(ctx context.Context, claims, present <-chan watch.Event) error {
 	for {
 		if err := p.pass(ctx); err != nil {
@@ -109,13 +109,13 @@ func (p *provisioner) pass(ctx context.Context) error {
 	return nil
 }
 
-// create makes the folder before the volume, which is used at once.
+// create creates the folder before the volume, which is used at once.
 func (p *provisioner) create(ctx context.Context, v *corev1.PersistentVolume) error {
 	folder := v.Spec.Local.Path
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	// Whoever runs in the pod may write, whatever this process's mask is.
+	// Any user in the pod may write, regardless of this process's umask.
 	if err := os.Chmod(folder, 0o777); err != nil {
 		return err
 	}
