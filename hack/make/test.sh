@@ -27,18 +27,28 @@ else
   unrun+=("the race detector: it needs a C compiler (Debian: apt-get install gcc libc6-dev)")
 fi
 
-events=bin/test.json
-rm -f "$events"
-# shellcheck disable=SC2086 # TEST_ARGS holds several arguments
-bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped --jsonfile "$events" --junitfile bin/junit.xml -- \
-  "${flags[@]}" ${TEST_ARGS:-} "$@"
-status=$?
+# Tests on real Kafkas and nodes run after the others, which use all processors: a JVM that starts beside them takes minutes.
+fast=() real=()
+for package in "$@"; do
+  case $package in ./e2e/*) real+=("$package") ;; *) fast+=("$package") ;; esac
+done
+status=0 events=()
+rm -f bin/test*.json bin/junit*.xml
+for kind in fast real; do
+  declare -n packages=$kind
+  [ ${#packages[@]} -gt 0 ] || continue
+  events+=("bin/test-$kind.json")
+  # shellcheck disable=SC2086 # TEST_ARGS holds several arguments
+  bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped --jsonfile "bin/test-$kind.json" \
+    --junitfile "bin/junit-$kind.xml" -- "${flags[@]}" ${TEST_ARGS:-} "${packages[@]}" || status=1
+done
 
-bin/gotestsum tool slowest --num 10 --threshold 10s --jsonfile "$events" | sed 's/^/slow: /'
+cat "${events[@]}" >bin/test.json
+bin/gotestsum tool slowest --num 10 --threshold 10s --jsonfile bin/test.json | sed 's/^/slow: /'
 
 strict=()
 [ "${CI:-}" != true ] || strict=(-strict)
 GOWORK=off go -C hack/tools test -buildvcs=false ./... || status=1
 GOWORK=off go -C hack/tools build -buildvcs=false -o "$root/bin/" ./testreport || exit 1
-printf '%s\n' "${unrun[@]}" | bin/testreport "${strict[@]}" "$events" || status=1
+printf '%s\n' "${unrun[@]}" | bin/testreport "${strict[@]}" "${events[@]}" || status=1
 exit $status
