@@ -72,7 +72,7 @@ func TableOf(nodes []Node) *Table {
 //   - keys that Kafka does not define, such as those of plugins and those behind a listener's prefix (listener.name.x.), and keys that the
 //     node does not report: an older Kafka would reject them;
 //   - passwords, which no node reports, and values that the node looks up itself (${file:...}). A node's own stored value of a password is
-//     deleted, because nobody could check whether it is the right one;
+//     deleted, because there is no way to check whether it is the right one;
 //   - the keys that identify a node: its id, roles, rack and advertised listeners;
 //   - keys that the node does not read: a controller's settings on a broker, a broker's on a controller, log.retention.hours if
 //     log.retention.ms is desired.
