@@ -61,7 +61,7 @@ type creation struct {
 type mismatch struct {
 	// reported is the generation for which the status has the reason ClusterMismatch.
 	reported int64
-	// looks counts the passes since then, with at the time of the last one.
+	// looks counts the passes since then; at is the time of the last one.
 	looks int
 	at    time.Time
 }
